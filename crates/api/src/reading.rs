@@ -43,7 +43,7 @@ pub use kustomization::{Kustomization, is_kustomization};
 pub use limits::FILE_BYTES;
 pub use locator::Locator;
 pub(crate) use map::MERGE_KEY;
-pub use mending::{Mended, mend};
+pub use mending::{Change, Mended, mend};
 pub(crate) use objects::unfilled;
 pub use objects::{PassedOver, PlacedFinding, ReadObject, Reading, read_objects, read_targets};
 pub use other_object::OtherObject;

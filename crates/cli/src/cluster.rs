@@ -42,7 +42,7 @@ use crate::input::InputObject;
 use crate::subject::called;
 
 /// Which cluster is asked when no files are named.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct ClusterArguments {
     /// The kubeconfig to use [default: the one kubectl would use]
     #[arg(
@@ -64,7 +64,7 @@ pub(crate) struct ClusterArguments {
 
     /// Read all namespaces of the cluster
     #[arg(short = 'A', long, conflicts_with_all = ["file", "kustomize", "namespace"])]
-    all_namespaces: bool,
+    pub(crate) all_namespaces: bool,
 }
 
 /// The requested objects of a cluster.

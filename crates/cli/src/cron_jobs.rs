@@ -88,8 +88,8 @@ impl ShownCronJob {
         format!("{} {}", self.identity, self.meaning()).trim_end().to_owned()
     }
 
-    /// What is taken for granted of it, or not known.
-    fn notes(&self) -> impl Iterator<Item = String> {
+    /// What is taken for granted of it, or not known, in sentences that begin with its name.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
         let CronJob { starts, names_zone, may_skip, .. } = &self.job;
         let told = match starts {
             _ if self.job.is_suspended() => {
@@ -111,7 +111,7 @@ impl ShownCronJob {
                 [(!names_zone).then_some(zone), may_skip.then(|| skip.to_owned())]
             }
         };
-        told.into_iter().flatten().map(|told| format!("{} {told}", self.identity))
+        told.into_iter().flatten()
     }
 }
 
@@ -119,7 +119,7 @@ impl ShownCronJob {
 pub(crate) fn notes<'a>(
     jobs: impl Iterator<Item = &'a ShownCronJob>,
 ) -> impl Iterator<Item = String> {
-    jobs.flat_map(ShownCronJob::notes)
+    jobs.flat_map(|job| job.notes().map(|note| format!("{} {note}", job.identity)))
 }
 
 /// The starts of many `CronJobs` in a period, in order of time; of several at one instant, in their order.

@@ -46,9 +46,9 @@ pub(crate) struct InputArguments {
     cluster: ClusterArguments,
 }
 
-/// What is asked about, and under which conditions.
-#[derive(Args)]
-pub(crate) struct Conditions {
+/// Which of the objects are asked about.
+#[derive(Args, Clone)]
+pub(crate) struct Narrowing {
     /// Only this namespace; in files, objects without a namespace are taken to be in it [default: all
     /// of the files; of a cluster, the one that all names share, or the context's]
     #[arg(
@@ -57,11 +57,18 @@ pub(crate) struct Conditions {
         value_name = "NAMESPACE",
         add = ArgValueCandidates::new(completion::namespaces)
     )]
-    namespace: Option<String>,
+    pub(crate) namespace: Option<String>,
 
     /// Only policies that match this label selector, as with kubectl
     #[arg(short = 'l', long, value_name = "LABELS")]
     selector: Option<String>,
+}
+
+/// What is asked about, and under which conditions.
+#[derive(Args)]
+pub(crate) struct Conditions {
+    #[command(flatten)]
+    narrowing: Narrowing,
 
     /// The result of a query of an autoscaler that can't be evaluated here, such as 'sum(queue)=12'
     #[arg(long = "sample", value_name = "PROMQL=NUMBER")]
@@ -121,6 +128,23 @@ pub(crate) struct Input {
 }
 
 impl InputArguments {
+    /// From there, under the usual conditions.
+    pub(crate) fn of(
+        files: FileArguments,
+        narrowing: Narrowing,
+        cluster: ClusterArguments,
+    ) -> InputArguments {
+        let conditions = Conditions {
+            narrowing,
+            samples: Vec::new(),
+            assume: Vec::new(),
+            exempt_namespaces: EXEMPT_NAMESPACES.map(str::to_owned).to_vec(),
+            config_namespace: CONFIG_NAMESPACE.to_owned(),
+            qos_level_format: LevelFormat::Number,
+        };
+        InputArguments { files, conditions, cluster }
+    }
+
     /// Reads the files or the cluster. `command` is the calling command, `checked_at` the start of
     /// checks that look ahead, `now` the time at which a cluster is read, and `subjects` the requested
     /// objects: for a cluster they determine the namespace if nothing else does. If the command shows `CronJobs`,
@@ -148,7 +172,7 @@ impl InputArguments {
                 return Err(ArgumentError::whole(argument, "", message).into());
             }
             let named = || Subject::only_namespace(subjects);
-            let namespace = conditions.namespace.as_deref().or_else(named);
+            let namespace = conditions.narrowing.namespace.as_deref().or_else(named);
             let is_about_levels =
                 subjects.is_empty() || subjects.iter().any(Subject::may_be_of_levels);
             let is_about_jobs =
@@ -181,14 +205,15 @@ impl Conditions {
         command: &str,
         checked_at: Timestamp,
     ) -> anyhow::Result<Input> {
-        let (namespace, selector) = (self.namespace.as_deref(), self.selector()?);
+        let (namespace, selector) = (self.narrowing.namespace.as_deref(), self.selector()?);
         let files = files.narrowed(namespace, selector.as_ref());
         let files = files.with_config_namespace(&self.config_namespace);
         self.applied(Input::of_files(files, command, namespace, checked_at))
     }
 
     fn selector(&self) -> Result<Option<Selector>, ArgumentError> {
-        self.selector.as_deref().map(|text| Selector::parse("--selector", text)).transpose()
+        let selector = self.narrowing.selector.as_deref();
+        selector.map(|text| Selector::parse("--selector", text)).transpose()
     }
 
     /// The same input, with only what is selected, and as the processes run that carry it out.

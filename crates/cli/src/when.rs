@@ -1,6 +1,8 @@
-//! `almanac when`: what a schedule typed on the command line means, and when it happens next.
+//! `almanac when`: what a schedule means, and when it happens next: one that is typed on the command line, or those of
+//! policies and `CronJobs`.
 
 mod json;
+mod objects;
 mod pattern;
 pub(crate) mod schedule;
 mod text;
@@ -11,32 +13,44 @@ use std::process::ExitCode;
 use almanac_calendar::Zone;
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use clap_complete::ArgValueCandidates;
+use clap_complete::{ArgValueCandidates, ArgValueCompleter};
 use jiff::{Span, Timestamp};
 
 use self::schedule::Schedule;
 use crate::argument_error::ArgumentError;
+use crate::cluster::ClusterArguments;
 use crate::completion;
+use crate::cron_jobs::CronJobArguments;
+use crate::files::FileArguments;
+use crate::input::{InputArguments, Narrowing};
 use crate::moment;
-use crate::outcome::exit_codes_without_findings;
+use crate::outcome::{FailOn, exit_codes};
+use crate::subject::Subject;
 
 /// Explain what a schedule means and when it happens next
 ///
-/// The schedule is a cron expression, a daily window, or a window between two patterns. Prints its
-/// meaning in a sentence, its next times in its own zone and in UTC, and the clock changes that affect
-/// it.
+/// The schedule is a cron expression, a daily window, or a window between two patterns that is typed; or those of
+/// the policies and cron jobs in files, or in a cluster if no files are given. Prints its meaning in a sentence, its
+/// next times in its own zone and in UTC, and the clock changes that affect it.
 #[derive(Args)]
 #[command(
     arg_required_else_help = true,
-    group = clap::ArgGroup::new("schedule").required(true),
+    group = clap::ArgGroup::new("schedule")
+        .conflicts_with_all(["only", "file", "kustomize", "all_namespaces", "namespace"]),
     after_help = concat!("Examples:
   almanac when --cron '30 8 * * 1-5' --zone America/New_York
   almanac when --daily 22:00-06:00 --zone Europe/Berlin --for 7d
   almanac when --start 'weekdays=Fri hours=17' --end 'weekdays=Mon hours=9'
+  almanac when -f backup.yaml
+  almanac when cronjob/backup -n shop
 
-", exit_codes_without_findings!())
+", exit_codes!())
 )]
 pub(crate) struct WhenArguments {
+    /// Explain the schedules of these objects: NAME, KIND NAME, KIND/NAME or KIND/NAMESPACE/NAME
+    #[arg(value_name = "NAME", add = ArgValueCompleter::new(completion::objects))]
+    only: Vec<String>,
+
     /// A cron expression of five fields, such as '30 8 * * 1-5'
     #[arg(long, value_name = "EXPRESSION", group = "schedule", allow_hyphen_values = true)]
     cron: Option<String>,
@@ -56,15 +70,30 @@ pub(crate) struct WhenArguments {
     #[arg(long, value_name = "PATTERN", requires = "start", conflicts_with_all = ["cron", "daily"])]
     end: Option<String>,
 
-    /// The IANA time zone whose wall clock the schedule follows
+    #[command(flatten)]
+    files: FileArguments,
+
+    #[command(flatten)]
+    narrowing: Narrowing,
+
+    #[command(flatten)]
+    cluster: ClusterArguments,
+
+    #[command(flatten)]
+    cron_jobs: CronJobArguments,
+
+    #[command(flatten)]
+    fail_on: FailOn,
+
+    /// The IANA time zone whose wall clock a typed schedule follows [default: UTC]
     #[arg(
         long,
         value_name = "ZONE",
-        default_value = "UTC",
         allow_hyphen_values = true,
+        conflicts_with_all = ["only", "file", "kustomize", "all_namespaces", "namespace"],
         add = ArgValueCandidates::new(completion::zones)
     )]
-    zone: String,
+    zone: Option<String>,
 
     /// Start of the period: RFC 3339, a date or time in the zone, or relative to now, such as tomorrow,
     /// monday or +2h [default: now]
@@ -109,12 +138,21 @@ struct Question {
     watch_to: Timestamp,
 }
 
+const WHY_NOTHING: &str = "nothing to explain: type a schedule with --cron, --daily, or --start and --end; or name \
+                           objects, or files with -f";
+
 pub(crate) fn run(
     arguments: &WhenArguments,
     now: Timestamp,
     output: &mut impl Write,
 ) -> anyhow::Result<ExitCode> {
-    let question = check(arguments, now)?;
+    if arguments.are_objects_named() {
+        return run_on_objects(arguments, now, output);
+    }
+    let name = arguments.zone.as_deref().unwrap_or("UTC");
+    let zone = Zone::named(name).map_err(|error| ArgumentError::whole("--zone", name, error))?;
+    let schedule = Schedule::check(arguments, zone)?.context(WHY_NOTHING)?;
+    let question = ask(arguments, schedule, now)?;
     let printed = match arguments.output {
         Output::Text => text::write(&question, output),
         Output::Json => json::write(&question, output),
@@ -123,10 +161,46 @@ pub(crate) fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-fn check(arguments: &WhenArguments, now: Timestamp) -> Result<Question, ArgumentError> {
-    let zone = Zone::named(&arguments.zone)
-        .map_err(|error| ArgumentError::whole("--zone", &arguments.zone, error))?;
-    let schedule = Schedule::check(arguments, zone)?;
+/// The same for the schedules of objects.
+fn run_on_objects(
+    arguments: &WhenArguments,
+    now: Timestamp,
+    output: &mut impl Write,
+) -> anyhow::Result<ExitCode> {
+    let from = match &arguments.from {
+        Some(text) => moment::instant("--from", text, now, Zone::utc())?,
+        None => now,
+    };
+    let WhenArguments { files, narrowing, cluster, .. } = arguments;
+    let only = Subject::parse_all("NAME", &arguments.only)?;
+    let zone_of_jobs = Some(arguments.cron_jobs.zone()?);
+    let input = InputArguments::of(files.clone(), narrowing.clone(), cluster.clone());
+    let input = input.load("when", from, now, &only, zone_of_jobs)?;
+    input.check_names_and_jobs(&only)?;
+    input.tell_unseen();
+    let schedules = objects::schedules(&input, &only, |schedule| ask(arguments, schedule, now))?;
+    let printed = match arguments.output {
+        Output::Text => text::write_all(&input, &schedules, output),
+        Output::Json => json::write_all(&input, &schedules, output),
+    };
+    printed.and_then(|()| output.flush()).context("failed to print the answer")?;
+    Ok(arguments.fail_on.code(&input.findings))
+}
+
+impl WhenArguments {
+    fn are_objects_named(&self) -> bool {
+        let is_narrowed = self.narrowing.namespace.is_some() || self.cluster.all_namespaces;
+        self.files.are_given() || !self.only.is_empty() || is_narrowed
+    }
+}
+
+/// What is asked of a schedule: instants are meant in its own zone.
+fn ask(
+    arguments: &WhenArguments,
+    schedule: Schedule,
+    now: Timestamp,
+) -> Result<Question, ArgumentError> {
+    let zone = schedule.zone();
     let from = match &arguments.from {
         Some(text) => moment::instant("--from", text, now, zone)?,
         None => now,
@@ -148,5 +222,8 @@ fn check(arguments: &WhenArguments, now: Timestamp) -> Result<Question, Argument
         .and_then(|civil| zone.resolve(civil))
         .unwrap_or(Timestamp::MAX);
     let watch_to = in_a_year.max(end.unwrap_or(Timestamp::MIN));
+    if schedule.is_off {
+        return Ok(Question { schedule, from, to, count: 0, watch_to: from });
+    }
     Ok(Question { schedule, from, to, count, watch_to })
 }

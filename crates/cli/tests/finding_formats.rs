@@ -116,6 +116,78 @@ fn one_of_each_mistake_is_reported_as_sarif_that_is_valid() {
     }
 }
 
+#[test]
+fn one_of_each_finding_over_time_is_reported_as_sarif_that_is_valid() {
+    let folders = ["lint/found", "repositories/catalogue"].map(|folder| here().join(folder));
+    let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).expect("a folder"));
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let is_sarif = |path: &PathBuf| path.extension().is_some_and(|it| it == "sarif");
+    let golden: Vec<PathBuf> = paths.filter(is_sarif).collect();
+    assert!(golden.len() > 10, "{golden:?}");
+    for path in golden {
+        assert_is_sarif(&fs::read_to_string(path).expect("text"));
+    }
+}
+
+/// The text after one replacement of SARIF: lines and columns count from 1, and the end is one past.
+fn replaced(text: &str, replacement: &Value) -> String {
+    let region = &replacement["deletedRegion"];
+    let byte = |line: &str, column: &str| {
+        let count = |key: &str| {
+            usize::try_from(region[key].as_u64().expect("a number")).expect("small") - 1
+        };
+        let before: usize = text.split_inclusive('\n').take(count(line)).map(str::len).sum();
+        let letters = text[before..].chars().take(count(column));
+        before + letters.map(char::len_utf8).sum::<usize>()
+    };
+    let (start, end) = (byte("startLine", "startColumn"), byte("endLine", "endColumn"));
+    let inserted = replacement["insertedContent"]["text"].as_str().expect("text");
+    format!("{}{inserted}{}", &text[..start], &text[end..])
+}
+
+#[test]
+fn the_fixes_of_sarif_are_what_lint_fix_writes() {
+    let folder = folder("fixes");
+    let wrong = HOSTILE
+        .replace(r#""</failure>]]>::error::|`@team\u0001%0A\uffff\\""#, "'0 8 * * *'")
+        .replace("{name: a,", "{ruleName: 'ü', ")
+        .replace("apps/v1", "app/v1");
+    let file = folder.join("shop.yaml");
+    fs::write(&file, &wrong).expect("it can be written");
+    let sarif = validate(&folder, &["-o", "sarif"]);
+    assert_is_sarif(&sarif);
+    let log: Value = serde_json::from_str(&sarif).expect("JSON");
+    let results = log["runs"][0]["results"].as_array().expect("results");
+    let mut replacements: Vec<&Value> = results
+        .iter()
+        .filter_map(|result| result["fixes"].as_array())
+        .map(|fixes| &fixes[0]["artifactChanges"][0])
+        .inspect(|change| assert_eq!(change["artifactLocation"]["uri"], "shop.yaml"))
+        .map(|change| &change["replacements"][0])
+        .collect();
+    assert_eq!(replacements.len(), 2, "{sarif}");
+    // From the end, so that what is still to be replaced stays where it is.
+    replacements.sort_by_key(|it| {
+        let region = &it["deletedRegion"];
+        (region["startLine"].as_u64(), region["startColumn"].as_u64())
+    });
+    let expected =
+        replacements.iter().rev().fold(wrong.clone(), |text, change| replaced(&text, change));
+    let mut lint = Command::new(env!("CARGO_BIN_EXE_almanac"));
+    lint.current_dir(&folder).args(["lint", "--fix", "--from", PRESENT]);
+    lint.output().expect("the binary was built");
+    let written = fs::read_to_string(&file).expect("text");
+    assert_eq!(written, expected);
+    assert_ne!(written, wrong);
+    let piped = HOSTILE.replace("apps/v1", "app/v1");
+    fs::write(folder.join("piped"), piped).expect("it can be written");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
+    let from = fs::File::open(folder.join("piped")).expect("it is there");
+    command.current_dir(&folder).stdin(from).args(["validate", "-f", "-", "-o", "sarif"]);
+    let said = String::from_utf8(command.output().expect("it runs").stdout).expect("text");
+    assert!(said.contains("mistyped-version") && !said.contains("\"fixes\""), "{said}");
+}
+
 /// The fingerprints of what is found in these files of a folder.
 fn fingerprints(name: &str, text: &str) -> BTreeSet<String> {
     let folder = folder(name);

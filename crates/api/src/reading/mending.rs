@@ -19,8 +19,8 @@ const TRIES: u32 = 64;
 pub struct Mended {
     /// The whole text.
     pub text: String,
-    /// Which of the findings are mended by it: positions, in the order in which they stand in the text.
-    pub findings: Vec<usize>,
+    /// What is changed for it, in the order of the text.
+    pub changes: Vec<Change>,
 }
 
 /// Mends as much as can be mended of what was found in a text, if there is anything.
@@ -40,18 +40,19 @@ pub fn mend<'a>(
     if sound.is_empty() {
         return None;
     }
-    let findings = sound.iter().flat_map(|change| change.findings.iter().copied()).collect();
-    Some(Mended { text: changed(text, &sound), findings })
+    Some(Mended { text: changed(text, &sound), changes: sound })
 }
 
 /// A part of the text, and what to write there.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Change {
-    at: Range<usize>,
+pub struct Change {
+    /// The bytes that are replaced.
+    pub at: Range<usize>,
     /// As it is written, with quotes where they are needed.
-    written: String,
+    pub written: String,
+    /// Which of the findings are mended by it, by their positions.
+    pub findings: Vec<usize>,
     meant: Box<str>,
-    findings: Vec<usize>,
 }
 
 impl Change {
@@ -277,7 +278,9 @@ mod tests {
         let text = "a: app/v1\n";
         let twice = [finding(text, "app/v1", "apps/v1"), finding(text, "app/v1", "apps/v1")];
         let mended = mend(text, &twice).unwrap();
-        assert_eq!((mended.text.as_str(), mended.findings), ("a: apps/v1\n", vec![0, 1]));
+        let mended_findings: Vec<usize> =
+            mended.changes.iter().flat_map(|change| change.findings.clone()).collect();
+        assert_eq!((mended.text.as_str(), mended_findings), ("a: apps/v1\n", vec![0, 1]));
         let torn = [finding(text, "app/v1", "apps/v1"), finding(text, "app/v1", "batch/v1")];
         assert_eq!(mend(text, &torn), None);
         let text = "Name: 1\nNAME: 2\n";

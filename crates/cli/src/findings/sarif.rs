@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 
 use almanac_api::finding::{Code, Severity};
-use almanac_api::reading::PlacedFinding;
+use almanac_api::reading::{Change, PlacedFinding, Position, Source, mend};
 use almanac_engine::Fingerprint;
 use jiff::Timestamp;
 use serde::Serialize;
@@ -96,7 +96,36 @@ struct Finding<'a> {
     message: Message,
     locations: [Located; 1],
     partial_fingerprints: BTreeMap<&'static str, String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    fixes: Vec<Fix>,
     properties: Properties<'a>,
+}
+
+/// What `almanac lint --fix` writes.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Fix {
+    description: Message,
+    artifact_changes: [ArtifactChange; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ArtifactChange {
+    artifact_location: Artifact,
+    replacements: [Replacement; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Replacement {
+    deleted_region: Region,
+    inserted_content: Inserted,
+}
+
+#[derive(Serialize)]
+struct Inserted {
+    text: String,
 }
 
 #[derive(Serialize)]
@@ -147,10 +176,12 @@ pub(super) fn write(output: &mut impl Write, report: &Report) -> anyhow::Result<
     let codes: BTreeSet<Code> = findings.iter().map(|placed| placed.finding.code).collect();
     let codes: Vec<Code> = codes.into_iter().collect();
     let mut fingerprints = Fingerprints::default();
-    let results = findings
-        .iter()
-        .map(|placed| result(report, placed, &codes, fingerprints.of(report, placed)))
-        .collect();
+    let mut fixes = fixes(report);
+    let results = findings.iter().enumerate().map(|(position, placed)| Finding {
+        fixes: fixes.remove(&position).into_iter().collect(),
+        ..result(report, placed, &codes, fingerprints.of(report, placed))
+    });
+    let results = results.collect();
     let driver = Driver {
         name: "almanac",
         semantic_version: env!("CARGO_PKG_VERSION"),
@@ -205,12 +236,59 @@ fn result<'a>(
             physical_location: Physical { artifact_location: artifact(source.name()), region },
         }],
         partial_fingerprints: BTreeMap::from([(FINGERPRINT, fingerprint)]),
+        fixes: Vec::new(),
         properties: Properties {
             field: finding.field.to_string(),
             place: report.everything.place_of(placed),
             at: &finding.at,
         },
     }
+}
+
+/// What can be written into files to mend what was found, by the positions of the findings.
+fn fixes(report: &Report) -> BTreeMap<usize, Fix> {
+    let mut by_source: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    let findings = &report.everything.findings;
+    for (position, placed) in findings.iter().enumerate() {
+        if placed.finding.replacement.is_some() {
+            by_source.entry(placed.source).or_default().push(position);
+        }
+    }
+    let mut fixes = BTreeMap::new();
+    for (source, positions) in by_source {
+        let source = &report.reading.sources[source];
+        let found = positions.iter().map(|position| &findings[*position]);
+        // What was built, or read from standard input, has no file of its own.
+        let mended = source.folder().and_then(|_| mend(source.text(), found));
+        for change in mended.into_iter().flat_map(|mended| mended.changes) {
+            for position in change.findings.iter().map(|it| positions[*it]) {
+                fixes.extend(fix(source, &findings[position], &change).map(|it| (position, it)));
+            }
+        }
+    }
+    fixes
+}
+
+fn fix(source: &Source, placed: &PlacedFinding, change: &Change) -> Option<Fix> {
+    let position = |byte: usize| Some(source.position(u32::try_from(byte).ok()?));
+    let (start, end): (Position, Position) = (position(change.at.start)?, position(change.at.end)?);
+    let deleted_region = Region {
+        start_line: start.line,
+        start_column: start.column,
+        end_line: Some(end.line),
+        end_column: Some(end.column),
+    };
+    let told = placed.finding.fix.as_deref().unwrap_or("write what is meant");
+    Some(Fix {
+        description: Message { text: told.to_owned() },
+        artifact_changes: [ArtifactChange {
+            artifact_location: artifact(source.name()),
+            replacements: [Replacement {
+                deleted_region,
+                inserted_content: Inserted { text: change.written.clone() },
+            }],
+        }],
+    })
 }
 
 fn level(severity: Severity) -> &'static str {

@@ -74,5 +74,6 @@ fn told(source: &Source, findings: &[&PlacedFinding], mended: &Mended) -> Vec<St
         let said = format!("{}:{}:{}: {before} is {after} now", source.name(), at.line, at.column);
         Some(format!("fixed[{}]: {}", finding.code, printable(&said)))
     };
-    mended.findings.iter().filter_map(|position| of_one(findings.get(*position)?)).collect()
+    let mended = mended.changes.iter().flat_map(|change| &change.findings);
+    mended.filter_map(|position| of_one(findings.get(*position)?)).collect()
 }

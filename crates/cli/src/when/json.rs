@@ -1,17 +1,21 @@
-//! The answer of `almanac when` for a program: the documented contract `almanac/when/v1`.
+//! The answer of `almanac when` for a program: the documented contracts `almanac/when/v1`, and for the schedules of
+//! objects `almanac/schedules/v1`.
 
 use std::io::{self, Write};
 
 use almanac_calendar::{ClockEffect, tzdata_version};
 use jiff::Timestamp;
-use serde::ser::{Serialize, Serializer};
+use serde::ser::{Serialize, SerializeSeq as _, Serializer};
+use serde_json::Value;
 
 use super::Question;
+use super::objects::{OfObject, Told};
 use crate::clock_changes::Touches;
+use crate::findings;
+use crate::input::Input;
 
 pub(super) fn write(question: &Question, output: &mut impl Write) -> io::Result<()> {
-    let effects: Vec<ClockEffect> =
-        question.schedule.clock_effects(question.from, question.watch_to).collect();
+    let effects = effects(question);
     let answer = Answer {
         schema: "almanac/when/v1",
         zone: question.schedule.zone().name(),
@@ -19,13 +23,103 @@ pub(super) fn write(question: &Question, output: &mut impl Write) -> io::Result<
         describes: &question.schedule.meaning,
         notes: &question.schedule.notes,
         items: Items { question, effects: &effects },
-        clock_changes: effects
-            .iter()
-            .map(|effect| ClockChange { at: effect.change.at, note: effect.to_string() })
-            .collect(),
+        clock_changes: clock_changes(&effects),
     };
     serde_json::to_writer_pretty(&mut *output, &answer)?;
     writeln!(output)
+}
+
+/// The answers about objects.
+pub(super) fn write_all(
+    input: &Input,
+    all: &[OfObject<'_>],
+    output: &mut impl Write,
+) -> io::Result<()> {
+    let answer = Answers {
+        schema: "almanac/schedules/v1",
+        tzdata: tzdata_version(),
+        schedules: All(all),
+        findings: input.items(),
+    };
+    serde_json::to_writer_pretty(&mut *output, &answer)?;
+    writeln!(output)
+}
+
+fn effects(question: &Question) -> Vec<ClockEffect> {
+    question.schedule.clock_effects(question.from, question.watch_to).collect()
+}
+
+fn clock_changes(effects: &[ClockEffect]) -> Vec<ClockChange> {
+    let told =
+        |effect: &ClockEffect| ClockChange { at: effect.change.at, note: effect.to_string() };
+    effects.iter().map(told).collect()
+}
+
+#[derive(serde::Serialize)]
+struct Answers<'a> {
+    schema: &'static str,
+    tzdata: &'static str,
+    schedules: All<'a>,
+    findings: Vec<findings::Item<'a>>,
+}
+
+/// Written one by one, as the items of each.
+struct All<'a>(&'a [OfObject<'a>]);
+
+impl Serialize for All<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(self.0.len()))?;
+        for OfObject { place, identity, rule, told } in self.0 {
+            let object = place.reference(identity);
+            let (place, rule) = (place.name.as_deref(), rule.as_deref());
+            match told {
+                Told::When(question) => {
+                    let effects = effects(question);
+                    list.serialize_element(&AboutObject {
+                        object,
+                        place,
+                        rule,
+                        zone: Some(question.schedule.zone().name()),
+                        describes: Some(&question.schedule.meaning),
+                        notes: &question.schedule.notes,
+                        items: Some(Items { question, effects: &effects }),
+                        clock_changes: clock_changes(&effects),
+                    })?;
+                }
+                Told::Unknown(notes) => list.serialize_element(&AboutObject {
+                    object,
+                    place,
+                    rule,
+                    zone: None,
+                    describes: None,
+                    notes,
+                    items: None,
+                    clock_changes: Vec::new(),
+                })?,
+            }
+        }
+        list.end()
+    }
+}
+
+/// What is told of an object whose schedule is not known has no zone, no description and no items.
+#[derive(serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AboutObject<'a> {
+    object: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    place: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    zone: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    describes: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    notes: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    items: Option<Items<'a>>,
+    clock_changes: Vec<ClockChange>,
 }
 
 #[derive(serde::Serialize)]

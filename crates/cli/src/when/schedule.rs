@@ -1,4 +1,4 @@
-//! The schedule of `almanac when`, from its arguments. How a pattern is written on the command line
+//! The schedule of `almanac when`, from its arguments or from an object. How a pattern is written on the command line
 //! is left to [`super::pattern`].
 
 use almanac_calendar::{
@@ -17,6 +17,8 @@ pub(super) struct Schedule {
     pub(super) meaning: String,
     /// What it does that it does not seem to say, each in a sentence.
     pub(super) notes: Vec<String>,
+    /// Whether nothing of it happens, because it is suspended.
+    pub(super) is_off: bool,
     pub(super) shape: Shape,
 }
 
@@ -45,30 +47,40 @@ impl ScheduleEvent {
 }
 
 impl Schedule {
-    pub(super) fn check(arguments: &WhenArguments, zone: Zone) -> Result<Schedule, ArgumentError> {
+    /// The one that is typed, if one is.
+    pub(super) fn check(
+        arguments: &WhenArguments,
+        zone: Zone,
+    ) -> Result<Option<Schedule>, ArgumentError> {
         if let Some(text) = &arguments.cron {
             let cron = Cron::parse(text)
                 .map_err(|error| ArgumentError::new("--cron", text, error.span(), error))?;
             let meaning = format!("fires {}", cron.describe());
             let notes = CronNote::all(text).iter().map(ToString::to_string).collect();
-            return Ok(Schedule { meaning, notes, shape: Shape::Firings(cron.in_zone(zone)) });
+            let schedule = Schedule::of_firings(meaning, cron.in_zone(zone));
+            return Ok(Some(Schedule { notes, ..schedule }));
         }
         if let Some(text) = &arguments.daily {
             let window = daily(text)?;
             let meaning = window.describe();
-            return Ok(Schedule::of_windows(meaning, window.in_zone(zone)));
+            return Ok(Some(Schedule::of_windows(meaning, window.in_zone(zone))));
         }
-        let (start, end) = (arguments.start.as_deref(), arguments.end.as_deref());
-        let start = pattern("--start", start.unwrap_or_default())?;
-        let end_text = end.unwrap_or_default();
+        let (Some(start), Some(end_text)) = (&arguments.start, &arguments.end) else {
+            return Ok(None);
+        };
+        let start = pattern("--start", start)?;
         let window = PatternWindow::new(start, pattern("--end", end_text)?)
             .map_err(|error| ArgumentError::whole("--end", end_text, error))?;
         let meaning = window.describe();
-        Ok(Schedule::of_windows(meaning, window.in_zone(zone)))
+        Ok(Some(Schedule::of_windows(meaning, window.in_zone(zone))))
     }
 
-    fn of_windows(meaning: String, windows: Windows) -> Schedule {
-        Schedule { meaning, notes: Vec::new(), shape: Shape::Windows(windows) }
+    pub(super) fn of_firings(meaning: String, firings: Firings) -> Schedule {
+        Schedule { meaning, notes: Vec::new(), is_off: false, shape: Shape::Firings(firings) }
+    }
+
+    pub(super) fn of_windows(meaning: String, windows: Windows) -> Schedule {
+        Schedule { meaning, notes: Vec::new(), is_off: false, shape: Shape::Windows(windows) }
     }
 
     pub(super) fn zone(&self) -> Zone {

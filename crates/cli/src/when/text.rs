@@ -7,14 +7,49 @@ use anstyle::{AnsiColor, Style};
 use jiff::Timestamp;
 
 use super::Question;
+use super::objects::{OfObject, Told};
 use super::schedule::{Schedule, ScheduleEvent, Shape};
 use crate::clock_changes::Touches;
 use crate::drawing::Drawing;
+use crate::input::Input;
 use crate::wall_clock::civil;
 
 const STRONG: Style = Style::new().bold();
 const QUIET: Style = Style::new().dimmed();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+
+/// The answers about objects, each below its name.
+pub(super) fn write_all(
+    input: &Input,
+    all: &[OfObject<'_>],
+    output: &mut impl Write,
+) -> io::Result<()> {
+    let output = &mut Drawing::new(output);
+    if all.is_empty() {
+        writeln!(output, "there is no schedule here")?;
+    }
+    for (index, OfObject { place, identity, rule, told }) in all.iter().enumerate() {
+        if index > 0 {
+            writeln!(output)?;
+        }
+        let of = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));
+        let rule = rule.as_ref().map_or(String::new(), |rule| format!(" {rule}"));
+        writeln!(output, "{QUIET}{of}{identity}{rule}{QUIET:#}")?;
+        match told {
+            Told::When(question) => write(question, output)?,
+            Told::Unknown(why) => write_notes(why, output)?,
+        }
+    }
+    for placed in &input.findings {
+        writeln!(output)?;
+        input.write_finding(placed, output)?;
+    }
+    Ok(())
+}
+
+fn write_notes(notes: &[String], output: &mut impl Write) -> io::Result<()> {
+    notes.iter().try_for_each(|note| writeln!(output, "{WARNING}!{WARNING:#} {note}"))
+}
 
 pub(super) fn write(question: &Question, output: &mut impl Write) -> io::Result<()> {
     let output = &mut Drawing::new(output);
@@ -22,8 +57,9 @@ pub(super) fn write(question: &Question, output: &mut impl Write) -> io::Result<
     let zone = schedule.zone();
     let meaning = capitalised(&schedule.meaning);
     writeln!(output, "{STRONG}{meaning}{STRONG:#} ({zone})")?;
-    for note in &schedule.notes {
-        writeln!(output, "{WARNING}!{WARNING:#} {note}")?;
+    write_notes(&schedule.notes, output)?;
+    if schedule.is_off {
+        return Ok(());
     }
     if let Shape::Windows(windows) = &schedule.shape {
         let state = if windows.is_open(*from) { "open" } else { "closed" };

@@ -22,6 +22,8 @@ const QUESTIONS: &[&[&str]] = &[
     &["forecast", "--from", PRESENT, "--for", "3d", "-o", "json"],
     &["forecast", "--from", PRESENT, "--for", "3d", "-o", "svg"],
     &["forecast", "--from", PRESENT, "--for", "3d", "-o", "csv"],
+    &["when", "--from", PRESENT],
+    &["when", "--from", PRESENT, "-o", "json"],
 ];
 
 /// One in a zone, and two that leave it to the kube-controller-manager, of which one is suspended.
@@ -121,6 +123,9 @@ async fn cron_jobs_are_shown(kubeconfig: &Path) -> TestResult {
     let zone = ["cj/report", "--cron-job-zone", "Asia/Tokyo"];
     let told = answer(kubeconfig, &[&next[..], &zone].concat()).await?;
     assert!(told.contains("06:00 +09:00") && told.contains("taken as Asia/Tokyo"), "{told}");
+    let when = ["when", "cj/designs/backup", "--from", PRESENT, "--count", "1"];
+    let told = answer(kubeconfig, &when).await?;
+    assert!(told.contains("Starts a Job at 02:30 every day (Europe/Berlin)"), "{told}");
     let forecast = ["forecast", "--from", PRESENT, "-n", "designs", "-o", "json"];
     let told: Value = serde_json::from_str(&answer(kubeconfig, &forecast).await?)?;
     assert_eq!(told["occurrences"].as_array().map(Vec::len), Some(14), "{told:#}");

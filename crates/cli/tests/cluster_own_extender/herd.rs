@@ -27,7 +27,7 @@ const AT_ONCE: u64 = 2;
 
 /// A thousand pods take one or two minutes, one of which passes while a replica follows another one. On a machine that
 /// is busy otherwise, a replica may lose its lease again in the middle, and then another minute passes, and another.
-const PATIENCE: Duration = Duration::from_secs(600);
+const PATIENCE: Duration = Duration::from_mins(10);
 
 /// What happens to the replica that decides.
 #[derive(Clone, Copy, Debug)]

@@ -65,12 +65,14 @@ fn lint(file: &Path, format: &str) -> String {
 #[test]
 fn what_is_said_of_each_finding_is_what_the_golden_files_say() {
     for file in files("found") {
-        let (said, golden) = (lint(&file, "text"), file.with_extension("txt"));
-        if std::env::var_os("ALMANAC_UPDATE").is_some() {
-            fs::write(&golden, &said).unwrap();
+        for (format, extension) in [("text", "txt"), ("sarif", "sarif")] {
+            let (said, golden) = (lint(&file, format), file.with_extension(extension));
+            if std::env::var_os("ALMANAC_UPDATE").is_some() {
+                fs::write(&golden, &said).unwrap();
+            }
+            let known = fs::read_to_string(&golden).unwrap_or_default();
+            assert_eq!(said, known, "{}: ALMANAC_UPDATE=1 writes it anew", golden.display());
         }
-        let known = fs::read_to_string(&golden).unwrap_or_default();
-        assert_eq!(said, known, "{}: ALMANAC_UPDATE=1 writes it anew", golden.display());
     }
 }
 

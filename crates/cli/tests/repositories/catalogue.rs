@@ -5,11 +5,12 @@ mod units;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
 
 use almanac_api::finding::Code;
 use serde_json::Value;
 
-use crate::repository::{Repository, findings};
+use crate::repository::{PRESENT, Repository, findings};
 
 /// A file with a mistake: the code it is told by, and what is to be done about it where that is of interest.
 struct Case {
@@ -488,25 +489,77 @@ const ONLY_OVER_TIME: &[Code] = &[
     Code::AssumedZone,
 ];
 
-#[test]
-fn findings_of_every_code_have_a_column_and_a_fix() {
-    let cases: Vec<Case> = [texts(), shapes(), meanings(), schedules(), units::cases()]
-        .into_iter()
-        .flatten()
-        .collect();
-    let mut repository = Repository::new("catalogue");
-    let mut files = BTreeMap::new();
-    for (number, Case { code, text, .. }) in cases.iter().enumerate() {
+fn cases() -> Vec<Case> {
+    [texts(), shapes(), meanings(), schedules(), units::cases()].into_iter().flatten().collect()
+}
+
+impl Case {
+    /// What the file is called that has it, and what is in there.
+    fn file(&self, number: usize) -> (String, Vec<u8>) {
+        let Case { code, text, .. } = self;
         let is_json = text.starts_with(b"{");
         let file = format!("{number:03}-{code}.{}", if is_json { "json" } else { "yaml" });
         let text = match std::str::from_utf8(text) {
             Ok(text) => text.replace("NAME", &format!("shop-{number}")).into_bytes(),
             Err(_) => text.clone(),
         };
-        repository = repository.file(&file, text);
-        files.insert(file, &cases[number]);
+        (file, text)
     }
+}
+
+/// With a file that is too large to be read.
+fn repository_of<'a>(
+    name: &str,
+    files: impl Iterator<Item = (String, Vec<u8>)> + 'a,
+) -> Repository {
+    let add =
+        |repository: Repository, (file, text): (String, Vec<u8>)| repository.file(&file, text);
+    let repository = files.fold(Repository::new(name), add);
     fs::File::create(repository.root().join("large.yaml")).unwrap().set_len(70 << 20).unwrap();
+    repository
+}
+
+/// Whoever adds a code writes a case of it, or a file in `tests/lint/found` if it is one that shows over time.
+#[test]
+fn one_of_each_code_is_told_as_text_and_as_sarif_as_the_golden_files_say() {
+    let cases = cases();
+    let mut of_codes: Vec<&Case> = Vec::new();
+    for case in &cases {
+        if !of_codes.iter().any(|known| known.code == case.code) {
+            of_codes.push(case);
+        }
+    }
+    let files = of_codes.iter().enumerate().map(|(number, case)| case.file(number));
+    let repository = repository_of("catalogue-golden", files);
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/repositories/catalogue");
+    let mut told = String::new();
+    for (format, name) in [("text", "each-code.txt"), ("sarif", "each-code.sarif")] {
+        let asked = ["lint", "*.yaml", "--from", PRESENT, "-o", format];
+        let said = repository.run(&asked).said;
+        if std::env::var_os("ALMANAC_UPDATE").is_some() {
+            fs::write(golden.join(name), &said).unwrap();
+        }
+        let known = fs::read_to_string(golden.join(name)).unwrap_or_default();
+        assert!(said == known, "{name} differs; ALMANAC_UPDATE=1 writes it anew:\n{said}");
+        told = said;
+    }
+    let log: Value = serde_json::from_str(&told).unwrap();
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    let told: BTreeSet<&str> = results.iter().filter_map(|it| it["ruleId"].as_str()).collect();
+    for code in Code::ALL.iter().map(|code| code.name()) {
+        let over_time = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lint/found").join(code);
+        let has = |extension| over_time.with_extension(extension).is_file();
+        assert!(told.contains(code) || has("txt") && has("sarif"), "{code} has no golden output");
+    }
+}
+
+#[test]
+fn findings_of_every_code_have_a_column_and_a_fix() {
+    let cases = cases();
+    let files: BTreeMap<String, &Case> =
+        cases.iter().enumerate().map(|(number, case)| (case.file(number).0, case)).collect();
+    let all = cases.iter().enumerate().map(|(number, case)| case.file(number));
+    let repository = repository_of("catalogue", all);
     let told = repository.ask("lint", &["-f", "*.yaml", "-f", "*.json"]);
     let all = told["findings"].as_array().unwrap();
     for finding in all {

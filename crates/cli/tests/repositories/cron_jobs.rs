@@ -230,3 +230,46 @@ fn starts_that_are_too_close_to_be_drawn_are_one_mark() {
     let said = repository.run(&[&["forecast", "-f", ".", "-o", "svg"], &period[..]].concat());
     assert_eq!(said.said.matches("<title>starts 24 Jobs").count(), 30, "{}", said.said);
 }
+
+#[test]
+fn when_explains_the_schedules_of_files_as_typed_ones() {
+    let repository = repository("cron-jobs-when");
+    let period = ["--from", "2026-03-28", "--for", "2d"];
+    let when = |arguments: &[&str]| repository.run(&[&["when"], arguments, &period[..]].concat());
+    let typed = when(&["--cron", "30 2 * * *", "--zone", "Europe/Berlin"]).said;
+    assert!(typed.contains("2026-03-29 03:00 +02:00"), "{typed}");
+    let of_file = when(&["cronjob/backup", "-f", "."]).said;
+    let expected = typed.replace("Fires at", "Starts a Job at");
+    assert_eq!(of_file, format!("CronJob.batch default/backup\n{expected}"));
+    when(&["-f", "."]).assert_says(
+        0,
+        &[
+            "CronFederatedHPA.autoscaling.karmada.io default/shop-hours open\nFires at 08:00 every day (UTC)",
+            "default/paused\nStarts a Job every hour, on the hour (UTC)\n! is suspended",
+            "default/often\n! starts \"@every 90m\"",
+            "! names no timeZone, so it follows that of the kube-controller-manager, taken as UTC",
+        ],
+    );
+    when(&["cj/report", "-f", ".", "--cron-job-zone", "Asia/Tokyo"])
+        .assert_says(0, &["Starts a Job at 06:00 every Monday (Asia/Tokyo)"]);
+    when(&["cj/none", "-f", "."]).assert_says(2, &["no policy or target matches"]);
+    when(&[]).assert_says(2, &["nothing to explain: type a schedule"]);
+    when(&["--cron", "@daily", "-f", "."]).assert_says(2, &["cannot be used with"]);
+    let told = repository.ask("when", &["-f", ".", "--count", "1"]);
+    assert_eq!(told["schema"], "almanac/schedules/v1");
+    let schedules = told["schedules"].as_array().unwrap();
+    let zones: Vec<&Value> = schedules.iter().map(|it| &it["zone"]).collect();
+    assert_eq!(
+        zones,
+        ["UTC", "UTC", "Europe/Berlin", "", "UTC", "UTC"]
+            .map(|zone| match zone {
+                "" => Value::Null,
+                zone => json!(zone),
+            })
+            .iter()
+            .collect::<Vec<_>>()
+    );
+    let backup = &schedules[2];
+    assert_eq!(backup["items"], json!([{"at": "2026-11-21T01:30:00Z", "what": "fires"}]));
+    assert_eq!(schedules[0]["rule"], "open");
+}

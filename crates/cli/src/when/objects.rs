@@ -1,0 +1,94 @@
+//! The schedules of policies and `CronJobs`, to be explained as typed ones are.
+
+use std::collections::BTreeSet;
+
+use almanac_api::reading::Starts;
+use almanac_engine::{self as engine, Family, Identity, PolicyName, RuleSchedule};
+
+use super::Question;
+use super::schedule::Schedule;
+use crate::argument_error::ArgumentError;
+use crate::cron_jobs::ShownCronJob;
+use crate::input::{Input, InputPlace};
+use crate::subject::Subject;
+
+/// The schedule of an object, or of one of its rules.
+pub(super) struct OfObject<'a> {
+    pub(super) place: &'a InputPlace,
+    pub(super) identity: Identity,
+    pub(super) rule: Option<String>,
+    pub(super) told: Told,
+}
+
+/// What is told of it.
+pub(super) enum Told {
+    When(Question),
+    /// It is not known when it happens, and why.
+    Unknown(Vec<String>),
+}
+
+/// The schedules of the objects that are asked about, place by place: of policies rule by rule, then of `CronJobs`.
+pub(super) fn schedules<'a>(
+    input: &'a Input,
+    only: &[Subject],
+    ask: impl Fn(Schedule) -> Result<Question, ArgumentError>,
+) -> Result<Vec<OfObject<'a>>, ArgumentError> {
+    let mut all = Vec::new();
+    for place in &input.places {
+        for policy in policies(input, place, only) {
+            for rule in place.world.schedules(&policy) {
+                let name = rule.rule.to_string();
+                let told = Told::When(ask(of_rule(rule))?);
+                let identity = policy.identity.clone();
+                all.push(OfObject { place, identity, rule: Some(name), told });
+            }
+        }
+        let is_named =
+            |job: &&ShownCronJob| only.is_empty() || only.iter().any(|it| it.fits(&job.identity));
+        for job in place.cron_jobs.iter().filter(is_named) {
+            let told = match of_job(job) {
+                Some(schedule) => Told::When(ask(schedule)?),
+                None => Told::Unknown(job.notes().collect()),
+            };
+            all.push(OfObject { place, identity: job.identity.clone(), rule: None, told });
+        }
+    }
+    Ok(all)
+}
+
+fn policies(input: &Input, place: &InputPlace, only: &[Subject]) -> BTreeSet<PolicyName> {
+    let world = &place.world;
+    // Policies for levels are those of a whole cluster; where is looked, they count if there are pods of theirs.
+    let counts = |policy: &PolicyName| {
+        let is_of_cluster = world.seen_at.is_some() && policy.family == Family::QosLevels;
+        !is_of_cluster || !world.footprint(policy).writes.is_empty()
+    };
+    if only.is_empty() {
+        let selected = world.policies().filter(|it| input.is_selected(place, it));
+        return selected.filter(counts).collect();
+    }
+    only.iter().flat_map(|subject| input.policies(place, subject)).collect()
+}
+
+fn of_rule(rule: RuleSchedule) -> Schedule {
+    let RuleSchedule { is_off, schedule, .. } = rule;
+    let schedule = match schedule {
+        engine::Schedule::Firings(firings) => {
+            Schedule::of_firings(format!("fires {}", firings.cron().describe()), firings)
+        }
+        engine::Schedule::Windows(windows) => {
+            let (meaning, zone) = (windows.describe(), format!(" ({})", windows.zone()));
+            let meaning = meaning.strip_suffix(&zone).unwrap_or(&meaning).to_owned();
+            Schedule::of_windows(meaning, windows)
+        }
+    };
+    let notes = if is_off { vec!["is suspended or disabled".to_owned()] } else { Vec::new() };
+    Schedule { notes, is_off, ..schedule }
+}
+
+fn of_job(job: &ShownCronJob) -> Option<Schedule> {
+    let Starts::At(firings) = &job.job.starts else { return None };
+    let meaning = format!("starts a Job {}", firings.cron().describe());
+    let schedule = Schedule::of_firings(meaning, firings.clone());
+    Some(Schedule { notes: job.notes().collect(), is_off: job.job.is_suspended(), ..schedule })
+}
