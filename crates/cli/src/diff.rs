@@ -138,7 +138,7 @@ pub(crate) fn run(
     let only = Subject::parse_all("--only", &arguments.only)?;
     let checked_at = instant(zone.unwrap_or(Zone::utc()))?;
     let sides = match &arguments.git {
-        Some(revisions) => git::sides(revisions, &arguments.paths)?,
+        Some(revisions) => git::sides(revisions, &arguments.paths, &arguments.exclude)?,
         None => Sides::named(&arguments.paths)?,
     };
     let read = sides.read(&arguments.conditions, &arguments.exclude, checked_at, now)?;

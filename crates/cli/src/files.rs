@@ -26,6 +26,7 @@ use almanac_api::reading::{
 use anyhow::Context as _;
 use clap::{Args, ValueHint};
 
+pub(crate) use self::folder::OUR_IGNORE_FILE;
 use self::folder::{Excluded, Found};
 pub(crate) use self::glance::glance;
 pub(crate) use self::notes::{Note, write_notes};
@@ -63,6 +64,8 @@ pub(crate) struct Viewpoint {
     pub(crate) unnamed: PathBuf,
     /// The places, if they are known already.
     pub(crate) fixed: Vec<Place>,
+    /// Whether what `.gitignore` matches is read all the same, as it is tracked.
+    pub(crate) reads_ignored: bool,
 }
 
 /// What the files hold.
@@ -101,17 +104,18 @@ impl FileArguments {
     pub(crate) fn read(&self) -> anyhow::Result<Files> {
         let here = std::env::current_dir().context("failed to find the current directory")?;
         let (root, unnamed) = (here.clone(), PathBuf::from("."));
-        self.read_from(Viewpoint { here, root, unnamed, fixed: Vec::new() })
+        let fixed = Vec::new();
+        self.read_from(Viewpoint { here, root, unnamed, fixed, reads_ignored: false })
     }
 
     /// Reads them as they are seen from somewhere.
     pub(crate) fn read_from(&self, viewpoint: Viewpoint) -> anyhow::Result<Files> {
-        let Viewpoint { here, root, unnamed, fixed } = viewpoint;
+        let Viewpoint { here, root, unnamed, fixed, reads_ignored } = viewpoint;
         let mut layout = layout::read(&root, &self.place)?;
         if !fixed.is_empty() {
             layout.fixed = fixed;
         }
-        let found = Found::without(unnamed.clone());
+        let found = Found::without(unnamed.clone(), reads_ignored);
         let mut files = Files { reading: Reading::default(), layout, found, here, unnamed };
         let mut standard_input = Some(io::stdin());
         let mut named = Vec::new();
@@ -156,6 +160,22 @@ impl FileArguments {
         files.check_places(&self.place)?;
         Ok(files)
     }
+}
+
+/// The files that are read if these files and folders are named, as far as names tell.
+pub(crate) fn that_are_read(
+    paths: &[PathBuf],
+    viewpoint: &Viewpoint,
+    exclude: &[String],
+) -> anyhow::Result<Vec<PathBuf>> {
+    let excluded = Excluded::new(&viewpoint.here, exclude)?;
+    let mut found = Found::without(viewpoint.unnamed.clone(), viewpoint.reads_ignored);
+    let (folders, mut named): (Vec<_>, Vec<_>) = paths.iter().cloned().partition(|it| it.is_dir());
+    for folder in folders {
+        found.walk(&folder, &viewpoint.here, &excluded)?;
+    }
+    named.extend(found.files);
+    Ok(named)
 }
 
 impl Files {

@@ -1,24 +1,25 @@
 //! Two revisions of a git repository as the sides of a comparison, read with the git program.
 //!
-//! A revision is written into a temporary directory, as far as its files may hold objects; the working tree and the
-//! index are never touched. A single revision is compared with the working tree as it is. The repository is the one
-//! around the current directory, whatever variables of the environment say: in a hook, git sets some that would
-//! name another index.
+//! Both sides are read in the same way: what a revision has, or what the working tree has that git would commit, is
+//! laid out in a temporary directory as far as it is read. The working tree and the index are never touched. A single
+//! revision is compared with the working tree. The repository is the one around the current directory, whatever
+//! variables of the environment say: in a hook, git sets some that would name another index.
 
-use std::collections::BTreeMap;
+mod laid_out;
+mod tree;
+
 use std::ffi::OsStr;
-use std::fs::{self, File};
-use std::io::{BufReader, Read as _, Write as _};
+use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
-use almanac_api::reading::FILE_BYTES;
 use anyhow::{Context as _, bail, ensure};
 
-use super::side::{Sides, Where};
+use self::laid_out::Asked;
+use self::tree::Tree;
+use super::side::Sides;
 use crate::argument_error::{ArgumentError, quoted};
-use crate::files::Viewpoint;
 
 const ARGUMENT: &str = "--git";
 
@@ -38,31 +39,17 @@ const OF_ENVIRONMENT: [&str; 12] = [
     "GIT_GRAFT_FILE",
 ];
 
-/// What stands in a file of which Git LFS has the content.
-const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
-
 /// The repository.
 struct Repository {
     top: PathBuf,
 }
 
-/// A file of a revision.
-struct Entry {
-    path: PathBuf,
-    mode: Mode,
-    object: String,
-    size: u64,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
-    File,
-    Link,
-    Submodule,
-}
-
 /// The sides that `A..B`, `A...B` or `A` name, with only these paths if there are any.
-pub(super) fn sides(revisions: &str, paths: &[String]) -> anyhow::Result<Sides> {
+pub(super) fn sides(
+    revisions: &str,
+    paths: &[String],
+    exclude: &[String],
+) -> anyhow::Result<Sides> {
     if revisions.is_empty() {
         // As a variable of a pipeline that is not set; it must not pass for a comparison.
         let message = "name a revision, such as main, or two, such as main...HEAD";
@@ -73,15 +60,25 @@ pub(super) fn sides(revisions: &str, paths: &[String]) -> anyhow::Result<Sides> 
     let paths = paths.iter().map(|path| repository.inside(&here, path));
     let paths = paths.collect::<anyhow::Result<Vec<PathBuf>>>()?;
     let name = |side: &str| if side.is_empty() { "HEAD".to_owned() } else { side.to_owned() };
-    let (old, new) = if let Some((old, new)) = revisions.split_once("...") {
+    let commits = |old: &str, new: &str, base: Option<&str>| {
+        let side = |name: &str, commit: &str| repository.tree(name, commit);
+        let first = base.map_or_else(|| repository.commit(old), |base| Ok(base.to_owned()))?;
+        anyhow::Ok([side(old, &first)?, side(new, &repository.commit(new)?)?])
+    };
+    // Both are listed before anything is laid out: that may be inside of the working tree.
+    let trees = if let Some((old, new)) = revisions.split_once("...") {
         let (old, new) = (name(old), name(new));
         let base = repository.merge_base(&old, &new)?;
-        (repository.written(&old, &base, &paths)?, repository.side(&new, &paths)?)
+        commits(&old, &new, Some(&base))?
     } else if let Some((old, new)) = revisions.split_once("..") {
-        (repository.side(&name(old), &paths)?, repository.side(&name(new), &paths)?)
+        commits(&name(old), &name(new), None)?
     } else {
-        (repository.side(&name(revisions), &paths)?, repository.working_tree(&paths))
+        let old = name(revisions);
+        [repository.tree(&old, &repository.commit(&old)?)?, repository.working_tree()?]
     };
+    let asked = Asked { paths: &paths, exclude };
+    let [old, new] = trees;
+    let (old, new) = (repository.laid_out(&old, asked)?, repository.laid_out(&new, asked)?);
     if !paths.is_empty() && old.paths.is_empty() && new.paths.is_empty() {
         let text =
             paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");
@@ -187,153 +184,79 @@ impl Repository {
         Err(ArgumentError::whole(ARGUMENT, &format!("{old}...{new}"), message).into())
     }
 
-    fn side(&self, revision: &str, paths: &[PathBuf]) -> anyhow::Result<Where> {
-        let commit = self.commit(revision)?;
-        self.written(revision, &commit, paths)
+    /// The files of a commit.
+    fn tree(&self, name: &str, commit: &str) -> anyhow::Result<Tree> {
+        let listed =
+            self.listed(&["ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit])?;
+        self.tree_of(name, listed.iter().filter_map(|line| tree::of_commit(line)).collect())
     }
 
-    /// The working tree as it is.
-    fn working_tree(&self, paths: &[PathBuf]) -> Where {
-        let all = [PathBuf::new()];
-        let asked = if paths.is_empty() { &all[..] } else { paths };
-        let full = asked.iter().map(|path| joined(&self.top, path));
-        let paths = full.filter(|path| path.exists()).collect();
-        let viewpoint = viewpoint(&self.top);
-        Where { name: "the working tree".to_owned(), paths, viewpoint, written: None }
+    /// What git would commit of the working tree, ignored or not: what is tracked, and what is new and not ignored.
+    fn working_tree(&self) -> anyhow::Result<Tree> {
+        let tracked = self.listed(&["ls-files", "-z", "-t", "--stage"])?;
+        let new = self.listed(&["ls-files", "-z", "--others", "--exclude-standard"])?;
+        let tracked = tracked.iter().filter_map(|line| tree::of_index(line, &self.top));
+        let new = new.iter().filter_map(|path| tree::of_disk(path, &self.top));
+        let mut tree = self.tree_of("the working tree", tracked.chain(new).collect())?;
+        tree.is_on_disk = true;
+        Ok(tree)
     }
 
-    /// A commit, written into a temporary directory.
-    fn written(&self, name: &str, commit: &str, paths: &[PathBuf]) -> anyhow::Result<Where> {
-        let written = tempfile::Builder::new().prefix("almanac-diff-").tempdir();
-        let written = written.context("failed to make a temporary directory")?;
-        let root = written.path().canonicalize().context("failed to make a temporary directory")?;
-        // What is above is not part of the repository.
-        fs::create_dir(root.join(".git")).context("failed to write a temporary directory")?;
-        let entries = self.entries(commit)?;
-        let wanted = wanted(name, &entries, paths)?;
-        self.write(name, &wanted, &root)?;
-        let all = [PathBuf::new()];
-        let asked = if paths.is_empty() { &all[..] } else { paths };
-        let full = asked.iter().map(|path| joined(&root, path));
-        let paths = full.filter(|path| path.exists()).collect();
-        let viewpoint = viewpoint(&root);
-        Ok(Where { name: name.to_owned(), paths, viewpoint, written: Some(written) })
+    fn tree_of(&self, name: &str, listed: Vec<tree::Listed>) -> anyhow::Result<Tree> {
+        Tree::of(name, &self.top, listed, |objects| {
+            let mut contents = Vec::new();
+            self.contents(objects, |content| {
+                contents.push(content);
+                Ok(())
+            })?;
+            Ok(contents)
+        })
     }
 
-    /// All files of a commit.
-    fn entries(&self, commit: &str) -> anyhow::Result<Vec<Entry>> {
+    /// What git lists, each ended by a zero byte.
+    fn listed(&self, arguments: &[&str]) -> anyhow::Result<Vec<Vec<u8>>> {
         let mut command = git(Some(&self.top));
-        command.args(["ls-tree", "-r", "-l", "-z", "--full-tree", commit]);
+        command.args(arguments);
         let listed = match output(command)? {
             Ok(listed) => listed,
-            Err(said) => bail!("failed to list the files of {commit}: {said}"),
+            Err(said) => bail!("failed to list the files of the repository: {said}"),
         };
         let lines = listed.split(|byte| *byte == 0).filter(|line| !line.is_empty());
-        Ok(lines.filter_map(entry).collect())
+        Ok(lines.map(<[u8]>::to_vec).collect())
     }
 
-    /// Writes files, each where it belongs.
-    fn write(&self, name: &str, wanted: &[&Entry], root: &Path) -> anyhow::Result<()> {
+    /// Hands over what the objects hold, one after the other.
+    fn contents(
+        &self,
+        objects: &[&str],
+        mut each: impl FnMut(Vec<u8>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        if objects.is_empty() {
+            return Ok(());
+        }
         let mut command = git(Some(&self.top));
         command.args(["cat-file", "--batch"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut running = command.spawn().context("failed to run git")?;
         let (input, output) = (running.stdin.take(), running.stdout.take());
         let (Some(mut input), Some(output)) = (input, output) else { bail!("failed to run git") };
-        let cannot = || format!("failed to read the files of {name}");
-        let written = thread::scope(|scope| {
-            let objects = wanted.iter().map(|entry| format!("{}\n", entry.object));
-            let objects: String = objects.collect();
+        let read = thread::scope(|scope| {
+            let asked = objects.join("\n") + "\n";
             // It ends early if nobody reads what comes of it.
-            scope.spawn(move || _ = input.write_all(objects.as_bytes()));
+            scope.spawn(move || _ = input.write_all(asked.as_bytes()));
             let mut output = BufReader::new(output);
-            wanted.iter().try_for_each(|entry| {
-                let content = next_object(&mut output).with_context(cannot)?;
-                write_file(name, entry, &content, root)
+            objects.iter().try_for_each(|_| {
+                each(next_object(&mut output).context("failed to read the files of a revision")?)
             })
         });
         let _ = running.kill();
         let _ = running.wait();
-        written
+        read
     }
-}
-
-fn viewpoint(root: &Path) -> Viewpoint {
-    let root = root.to_owned();
-    Viewpoint { here: root.clone(), root: root.clone(), unnamed: root, fixed: Vec::new() }
-}
-
-/// A path below a folder, which is the folder itself if there is none.
-fn joined(folder: &Path, path: &Path) -> PathBuf {
-    if path.as_os_str().is_empty() { folder.to_owned() } else { folder.join(path) }
-}
-
-/// `<mode> <type> <object> <size>\t<path>`.
-fn entry(line: &[u8]) -> Option<Entry> {
-    let tab = line.iter().position(|byte| *byte == b'\t')?;
-    let (head, path) = (std::str::from_utf8(&line[..tab]).ok()?, &line[tab + 1..]);
-    let mut words = head.split_ascii_whitespace();
-    let (mode, _, object, size) = (words.next()?, words.next()?, words.next()?, words.next()?);
-    let mode = match mode {
-        "120000" => Mode::Link,
-        "160000" => Mode::Submodule,
-        _ => Mode::File,
-    };
-    let path = path_of(path);
-    // A tree that somebody has made by hand may hold any names.
-    let is_safe = |part: Component<'_>| match part {
-        Component::Normal(name) => !name.eq_ignore_ascii_case(".git"),
-        _ => false,
-    };
-    if !path.components().all(is_safe) {
-        return None;
-    }
-    Some(Entry { path, mode, object: object.to_owned(), size: size.parse().unwrap_or_default() })
-}
-
-/// The files that are written: those that may hold objects, or say how files belong together.
-fn wanted<'a>(
-    name: &str,
-    entries: &'a [Entry],
-    paths: &[PathBuf],
-) -> anyhow::Result<Vec<&'a Entry>> {
-    let asks =
-        |entry: &Entry| paths.is_empty() || paths.iter().any(|path| entry.path.starts_with(path));
-    let mut left_out = 0;
-    for submodule in entries.iter().filter(|entry| entry.mode == Mode::Submodule) {
-        if paths.iter().any(|path| path.starts_with(&submodule.path)) {
-            let text = submodule.path.display().to_string();
-            let message = "is a submodule; run almanac diff in it, with its own revisions";
-            return Err(ArgumentError::whole("PATH", &text, message).into());
-        }
-        left_out += usize::from(asks(submodule));
-    }
-    if left_out > 0 {
-        let submodules = if left_out == 1 { "submodule is" } else { "submodules are" };
-        anstream::eprintln!("note: {left_out} {submodules} not read of {name}");
-    }
-    let files: BTreeMap<&Path, &Entry> = entries.iter().map(|it| (&*it.path, it)).collect();
-    let is_wanted = |entry: &&Entry| {
-        let is_of_all = matches!(
-            entry.path.file_name().and_then(OsStr::to_str),
-            Some("almanac.toml" | ".gitignore" | ".almanacignore" | "Kustomization")
-        );
-        let may_hold_objects =
-            matches!(entry.path.extension().and_then(OsStr::to_str), Some("yaml" | "yml" | "json"));
-        entry.mode != Mode::Submodule
-            && (is_of_all || asks(entry) && (may_hold_objects || is_named(entry, paths)))
-    };
-    // What a link leads to is read where it lies.
-    let is_file = |entry: &&Entry| files.get(&*entry.path).is_some_and(|it| it.mode == Mode::File);
-    Ok(entries.iter().filter(is_wanted).filter(is_file).collect())
-}
-
-fn is_named(entry: &Entry, paths: &[PathBuf]) -> bool {
-    paths.contains(&entry.path)
 }
 
 /// The content of the next object that `git cat-file --batch` prints.
-fn next_object(output: &mut impl std::io::BufRead) -> anyhow::Result<Vec<u8>> {
+fn next_object(output: &mut impl BufRead) -> anyhow::Result<Vec<u8>> {
     let mut head = String::new();
     output.read_line(&mut head)?;
     let size = head.trim_end().rsplit(' ').next().and_then(|size| size.parse::<usize>().ok());
@@ -344,26 +267,6 @@ fn next_object(output: &mut impl std::io::BufRead) -> anyhow::Result<Vec<u8>> {
     let mut newline = [0];
     output.read_exact(&mut newline)?;
     Ok(content)
-}
-
-fn write_file(name: &str, entry: &Entry, content: &[u8], root: &Path) -> anyhow::Result<()> {
-    let path = root.join(&entry.path);
-    let cannot =
-        || format!("failed to write {} of {name} into a temporary directory", entry.path.display());
-    if content.starts_with(LFS_POINTER) {
-        bail!(
-            "{} of {name} is kept in Git LFS, so the repository has only a pointer to it; check both revisions out, \
-             such as with git worktree, and name the two directories without --git",
-            entry.path.display()
-        );
-    }
-    fs::create_dir_all(path.parent().unwrap_or(root)).with_context(cannot)?;
-    let mut file = File::create(&path).with_context(cannot)?;
-    if entry.size > FILE_BYTES as u64 {
-        // It is only told that it is too large.
-        return file.set_len(entry.size).with_context(cannot);
-    }
-    file.write_all(content).with_context(cannot)
 }
 
 #[cfg(unix)]

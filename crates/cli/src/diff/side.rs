@@ -17,6 +17,9 @@ use crate::files::{FileArguments, Viewpoint};
 use crate::input::{Conditions, Input, InputPlace, together};
 use crate::outcome::FailOn;
 
+/// What git names for the side of a file that does not exist.
+const NOTHING: &str = "/dev/null";
+
 /// Where the files of both sides are.
 pub(super) struct Sides(pub(super) [Where; 2]);
 
@@ -40,7 +43,7 @@ pub(super) struct Side {
 }
 
 impl Sides {
-    /// Two files or folders. One that is not there is empty.
+    /// Two files or folders; `/dev/null`, as git has it, is nothing.
     pub(super) fn named(paths: &[String]) -> anyhow::Result<Sides> {
         let [old, new] = paths else {
             let text = paths.join(" ");
@@ -48,35 +51,37 @@ impl Sides {
                 "name two files or directories, the old and the new one, or revisions with --git";
             return Err(ArgumentError::whole("PATH", &text, message).into());
         };
-        if old == "-" || new == "-" {
-            let message =
-                "standard input is neither of the two; write it into a file, and name that";
-            return Err(ArgumentError::whole("PATH", "-", message).into());
-        }
-        let is_there = |path: &str| Path::new(path).exists();
-        if !is_there(old) && !is_there(new) {
-            let message = "there is no such file or directory, nor is the other one there";
-            return Err(ArgumentError::whole("PATH", old, message).into());
-        }
         let here = std::env::current_dir().context("failed to find the current directory")?;
         let side = |path: &String| {
+            if path == "-" {
+                let message =
+                    "standard input is neither of the two; write it into a file, and name that";
+                return Err(ArgumentError::whole("PATH", "-", message));
+            }
             let full = here.join(path);
-            let (root, paths) = if full.is_dir() {
+            let (root, paths) = if path == NOTHING {
+                (here.clone(), Vec::new())
+            } else if full.is_dir() {
                 (full, vec![PathBuf::from(path)])
             } else if full.exists() {
                 let folder = full.parent().unwrap_or(&here).to_owned();
                 (folder, vec![PathBuf::from(path)])
             } else {
-                anstream::eprintln!(
-                    "note: {path:?} does not exist, and is taken for an empty directory"
+                let message = format!(
+                    "there is no such file or directory; to compare with nothing, name {NOTHING}"
                 );
-                (full, Vec::new())
+                return Err(ArgumentError::whole("PATH", path, message));
             };
-            let unnamed = PathBuf::from(".");
-            let viewpoint = Viewpoint { here: here.clone(), root, unnamed, fixed: Vec::new() };
-            Where { name: path.clone(), paths, viewpoint, written: None }
+            let viewpoint = Viewpoint {
+                here: here.clone(),
+                root,
+                unnamed: PathBuf::from("."),
+                fixed: Vec::new(),
+                reads_ignored: false,
+            };
+            Ok(Where { name: path.clone(), paths, viewpoint, written: None })
         };
-        Ok(Sides([side(old), side(new)]))
+        Ok(Sides([side(old)?, side(new)?]))
     }
 
     /// Reads both. Folders that are places on one side are places on the other, too.

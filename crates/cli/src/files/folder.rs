@@ -16,7 +16,7 @@ use super::open::{self, NotRead};
 use crate::argument_error::ArgumentError;
 
 /// The file in which people say what is to be skipped, beside `.gitignore`.
-const OUR_IGNORE_FILE: &str = ".almanacignore";
+pub(crate) const OUR_IGNORE_FILE: &str = ".almanacignore";
 
 /// A Helm chart is a folder with this file,
 const CHART_FILE: &str = "Chart.yaml";
@@ -58,7 +58,7 @@ impl Excluded {
 #[derive(Default)]
 pub(super) struct Found {
     /// Files that may hold objects, in order.
-    files: Vec<PathBuf>,
+    pub(super) files: Vec<PathBuf>,
     /// Which files there are already, whatever they are called.
     known: BTreeSet<PathBuf>,
     /// The folders that are Helm charts.
@@ -74,12 +74,14 @@ pub(super) struct Found {
     pub(super) too_large: Vec<String>,
     /// What is left out of the names of files.
     unnamed: PathBuf,
+    /// Whether what `.gitignore` matches is read all the same.
+    reads_ignored: bool,
 }
 
 impl Found {
     /// Nothing yet; the names of files are to be shown without this.
-    pub(super) fn without(unnamed: PathBuf) -> Found {
-        Found { unnamed, ..Found::default() }
+    pub(super) fn without(unnamed: PathBuf, reads_ignored: bool) -> Found {
+        Found { unnamed, reads_ignored, ..Found::default() }
     }
 
     /// Notes a file; `false` if it is there already.
@@ -100,7 +102,9 @@ impl Found {
         let root = folder.canonicalize().map_err(cannot)?;
         fs::read_dir(folder).map_err(cannot)?;
         self.note_charts_around(&Folder::of(&here.join(folder)));
-        for entry in walker(folder).overrides(excluded.0.clone()).build() {
+        let mut walk = walker(folder);
+        walk.git_ignore(!self.reads_ignored).git_exclude(!self.reads_ignored);
+        for entry in walk.overrides(excluded.0.clone()).build() {
             match entry {
                 Ok(entry) => self.add(folder, &root, here, &entry),
                 Err(error) => {

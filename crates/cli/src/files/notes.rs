@@ -17,6 +17,9 @@ use serde::Serialize;
 use super::Files;
 use crate::shell_word;
 
+/// The command that reads two sides, each from files.
+const DIFF: &str = "diff";
+
 /// How many notes of one kind a person is shown; the rest are counted.
 const SHOWN: usize = 5;
 
@@ -82,7 +85,12 @@ impl Files {
         notes.extend(self.found.unrendered.iter().map(|chart| self.of_chart(chart, command)));
         for folder in self.kustomizations_of_policies() {
             let path = self.shown(folder);
-            let command = Some(format!("almanac {command} -k {}", shell_word::quoted(&path)));
+            let quoted = shell_word::quoted(&path);
+            let command = match command {
+                DIFF => compared(&format!("kubectl kustomize {quoted}")),
+                other => format!("almanac {other} -k {quoted}"),
+            };
+            let command = Some(command);
             notes.insert(Note { about: About::Kustomization, path, command });
         }
         let plain = |about: About, path: &String| Note { about, path: path.clone(), command: None };
@@ -115,7 +123,7 @@ impl Files {
                 }
                 None => format!("{program} < {}", shell_word::quoted(&file)),
             };
-            let command = Some(format!("{substituted} | almanac {command} -f -"));
+            let command = Some(rendered(&substituted, command));
             return Note { about: About::Substitution, path: file, command };
         }
         match source.folder().and_then(|folder| self.found.chart_of(folder)) {
@@ -127,12 +135,12 @@ impl Files {
     fn of_chart(&self, chart: &Folder, command: &str) -> Note {
         let path = self.shown(chart);
         let quoted = shell_word::quoted(&path);
-        let command = Some(format!("helm template {quoted} | almanac {command} -f -"));
+        let command = Some(rendered(&format!("helm template {quoted}"), command));
         Note { about: About::HelmChart, path, command }
     }
 
     fn shown(&self, folder: &Folder) -> String {
-        folder.seen_from(&self.layout.here)
+        folder.seen_from(&Folder::of(&self.here))
     }
 
     /// The kustomizations that change something and take in a policy, however far away. What a component
@@ -172,6 +180,19 @@ impl Files {
         let patches = of_policies.map(|path| Folder::of(&self.here.join(path)));
         objects.chain(patches).collect()
     }
+}
+
+/// A command that reads what another one renders.
+fn rendered(renders: &str, command: &str) -> String {
+    match command {
+        DIFF => compared(renders),
+        other => format!("{renders} | almanac {other} -f -"),
+    }
+}
+
+/// How what is rendered is compared, of which there are two.
+fn compared(renders: &str) -> String {
+    format!("{renders} > new.yaml, the old one into old.yaml, and almanac {DIFF} old.yaml new.yaml")
 }
 
 /// A folder, and all to which `named` leads from it: the paths that one names, seen from itself.

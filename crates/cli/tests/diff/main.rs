@@ -131,17 +131,33 @@ fn what_is_wrong_with_the_new_files_fails_and_what_is_mended_does_not() {
 }
 
 #[test]
-fn a_side_that_is_not_there_is_empty_and_two_are_a_mistake() {
+fn a_side_that_is_not_there_is_a_mistake_and_nothing_has_a_name() {
     let folder = sides("missing", &[("shop.yaml", &shop())], &[]);
-    let output = diff(&folder, &["old", "nowhere", "-o", "json"]);
-    assert!(text(&output.stderr).contains("\"nowhere\" does not exist"));
+    for paths in [["old", "nowhere"], ["nowhere", "old"]] {
+        let output = diff(&folder, &paths);
+        assert_eq!(output.status.code(), Some(2), "{paths:?}");
+        let said = text(&output.stderr);
+        assert!(said.contains("nowhere") && said.contains("name /dev/null"), "{said}");
+    }
+    let output = diff(&folder, &["old", "/dev/null", "-o", "json"]);
     assert_eq!(json(&output)["differences"][0]["presence"], "removed");
-    let output = diff(&folder, &["nowhere", "no-place"]);
-    assert_eq!(output.status.code(), Some(2));
     assert_eq!(diff(&folder, &["old"]).status.code(), Some(2));
     let output = diff(&folder, &["-", "old"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("standard input is neither of the two"));
+}
+
+#[test]
+fn what_another_program_renders_is_to_be_compared_as_files() {
+    let kustomization = "resources: [shop.yaml]\nnamePrefix: a-\n";
+    let files = [("shop.yaml", &*shop()), ("kustomization.yaml", kustomization)]
+        .map(|(file, text)| (file, text.to_owned()));
+    let files = files.each_ref().map(|(file, text)| (*file, text.as_str()));
+    let folder = sides("rendered", &files, &files);
+    let said = text(&diff(&folder, &["old", "new"]).stderr);
+    assert!(said.contains("kubectl kustomize new > new.yaml"), "{said}");
+    assert!(said.contains("almanac diff old.yaml new.yaml"), "{said}");
+    assert!(!said.contains("diff -"), "{said}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::running::{MONDAY, almanac, diff, empty_folder, json, shop, text, write};
+use crate::running::{MONDAY, diff, empty_folder, json, shop, text, write};
 
 /// Git with a person and nothing of this machine.
 fn git(folder: &Path, arguments: &[&str]) -> String {
@@ -132,11 +132,6 @@ fn what_cannot_be_read_is_said_with_what_would_be_right() {
     let said = text(&diff(&folder, &["--git", "main...alone"]).stderr);
     assert!(said.contains("no commit in common; compare them directly, with two dots"), "{said}");
 
-    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n";
-    commit(&folder, &[("policies/big.yaml", pointer)]);
-    let said = text(&diff(&folder, &["--git", "main..alone"]).stderr);
-    assert!(said.contains("policies/big.yaml of alone is kept in Git LFS"), "{said}");
-
     let shallow = empty_folder("git-shallow");
     let source = format!("file://{}", folder.display());
     git(&shallow, &["clone", "-q", "--depth", "1", "-b", "later", &source, "."]);
@@ -178,15 +173,173 @@ fn the_environment_of_a_hook_names_no_other_repository() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
 }
 
+#[cfg(unix)]
+fn link(folder: &Path, target: impl AsRef<Path>, at: &str) {
+    let at = folder.join(at);
+    fs::create_dir_all(at.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink(target, at).unwrap();
+}
+
+#[cfg(unix)]
 #[test]
-fn a_link_in_a_revision_leads_to_nothing_outside() {
-    let folder = repository("git-link");
+fn links_are_followed_in_a_revision_as_in_the_working_tree() {
+    let folder = repository("git-links");
+    let absolute = folder.canonicalize().unwrap().join("base/absolute.yaml");
+    write(
+        &folder,
+        &[
+            ("base/linked.yaml", &shop().replace("shop", "linked")),
+            ("base/absolute.yaml", &shop().replace("shop", "absolute")),
+            ("v2/policies/folder.yaml", &shop().replace("shop", "folder")),
+        ],
+    );
+    link(&folder, "../base/linked.yaml", "chosen/linked.yaml");
+    link(&folder, absolute, "chosen/absolute.yaml");
+    link(&folder, "nowhere.yaml", "chosen/broken.yaml");
+    link(&folder, "round.yaml", "chosen/round.yaml");
+    link(&folder, "v2", "now");
+    commit(&folder, &[]);
+    assert_eq!(told(&folder, &["--git", "HEAD"]), Vec::<String>::new(), "a clean tree");
+    let others = ["linked", "absolute", "folder"];
+    let text_of = |name| shop().replace("shop", name).replace(": 10}", ": 100}");
+    let [linked, absolute, in_folder] = others.map(text_of);
+    write(
+        &folder,
+        &[
+            ("base/linked.yaml", &linked),
+            ("base/absolute.yaml", &absolute),
+            ("v2/policies/folder.yaml", &in_folder),
+        ],
+    );
+    let chosen = ["absolute both", "linked both"];
+    assert_eq!(told(&folder, &["--git", "HEAD", "chosen"]), chosen);
+    assert_eq!(told(&folder, &["--git", "HEAD", "now"]), ["folder both"]);
+    assert_eq!(told(&folder, &["--git", "HEAD", "chosen/linked.yaml"]), ["linked both"]);
+    commit(&folder, &[]);
+    assert_eq!(told(&folder, &["--git", "HEAD~1..HEAD", "chosen"]), chosen);
+    assert_eq!(told(&folder, &["--git", "HEAD~1..HEAD", "now/policies"]), ["folder both"]);
+    assert_eq!(told(&folder, &["--git", "HEAD~1..HEAD"]).len(), 3, "each file is read once");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_that_leads_out_of_the_repository_is_an_error_on_either_side_unless_it_is_left_out() {
+    let folder = repository("git-link-out");
     let secret = empty_folder("git-link-secret");
     write(&secret, &[("secret.yaml", &shop().replace("shop", "secret"))]);
-    #[cfg(unix)]
-    std::os::unix::fs::symlink(secret.join("secret.yaml"), folder.join("link.yaml")).unwrap();
+    link(&folder, secret.join("secret.yaml"), "policies/out.yaml");
+    link(&folder, &secret, "outside");
+    link(&folder, &secret, "docs/a-folder.yaml");
+    for (arguments, name) in [
+        (&["--git", "HEAD"][..], "the working tree"),
+        (&["--git", "HEAD", "policies/out.yaml"], "the working tree"),
+    ] {
+        let output = diff(&folder, arguments);
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
+        let said = text(&output.stderr);
+        let link = if arguments.len() > 2 { "policies/out.yaml" } else { "docs/a-folder.yaml" };
+        assert!(said.contains(&format!("{link} of {name} is a symbolic link to ")), "{said}");
+        assert!(said.contains("which is not in the repository"), "{said}");
+    }
     commit(&folder, &[]);
-    assert_eq!(told(&folder, &["--git", "HEAD~1..HEAD"]), Vec::<String>::new());
-    let help = text(&almanac(&folder, &["diff", "--help"]).stdout);
-    assert!(help.contains("--git <REVISIONS>"), "{help}");
+    let output = diff(&folder, &["--git", "HEAD~1..HEAD", "policies"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    assert!(said.contains("policies/out.yaml of HEAD is a symbolic link to /"), "{said}");
+    let through = text(&diff(&folder, &["--git", "HEAD", "outside"]).stderr);
+    assert!(through.contains("outside of HEAD is a symbolic link"), "{through}");
+    let without = ["--exclude", "out.yaml", "--exclude", "a-folder.yaml"];
+    let left = told(&folder, &[&["--git", "HEAD~1..HEAD"][..], &without].concat());
+    assert_eq!(left, Vec::<String>::new(), "a folder behind a link is not looked into");
+}
+
+const POINTER: &str = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n";
+
+#[test]
+fn a_pointer_of_lfs_matters_only_where_it_would_be_read() {
+    let folder = repository("git-lfs");
+    commit(&folder, &[("data/big.json", POINTER), (".hidden/big.json", POINTER)]);
+    for revisions in ["HEAD~1..HEAD", "HEAD"] {
+        let output = diff(&folder, &["--git", revisions]);
+        assert_eq!(output.status.code(), Some(2), "{revisions}");
+        let said = text(&output.stderr);
+        assert!(said.contains("data/big.json of HEAD is kept in Git LFS"), "{said}");
+        assert!(said.contains("leave it out with --exclude"), "{said}");
+        let nothing = Vec::<String>::new();
+        assert_eq!(told(&folder, &["--git", revisions, "--exclude", "data"]), nothing);
+        assert_eq!(told(&folder, &["--git", revisions, "policies"]), nothing);
+        commit(&folder, &[(".almanacignore", "data/\n")]);
+        commit(&folder, &[]);
+        assert_eq!(told(&folder, &["--git", revisions]), nothing);
+        git(&folder, &["reset", "-q", "--hard", "HEAD~2"]);
+    }
+    write(&folder, &[("policies/new.yaml", POINTER)]);
+    let said = text(&diff(&folder, &["--git", "HEAD", "policies"]).stderr);
+    assert!(said.contains("policies/new.yaml of the working tree is kept in Git LFS"), "{said}");
+    assert!(said.contains("git lfs pull"), "{said}");
+}
+
+#[test]
+fn a_temporary_directory_in_the_repository_is_no_part_of_it() {
+    let folder = repository("git-temporary");
+    let temporary = folder.join("tmp");
+    fs::create_dir(&temporary).unwrap();
+    let run = |revisions: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
+        command.current_dir(&folder).args(["diff", "--from", MONDAY, "--git", revisions]);
+        command.env("TMPDIR", &temporary).output().unwrap()
+    };
+    for ignored in ["", "tmp/\n*.yaml\n"] {
+        write(&folder, &[(".gitignore", ignored)]);
+        let said = text(&run("HEAD").stdout);
+        assert!(said.contains("Nothing changes: 1 value compared"), "{said}");
+        let said = text(&run("main...later").stdout);
+        assert!(said.contains("1 of 1 value changes"), "{said}");
+    }
+    write(&folder, &[(".almanacignore", "tmp/\n")]);
+    let output = run("HEAD");
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    assert!(said.contains("set TMPDIR to a directory outside of"), "{said}");
+}
+
+#[test]
+fn what_is_tracked_is_read_though_gitignore_matches_it_and_what_is_ignored_is_not() {
+    let folder = repository("git-ignored");
+    commit(&folder, &[(".gitignore", "policies/\n")]);
+    write(&folder, &[("policies/shop.yaml", &shop()), ("policies/own.yaml", &shop())]);
+    assert_eq!(told(&folder, &["--git", "HEAD"]), ["shop both"]);
+    git(&folder, &["commit", "-q", "-a", "-m", "tracked"]);
+    assert_eq!(told(&folder, &["--git", "HEAD~1..HEAD"]), ["shop both"]);
+    assert_eq!(told(&folder, &["--git", "HEAD"]), Vec::<String>::new());
+}
+
+#[test]
+fn what_a_sparse_checkout_leaves_out_is_no_change() {
+    let folder = repository("git-sparse");
+    commit(&folder, &[("other/cart.yaml", &shop().replace("shop", "cart"))]);
+    git(&folder, &["sparse-checkout", "set", "policies"]);
+    assert!(!folder.join("other").exists());
+    assert_eq!(told(&folder, &["--git", "HEAD"]), Vec::<String>::new());
+    assert_eq!(told(&folder, &["--git", "HEAD~1"]), ["cart added"]);
+}
+
+#[test]
+fn places_that_are_named_exist_though_only_one_of_them_is_asked_about() {
+    let folder = repository("git-places");
+    let settings = "[[place]]\nname = \"prod\"\ndirectories = [\"clusters/prod\"]\n\n\
+                    [[place]]\nname = \"test\"\ndirectories = [\"clusters/test\"]\n";
+    let files = |text: &str| {
+        commit(
+            &folder,
+            &[
+                ("almanac.toml", settings),
+                ("clusters/prod/a.yaml", text),
+                ("clusters/test/a.yaml", text),
+            ],
+        );
+    };
+    files(&shop());
+    files(&changed());
+    assert_eq!(told(&folder, &["--git", "HEAD~1..HEAD", "clusters/prod"]), ["shop both"]);
 }

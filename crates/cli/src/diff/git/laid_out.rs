@@ -1,0 +1,333 @@
+//! One side in a temporary directory, as far as it is read.
+//!
+//! First everything is there that decides what is read: names, links, and the files that say what is left out or how
+//! folders belong together. Then the same walk as through any folder says which files are read, and these get their
+//! content. Links lead to what they lead to in the repository; one that leads out of it is an error where it would be
+//! read, since what lies there is no part of a revision. So is a file of which there is only a pointer.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use almanac_api::reading::FILE_BYTES;
+use anyhow::{Context as _, bail, ensure};
+
+use super::Repository;
+use super::tree::{Content, Tree, Way};
+use crate::argument_error::ArgumentError;
+use crate::diff::side::Where;
+use crate::files::{OUR_IGNORE_FILE, Viewpoint, that_are_read};
+
+/// What stands in a file of which Git LFS has the content.
+const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
+
+/// What is read of a side.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    /// Only these files and folders, if there are any.
+    pub(super) paths: &'a [PathBuf],
+    /// The patterns of what is left out.
+    pub(super) exclude: &'a [String],
+}
+
+/// What is wanted of a tree.
+struct Wanted<'a> {
+    /// The files to lay out.
+    files: BTreeMap<&'a Path, &'a Content>,
+    /// The links that lead out of the repository, and where they would be read if they did not.
+    outward: BTreeSet<&'a Path>,
+}
+
+impl Repository {
+    /// Lays out what is read of a side.
+    pub(super) fn laid_out(&self, tree: &Tree, asked: Asked<'_>) -> anyhow::Result<Where> {
+        let written = tempfile::Builder::new().prefix("almanac-diff-").tempdir();
+        let written = written.context("failed to make a temporary directory")?;
+        let root = written.path().canonicalize().context("failed to make a temporary directory")?;
+        check_surroundings(&root)?;
+        // What is above is not part of the repository.
+        fs::create_dir(root.join(".git")).context("failed to write a temporary directory")?;
+        let named = tree.named(asked.paths)?;
+        tree.check_submodules(&named)?;
+        let wanted = tree.wanted(&named)?;
+        let paths = self.lay_out(tree, &wanted, asked.paths, &root)?;
+        let viewpoint = Viewpoint {
+            here: root.clone(),
+            root: root.clone(),
+            unnamed: root.clone(),
+            fixed: Vec::new(),
+            reads_ignored: true,
+        };
+        let read = that_are_read(&paths, &viewpoint, asked.exclude)?;
+        self.fill(tree, &wanted, &read, &root)?;
+        Ok(Where { name: tree.name.clone(), paths, viewpoint, written: Some(written) })
+    }
+
+    /// Lays out names, links and settings; returns which of the paths there are.
+    fn lay_out(
+        &self,
+        tree: &Tree,
+        wanted: &Wanted<'_>,
+        asked: &[PathBuf],
+        root: &Path,
+    ) -> anyhow::Result<Vec<PathBuf>> {
+        let mut settings = Vec::new();
+        for (path, content) in &wanted.files {
+            let full = root.join(path);
+            let written = match content {
+                Content::OnDisk(there) => link(there, &full),
+                Content::Object(object) => {
+                    if is_setting(path) {
+                        settings.push((&**object, full.clone()));
+                    }
+                    with_folder(&full).and_then(|()| File::create(&full).map(drop))
+                }
+            };
+            written.with_context(|| tree.cannot_write(path))?;
+        }
+        for path in &wanted.outward {
+            let full = root.join(path);
+            let written = with_folder(&full).and_then(|()| File::create(&full).map(drop));
+            written.with_context(|| tree.cannot_write(path))?;
+        }
+        if wanted.files.keys().any(|path| path.file_name() == Some(OsStr::new("almanac.toml"))) {
+            // Its patterns are of folders.
+            let folders: BTreeSet<&Path> = tree.files.keys().filter_map(|it| it.parent()).collect();
+            folders.into_iter().try_for_each(|folder| {
+                fs::create_dir_all(root.join(folder)).with_context(|| tree.cannot_write(folder))
+            })?;
+        }
+        let mut there = Vec::new();
+        let all = [PathBuf::new()];
+        for path in if asked.is_empty() { &all[..] } else { asked } {
+            let Way::Inside(inside) = tree.way(path) else { continue };
+            if !tree.files.contains_key(&inside)
+                && (path.as_os_str().is_empty() || tree.has(&inside))
+            {
+                let folder = joined(root, &inside);
+                fs::create_dir_all(folder).with_context(|| tree.cannot_write(path))?;
+            }
+            if tree.has(&inside) || path.as_os_str().is_empty() {
+                there.push(joined(root, path));
+            }
+        }
+        for path in tree.links.keys() {
+            if let Way::Inside(inside) = tree.way(path)
+                && !inside.starts_with(".git")
+            {
+                let written = link(&joined(root, &inside), &root.join(path));
+                written.with_context(|| tree.cannot_write(path))?;
+            }
+        }
+        let objects: Vec<&str> = settings.iter().map(|(object, _)| *object).collect();
+        let mut places = settings.iter().map(|(_, full)| full);
+        self.contents(&objects, |content| {
+            let Some(full) = places.next() else { return Ok(()) };
+            fs::write(full, content).context("failed to write a temporary directory")
+        })?;
+        Ok(there)
+    }
+
+    /// Gives the files that are read their content.
+    fn fill(
+        &self,
+        tree: &Tree,
+        wanted: &Wanted<'_>,
+        read: &[PathBuf],
+        root: &Path,
+    ) -> anyhow::Result<()> {
+        let (mut objects, mut places) = (Vec::new(), Vec::new());
+        for path in read {
+            let path = path.strip_prefix(root).unwrap_or(path);
+            if wanted.outward.contains(path) {
+                bail!(tree.leads_out(path));
+            }
+            let Way::Inside(inside) = tree.way(path) else { continue };
+            match wanted.files.get(&*inside) {
+                Some(Content::Object(object)) => {
+                    objects.push(&**object);
+                    places.push(inside);
+                }
+                Some(Content::OnDisk(there)) => {
+                    let mut start = Vec::new();
+                    let length = LFS_POINTER.len() as u64;
+                    // What cannot be read is a finding later on.
+                    let opened = File::open(there);
+                    let _ = opened.and_then(|file| file.take(length).read_to_end(&mut start));
+                    tree.check_pointer(&inside, &start)?;
+                }
+                None => {}
+            }
+        }
+        let mut places = places.iter();
+        self.contents(&objects, |content| {
+            let Some(path) = places.next() else { return Ok(()) };
+            tree.check_pointer(path, &content)?;
+            write_file(&root.join(path), &content).with_context(|| tree.cannot_write(path))
+        })
+    }
+}
+
+impl Tree {
+    /// The paths that are asked about, and where they lead.
+    fn named(&self, asked: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+        let mut named = Vec::new();
+        for path in asked {
+            match self.way(path) {
+                Way::Inside(inside) => named.push(inside),
+                Way::Outside(link) => bail!(self.leads_out(&link)),
+                Way::Nowhere => {}
+            }
+            named.push(path.clone());
+        }
+        if asked.is_empty() {
+            named.push(PathBuf::new());
+        }
+        Ok(named)
+    }
+
+    /// The files that may be read, or that say which are.
+    fn wanted(&self, named: &[PathBuf]) -> anyhow::Result<Wanted<'_>> {
+        let asks = |path: &Path| named.iter().any(|it| path.starts_with(it));
+        let may_be_read = |path: &Path| {
+            asks(path) && (may_hold_objects(path) || named.iter().any(|it| it == path))
+        };
+        let mut wanted = Wanted { files: BTreeMap::new(), outward: BTreeSet::new() };
+        for (path, content) in &self.files {
+            if is_setting(path) || may_be_read(path) {
+                wanted.files.insert(path, content);
+            }
+        }
+        for path in self.links.keys() {
+            let applies = || {
+                let folder = path.parent().unwrap_or(Path::new(""));
+                is_setting(path) && (asks(path) || named.iter().any(|it| it.starts_with(folder)))
+            };
+            if !may_be_read(path) && !applies() {
+                continue;
+            }
+            match self.way(path) {
+                Way::Inside(inside) => {
+                    let there = self.files.get_key_value(&inside);
+                    wanted.files.extend(there.map(|(path, content)| (&**path, content)));
+                }
+                Way::Outside(_) if applies() => bail!(self.leads_out(path)),
+                Way::Outside(_) => _ = wanted.outward.insert(path),
+                Way::Nowhere => {}
+            }
+        }
+        Ok(wanted)
+    }
+
+    fn check_submodules(&self, named: &[PathBuf]) -> anyhow::Result<()> {
+        if let Some(submodule) =
+            self.submodules.iter().find(|it| named.iter().any(|path| path.starts_with(it)))
+        {
+            let text = submodule.display().to_string();
+            let message = "is a submodule; run almanac diff in it, with its own revisions";
+            return Err(ArgumentError::whole("PATH", &text, message).into());
+        }
+        let left_out = self.submodules.iter();
+        let left_out = left_out.filter(|it| named.iter().any(|path| it.starts_with(path))).count();
+        if left_out > 0 {
+            let submodules = if left_out == 1 { "submodule is" } else { "submodules are" };
+            anstream::eprintln!("note: {left_out} {submodules} not read of {}", self.name);
+        }
+        Ok(())
+    }
+
+    fn check_pointer(&self, path: &Path, content: &[u8]) -> anyhow::Result<()> {
+        let (path, name) = (path.display(), &self.name);
+        ensure!(
+            !content.starts_with(LFS_POINTER),
+            "{path} of {name} is kept in Git LFS, and here is only a pointer to it; leave it out with --exclude, or {}",
+            if self.is_on_disk {
+                "run git lfs pull"
+            } else {
+                "check both revisions out, such as with git worktree, and name the two directories without --git"
+            }
+        );
+        Ok(())
+    }
+
+    fn leads_out(&self, path: &Path) -> anyhow::Error {
+        let link = match self.way(path) {
+            Way::Outside(link) => link,
+            Way::Inside(_) | Way::Nowhere => path.to_owned(),
+        };
+        let target = self.links.get(&link).map_or_else(String::new, |it| it.display().to_string());
+        anyhow::anyhow!(
+            "{} of {} is a symbolic link to {target}, which is not in the repository, so no revision has what it \
+             leads to; leave the link out with --exclude, or name two directories without --git",
+            link.display(),
+            self.name
+        )
+    }
+
+    fn cannot_write(&self, path: &Path) -> String {
+        format!("failed to write {} of {} into a temporary directory", path.display(), self.name)
+    }
+}
+
+/// What says which files are read and how they belong together, or is no YAML by its name.
+fn is_setting(path: &Path) -> bool {
+    let name = path.file_name().and_then(OsStr::to_str);
+    name == Some(OUR_IGNORE_FILE)
+        || matches!(name, Some("almanac.toml" | "Chart.yaml" | "Kustomization"))
+}
+
+fn may_hold_objects(path: &Path) -> bool {
+    matches!(path.extension().and_then(OsStr::to_str), Some("yaml" | "yml" | "json"))
+}
+
+/// What lies above a temporary directory must not say what is read in it.
+fn check_surroundings(root: &Path) -> anyhow::Result<()> {
+    for folder in root.ancestors().skip(1) {
+        let file = folder.join(OUR_IGNORE_FILE);
+        ensure!(
+            !file.exists(),
+            "the temporary directory {} lies below {}, which would leave out files of it; set TMPDIR to a directory \
+             outside of {}",
+            root.display(),
+            file.display(),
+            folder.display()
+        );
+    }
+    Ok(())
+}
+
+/// A path below a folder, which is the folder itself if there is none.
+fn joined(folder: &Path, path: &Path) -> PathBuf {
+    if path.as_os_str().is_empty() { folder.to_owned() } else { folder.join(path) }
+}
+
+fn with_folder(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), fs::create_dir_all)
+}
+
+fn write_file(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    if content.len() > FILE_BYTES {
+        // It is only told that it is too large.
+        return file.set_len(content.len() as u64);
+    }
+    file.write_all(content)
+}
+
+#[cfg(unix)]
+fn link(target: &Path, at: &Path) -> io::Result<()> {
+    with_folder(at)?;
+    std::os::unix::fs::symlink(target, at)
+}
+
+#[cfg(windows)]
+fn link(target: &Path, at: &Path) -> io::Result<()> {
+    with_folder(at)?;
+    if target.is_dir() {
+        std::os::windows::fs::symlink_dir(target, at)
+    } else {
+        std::os::windows::fs::symlink_file(target, at)
+    }
+}

@@ -1,0 +1,240 @@
+//! What a side of a comparison has, as git lists it: files, links and submodules, and where a link leads.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use super::path_of;
+
+/// No system follows more links on the way to a file.
+const MOST_LINKS: usize = 40;
+
+/// What a side has.
+pub(super) struct Tree {
+    /// What the side is called.
+    pub(super) name: String,
+    /// Whether it is the working tree.
+    pub(super) is_on_disk: bool,
+    pub(super) files: BTreeMap<PathBuf, Content>,
+    /// What each link says.
+    pub(super) links: BTreeMap<PathBuf, PathBuf>,
+    pub(super) submodules: Vec<PathBuf>,
+    top: PathBuf,
+}
+
+/// Where the content of a file is.
+pub(super) enum Content {
+    /// In the repository, under this name.
+    Object(String),
+    OnDisk(PathBuf),
+}
+
+/// A line of git.
+pub(super) struct Listed {
+    path: PathBuf,
+    mode: Mode,
+    content: Content,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    File,
+    Link,
+    Submodule,
+}
+
+/// Where a path leads.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// To this path, which has no link in it.
+    Inside(PathBuf),
+    /// Out of the repository, through this link.
+    Outside(PathBuf),
+    /// Round in circles.
+    Nowhere,
+}
+
+/// `<mode> <type> <object>\t<path>`, of a commit.
+pub(super) fn of_commit(line: &[u8]) -> Option<Listed> {
+    let (words, path) = parted(line)?;
+    let [mode, _, object] = words[..] else { return None };
+    Some(Listed { path, mode: Mode::of(mode), content: Content::Object(object.to_owned()) })
+}
+
+/// `<tag> <mode> <object> <stage>\t<path>`, of the index. The working tree has what counts, but for what a sparse
+/// checkout leaves out.
+pub(super) fn of_index(line: &[u8], top: &Path) -> Option<Listed> {
+    let (words, path) = parted(line)?;
+    let [tag, mode, object, _] = words[..] else { return None };
+    let mode = Mode::of(mode);
+    if mode == Mode::Submodule {
+        return Some(Listed { path, mode, content: Content::Object(object.to_owned()) });
+    }
+    let is_left_out = tag == "S" && fs::symlink_metadata(top.join(&path)).is_err();
+    if is_left_out {
+        return Some(Listed { path, mode, content: Content::Object(object.to_owned()) });
+    }
+    on_disk(path, top)
+}
+
+/// A path of the working tree.
+pub(super) fn of_disk(path: &[u8], top: &Path) -> Option<Listed> {
+    on_disk(path_of(path), top)
+}
+
+fn on_disk(path: PathBuf, top: &Path) -> Option<Listed> {
+    let full = top.join(&path);
+    let kind = fs::symlink_metadata(&full).ok()?.file_type();
+    let mode = match () {
+        () if kind.is_symlink() => Mode::Link,
+        () if kind.is_file() => Mode::File,
+        // Such as a repository of its own.
+        () => return None,
+    };
+    Some(Listed { path, mode, content: Content::OnDisk(full) })
+}
+
+fn parted(line: &[u8]) -> Option<(Vec<&str>, PathBuf)> {
+    let tab = line.iter().position(|byte| *byte == b'\t')?;
+    let head = std::str::from_utf8(&line[..tab]).ok()?;
+    Some((head.split_ascii_whitespace().collect(), path_of(&line[tab + 1..])))
+}
+
+impl Mode {
+    fn of(mode: &str) -> Mode {
+        match mode {
+            "120000" => Mode::Link,
+            "160000" => Mode::Submodule,
+            _ => Mode::File,
+        }
+    }
+}
+
+impl Tree {
+    /// What is listed; `read` gets the contents of objects.
+    pub(super) fn of(
+        name: &str,
+        top: &Path,
+        listed: Vec<Listed>,
+        read: impl FnOnce(&[&str]) -> anyhow::Result<Vec<Vec<u8>>>,
+    ) -> anyhow::Result<Tree> {
+        let (mut files, mut links, mut submodules) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+        let mut of_objects = Vec::new();
+        for Listed { path, mode, content } in listed.into_iter().filter(|it| is_safe(&it.path)) {
+            match (mode, content) {
+                (Mode::File, content) => _ = files.insert(path, content),
+                (Mode::Submodule, _) => submodules.push(path),
+                (Mode::Link, Content::OnDisk(full)) => {
+                    if let Ok(target) = fs::read_link(full) {
+                        links.insert(path, target);
+                    }
+                }
+                (Mode::Link, Content::Object(object)) => of_objects.push((path, object)),
+            }
+        }
+        let objects: Vec<&str> = of_objects.iter().map(|(_, object)| &**object).collect();
+        let targets = read(&objects)?.into_iter().map(|content| path_of(&content));
+        links.extend(of_objects.into_iter().map(|(path, _)| path).zip(targets));
+        // A tree that somebody has made by hand may have files below a link.
+        let is_below_link = |path: &Path| path.ancestors().skip(1).any(|it| links.contains_key(it));
+        files.retain(|path, _| !is_below_link(path));
+        let (name, top) = (name.to_owned(), top.to_owned());
+        Ok(Tree { name, is_on_disk: false, files, links, submodules, top })
+    }
+
+    /// Where a path leads if all links on the way are followed.
+    pub(super) fn way(&self, path: &Path) -> Way {
+        let mut left = names(path);
+        let (mut at, mut followed, mut last_link) = (PathBuf::new(), 0, path.to_owned());
+        while let Some(name) = left.pop_front() {
+            if name == ".." {
+                if !at.pop() {
+                    return Way::Outside(last_link);
+                }
+                continue;
+            }
+            at.push(&name);
+            let Some(target) = self.links.get(&at) else { continue };
+            followed += 1;
+            if followed > MOST_LINKS {
+                return Way::Nowhere;
+            }
+            last_link.clone_from(&at);
+            at.pop();
+            let mut rest = if target.is_absolute() {
+                let Ok(inside) = target.strip_prefix(&self.top) else {
+                    return Way::Outside(last_link);
+                };
+                at = PathBuf::new();
+                names(inside)
+            } else {
+                names(target)
+            };
+            rest.append(&mut left);
+            left = rest;
+        }
+        Way::Inside(at)
+    }
+
+    /// Whether there is such a file or folder, which is not behind a link.
+    pub(super) fn has(&self, path: &Path) -> bool {
+        fn is_first_below<T>(all: &BTreeMap<PathBuf, T>, path: &Path) -> bool {
+            all.range(path.to_owned()..).next().is_some_and(|(it, _)| it.starts_with(path))
+        }
+        is_first_below(&self.files, path) || is_first_below(&self.links, path)
+    }
+}
+
+fn names(path: &Path) -> VecDeque<OsString> {
+    let components = path.components().filter(|it| *it != Component::CurDir);
+    components.map(|it| it.as_os_str().to_owned()).collect()
+}
+
+/// A tree that somebody has made by hand may hold any names.
+fn is_safe(path: &Path) -> bool {
+    path.components().all(|part| match part {
+        Component::Normal(name) => !name.eq_ignore_ascii_case(OsStr::new(".git")),
+        _ => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(links: &[(&str, &str)]) -> Tree {
+        let links = links.iter().map(|(at, to)| (PathBuf::from(at), PathBuf::from(to))).collect();
+        let (name, top) = (String::new(), PathBuf::from("/top"));
+        let files = BTreeMap::new();
+        Tree { name, is_on_disk: false, files, links, submodules: Vec::new(), top }
+    }
+
+    #[test]
+    fn a_path_leads_where_the_system_would_go() {
+        let tree = tree(&[
+            ("now", "v2"),
+            ("v2/shop.yaml", "../base/shop.yaml"),
+            ("base", "v1/base"),
+            ("absolute", "/top/v1/a.yaml"),
+            ("out.yaml", "v1/../../secret.yaml"),
+            ("far.yaml", "/etc/passwd"),
+            ("via", "far.yaml"),
+            ("one", "other"),
+            ("other", "one"),
+        ]);
+        let inside = |path: &str| Way::Inside(PathBuf::from(path));
+        let outside = |path: &str| Way::Outside(PathBuf::from(path));
+        for (path, way) in [
+            ("plain/a.yaml", inside("plain/a.yaml")),
+            ("now/shop.yaml", inside("v1/base/shop.yaml")),
+            ("now/../b.yaml", inside("b.yaml")),
+            ("absolute", inside("v1/a.yaml")),
+            ("out.yaml", outside("out.yaml")),
+            ("via", outside("far.yaml")),
+            ("one/a.yaml", Way::Nowhere),
+        ] {
+            assert_eq!(tree.way(Path::new(path)), way, "{path}");
+        }
+    }
+}
