@@ -1,5 +1,6 @@
 //! `almanac diff`: what a change of the files does to what will happen.
 
+mod alike;
 mod git;
 mod html;
 mod json;
@@ -7,6 +8,7 @@ mod markdown;
 mod question;
 mod rows;
 mod side;
+mod table;
 mod text;
 mod words;
 
@@ -49,7 +51,7 @@ use crate::subject::Subject;
 
 Exit codes:
   0    success, and no finding in the new files at or above --fail-on
-  1    such findings, or a change with --fail-on-change
+  1    such findings; with --fail-on-change also a change, or new files that cannot be compared
   2    failure: an argument is invalid, or a file or a revision could not be read
   130  interrupted")]
 pub(crate) struct DiffArguments {
@@ -150,10 +152,11 @@ pub(crate) fn run(
     let period = period(lasting, from, now, zone)?;
     check_names(&only, &read)?;
     let pairs = side::pairs(old, new).into_iter().map(|(name, before, after)| {
-        let comparison = compared(old, before, new, after, period, &only);
-        Pair { name, before, after, comparison }
+        let (comparison, unclear) = compared(old, before, new, after, period, &only);
+        Pair { name, before, after, comparison, unclear }
     });
-    let question = Question { old, new, pairs: pairs.collect(), period, zone, threads };
+    let (pairs, incomplete) = (pairs.collect(), new.unusable());
+    let question = Question { old, new, pairs, period, zone, threads, incomplete };
     let is_changed = match &arguments.out {
         Some(path) if path.as_os_str() != "-" => {
             let mut destination = Destination::create(path)?;
@@ -170,7 +173,9 @@ pub(crate) fn run(
         _ => write(&question, arguments.output, output)?,
     };
     let code = side::exit_code(arguments.fail_on, old, new);
-    let fails = is_changed && arguments.fail_on_change && code == ExitCode::SUCCESS;
+    // A gate that cannot see everything stays shut.
+    let may_change = is_changed || !question.incomplete.is_empty();
+    let fails = may_change && arguments.fail_on_change && code == ExitCode::SUCCESS;
     Ok(if fails { ExitCode::FAILURE } else { code })
 }
 
@@ -184,7 +189,7 @@ fn write(question: &Question<'_>, how: Output, output: &mut impl Write) -> anyho
     }
 }
 
-/// The comparison of two places, of what is asked about on either side.
+/// The comparison of two places, of what is asked about on either side; and what of it is unclear.
 fn compared<'a>(
     old: &Side,
     before: Option<&'a InputPlace>,
@@ -192,7 +197,7 @@ fn compared<'a>(
     after: Option<&'a InputPlace>,
     period: Period,
     only: &[Subject],
-) -> Comparison<'a> {
+) -> (Comparison<'a>, BTreeSet<Identity>) {
     let forecast =
         |place: &'a InputPlace| Forecast::new(&place.world, period, place.initial.clone());
     let (mut earlier, mut later) = (before.map(forecast), after.map(forecast));
@@ -215,7 +220,10 @@ fn compared<'a>(
             forecast.narrow(|target, _| asked.contains(target));
         }
     }
-    Comparison::new(earlier, later)
+    let is_unclear = new.unclear(after, before);
+    let both = [&earlier, &later].into_iter().flatten();
+    let unclear = both.flat_map(|it| it.connected_with(&is_unclear)).cloned().collect();
+    (Comparison::new(earlier, later), unclear)
 }
 
 /// A name has to match on one side.

@@ -66,13 +66,20 @@ pub(crate) struct Viewpoint {
     pub(crate) fixed: Vec<Place>,
     /// Whether what `.gitignore` matches is read all the same, as it is tracked.
     pub(crate) reads_ignored: bool,
+    /// What is of interest by its kind and name, beside what policies scale.
+    pub(crate) targets: Targets,
 }
+
+/// What is scaled, by kind and name.
+pub(crate) type Targets = BTreeSet<(String, String)>;
 
 /// What the files hold.
 pub(crate) struct Files {
     pub(crate) reading: Reading,
     /// How their folders belong together, as far as somebody says it.
     pub(crate) layout: Layout,
+    /// What is of interest beside what policies scale.
+    pub(crate) targets: Targets,
     found: Found,
     here: PathBuf,
     unnamed: PathBuf,
@@ -104,19 +111,26 @@ impl FileArguments {
     pub(crate) fn read(&self) -> anyhow::Result<Files> {
         let here = std::env::current_dir().context("failed to find the current directory")?;
         let (root, unnamed) = (here.clone(), PathBuf::from("."));
-        let fixed = Vec::new();
-        self.read_from(Viewpoint { here, root, unnamed, fixed, reads_ignored: false })
+        self.read_from(Viewpoint {
+            here,
+            root,
+            unnamed,
+            fixed: Vec::new(),
+            reads_ignored: false,
+            targets: Targets::new(),
+        })
     }
 
     /// Reads them as they are seen from somewhere.
     pub(crate) fn read_from(&self, viewpoint: Viewpoint) -> anyhow::Result<Files> {
-        let Viewpoint { here, root, unnamed, fixed, reads_ignored } = viewpoint;
+        let Viewpoint { here, root, unnamed, fixed, reads_ignored, targets } = viewpoint;
         let mut layout = layout::read(&root, &self.place)?;
         if !fixed.is_empty() {
             layout.fixed = fixed;
         }
         let found = Found::without(unnamed.clone(), reads_ignored);
-        let mut files = Files { reading: Reading::default(), layout, found, here, unnamed };
+        let reading = Reading::default();
+        let mut files = Files { reading, layout, targets, found, here, unnamed };
         let mut standard_input = Some(io::stdin());
         let mut named = Vec::new();
         let mut folders = Vec::new();
@@ -160,6 +174,12 @@ impl FileArguments {
         files.check_places(&self.place)?;
         Ok(files)
     }
+}
+
+/// What policies scale, by kind and name.
+pub(crate) fn targets_of(reading: &Reading) -> Targets {
+    let targets = reading.targets().into_iter();
+    targets.map(|(kind, name)| (kind.to_owned(), name.to_owned())).collect()
 }
 
 /// The files that are read if these files and folders are named, as far as names tell.
@@ -214,12 +234,8 @@ impl Files {
                 others.push(path);
             }
         }
-        let targets: BTreeSet<(String, String)> = self
-            .reading
-            .targets()
-            .into_iter()
-            .map(|(kind, name)| (kind.to_owned(), name.to_owned()))
-            .collect();
+        let mut targets = targets_of(&self.reading);
+        targets.extend(self.targets.iter().cloned());
         let targets: BTreeSet<(&str, &str)> =
             targets.iter().map(|(kind, name)| (kind.as_str(), name.as_str())).collect();
         let has_pods = self.reading.has_policies_about_pods();

@@ -28,7 +28,7 @@ pub(crate) use self::place::{InputObject, InputPlace, together};
 use crate::argument_error::ArgumentError;
 use crate::cluster::{ClusterArguments, Fetched, Wanted};
 use crate::completion;
-use crate::files::{FileArguments, Files, write_notes};
+use crate::files::{FileArguments, Files, Note, Targets, write_notes};
 use crate::findings::{self, Item};
 use crate::selector::Selector;
 use crate::subject::Subject;
@@ -125,6 +125,7 @@ pub(crate) struct Input {
     /// All places, which findings name by a number.
     all_places: Vec<Place>,
     selector: Option<Selector>,
+    notes: Vec<Note>,
 }
 
 impl InputArguments {
@@ -165,7 +166,9 @@ impl InputArguments {
             if let Some(zone) = cron_jobs {
                 files.reading.cron_jobs.iter_mut().for_each(|job| job.assume_zone(zone));
             }
-            conditions.input_of(files, command, checked_at)?
+            let input = conditions.input_of(files, command, checked_at)?;
+            input.tell_notes();
+            input
         } else {
             if let Some(argument) = self.files.about_files() {
                 let message = "applies to files only; name them with -f or -k";
@@ -272,18 +275,17 @@ impl Input {
         let mut everything = check_everything(&files.reading, context, &files.layout);
         files.complete_advice(&mut everything, command);
         let notes = files.notes(&everything, command);
-        // Where nobody can be told, there is nothing better to do.
-        let _ = write_notes(&notes, &mut anstream::stderr().lock());
         let reading = files.reading;
         let objects = std::mem::take(&mut everything.objects);
         let places = &everything.places;
-        let groups = places_of(&reading, objects, places, context.namespace);
+        let groups = places_of(&reading, objects, places, context.namespace, &files.targets);
         Input {
             places: groups,
             findings: everything.findings,
             unseen: BTreeSet::new(),
             all_places: places.named().to_vec(),
             selector: None,
+            notes,
             reading,
         }
     }
@@ -309,6 +311,7 @@ impl Input {
             unseen: seen.unseen,
             all_places: Places::one().named().to_vec(),
             selector: None,
+            notes: Vec::new(),
         }
     }
 
@@ -339,6 +342,12 @@ impl Input {
     ) -> io::Result<()> {
         let source = &self.reading.sources[placed.source];
         findings::write_finding(output, source, placed, self.place_of(placed))
+    }
+
+    /// Reports on standard error what was found and not read as it stands.
+    pub(crate) fn tell_notes(&self) {
+        // Where nobody can be told, there is nothing better to do.
+        let _ = write_notes(&self.notes, &mut anstream::stderr().lock());
     }
 
     /// Reports on standard error what could not be read.
@@ -447,12 +456,14 @@ impl Input {
     }
 }
 
-/// The places of what was read and checked, each with its world. `namespace` is the one of objects that name none.
+/// The places of what was read and checked, each with its world. `namespace` is the one of objects that name none;
+/// `also` is what matters beside what policies scale.
 pub(crate) fn places_of(
     reading: &Reading,
     checked: Vec<CheckedObject>,
     places: &Places,
     namespace: &str,
+    also: &Targets,
 ) -> Vec<InputPlace> {
     let objects = checked.into_iter().zip(&reading.objects).map(|(checked, read)| InputObject {
         checked,
@@ -461,7 +472,7 @@ pub(crate) fn places_of(
         names_its_namespace: names_namespace(read),
     });
     let objects: Vec<InputObject> = objects.collect();
-    grouped(&objects, reading, places, namespace)
+    grouped(&objects, reading, places, namespace, also)
 }
 
 /// Removes the findings about objects that do not match the label selector.

@@ -18,6 +18,7 @@ mod pod;
 mod policy;
 mod pouring;
 mod reasons;
+mod renamed;
 mod settle;
 mod slots;
 
@@ -36,6 +37,7 @@ pub use pod::{DeletionCost, Owner, Pod, Ungoverned};
 pub use policy::{OUTSIDE, ResourcePolicy, Strategy, Unit};
 pub use pouring::Pouring;
 pub use reasons::{Cause, UnitSet, render};
+pub use renamed::Renamed;
 pub use settle::{Memory, Recorded, Settled, settle};
 pub use slots::NodeId;
 

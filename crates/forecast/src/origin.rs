@@ -37,6 +37,11 @@ impl Origin {
         Origin::of_nobody("initial value; no rule has set it yet")
     }
 
+    /// The value is that of the object, and no policy sets it.
+    pub(crate) fn standing() -> Arc<Origin> {
+        Origin::of_nobody("value of the object; no policy sets it")
+    }
+
     /// The value is unknown.
     pub(crate) fn unknown() -> Arc<Origin> {
         Origin::of_nobody("unknown; no rule has set it yet")

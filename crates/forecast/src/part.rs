@@ -6,12 +6,12 @@
 
 use std::collections::BTreeMap;
 
-use almanac_engine::{Field, Identity, PolicyName, World, islands};
+use almanac_engine::{Field, Identity, PolicyName, Value, World, islands};
 
 use jiff::SignedDuration;
 
 use crate::doubt::Watch;
-use crate::{AssumedValues, Assumption, Doubt, Period, Series, Simulation};
+use crate::{AssumedValues, Assumption, Doubt, LastWrite, Origin, Period, Series, Simulation};
 
 /// An island of policies that follow one zone repeats itself: after so many turns, and so long, it has shown what there
 /// is to see, unless some rule has only lost so far.
@@ -85,6 +85,40 @@ impl<'a> Forecast<'a> {
     pub(crate) fn objects_of_parts(&self) -> impl Iterator<Item = (usize, &Identity)> {
         let parts = self.islands.iter().enumerate();
         parts.flat_map(|(part, island)| island.shown.keys().map(move |object| (part, object)))
+    }
+
+    /// What is shown of policies that are connected with one of these objects.
+    pub fn connected_with(
+        &self,
+        is_one: impl Fn(&Identity) -> bool,
+    ) -> impl Iterator<Item = &Identity> {
+        let has_one = move |island: &&Island| {
+            island.policies.iter().any(|policy| is_one(&policy.identity))
+                || island.shown.keys().any(&is_one)
+        };
+        self.islands.iter().filter(has_one).flat_map(|island| island.shown.keys())
+    }
+
+    /// The world that it is of.
+    pub(crate) fn world(&self) -> &'a World {
+        self.world
+    }
+
+    /// What an object has that no policy sets; `None` if it is unknown.
+    pub(crate) fn standing(&self, target: &Identity, field: Field) -> Option<Series> {
+        let stated = self.assumed.get(&(target.clone(), field)).copied().map(Value::Number);
+        let value = stated.or_else(|| field.read(self.world, target));
+        let value = value.filter(|_| field.can_be_assumed())?;
+        let write = LastWrite { value: Some(value), origin: Origin::standing(), since: None };
+        Some(Series::start(target.clone(), field, &write, self.period))
+    }
+
+    /// Whether an object is a policy that carries its number to others here, which read it.
+    pub(crate) fn is_carrier(&self, part: usize, object: &Identity) -> bool {
+        self.islands.get(part).is_some_and(|island| {
+            let others = island.policies.iter().filter(|it| it.identity != *object);
+            others.map(|it| self.world.footprint(it)).any(|it| it.reads.contains(object))
+        })
     }
 
     /// How many parts there are.

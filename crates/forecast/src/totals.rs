@@ -37,6 +37,13 @@ impl PodHours {
         PodHours { nanoseconds: nanoseconds.saturating_mul(i128::from(pods)) }
     }
 
+    /// The same of so many.
+    #[must_use]
+    pub fn times(self, count: usize) -> PodHours {
+        let count = i128::try_from(count).unwrap_or(i128::MAX);
+        PodHours { nanoseconds: self.nanoseconds.saturating_mul(count) }
+    }
+
     /// What they come to in a week, if these are over a period.
     #[must_use]
     pub fn a_week(self, period: Period) -> PodHours {

@@ -3,12 +3,12 @@
 use std::io::Write;
 
 use almanac_calendar::tzdata_version;
-use almanac_forecast::{PodHours, Presence};
+use almanac_forecast::PodHours;
 
+use super::alike::Told;
 use super::question::Question;
-use super::rows::Change;
-use super::text::hours_of;
-use super::words::{peaks, period, sentence, set_by, title, values};
+use super::table::{HEADS, hours_of};
+use super::words::{incomplete, peaks, period, sentence, values};
 use crate::findings::printable;
 use crate::markup::escaped;
 
@@ -36,17 +36,20 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
         shown(&period(question)),
         tzdata_version()
     )?;
+    if let Some(said) = incomplete(question) {
+        writeln!(output, "<p class=\"incomplete\">{}</p>", shown(&said))?;
+    }
     writeln!(output, "<p class=\"summary\">{}</p>", shown(&summary.told(question.period)))?;
     if !changes.is_empty() {
         writeln!(output, "<ul>")?;
         for change in &changes {
-            let (title, sentence) = (shown(&title(change)), shown(&sentence(change)));
+            let (title, sentence) = (shown(&change.title()), shown(&sentence(change)));
             writeln!(output, "<li><b>{title}</b>: {sentence}</li>")?;
         }
         writeln!(
             output,
-            "</ul>\n<div class=\"wide\"><table>\n<thead><tr><th>target</th><th>field</th><th>when</th>\
-             <th>before</th><th>after</th><th>hours a week</th><th>peak</th><th>set by</th></tr></thead>"
+            "</ul>\n<div class=\"wide\"><table>\n<thead><tr><th>{}</th></tr></thead>",
+            HEADS.join("</th><th>")
         )?;
         changes.iter().try_for_each(|change| write_change(change, output))?;
         writeln!(output, "</table></div>")?;
@@ -78,7 +81,8 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     Ok(summary.is_changed())
 }
 
-fn write_change(change: &Change, output: &mut impl Write) -> std::io::Result<()> {
+fn write_change(told: &Told, output: &mut impl Write) -> std::io::Result<()> {
+    let change = &told.change;
     let shown = |text: &str| escaped(&printable(text)).to_string();
     writeln!(output, "<tbody>")?;
     let count = change.rows.len() + usize::from(change.more > 0);
@@ -86,13 +90,13 @@ fn write_change(change: &Change, output: &mut impl Write) -> std::io::Result<()>
         let (before, after) = values(&row.first);
         write!(output, "<tr>")?;
         if index == 0 {
-            let (title, field) = (shown(&title(change)), change.field);
+            let (title, field) = (shown(&told.title()), change.field);
             write!(
                 output,
                 "<td rowspan=\"{count}\">{title}</td><td rowspan=\"{count}\">{field}</td>"
             )?;
         }
-        let direction = match row.growth.filter(|_| change.presence == Presence::Both) {
+        let direction = match row.growth.filter(|_| change.growth.is_some()) {
             Some(growth) if growth > PodHours::default() => " class=\"more\"",
             Some(growth) if growth < PodHours::default() => " class=\"less\"",
             _ => "",
@@ -103,12 +107,12 @@ fn write_change(change: &Change, output: &mut impl Write) -> std::io::Result<()>
             shown(&row.when),
             shown(&before),
             shown(&after),
-            shown(&hours_of(change, row))
+            shown(&hours_of(told, row))
         )?;
         if index == 0 {
             write!(output, "<td rowspan=\"{count}\">{}</td>", shown(&peaks(change)))?;
         }
-        writeln!(output, "<td>{}</td></tr>", shown(&set_by(row)))?;
+        writeln!(output, "<td>{}</td></tr>", shown(&told.set_by(row)))?;
     }
     if change.more > 0 {
         writeln!(output, "<tr><td colspan=\"4\">and {} more</td><td></td></tr>", change.more)?;

@@ -22,12 +22,15 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     write!(
         output,
         "{{\"schema\":\"{SCHEMA}\",\"from\":\"{from}\",\"to\":\"{to}\",\"zone\":{},\"tzdata\":\"{}\",\
-         \"old\":{old},\"new\":{new},\n\"differences\":[",
+         \"old\":{old},\"new\":{new},\"incomplete\":{},\n\"differences\":[",
         json!(question.zone.name()),
-        tzdata_version()
+        tzdata_version(),
+        json!(question.incomplete)
     )?;
     let mut is_first = true;
     let (summary, assumptions) = question.each(
+        // A program is told all of them.
+        usize::MAX,
         |pair, difference| Ok(stretches(pair, difference)),
         |change, (target, stretches)| {
             output.write_all(if is_first { b"\n" } else { b",\n" })?;
@@ -41,6 +44,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     let a_week = |hours: PodHours| number(hours.a_week(question.period));
     let summary_json = json!({
         "compared": summary.fields,
+        "notCompared": summary.unclear,
         "changed": summary.changed,
         "added": summary.added,
         "removed": summary.removed,

@@ -8,10 +8,10 @@ use std::io::Write;
 
 use almanac_api::finding::Severity;
 
+use super::alike::Told;
 use super::question::Question;
-use super::rows::Change;
-use super::text::hours_of;
-use super::words::{Summary, counted, listed, peaks, period, sentence, set_by, title, values};
+use super::table::{self, HEADS};
+use super::words::{Summary, counted, incomplete, listed, period, sentence};
 
 /// Less than fits, so that a comment can have a few lines of its own.
 const MOST_BYTES: usize = 60_000;
@@ -19,8 +19,8 @@ const MOST_BYTES: usize = 60_000;
 /// So many changes are told in the paragraph.
 const IN_PARAGRAPH: usize = 3;
 
-const HEAD: &str = "| target | field | when | before | after | hours a week | peak | set by |\n\
-                    |---|---|---|---|---|---:|---|---|\n";
+/// So many bytes of each sentence are told in it, and of each finding.
+const SENTENCE: usize = 3000;
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<bool> {
     let (changes, summary, _) = question.changes()?;
@@ -29,12 +29,12 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     let room = MOST_BYTES - findings.len().min(MOST_BYTES / 2);
     if !changes.is_empty() {
         written += "\n";
-        written += HEAD;
+        let _ = writeln!(written, "| {} |\n|---|---|---|---|---|---:|---|---|", HEADS.join(" | "));
     }
     for (index, change) in changes.iter().enumerate() {
         let rows = rows(change);
         if written.len() + rows.len() > room {
-            let left = changes.len() - index;
+            let left: usize = changes.iter().skip(index).map(|it| it.count).sum();
             let values = if left == 1 { "value is" } else { "values are" };
             // Writing to a text cannot fail.
             let _ = writeln!(written, "\n{left} more changed {values} not shown here.");
@@ -48,13 +48,17 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
 }
 
 /// What changes, when, and what it comes to.
-fn paragraph(question: &Question<'_>, changes: &[Change], summary: &Summary) -> String {
-    let (old, new) = (escaped(&question.old.name), escaped(&question.new.name));
+fn paragraph(question: &Question<'_>, changes: &[Told], summary: &Summary) -> String {
+    let [old, new, period] = [&question.old.name, &question.new.name, &period(question)]
+        .map(|text| shortened(text, SENTENCE));
+    let said = incomplete(question);
     let mut said =
-        format!("**{}** from {old} to {new}, {}.", summary.counted(), escaped(&period(question)));
+        said.map_or_else(String::new, |it| format!("**{}**\n\n", shortened(&it, SENTENCE)));
+    // Writing to a text cannot fail.
+    let _ = write!(said, "**{}** from {old} to {new}, {period}.", summary.counted());
     for change in most_important(changes) {
-        // Writing to a text cannot fail.
-        let _ = write!(said, " {}: {}.", escaped(&title(change)), escaped(&sentence(change)));
+        let told = format!("{}: {}", change.title(), sentence(change));
+        let _ = write!(said, " {}.", shortened(&told, SENTENCE));
     }
     let hours = summary.hours(question.period);
     if changes.len() > IN_PARAGRAPH && !hours.is_empty() {
@@ -64,10 +68,10 @@ fn paragraph(question: &Question<'_>, changes: &[Change], summary: &Summary) -> 
 }
 
 /// Those that cost or save most, in their own order.
-fn most_important(changes: &[Change]) -> Vec<&Change> {
+fn most_important(changes: &[Told]) -> Vec<&Told> {
     let zero = almanac_forecast::PodHours::default();
-    let size = |change: &Change| {
-        let growth = change.growth.unwrap_or(zero);
+    let size = |change: &Told| {
+        let growth = change.growth().unwrap_or(zero);
         if growth < zero { zero - growth } else { growth }
     };
     let mut positions: Vec<usize> = (0..changes.len()).collect();
@@ -77,27 +81,9 @@ fn most_important(changes: &[Change]) -> Vec<&Change> {
     positions.into_iter().filter_map(|it| changes.get(it)).collect()
 }
 
-fn rows(change: &Change) -> String {
-    let mut written = String::new();
-    for (index, row) in change.rows.iter().enumerate() {
-        let of_change = |text: String| if index == 0 { text } else { String::new() };
-        let (before, after) = values(&row.first);
-        let cells = [
-            of_change(title(change)),
-            of_change(change.field.to_string()),
-            row.when.clone(),
-            before,
-            after,
-            hours_of(change, row),
-            of_change(peaks(change)),
-            set_by(row),
-        ];
-        let _ = writeln!(written, "| {} |", cells.map(|cell| escaped(&cell)).join(" | "));
-    }
-    if change.more > 0 {
-        let _ = writeln!(written, "| | | and {} more | | | | | |", change.more);
-    }
-    written
+fn rows(change: &Told) -> String {
+    let row = |cells: [String; 8]| format!("| {} |\n", cells.map(|it| escaped(&it)).join(" | "));
+    table::rows(change).into_iter().map(row).collect()
 }
 
 /// How many findings there are on each side, and the errors of the new one.
@@ -116,7 +102,7 @@ fn findings(question: &Question<'_>) -> String {
             let line = placed.span.map_or(1, |span| source.position(span.start).line);
             let finding = &placed.finding;
             let said = format!("{}:{line}: {}: {finding}", source.name(), finding.severity());
-            let _ = writeln!(written, "- {}", escaped(&shortened(&said)));
+            let _ = writeln!(written, "- {}", shortened(&said, SENTENCE));
         }
         if bad.len() > 5 {
             let _ = writeln!(written, "- and {} more", bad.len() - 5);
@@ -125,25 +111,51 @@ fn findings(question: &Question<'_>) -> String {
     written
 }
 
-fn shortened(text: &str) -> String {
-    const LONGEST: usize = 500;
-    let mut letters = text.chars();
-    let start: String = letters.by_ref().take(LONGEST).collect();
-    if letters.next().is_some() { start + "…" } else { start }
+/// Text of others as it stands, of which there are at most so many bytes.
+fn shortened(text: &str, most: usize) -> String {
+    let whole = escaped(text);
+    if whole.len() <= most {
+        return whole;
+    }
+    let letters: Vec<char> = text.chars().collect();
+    let start = |count: usize| escaped(&letters.iter().take(count).collect::<String>());
+    let counts: Vec<usize> = (0..=letters.len().min(most)).collect();
+    let fitting = counts.partition_point(|count| start(*count).len() <= most);
+    start(fitting.saturating_sub(1)) + "…"
 }
+
+/// GitHub takes a word of so many digits and letters from a to f, or more, for the name of a commit.
+const HASH: usize = 7;
+
+/// What keeps letters apart that mean something together, and is not seen. GitHub looks for people, issues and commits
+/// once entities are letters again: something has to stand between.
+const APART: &str = "&#8288;";
 
 /// Text of others as it stands, in Markdown that GitHub shows.
 fn escaped(text: &str) -> String {
     let mut written = String::with_capacity(text.len());
-    for letter in text.chars() {
+    // How many digits and letters from a to f have come one after the other.
+    let mut digits = 0;
+    for (position, letter) in text.char_indices() {
+        digits = if letter.is_ascii_hexdigit() { digits + 1 } else { 0 };
+        if digits == HASH {
+            written.push_str(APART);
+            digits = 1;
+        }
         match letter {
             '&' => written.push_str("&amp;"),
             '<' => written.push_str("&lt;"),
             '>' => written.push_str("&gt;"),
             // A mention, a reference to an issue, the scheme of a link.
-            // GitHub looks for people and issues once entities are letters again: something has to stand between.
-            '@' => written.push_str("@&#8288;"),
-            '#' => written.push_str("#&#8288;"),
+            '@' | '#' => {
+                written.push(letter);
+                written.push_str(APART);
+            }
+            // Another reference to an issue: GH-12.
+            '-' if ends_with(&text[..position], "gh") => {
+                written.push(letter);
+                written.push_str(APART);
+            }
             '/' if written.ends_with(":/") => {
                 written.truncate(written.len() - 2);
                 written.push_str("&#58;//");
@@ -152,7 +164,7 @@ fn escaped(text: &str) -> String {
                 written.push('\\');
                 written.push(letter);
             }
-            '.' if written.to_ascii_lowercase().ends_with("www") => written.push_str("&#46;"),
+            '.' if ends_with(&text[..position], "www") => written.push_str("&#46;"),
             letter if letter.is_control() => written.push(' '),
             letter => written.push(letter),
         }
@@ -160,9 +172,22 @@ fn escaped(text: &str) -> String {
     written
 }
 
+/// Whether a text ends with letters of either case.
+fn ends_with(text: &str, letters: &str) -> bool {
+    let end = text.len().checked_sub(letters.len()).and_then(|start| text.get(start..));
+    end.is_some_and(|it| it.eq_ignore_ascii_case(letters))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_shortened_is_so_once_it_is_escaped() {
+        assert_eq!(shortened("@a", 100), "@&#8288;a");
+        assert_eq!(shortened("####", 17), "#&#8288;#&#8288;…");
+        assert_eq!(shortened("üüü", 5), "üü…");
+    }
 
     #[test]
     fn nothing_in_a_name_is_markup() {
@@ -174,6 +199,8 @@ mod tests {
             ("https://a.b", "https&#58;//a.b"),
             ("WWW.a.b", "WWW&#46;a.b"),
             ("a\nb", "a b"),
+            ("GH-12 gh-3 high-5", "GH-&#8288;12 gh-&#8288;3 high-&#8288;5"),
+            ("a1b2c3 0123456789abcdef", "a1b2c3 012345&#8288;6789ab&#8288;cdef"),
         ] {
             assert_eq!(escaped(name), expected);
         }

@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use almanac_calendar::Zone;
+use almanac_engine::Identity;
 use almanac_forecast::{Assumption, Comparison, Period};
 
-use super::rows::Change;
+use super::alike::{Alike, Told};
+use super::rows::{self, Change};
 use super::side::Side;
 use super::words::Summary;
 use crate::forecast::in_order::in_order;
@@ -21,6 +23,8 @@ pub(super) struct Question<'a> {
     pub(super) zone: Zone,
     /// The number of threads.
     pub(super) threads: usize,
+    /// What cannot be used on the new side, as it is named.
+    pub(super) incomplete: Vec<String>,
 }
 
 /// Two places that are compared.
@@ -30,6 +34,8 @@ pub(super) struct Pair<'a> {
     pub(super) before: Option<&'a InputPlace>,
     pub(super) after: Option<&'a InputPlace>,
     pub(super) comparison: Comparison<'a>,
+    /// What is not compared, as what it depends on cannot be used on the new side.
+    pub(super) unclear: BTreeSet<Identity>,
 }
 
 /// What was assumed of what changes, on the old side and on the new one.
@@ -38,7 +44,7 @@ pub(super) type Assumptions = [BTreeSet<String>; 2];
 /// What is handed over of a part.
 enum Found<T> {
     Change(Change, T),
-    End { fields: usize, assumed: [Vec<Assumption>; 2] },
+    End { fields: usize, unclear: usize, assumed: [Vec<Assumption>; 2] },
 }
 
 impl Question<'_> {
@@ -47,9 +53,11 @@ impl Question<'_> {
         self.pairs.iter().all(|it| it.comparison.is_empty())
     }
 
-    /// Compares everything; draws each change, beside where it is found, and hands it over in order.
+    /// Compares everything; draws each change with at most so many rows, beside where it is found, and hands it over in
+    /// order.
     pub(super) fn each<T: Send>(
         &self,
+        most: usize,
         draw: impl Fn(&Pair<'_>, &almanac_forecast::Difference) -> anyhow::Result<T> + Sync,
         mut tell: impl FnMut(&Change, T) -> anyhow::Result<()>,
     ) -> anyhow::Result<(Summary, Assumptions)> {
@@ -60,12 +68,18 @@ impl Question<'_> {
         let compare = |index, hand: &mut dyn FnMut(Found<T>) -> anyhow::Result<()>| {
             let Some((pair, own)) = self.find(index) else { return Ok(()) };
             let part = pair.comparison.part(own);
+            let mut unclear = 0;
             for difference in &part.differences {
-                let change = Change::of(pair.name.as_deref(), difference, self.period, self.zone);
+                if pair.unclear.contains(&difference.target) {
+                    unclear += 1;
+                    continue;
+                }
+                let place = pair.name.as_deref();
+                let change = Change::of(place, difference, self.period, self.zone, most);
                 hand(Found::Change(change, draw(pair, difference)?))?;
             }
             let assumed = [part.assumed_before, part.assumed_after];
-            hand(Found::End { fields: part.fields, assumed })
+            hand(Found::End { fields: part.fields - unclear, unclear, assumed })
         };
         in_order(count, self.threads, compare, |found| {
             match found {
@@ -73,8 +87,9 @@ impl Question<'_> {
                     summary.add(&change);
                     tell(&change, drawn)?;
                 }
-                Found::End { fields, assumed: of_part } => {
+                Found::End { fields, unclear, assumed: of_part } => {
                     summary.fields += fields;
+                    summary.unclear += unclear;
                     for (all, of_part) in assumed.iter_mut().zip(of_part) {
                         all.extend(of_part);
                     }
@@ -87,15 +102,15 @@ impl Question<'_> {
         Ok((summary, said))
     }
 
-    /// All changes, in a form that does not grow with the period.
-    pub(super) fn changes(&self) -> anyhow::Result<(Vec<Change>, Summary, Assumptions)> {
-        let mut changes = Vec::new();
+    /// All changes, in a form that does not grow with the period; those of objects that change alike as one.
+    pub(super) fn changes(&self) -> anyhow::Result<(Vec<Told>, Summary, Assumptions)> {
+        let mut alike = Alike::default();
         let draw = |_: &Pair<'_>, _: &almanac_forecast::Difference| Ok(());
-        let (summary, assumed) = self.each(draw, |change, ()| {
-            changes.push(change.clone());
+        let (summary, assumed) = self.each(rows::MOST, draw, |change, ()| {
+            alike.add(change);
             Ok(())
         })?;
-        Ok((changes, summary, assumed))
+        Ok((alike.told(), summary, assumed))
     }
 
     /// The pair that a part is of, and its own number in there.

@@ -10,8 +10,8 @@ use jiff::Timestamp;
 
 use crate::wall_clock::{offset, shown};
 
-/// So many rows of a field are told, and the rest counted.
-const MOST: usize = 8;
+/// So many rows of a field are told to a person, and the rest counted.
+pub(super) const MOST: usize = 8;
 
 /// One field of one object that changes.
 #[derive(Clone)]
@@ -76,6 +76,7 @@ impl Change {
         difference: &Difference,
         period: Period,
         zone: Zone,
+        most: usize,
     ) -> Change {
         let unit = Unit::of(&difference.target, difference.field);
         let mut rows = Vec::new();
@@ -83,7 +84,7 @@ impl Change {
             rows.extend(rows_of(&alike, unit, period, zone));
         }
         rows.sort_by_key(|row: &Row| row.first.from);
-        let more = rows.len().saturating_sub(MOST);
+        let more = rows.len().saturating_sub(most);
         // One more row says as much as that there is one more.
         let more = if more > 1 { more } else { 0 };
         rows.truncate(rows.len() - more);
@@ -115,6 +116,14 @@ impl Change {
             period,
             peaks,
         }
+    }
+}
+
+impl Change {
+    /// Whether there is a value on both sides: one that a policy sets, or that the object has.
+    pub(super) fn has_both_values(&self) -> bool {
+        let has_both = |row: &Row| row.first.before.is_some() && row.first.after.is_some();
+        self.presence == Presence::Both || self.rows.first().is_some_and(has_both)
     }
 }
 

@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use almanac_api::checking::Place;
-use almanac_api::finding::Code;
+use almanac_api::finding::{Code, Severity};
 use almanac_api::reading::{Folder, Source};
 use almanac_calendar::Zone;
+use almanac_engine::Identity;
 use anyhow::Context as _;
 use jiff::Timestamp;
 use tempfile::TempDir;
 
 use crate::argument_error::ArgumentError;
-use crate::files::{FileArguments, Viewpoint};
+use crate::files::{FileArguments, Targets, Viewpoint, targets_of};
 use crate::input::{Conditions, Input, InputPlace, together};
 use crate::outcome::FailOn;
 
@@ -78,13 +79,15 @@ impl Sides {
                 unnamed: PathBuf::from("."),
                 fixed: Vec::new(),
                 reads_ignored: false,
+                targets: Targets::new(),
             };
             Ok(Where { name: path.clone(), paths, viewpoint, written: None })
         };
         Ok(Sides([side(old)?, side(new)?]))
     }
 
-    /// Reads both. Folders that are places on one side are places on the other, too.
+    /// Reads both. Folders that are places on one side are places on the other, too, and what policies of one side
+    /// scale is of interest on the other.
     pub(super) fn read(
         self,
         conditions: &Conditions,
@@ -93,20 +96,29 @@ impl Sides {
         now: Timestamp,
     ) -> anyhow::Result<[Side; 2]> {
         let Sides([old, new]) = self;
-        let read = |side: &Where, fixed: Vec<Place>| {
+        let read = |side: &Where, fixed: Vec<Place>, targets: Targets| {
             let root = Folder::of(&side.viewpoint.root);
-            let input = side.read(fixed, conditions, exclude, checked_at)?;
+            let input = side.read(fixed, targets, conditions, exclude, checked_at)?;
             anyhow::Ok(Side { name: side.name.clone(), input, root })
         };
-        let (mut before, mut after) = (read(&old, Vec::new())?, read(&new, Vec::new())?);
-        let (of_old, of_new) = (before.places_as_of(&after), after.places_as_of(&before));
-        if let Some(fixed) = of_old {
-            before = read(&old, fixed)?;
-        }
-        if let Some(fixed) = of_new {
-            after = read(&new, fixed)?;
-        }
+        let first = |side: &Where| read(side, Vec::new(), Targets::new());
+        let (before, after) = (first(&old)?, first(&new)?);
+        let again = |side: &Side, other: &Side, place: &Where| {
+            let fixed = side.places_as_of(other);
+            let own = targets_of(&side.input.reading);
+            let targets: Targets =
+                targets_of(&other.input.reading).difference(&own).cloned().collect();
+            if fixed.is_none() && targets.is_empty() {
+                return Ok(None);
+            }
+            read(place, fixed.unwrap_or_default(), targets).map(Some)
+        };
+        let of_old = again(&before, &after, &old)?;
+        let of_new = again(&after, &before, &new)?;
+        let (mut before, mut after) = (of_old.unwrap_or(before), of_new.unwrap_or(after));
         conditions.state(&mut [&mut before.input, &mut after.input], now)?;
+        before.input.tell_notes();
+        after.input.tell_notes();
         drop((old.written, new.written));
         Ok([before, after])
     }
@@ -116,18 +128,56 @@ impl Where {
     fn read(
         &self,
         fixed: Vec<Place>,
+        targets: Targets,
         conditions: &Conditions,
         exclude: &[String],
         checked_at: Timestamp,
     ) -> anyhow::Result<Input> {
         let paths = self.paths.iter().map(|path| path.display().to_string()).collect();
-        let viewpoint = Viewpoint { fixed, ..self.viewpoint.clone() };
+        let viewpoint = Viewpoint { fixed, targets, ..self.viewpoint.clone() };
         let files = FileArguments::of(paths, exclude).read_from(viewpoint)?;
         conditions.input_of(files, "diff", checked_at)
     }
 }
 
 impl Side {
+    /// What cannot be used as it is written: objects, and files of which nobody knows what they hold.
+    pub(super) fn unusable(&self) -> Vec<String> {
+        let reading = &self.input.reading;
+        let mut all = BTreeSet::new();
+        for (source, object) in self.errors() {
+            let named = object.map(|position| {
+                let named = self.input.places.iter().find_map(|it| it.object_at(position));
+                named.map_or_else(|| "an object".to_owned(), ToString::to_string)
+            });
+            all.insert(named.unwrap_or_else(|| reading.sources[source].name().to_owned()));
+        }
+        all.into_iter().collect()
+    }
+
+    /// Whether nobody can tell from the files of a place what a policy does, or an object is: it cannot be used as it
+    /// is written; or it is missing, unlike `before`, and may be in a file that cannot be read.
+    pub(super) fn unclear<'a>(
+        &self,
+        place: Option<&'a InputPlace>,
+        before: Option<&'a InputPlace>,
+    ) -> impl Fn(&Identity) -> bool + use<'a> {
+        let has_unread = self.errors().any(|(_, object)| object.is_none());
+        let unusable: BTreeSet<usize> = self.errors().filter_map(|(_, object)| object).collect();
+        let position = |place: Option<&InputPlace>, identity: &Identity| place?.position(identity);
+        move |identity| match position(place, identity) {
+            Some(position) => unusable.contains(&position),
+            None => has_unread && position(before, identity).is_some(),
+        }
+    }
+
+    /// What has errors: the source, and the object if it is one.
+    fn errors(&self) -> impl Iterator<Item = (usize, Option<usize>)> {
+        let findings = self.input.findings.iter();
+        let errors = findings.filter(|it| it.finding.severity() == Severity::Error);
+        errors.map(|it| (it.source, it.object))
+    }
+
     /// The places that are told apart.
     fn told_apart(&self) -> impl Iterator<Item = &Place> {
         self.input.all_places().iter().filter(|place| !place.name.is_empty())

@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 
 use almanac_calendar::tzdata_version;
-use almanac_forecast::Presence;
 use anstyle::{AnsiColor, Style};
 
+use super::alike::Told;
 use super::question::{Assumptions, Question};
-use super::rows::{Change, Row};
-use super::words::{self, Summary, hours, peaks, sentence, set_by, title, values};
+use super::table::{self, HEADS};
+use super::words::{self, Summary, counted, sentence};
 use crate::drawing::Drawing;
 use crate::findings::printable;
 
@@ -17,8 +17,8 @@ const QUIET: Style = Style::new().dimmed();
 const MORE: Style = AnsiColor::Red.on_default();
 const LESS: Style = AnsiColor::Green.on_default();
 
-const HEADS: [&str; 8] =
-    ["TARGET", "FIELD", "WHEN", "BEFORE", "AFTER", "HOURS A WEEK", "PEAK", "SET BY"];
+/// So many changes are told, and the rest counted: nobody reads more in a terminal.
+const MOST: usize = 200;
 
 /// No column is wider, so that one long name does not move all others out of sight.
 const WIDEST: usize = 60;
@@ -29,20 +29,29 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     let period = words::period(question);
     let tzdata = tzdata_version();
     writeln!(output, "{STRONG}{period}{STRONG:#}{QUIET}, tzdata {tzdata}{QUIET:#}")?;
+    if let Some(said) = words::incomplete(question) {
+        writeln!(output, "{MORE}{}{MORE:#}", printable(&said))?;
+    }
     writeln!(output, "{}", printable(&headline(question, &summary)))?;
-    if !changes.is_empty() {
+    let shown = &changes[..changes.len().min(MOST)];
+    let left: usize = changes.iter().skip(MOST).map(|it| it.count).sum();
+    if !shown.is_empty() {
         writeln!(output)?;
     }
-    for change in &changes {
-        let style = match change.growth.map(|it| it.cmp(&almanac_forecast::PodHours::default())) {
+    for change in shown {
+        let style = match change.growth().map(|it| it.cmp(&almanac_forecast::PodHours::default())) {
             Some(std::cmp::Ordering::Greater) => MORE,
             Some(std::cmp::Ordering::Less) => LESS,
             Some(std::cmp::Ordering::Equal) | None => Style::new(),
         };
-        let (title, sentence) = (printable(&title(change)), printable(&sentence(change)));
+        let (title, sentence) = (printable(&change.title()), printable(&sentence(change)));
         writeln!(output, "{style}{title}{style:#}: {sentence}")?;
     }
-    write_table(&changes, output)?;
+    if left > 0 {
+        let values = counted(left, "value");
+        writeln!(output, "and {values} more (-o json lists them, --only shows some)")?;
+    }
+    write_table(shown, output)?;
     write_assumptions(&assumptions, output)?;
     super::tell_findings(question, output)?;
     Ok(summary.is_changed())
@@ -59,11 +68,12 @@ fn headline(question: &Question<'_>, summary: &Summary) -> String {
     format!("{old} → {new}: {}", summary.told(question.period))
 }
 
-fn write_table(changes: &[Change], output: &mut impl Write) -> io::Result<()> {
+fn write_table(changes: &[Told], output: &mut impl Write) -> io::Result<()> {
     if changes.is_empty() {
         return Ok(());
     }
-    let rows: Vec<[String; 8]> = changes.iter().flat_map(rows).collect();
+    let rows = changes.iter().flat_map(table::rows);
+    let rows: Vec<[String; 8]> = rows.map(|row| row.map(|cell| printable(&cell))).collect();
     let width = |column: usize| {
         let cells = rows.iter().map(|row| row[column].chars().count());
         let widest = cells.chain([HEADS[column].len()]).max().unwrap_or_default();
@@ -75,45 +85,8 @@ fn write_table(changes: &[Change], output: &mut impl Write) -> io::Result<()> {
             cells.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
         padded.join("  ").trim_end().to_owned()
     };
-    writeln!(output, "\n{STRONG}{}{STRONG:#}", line(&HEADS.map(str::to_owned)))?;
+    writeln!(output, "\n{STRONG}{}{STRONG:#}", line(&HEADS.map(str::to_uppercase)))?;
     rows.iter().try_for_each(|row| writeln!(output, "{}", line(row)))
-}
-
-/// The rows of a change; what it is of stands in the first only.
-fn rows(change: &Change) -> Vec<[String; 8]> {
-    let mut rows: Vec<[String; 8]> = Vec::new();
-    for (index, row) in change.rows.iter().enumerate() {
-        let is_first = index == 0;
-        let of_change = |text: String| if is_first { text } else { String::new() };
-        let (before, after) = values(&row.first);
-        let cells = [
-            of_change(title(change)),
-            of_change(change.field.to_string()),
-            row.when.clone(),
-            before,
-            after,
-            hours_of(change, row),
-            of_change(peaks(change)),
-            set_by(row),
-        ];
-        rows.push(cells.map(|cell| printable(&cell)));
-    }
-    if change.more > 0 {
-        let mut cells = <[String; 8]>::default();
-        cells[2] = format!("and {} more (-o json lists them)", change.more);
-        rows.push(cells);
-    }
-    rows
-}
-
-/// The pod-hours a week of a row.
-pub(super) fn hours_of(change: &Change, row: &Row) -> String {
-    match (row.growth, change.presence) {
-        (Some(growth), Presence::Both) if hours(change).is_some() => {
-            words::signed(growth.a_week(change.period))
-        }
-        _ => String::new(),
-    }
 }
 
 fn write_assumptions(assumptions: &Assumptions, output: &mut impl Write) -> io::Result<()> {

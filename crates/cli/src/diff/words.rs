@@ -7,6 +7,7 @@ use std::sync::Arc;
 use almanac_engine::{Field, Value};
 use almanac_forecast::{PodHours, Presence, Side, Stretch};
 
+use super::alike::Told;
 use super::question::Question;
 use super::rows::{Change, Row, Unit};
 use crate::forecast::{in_zone, who};
@@ -14,6 +15,9 @@ use crate::wall_clock::civil;
 
 /// So many names of a list are told before it is only told what comes and goes.
 const NAMES: usize = 3;
+
+/// So many names of what comes or goes are told, and the rest counted.
+const MOST_NAMES: usize = 12;
 
 /// So many changes make up a sentence.
 const IN_SENTENCE: usize = 3;
@@ -23,6 +27,8 @@ const IN_SENTENCE: usize = 3;
 pub(super) struct Summary {
     /// How many fields have been compared.
     pub(super) fields: usize,
+    /// How many have not been, as something on the new side cannot be used.
+    pub(super) unclear: usize,
     pub(super) changed: usize,
     pub(super) added: usize,
     pub(super) removed: usize,
@@ -58,12 +64,17 @@ impl Summary {
 
     /// `3 of 12 values change, 1 is new and 2 are no longer set`.
     pub(super) fn counted(&self) -> String {
-        if self.fields == 0 {
+        let unclear = self.unclear;
+        let is_not = if unclear == 1 { "is" } else { "are" };
+        if self.fields + unclear == 0 {
             return "Neither side has a policy that can be forecast".to_owned();
         }
         if !self.is_changed() {
             let values = counted(self.fields, "value");
-            return format!("Nothing changes: {values} compared");
+            return match unclear {
+                0 => format!("Nothing changes: {values} compared"),
+                _ => format!("No change is known: {values} compared, {unclear} {is_not} not"),
+            };
         }
         let common = self.fields - self.added - self.removed;
         let mut parts = Vec::new();
@@ -80,6 +91,7 @@ impl Summary {
         if self.removed > 0 {
             parts.push(format!("{} {} no longer set by any", self.removed, is(self.removed)));
         }
+        parts.extend((unclear > 0).then(|| format!("{unclear} {is_not} not compared")));
         let said = listed(&parts);
         let mut letters = said.chars();
         letters
@@ -110,6 +122,19 @@ pub(super) fn period(question: &Question<'_>) -> String {
     format!("{} to {}{}", civil(zone, from), civil(zone, to), in_zone(zone))
 }
 
+/// Why the comparison says less than it should, if it does.
+pub(super) fn incomplete(question: &Question<'_>) -> Option<String> {
+    let (first, more) = match &*question.incomplete {
+        [] => return None,
+        [first, more @ ..] => (first, more.len()),
+    };
+    let all = if more > 0 { format!("{first} and {more} more") } else { first.clone() };
+    Some(format!(
+        "The new side is incomplete: {all} cannot be used as written. What depends on it is not compared; see the \
+         findings."
+    ))
+}
+
 /// What a change is of: the object, in its place.
 pub(super) fn title(change: &Change) -> String {
     match &change.place {
@@ -119,20 +144,25 @@ pub(super) fn title(change: &Change) -> String {
 }
 
 /// One sentence, without what it is of.
-pub(super) fn sentence(change: &Change) -> String {
+pub(super) fn sentence(told_of: &Told) -> String {
+    let change = &told_of.change;
     let told: Vec<String> =
         change.rows.iter().take(IN_SENTENCE).map(|row| of_row(change, row)).collect();
     let more = change.rows.len() - told.len() + change.more;
     let mut parts = vec![match change.presence {
         Presence::Both => told.join("; "),
         Presence::Added => format!("newly set by a policy: {}", told.join("; ")),
+        Presence::Removed if change.has_both_values() => {
+            format!("no longer set by any policy: {}", told.join("; "))
+        }
         Presence::Removed => format!("no longer set by any policy; it was {}", told.join("; ")),
     }];
     parts.extend((more > 0).then(|| format!("and {more} more")));
-    parts.extend(hours(change));
+    parts.extend(hours(told_of));
     let peaks = peaks(change);
-    let has_peaks = !peaks.is_empty() && change.presence == Presence::Both;
-    parts.extend(has_peaks.then(|| format!("peak {peaks}")));
+    let has_peaks = !peaks.is_empty() && change.has_both_values();
+    let each = if told_of.count > 1 { " each" } else { "" };
+    parts.extend(has_peaks.then(|| format!("peak {peaks}{each}")));
     parts.join("; ")
 }
 
@@ -140,9 +170,9 @@ pub(super) fn sentence(change: &Change) -> String {
 fn of_row(change: &Change, row: &Row) -> String {
     let (before, after) = values(&row.first);
     let values = match change.presence {
-        Presence::Both => format!("{before} → {after}"),
-        Presence::Added => after,
+        _ if change.has_both_values() => format!("{before} → {after}"),
         Presence::Removed => before,
+        Presence::Added | Presence::Both => after,
     };
     match change.field {
         Field::Replicas => format!("{values} replicas {}", row.when),
@@ -179,13 +209,23 @@ fn told_apart(own: &BTreeSet<Arc<str>>, other: &BTreeSet<Arc<str>>, word: &str) 
     if only.is_empty() {
         format!("{count}")
     } else {
-        format!("{count}, {word}: {}", only.join(", "))
+        format!("{count}, {word}: {}", some_of(&only))
     }
 }
 
 fn numbers(of: &BTreeMap<Arc<str>, u32>, names: &BTreeSet<&Arc<str>>) -> String {
     let those = names.iter().filter_map(|name| Some(((*name).clone(), *of.get(*name)?)));
-    Value::Numbers(Arc::new(those.collect())).to_string()
+    let some: BTreeMap<Arc<str>, u32> = those.clone().take(MOST_NAMES).collect();
+    let more = those.count() - some.len();
+    let told = Value::Numbers(Arc::new(some)).to_string();
+    if more > 0 { format!("{told} and {more} more") } else { told }
+}
+
+/// `a, b and 7 more`.
+fn some_of(names: &[&str]) -> String {
+    let told = names.iter().take(MOST_NAMES).copied().collect::<Vec<_>>().join(", ");
+    let more = names.len().saturating_sub(MOST_NAMES);
+    if more > 0 { format!("{told} and {more} more") } else { told }
 }
 
 fn value(side: Option<&Side>) -> String {
@@ -214,9 +254,9 @@ pub(super) fn set_by(row: &Row) -> String {
 }
 
 /// `+2,432 pod-hours a week`.
-pub(super) fn hours(change: &Change) -> Option<String> {
-    let unit = Unit::of(&change.target, change.field)?;
-    Some(a_week(change.growth?.a_week(change.period), unit))
+fn hours(told: &Told) -> Option<String> {
+    let unit = Unit::of(&told.change.target, told.change.field)?;
+    Some(a_week(told.growth()?.a_week(told.change.period), unit))
 }
 
 fn a_week(hours: PodHours, unit: Unit) -> String {
@@ -237,9 +277,9 @@ pub(super) fn peaks(change: &Change) -> String {
     let told = differ.map(|(name, before, after)| {
         let name = name.as_ref().map_or(String::new(), |name| format!("{name} "));
         let peaks = match change.presence {
-            Presence::Both => format!("{} → {}", shown(*before), shown(*after)),
-            Presence::Added => shown(*after),
+            _ if change.has_both_values() => format!("{} → {}", shown(*before), shown(*after)),
             Presence::Removed => shown(*before),
+            Presence::Added | Presence::Both => shown(*after),
         };
         name + &peaks
     });

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::cluster::{SeenNode, SeenOfFleet, SeenPod};
 use crate::cron_jobs::ShownCronJob;
+use crate::files::Targets;
 use crate::selector::Labels;
 
 /// An object, and what its checked form does not say of it.
@@ -58,6 +59,7 @@ pub(super) fn grouped(
     reading: &Reading,
     places: &Places,
     namespace: &str,
+    also: &Targets,
 ) -> Vec<InputPlace> {
     let mut groups: Vec<Group> = Vec::new();
     let folder = |source: usize| reading.sources[source].folder();
@@ -68,7 +70,7 @@ pub(super) fn grouped(
     let mut jobs_of = places.split(reading.cron_jobs.iter().map(|it| folder(it.source)));
     let beside = others_of.into_iter().zip(pods_of.into_iter().zip(nodes_of));
     for (place, (here, (others, (pods, nodes)))) in objects_of.into_iter().zip(beside).enumerate() {
-        let matters = that_matter(objects, &here);
+        let matters = that_matter(objects, &here, also);
         let cron_jobs = jobs_of.get_mut(place).map(mem::take).unwrap_or_default();
         if matters.is_empty() && cron_jobs.is_empty() && places.are_several() {
             continue;
@@ -147,12 +149,17 @@ fn target(objects: &[InputObject], position: usize) -> Option<&Identity> {
     objects[position].checked.scales.as_ref().map(Target::identity)
 }
 
-/// The policies among objects, with what they act on and what acts on the same; empty without a policy.
-fn that_matter(objects: &[InputObject], here: &[usize]) -> Vec<usize> {
+/// The policies among objects, with what they act on and what acts on the same, and what matters `also`.
+fn that_matter(objects: &[InputObject], here: &[usize], also: &Targets) -> Vec<usize> {
     let is_policy = |position: &usize| objects[*position].checked.kind.is_policy();
+    let is_also = |position: &usize| {
+        let identity = objects[*position].checked.identity.as_ref();
+        let identity = identity.filter(|_| !also.is_empty());
+        identity.is_some_and(|it| also.contains(&(it.kind().to_owned(), it.name().to_owned())))
+    };
     let policies: Vec<usize> = here.iter().copied().filter(is_policy).collect();
     if policies.is_empty() {
-        return policies;
+        return here.iter().copied().filter(is_also).collect();
     }
     let targets: BTreeSet<&Identity> =
         policies.iter().filter_map(|policy| target(objects, *policy)).collect();
@@ -168,7 +175,8 @@ fn that_matter(objects: &[InputObject], here: &[usize]) -> Vec<usize> {
         // What keeps a target within bounds has a part in it.
         let bounds_target =
             checked.scales.as_ref().is_some_and(|it| targets.contains(it.identity()));
-        is_policy(position) || is_target || is_of_hub || bounds_target || has_units && makes_pods
+        let is_of_policies = is_policy(position) || is_target || is_of_hub || bounds_target;
+        is_of_policies || has_units && makes_pods || is_also(position)
     };
     here.iter().copied().filter(matters).collect()
 }
@@ -230,6 +238,11 @@ impl InputPlace {
             place.api_versions.entry(target.clone()).or_insert_with(|| written.to_string());
         }
         place
+    }
+
+    /// The name of an object that was read.
+    pub(crate) fn object_at(&self, position: usize) -> Option<&Identity> {
+        self.positions.iter().find(|(_, it)| **it == position).map(|(identity, _)| identity)
     }
 
     /// What is in a namespace is exempt, because of its mark.

@@ -14,6 +14,7 @@ use almanac_engine::{Family, Identity, PolicyName};
 use almanac_forecast::{About, Doubt, Forecast, Period, standing_doubts};
 use jiff::SignedDuration;
 
+use crate::files::Targets;
 use crate::findings::Checked;
 use crate::forecast::in_order::in_order;
 use crate::forecast::progress::Progress;
@@ -26,7 +27,8 @@ const YEAR: SignedDuration = SignedDuration::from_hours(24 * 366);
 pub(super) fn findings(checked: &mut Checked) -> anyhow::Result<Vec<PlacedFinding>> {
     let objects = std::mem::take(&mut checked.everything.objects);
     let (reading, everything) = (&checked.files.reading, &checked.everything);
-    let mut places = places_of(reading, objects, &everything.places, &checked.namespace);
+    let mut places =
+        places_of(reading, objects, &everything.places, &checked.namespace, &Targets::new());
     let exempt = EXEMPT_NAMESPACES.map(str::to_owned);
     for place in &mut places {
         place.exempt(&exempt);

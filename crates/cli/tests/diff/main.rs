@@ -4,6 +4,8 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
 
+mod families;
+mod incomplete;
 mod places;
 mod random;
 mod revisions;
@@ -114,20 +116,77 @@ fn a_name_narrows_both_sides_whoever_has_it() {
 }
 
 #[test]
-fn what_is_wrong_with_the_new_files_fails_and_what_is_mended_does_not() {
-    let broken = shop().replace("0 8 * * *", "0 8 * *");
-    let folder = sides("broken", &[("shop.yaml", &shop())], &[("shop.yaml", &broken)]);
-    let output = diff(&folder, &["old", "new"]);
-    assert_eq!(output.status.code(), Some(1));
-    let said = text(&output.stdout);
-    assert!(said.contains("Findings in the new files, new:"), "{said}");
-    assert!(said.contains("new/shop.yaml:7:"), "{said}");
-    let mended = diff(&folder, &["new", "old"]);
-    assert_eq!(mended.status.code(), Some(0));
-    assert!(text(&mended.stdout).contains("Findings in the old files"));
-    let told = json(&diff(&folder, &["old", "new", "-o", "json"]));
-    assert_eq!(told["findings"][0]["side"], "new");
-    assert_eq!(diff(&folder, &["old", "new", "--fail-on", "never"]).status.code(), Some(0));
+fn objects_that_change_alike_are_told_as_one() {
+    let of = |replicas, name: &str| {
+        let rules = [("open", "0 8 * * *", replicas), ("close", "0 20 * * *", 2)];
+        (0..40).map(|it| cron(&format!("{name}-{it}"), &format!("shop-{it:02}"), &rules)).collect()
+    };
+    let (old, new): (String, String) = (of(10, "hours"), of(12, "hours"));
+    let folder = sides("alike", &[("a.yaml", &old)], &[("a.yaml", &new)]);
+    let said = text(&diff(&folder, &["old", "new", "--for", "7d"]).stdout);
+    let line = "Deployment.apps default/shop-00 and 39 others: 10 → 12 replicas every day, 08:00 to 20:00; \
+                +6,720 pod-hours a week; peak 10 → 12 each\n";
+    assert!(said.contains(line), "{said}");
+    assert!(said.contains("40 of 40 values change; +6,720 pod-hours a week"), "{said}");
+    assert!(said.contains("+6,720        10 → 12  several policies\n"), "{said}");
+    assert_eq!(differences(&folder).len(), 40);
+    let markdown = text(&diff(&folder, &["old", "new", "--for", "7d", "-o", "markdown"]).stdout);
+    assert!(markdown.contains("| Deployment.apps default/shop-00 and 39 others |"), "{markdown}");
+}
+
+#[test]
+fn a_program_is_told_everything_that_comes_again() {
+    let rules = |replicas: u32| -> Vec<(String, String, u32)> {
+        let rule = |hour: u32| (format!("h{hour}"), format!("0 {hour} * * *"), hour + replicas);
+        (0..24).map(rule).collect()
+    };
+    let of = |replicas| {
+        let all = rules(replicas);
+        let all: Vec<_> = all.iter().map(|(name, when, to)| (&**name, &**when, *to)).collect();
+        cron("hours", "shop", &all)
+    };
+    let folder = sides("recurring", &[("a.yaml", &of(1))], &[("a.yaml", &of(2))]);
+    let all = differences(&folder);
+    assert_eq!(all[0]["recurring"].as_array().unwrap().len(), 24);
+    let said = text(&diff(&folder, &["old", "new"]).stdout);
+    assert!(said.contains("and 16 more (-o json lists them)"), "{said}");
+}
+
+fn deployment(replicas: u32) -> String {
+    format!(
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: shop}}\nspec: {{replicas: {replicas}}}\n"
+    )
+}
+
+#[test]
+fn a_policy_that_sets_what_the_object_has_anyway_changes_nothing() {
+    let always = cron("shop-hours", "shop", &[("open", "0 8 * * *", 5)]);
+    let night = cron("shop-hours", "shop", &[("open", "0 8 * * *", 5), ("close", "0 20 * * *", 2)]);
+    let five = deployment(5);
+    let old = [("shop.yaml", five.as_str())];
+    let [with_always, with_night] = [&always, &night]
+        .map(|policy| [("shop.yaml", five.as_str()), ("policies/hours.yaml", policy.as_str())]);
+    for (name, old, new) in [
+        ("standing-new", &old[..], &with_always[..]),
+        ("standing-gone", &with_always[..], &old[..]),
+    ] {
+        let folder = sides(name, old, new);
+        let output = diff(&folder, &["old", "new", "--fail-on-change"]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+    }
+    let folder = sides("standing-night", &old, &with_night);
+    let said = text(&diff(&folder, &["old", "new"]).stdout);
+    let line = "Deployment.apps default/shop: newly set by a policy: 5 → 2 replicas every day, 20:00 to 08:00 the \
+                next day; -252 pod-hours a week\n";
+    assert!(said.contains(line), "{said}");
+    let folder = sides("standing-night-gone", &with_night, &old);
+    let said = text(&diff(&folder, &["old", "new"]).stdout);
+    assert!(said.contains("no longer set by any policy: 2 → 5 replicas every day"), "{said}");
+    let told = differences(&folder);
+    assert_eq!(told[0]["presence"], "removed");
+    let after = &told[0]["stretches"][0]["after"];
+    assert_eq!(after["value"], 5);
+    assert_eq!(after["reason"], "value of the object; no policy sets it");
 }
 
 #[test]
@@ -174,8 +233,11 @@ fn a_score_that_only_one_side_has_can_be_assumed() {
 fn a_comment_has_no_more_than_fits_and_names_are_no_markup() {
     // A rule may have any name.
     let of = |replicas| {
-        let rules = [("\"o|<b>@all\"", "0 8 * * *", replicas), ("close", "0 20 * * *", 2)];
-        let one = |number: u32| cron(&format!("hours-{number}"), &format!("shop-{number}"), &rules);
+        let one = |number: u32| {
+            let open = ("\"o|<b>@all\"", "0 8 * * *", replicas + number);
+            let rules = [open, ("close", "0 20 * * *", 2)];
+            cron(&format!("hours-{number}"), &format!("shop-{number}"), &rules)
+        };
         (0..1500).map(one).collect::<String>()
     };
     let folder = sides("many", &[("a.yaml", &of(10))], &[("a.yaml", &of(12))]);
@@ -187,6 +249,9 @@ fn a_comment_has_no_more_than_fits_and_names_are_no_markup() {
         &said[said.len() - 300..]
     );
     assert!(!said.contains("<b>") && !said.contains("@all") && !said.contains("o|"), "{said}");
+    let terminal = text(&diff(&folder, &["old", "new", "--for", "7d"]).stdout);
+    assert!(terminal.contains("\nand 1300 values more (-o json lists them, --only shows some)\n"));
+    assert!(terminal.len() < 65_536, "{}", terminal.len());
     let page = text(&diff(&folder, &["old", "new", "-o", "html", "--for", "7d"]).stdout);
     assert!(page.contains("hours-7 o|&lt;b&gt;@all") && !page.contains("<b>@all"));
     assert!(!page.contains("<script"));

@@ -16,9 +16,14 @@ const ZONES: [&str; 4] = ["UTC", "Europe/Berlin", "America/New_York", "Australia
 /// A few policies over a few targets.
 fn policies(random: &mut Rng) -> String {
     let mut all = String::new();
+    let mut schedules = BTreeSet::new();
     for number in 0..random.u32(1..5) {
         let (target, kind) = (random.u32(0..3), random.u32(0..3));
         if kind == 0 {
+            // Two of one name would both be unusable, and not compared.
+            if !schedules.insert(target) {
+                continue;
+            }
             let (from, to) = (random.u32(0..12), random.u32(12..24));
             let zone = random.choice(ZONES).unwrap();
             write!(

@@ -1,14 +1,16 @@
 //! Two forecasts side by side, one group of connected objects at a time.
 //!
 //! The islands of the two may differ: a policy that is added can connect what was apart. So islands are put
-//! together that have an object in common. Memory grows with the largest such group, not with the number of
-//! policies.
+//! together that have an object in common, or that one policy is in under two names. Memory grows with the largest
+//! such group, not with the number of policies.
 
 use std::collections::BTreeMap;
 
+use almanac_engine::units::Renamed;
 use almanac_engine::{Field, Identity};
 
-use super::stretch::{Difference, difference};
+use super::carriers::remove_renamed;
+use super::stretch::{Difference, Presence, difference};
 use crate::{Assumption, Forecast, Series};
 
 /// Two forecasts of one period.
@@ -17,6 +19,7 @@ pub struct Comparison<'a> {
     before: Option<Forecast<'a>>,
     after: Option<Forecast<'a>>,
     groups: Vec<Group>,
+    renamed: Renamed,
 }
 
 /// Parts that share objects.
@@ -44,8 +47,11 @@ impl<'a> Comparison<'a> {
     /// that does not exist yet.
     #[must_use]
     pub fn new(before: Option<Forecast<'a>>, after: Option<Forecast<'a>>) -> Comparison<'a> {
-        let groups = groups(before.as_ref(), after.as_ref());
-        Comparison { before, after, groups }
+        let both = before.as_ref().zip(after.as_ref());
+        let renamed = both.map(|(one, other)| Renamed::between(one.world(), other.world()));
+        let renamed = renamed.unwrap_or_default();
+        let groups = groups(before.as_ref(), after.as_ref(), &renamed);
+        Comparison { before, after, groups, renamed }
     }
 
     /// How many groups there are.
@@ -67,17 +73,57 @@ impl<'a> Comparison<'a> {
         let group = self.groups.get(group).unwrap_or(&nothing);
         let (before, assumed_before) = run(self.before.as_ref(), &group.before);
         let (mut after, assumed_after) = run(self.after.as_ref(), &group.after);
-        let (mut fields, mut differences) = (before.len(), Vec::new());
+        let before = before.into_values().map(|it| self.under_new_names(it));
+        let mut before: SeriesByPlace =
+            before.map(|it| ((it.target.clone(), it.field), it)).collect();
+        let carries = |forecast: Option<&Forecast<'_>>, parts: &[usize], object: &Identity| {
+            forecast.is_some_and(|it| parts.iter().any(|part| it.is_carrier(*part, object)))
+        };
+        let same_but_for_names = remove_renamed(
+            &mut before,
+            &mut after,
+            |object| carries(self.before.as_ref(), &group.before, object),
+            |object| carries(self.after.as_ref(), &group.after, object),
+        );
+        let (mut fields, mut differences) = (before.len() + same_but_for_names, Vec::new());
         for (place, one) in &before {
-            differences.extend(difference(Some(one), after.remove(place).as_ref()));
+            differences.extend(match after.remove(place) {
+                Some(other) => difference(Some(one), Some(&other)),
+                None => self.removed(one),
+            });
         }
         fields += after.len();
-        differences.extend(after.values().filter_map(|one| difference(None, Some(one))));
+        differences.extend(after.values().filter_map(|one| self.added(one)));
         differences
             .sort_by(|one, other| one.target.cmp(&other.target).then(one.field.cmp(&other.field)));
         let told = |assumed| if differences.is_empty() { Vec::new() } else { assumed };
         let (assumed_before, assumed_after) = (told(assumed_before), told(assumed_after));
         Compared { differences, fields, assumed_before, assumed_after }
+    }
+
+    /// A series of before under the names of after.
+    fn under_new_names(&self, mut series: Series) -> Series {
+        if !self.renamed.concerns(&series.target) {
+            return series;
+        }
+        for segment in &mut series.segments {
+            segment.value = segment.value.as_ref().map(|it| self.renamed.value(&series.target, it));
+        }
+        Series { target: self.renamed.new_name(&series.target).clone(), ..series }
+    }
+
+    /// A field that is set by no policy any more. It has what the object says, if that is known.
+    fn removed(&self, one: &Series) -> Option<Difference> {
+        let standing = self.after.as_ref().and_then(|it| it.standing(&one.target, one.field));
+        let found = difference(Some(one), standing.as_ref())?;
+        Some(Difference { presence: Presence::Removed, ..found })
+    }
+
+    /// A field that no policy has set so far. It had what the object says, if that is known.
+    fn added(&self, one: &Series) -> Option<Difference> {
+        let standing = self.before.as_ref().and_then(|it| it.standing(&one.target, one.field));
+        let found = difference(standing.as_ref(), Some(one))?;
+        Some(Difference { presence: Presence::Added, ..found })
     }
 
     /// The groups in order, compared lazily.
@@ -86,10 +132,10 @@ impl<'a> Comparison<'a> {
     }
 }
 
-fn run(
-    forecast: Option<&Forecast<'_>>,
-    parts: &[usize],
-) -> (BTreeMap<(Identity, Field), Series>, Vec<Assumption>) {
+/// Series by what they are of.
+pub(super) type SeriesByPlace = BTreeMap<(Identity, Field), Series>;
+
+fn run(forecast: Option<&Forecast<'_>>, parts: &[usize]) -> (SeriesByPlace, Vec<Assumption>) {
     let (mut all, mut assumptions) = (BTreeMap::new(), Vec::new());
     for part in parts.iter().filter_map(|part| Some(forecast?.part(*part))) {
         all.extend(part.series.into_iter().map(|it| ((it.target.clone(), it.field), it)));
@@ -101,7 +147,11 @@ fn run(
 }
 
 /// Puts the parts together that share objects, in the order of the first object of each group.
-fn groups(before: Option<&Forecast<'_>>, after: Option<&Forecast<'_>>) -> Vec<Group> {
+fn groups(
+    before: Option<&Forecast<'_>>,
+    after: Option<&Forecast<'_>>,
+    renamed: &Renamed,
+) -> Vec<Group> {
     let count = before.map_or(0, Forecast::len);
     let mut leaders: Vec<usize> = (0..count + after.map_or(0, Forecast::len)).collect();
     let mut of_object: BTreeMap<&Identity, usize> = BTreeMap::new();
@@ -111,6 +161,7 @@ fn groups(before: Option<&Forecast<'_>>, after: Option<&Forecast<'_>>) -> Vec<Gr
     };
     let all = [shown(before, 0), shown(after, count)].concat();
     for (node, object) in &all {
+        let object = if *node < count { renamed.new_name(object) } else { object };
         match of_object.get(object) {
             Some(other) => unite(&mut leaders, *node, *other),
             None => _ = of_object.insert(object, *node),

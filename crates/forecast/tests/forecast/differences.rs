@@ -3,10 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use almanac_engine::{Field, Identity, World};
+use almanac_engine::{Field, Identity, Value, World};
 use almanac_forecast::{
-    AssumedValues, Comparison, Difference, Forecast, Period, PodHours, Presence, Segment, Series,
-    Stretch,
+    AssumedValues, Comparison, Difference, Forecast, Period, PodHours, Presence, Series, Stretch,
 };
 use jiff::Timestamp;
 use proptest::prelude::*;
@@ -30,14 +29,21 @@ fn by_place(all: &[Series]) -> Places<'_> {
     all.iter().map(|it| ((&it.target, it.field), it)).collect()
 }
 
-/// What a series says at an instant: nothing if there is none.
-fn said(series: Option<&Series>, at: Timestamp) -> Option<&Segment> {
-    series.and_then(|it| it.at(at))
+/// What a side says at an instant: its series, or else what the object has, if that is known.
+fn said(world: &World, series: Option<&Series>, place: (&Identity, Field), at: Timestamp) -> Said {
+    let Some(series) = series else {
+        let (object, field) = place;
+        return field.can_be_assumed().then(|| field.read(world, object).map(Some)).flatten();
+    };
+    series.at(at).map(|it| it.value.clone())
 }
+
+type Said = Option<Option<Value>>;
 
 /// Compares the differences with the series themselves, at every boundary of either.
 fn assert_told(before: &World, after: &World, period: Period) {
     let told = differences(before, after, period);
+    let worlds = [before, after];
     let (before, after) = (all_series(before, period), all_series(after, period));
     let (before, after) = (by_place(&before), by_place(&after));
     let told_of = |place: &(&Identity, Field)| {
@@ -49,14 +55,14 @@ fn assert_told(before: &World, after: &World, period: Period) {
         let boundaries: BTreeSet<Timestamp> = of_both.map(|it| it.from).collect();
         let difference = told_of(place);
         for at in boundaries {
-            let expected = sides.map(|series| said(series, at).map(|it| &it.value));
+            let expected = [0, 1].map(|side| said(worlds[side], sides[side], *place, at));
             let is_in = |it: &&Stretch| it.from <= at && at < it.to;
             let stretch = difference.and_then(|it| it.stretches.iter().find(is_in));
             match stretch {
                 None => assert_eq!(expected[0], expected[1], "{place:?} at {at}"),
                 Some(Stretch { before, after, .. }) => {
                     assert_ne!(expected[0], expected[1], "{place:?} at {at}");
-                    let told = [before, after].map(|it| it.as_ref().map(|it| &it.value));
+                    let told = [before, after].map(|it| it.as_ref().map(|it| it.value.clone()));
                     assert_eq!(told, expected, "{place:?} at {at}");
                 }
             }

@@ -18,7 +18,7 @@ use super::Repository;
 use super::tree::{Content, Tree, Way};
 use crate::argument_error::ArgumentError;
 use crate::diff::side::Where;
-use crate::files::{OUR_IGNORE_FILE, Viewpoint, that_are_read};
+use crate::files::{OUR_IGNORE_FILE, Targets, Viewpoint, that_are_read};
 
 /// What stands in a file of which Git LFS has the content.
 const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
@@ -59,6 +59,7 @@ impl Repository {
             unnamed: root.clone(),
             fixed: Vec::new(),
             reads_ignored: true,
+            targets: Targets::new(),
         };
         let read = that_are_read(&paths, &viewpoint, asked.exclude)?;
         self.fill(tree, &wanted, &read, &root)?;

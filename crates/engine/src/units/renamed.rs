@@ -1,0 +1,108 @@
+//! Policies that differ from one world to another in names only: their own, and those of their units.
+//!
+//! These are nothing that a pod or a node notices. What is counted under them can be told under the new ones.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::policy::OUTSIDE;
+use super::{ResourcePolicy, Unit};
+use crate::{Identity, Value, World};
+
+/// The policies of a world that are the same in a later one but for names, by their old name.
+#[derive(Clone, Debug, Default)]
+pub struct Renamed(BTreeMap<Identity, Names>);
+
+#[derive(Clone, Debug)]
+struct Names {
+    new: Identity,
+    /// The old and the new name of each unit.
+    units: Vec<(Arc<str>, Arc<str>)>,
+}
+
+impl Renamed {
+    /// What has got other names from one world to the other.
+    #[must_use]
+    pub fn between(old: &World, new: &World) -> Renamed {
+        let mut renamed = BTreeMap::new();
+        let mut taken: BTreeSet<&Identity> = BTreeSet::new();
+        for (identity, policy) in policies(old) {
+            let found = if let Some(object) = new.resource_policies.get(identity) {
+                let same = object.policy.as_deref();
+                same.and_then(|same| Some((identity, units_renamed(policy, same)?)))
+            } else {
+                let is_free = |other: &Identity| {
+                    other.namespace() == identity.namespace()
+                        && !old.resource_policies.contains_key(other)
+                        && !taken.contains(other)
+                };
+                policies(new)
+                    .filter(|(other, _)| is_free(other))
+                    .find_map(|(other, same)| Some((other, units_renamed(policy, same)?)))
+            };
+            let Some((new, units)) = found else { continue };
+            taken.insert(new);
+            if new != identity || units.iter().any(|(old, new)| old != new) {
+                renamed.insert(identity.clone(), Names { new: new.clone(), units });
+            }
+        }
+        Renamed(renamed)
+    }
+
+    /// Whether anything about an object is called otherwise now.
+    #[must_use]
+    pub fn concerns(&self, object: &Identity) -> bool {
+        self.0.contains_key(object)
+    }
+
+    /// What an object is called now.
+    #[must_use]
+    pub fn new_name<'a>(&'a self, object: &'a Identity) -> &'a Identity {
+        self.0.get(object).map_or(object, |names| &names.new)
+    }
+
+    /// What is counted of an object, under the names that its units have now.
+    #[must_use]
+    pub fn value(&self, object: &Identity, value: &Value) -> Value {
+        match (self.0.get(object), value) {
+            (Some(names), Value::Numbers(numbers)) => {
+                let renamed = numbers.iter().map(|(name, number)| (names.of(name), *number));
+                Value::Numbers(Arc::new(renamed.collect()))
+            }
+            _ => value.clone(),
+        }
+    }
+}
+
+impl Names {
+    /// The new name of a unit, behind which its group may be told.
+    fn of(&self, told: &Arc<str>) -> Arc<str> {
+        let group = |name: &str| {
+            let rest = told.strip_prefix(name)?;
+            let is_group = rest.is_empty() || rest.starts_with(" with");
+            is_group.then_some(rest)
+        };
+        if group(OUTSIDE).is_some() {
+            return Arc::clone(told);
+        }
+        let fitting = self.units.iter().filter_map(|(old, new)| Some((old, new, group(old)?)));
+        let longest = fitting.max_by_key(|(old, ..)| old.len());
+        longest.map_or_else(|| Arc::clone(told), |(_, new, group)| format!("{new}{group}").into())
+    }
+}
+
+fn policies(world: &World) -> impl Iterator<Item = (&Identity, &ResourcePolicy)> {
+    let all = world.resource_policies.iter();
+    all.filter_map(|(identity, object)| Some((identity, object.policy.as_deref()?)))
+}
+
+/// The old and the new names of the units, if the policies are the same but for these.
+fn units_renamed(old: &ResourcePolicy, new: &ResourcePolicy) -> Option<Vec<(Arc<str>, Arc<str>)>> {
+    let unnamed = |policy: &ResourcePolicy| ResourcePolicy {
+        units: policy.units.iter().map(|it| Unit { name: Arc::from(""), ..it.clone() }).collect(),
+        ..policy.clone()
+    };
+    let names = old.units.iter().zip(&new.units);
+    let names = names.map(|(old, new)| (Arc::clone(&old.name), Arc::clone(&new.name)));
+    (unnamed(old) == unnamed(new)).then(|| names.collect())
+}
