@@ -18,7 +18,7 @@ use almanac_api::reading::{PlacedFinding, Reading};
 use clap::ValueEnum;
 
 pub(crate) use self::arguments::{CheckArguments, Checked};
-pub(crate) use self::json::Item;
+pub(crate) use self::json::{Fixed, Item};
 pub(crate) use self::text::{printable, write_finding};
 use crate::drawing::Drawing;
 use crate::files::{Note, write_notes};
@@ -51,6 +51,8 @@ pub(crate) struct Report {
     pub(crate) is_narrowed: bool,
     /// How much was found that is not to be told.
     pub(crate) ignored: usize,
+    /// What was written into files before.
+    pub(crate) fixed: Vec<Fixed>,
 }
 
 impl Report {

@@ -71,16 +71,19 @@ pub(crate) fn run(
         arguments.check.refuse_standard_input("--fix")?;
     }
     let (mut checked, mut ignored) = check(arguments, now)?;
+    let mut fixed = Vec::new();
     if arguments.fix {
         // What is mended may show what else there is to mend.
         for _ in 0..MOST_FIXES {
-            if !fixing::fix(&checked)? {
+            let done = fixing::fix(&checked)?;
+            if done.is_empty() {
                 break;
             }
+            fixed.extend(done);
             (checked, ignored) = check(arguments, now)?;
         }
     }
-    let report = Report { ignored, ..checked.report() };
+    let report = Report { ignored, fixed, ..checked.report() };
     report.write(arguments.output, arguments.fail_on, output)?;
     Ok(arguments.fail_on.code(&report.everything.findings))
 }

@@ -170,6 +170,28 @@ impl<'a> Line<'a> {
         text == "-" || text.starts_with("- ")
     }
 
+    /// How many brackets are open behind it, of so many before it. One that is quoted, or within a text, is a letter.
+    fn open_behind(self, open_before: usize) -> usize {
+        let (mut open, mut quote, mut before, mut last) = (open_before, None, ' ', ':');
+        for letter in self.text.chars() {
+            let begins_value = ":-,[{".contains(last);
+            match (quote, letter) {
+                (None, '#') if before.is_whitespace() => break,
+                (None, '"' | '\'') if begins_value => quote = Some(letter),
+                (None, '[' | '{') if begins_value || open > 0 => open += 1,
+                (None, ']' | '}') => open = open.saturating_sub(1),
+                (Some('"'), '"') if before == '\\' => {}
+                (Some(begun), end) if begun == end => quote = None,
+                _ => {}
+            }
+            before = letter;
+            if !letter.is_whitespace() {
+                last = letter;
+            }
+        }
+        open
+    }
+
     fn indentation(self) -> usize {
         self.text.len() - self.text.trim_start().len()
     }
@@ -241,13 +263,16 @@ impl<'a> Lines<'a> {
     fn below(&self, comment: usize) -> Range<usize> {
         let Some(first) = self.next[comment] else { return 0..0 };
         let (mut last, head) = (first, self.all[first]);
+        let mut open = head.open_behind(0);
         while let Some(line) = self.next[last] {
             let deeper = self.all[line].indentation().cmp(&head.indentation());
             // The items of a list may stand right below its key.
             let is_item = deeper.is_eq() && self.all[line].is_item() && !head.is_item();
-            if !(self.is_first[comment] || deeper.is_gt() || is_item) {
+            // What is in brackets is nested, however it is indented.
+            if !(self.is_first[comment] || deeper.is_gt() || is_item || open > 0) {
                 break;
             }
+            open = self.all[line].open_behind(open);
             last = line;
         }
         head.begin..self.all[last].begin + self.all[last].text.len()
@@ -295,6 +320,19 @@ h: 5
         assert_eq!(covered(TEXT, Code::TimeZone), "b");
         assert_eq!(covered(TEXT, Code::SameMinute), "cdef");
         assert_eq!(covered(TEXT, Code::Window), "");
+    }
+
+    #[test]
+    fn what_is_in_brackets_belongs_to_the_block_however_it_is_indented() {
+        for text in [
+            "y: 1\n# almanac:ignore window\na: [\n{b: 1, x: ']'}, # ]\n{c: [2]}\n]\nd: 3\n",
+            "y:\n  # almanac:ignore window\n  a: {\n  b: 1,\n  c: 2 }\n  d: 3\n",
+            "y: 1\n# almanac:ignore window\na: # so\n- [{b: '{'},\n{c: 1}]\nd: it's [\n",
+        ] {
+            assert_eq!(covered(text, Code::Window).replace('x', ""), "abc", "{text}");
+        }
+        let of_text = "y: 1\n# almanac:ignore window\na: it's [\nd: 3\n";
+        assert_eq!(covered(of_text, Code::Window), "a");
     }
 
     #[test]

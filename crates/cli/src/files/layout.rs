@@ -12,7 +12,8 @@ use super::settings::{self, PlaceSetting};
 pub(super) fn read(here: &Path, asked: &[String]) -> anyhow::Result<Layout> {
     let only = asked.iter().map(|text| (text.clone(), Folder::of(&here.join(text)))).collect();
     let mut layout = Layout { here: Folder::of(here), only, ..Layout::default() };
-    let Some((path, settings)) = settings::around(here)? else { return Ok(layout) };
+    let around = settings::around(here, |it| !it.place.is_empty())?;
+    let Some((path, settings)) = around else { return Ok(layout) };
     let base = path.parent().unwrap_or(here);
     for PlaceSetting { name, directories } in settings.place {
         let place = || format!("{}: the place {name:?}", path.display());

@@ -26,8 +26,7 @@ pub(crate) struct Settings {
     #[serde(default)]
     pub(super) place: Vec<PlaceSetting>,
     /// What `almanac lint` does in this directory.
-    #[serde(default)]
-    pub(crate) lint: LintSetting,
+    pub(crate) lint: Option<LintSetting>,
 }
 
 #[derive(Deserialize)]
@@ -45,26 +44,27 @@ pub(crate) struct LintSetting {
     pub(crate) ignore: Vec<Code>,
 }
 
-/// Reads the file in this directory or in the nearest around it, up to the root of the repository.
-pub(crate) fn around(folder: &Path) -> anyhow::Result<Option<(PathBuf, Settings)>> {
-    let Some(path) = nearest(folder) else { return Ok(None) };
-    let cannot = || format!("failed to read {}", path.display());
-    let text = fs::read_to_string(&path).with_context(cannot)?;
-    let settings = toml::from_str(&text).with_context(cannot)?;
-    Ok(Some((path, settings)))
-}
-
-fn nearest(folder: &Path) -> Option<PathBuf> {
+/// Reads the file in this directory, or in the nearest around it, that says something of what is of interest; up to the
+/// root of the repository.
+pub(crate) fn around(
+    folder: &Path,
+    is_of_interest: impl Fn(&Settings) -> bool,
+) -> anyhow::Result<Option<(PathBuf, Settings)>> {
     for folder in folder.ancestors() {
         let path = folder.join(FILE);
         if path.is_file() {
-            return Some(path);
+            let cannot = || format!("failed to read {}", path.display());
+            let text = fs::read_to_string(&path).with_context(cannot)?;
+            let settings = toml::from_str(&text).with_context(cannot)?;
+            if is_of_interest(&settings) {
+                return Ok(Some((path, settings)));
+            }
         }
         if folder.join(".git").exists() {
-            return None;
+            break;
         }
     }
-    None
+    Ok(None)
 }
 
 fn codes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Code>, D::Error> {

@@ -116,6 +116,14 @@ impl Checked {
         let place = |placed: &PlacedFinding| (placed.source, placed.span.map(|span| span.start));
         everything.findings.sort_by_key(place);
         let notes = files.notes(&everything, command);
-        Report { command, reading: files.reading, everything, notes, is_narrowed, ignored: 0 }
+        Report {
+            command,
+            reading: files.reading,
+            everything,
+            notes,
+            is_narrowed,
+            ignored: 0,
+            fixed: Vec::new(),
+        }
     }
 }

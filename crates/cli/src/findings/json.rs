@@ -19,6 +19,19 @@ struct Document<'a> {
     /// How many findings are left out because somebody asked for it.
     #[serde(skip_serializing_if = "is_none")]
     ignored: usize,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    fixed: &'a [Fixed],
+}
+
+/// What was written into a file, and where that stood before.
+#[derive(Serialize)]
+pub(crate) struct Fixed {
+    pub(crate) code: Code,
+    pub(crate) file: String,
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+    pub(crate) before: String,
+    pub(crate) after: String,
 }
 
 /// A finding, as every command tells it.
@@ -50,7 +63,7 @@ pub(super) fn write(output: &mut impl Write, report: &Report) -> anyhow::Result<
     let findings = everything.findings.iter().map(item).collect();
     serde_json::to_writer_pretty(
         &mut *output,
-        &Document { schema, findings, notes, ignored: report.ignored },
+        &Document { schema, findings, notes, ignored: report.ignored, fixed: &report.fixed },
     )?;
     writeln!(output)?;
     Ok(())

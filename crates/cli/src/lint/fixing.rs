@@ -11,18 +11,18 @@ use almanac_api::reading::{Mended, PlacedFinding, Source, mend};
 use anyhow::Context as _;
 use tempfile::NamedTempFile;
 
-use crate::findings::{Checked, printable};
+use crate::findings::{Checked, Fixed, printable};
 
 /// Mends the files in which something was found, one after the other, and tells of each what was done to it. Returns
-/// whether anything was.
-pub(super) fn fix(checked: &Checked) -> anyhow::Result<bool> {
+/// what that is.
+pub(super) fn fix(checked: &Checked) -> anyhow::Result<Vec<Fixed>> {
     let mut by_source: BTreeMap<usize, Vec<&PlacedFinding>> = BTreeMap::new();
     for placed in &checked.everything.findings {
         if placed.finding.replacement.is_some() {
             by_source.entry(placed.source).or_default().push(placed);
         }
     }
-    let mut is_any = false;
+    let mut all = Vec::new();
     for (source, findings) in by_source {
         let source = &checked.files.reading.sources[source];
         let path = Path::new(source.name());
@@ -36,12 +36,14 @@ pub(super) fn fix(checked: &Checked) -> anyhow::Result<bool> {
             anstream::eprintln!("warning: {} was not fixed: {why}", printable(source.name()));
             continue;
         }
-        for line in told(source, &findings, &mended) {
-            anstream::eprintln!("{line}");
+        for fixed in told(source, &findings, &mended) {
+            let Fixed { code, file, line, column, before, after } = &fixed;
+            let said = format!("{file}:{line}:{column}: {before} is {after} now");
+            anstream::eprintln!("fixed[{code}]: {}", printable(&said));
+            all.push(fixed);
         }
-        is_any = true;
     }
-    Ok(is_any)
+    Ok(all)
 }
 
 /// Writes a file that still says what was read of it, as a whole or not at all. Returns why it is left as it is.
@@ -65,14 +67,19 @@ fn replace(path: &Path, before: &str, after: &str) -> anyhow::Result<Option<&'st
     Ok(None)
 }
 
-fn told(source: &Source, findings: &[&PlacedFinding], mended: &Mended) -> Vec<String> {
+fn told(source: &Source, findings: &[&PlacedFinding], mended: &Mended) -> Vec<Fixed> {
     let of_one = |placed: &PlacedFinding| {
         let finding = &placed.finding;
         let span = placed.span?;
         let at = source.position(span.start);
-        let (before, after) = (source.slice(span), finding.replacement.as_deref()?);
-        let said = format!("{}:{}:{}: {before} is {after} now", source.name(), at.line, at.column);
-        Some(format!("fixed[{}]: {}", finding.code, printable(&said)))
+        Some(Fixed {
+            code: finding.code,
+            file: source.name().to_owned(),
+            line: at.line,
+            column: at.column,
+            before: source.slice(span).to_owned(),
+            after: finding.replacement.as_deref()?.to_owned(),
+        })
     };
     let mended = mended.changes.iter().flat_map(|change| &change.findings);
     mended.filter_map(|position| of_one(findings.get(*position)?)).collect()

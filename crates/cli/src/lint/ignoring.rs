@@ -64,5 +64,7 @@ fn ignored_around(folder: Option<&Folder>) -> anyhow::Result<Vec<Code>> {
         Some(folder) => PathBuf::from(folder.to_string()),
         None => std::env::current_dir()?,
     };
-    Ok(settings::around(&path)?.map(|(_, settings)| settings.lint.ignore).unwrap_or_default())
+    let around = settings::around(&path, |settings| settings.lint.is_some())?;
+    let lint = around.and_then(|(_, settings)| settings.lint);
+    Ok(lint.map(|lint| lint.ignore).unwrap_or_default())
 }

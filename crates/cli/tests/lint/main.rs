@@ -94,6 +94,23 @@ fn each_file_has_the_finding_it_is_called_after_and_there_is_one_for_each() {
     assert_eq!(names, codes);
 }
 
+/// One that is meant to show what `lint` finds stays; what else is there is told why it is meant, beside it.
+#[test]
+fn of_the_examples_only_the_story_of_the_readme_has_a_finding() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let output = Command::new(env!("CARGO_BIN_EXE_almanac"))
+        .current_dir(root)
+        .args(["lint", "examples", "--from", PRESENT, "-o", "json"])
+        .output()
+        .unwrap();
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let of =
+        |it: &Value| format!("{} {}", it["code"].as_str().unwrap(), it["file"].as_str().unwrap());
+    let found: Vec<String> = said["findings"].as_array().unwrap().iter().map(of).collect();
+    assert_eq!(found, ["cut-short examples/cron-scaling/two-mornings.yaml"]);
+    assert_eq!(said["ignored"], 2);
+}
+
 #[test]
 fn nothing_is_found_in_what_only_looks_alike() {
     let fine = files("fine");

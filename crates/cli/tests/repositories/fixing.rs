@@ -3,6 +3,8 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
+use serde_json::json;
+
 use crate::repository::{PRESENT, Repository, policy};
 
 const SLIPS: &str = "\
@@ -68,6 +70,20 @@ fn what_can_only_be_meant_is_written_and_all_else_stays_to_the_letter() {
     assert!(!again.noted.contains("fixed"), "{}", again.noted);
     // Nothing unfinished is left behind.
     assert_eq!(fs::read_dir(repository.root()).unwrap().count(), 5);
+}
+
+#[test]
+fn a_program_is_told_what_was_written_too() {
+    let repository = Repository::new("fixing-json").file("night.yaml", SLIPS);
+    let told = repository.ask("lint", &["--fix"]);
+    let fixed = told["fixed"].as_array().unwrap();
+    assert_eq!(fixed.len(), 4, "{told}");
+    let first = json!({
+        "code": "mistyped-version", "file": "night.yaml", "line": 7, "column": 17,
+        "before": "app/v1", "after": "apps/v1",
+    });
+    assert_eq!(fixed[0], first);
+    assert_eq!(repository.ask("lint", &["--fix"])["fixed"], json!(null), "there is nothing left");
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn the_nearest_settings_above_a_file_count_wherever_lint_is_run() {
     let repository = Repository::new("ignoring-settings")
         .file("almanac.toml", "[lint]\nignore = [\"same-minute\"]\n")
         .file("a.yaml", meets())
-        .file("strict/almanac.toml", "")
+        .file("strict/almanac.toml", "[lint]\n")
         .file("strict/b.yaml", meets().replace("meets", "b"))
         .file("lenient/deep/c.yaml", meets().replace("meets", "c"));
     assert_eq!(lint(&repository, &[]), ["same-minute strict/b.yaml:9:29"]);
@@ -83,4 +83,15 @@ fn a_file_that_cannot_be_read_is_told_whatever_is_ignored() {
     let repository = Repository::new("ignoring-unread").file("a.yaml", meets());
     let asked = ["lint", "--ignore", "unreadable-file", "a.yaml", "nowhere.yaml"];
     assert_eq!(repository.run(&asked).code, Some(2));
+}
+
+#[test]
+fn a_nearer_file_that_says_nothing_of_lint_hides_no_other() {
+    let repository = Repository::new("ignoring-nested")
+        .file("almanac.toml", "[lint]\nignore = [\"same-minute\"]\n")
+        .file("team/almanac.toml", "[[place]]\nname = \"prod\"\ndirectories = [\"prod\"]\n")
+        .file("team/prod/a.yaml", meets())
+        .file("other/almanac.toml", "[lint]\n")
+        .file("other/a.yaml", meets().replace("meets", "others"));
+    assert_eq!(lint(&repository, &[]), ["same-minute other/a.yaml:9:29"]);
 }
