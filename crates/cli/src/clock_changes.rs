@@ -1,23 +1,31 @@
 //! Which instants of a schedule a clock change has moved, or shows twice; and what clock changes do to
-//! the rules of policies. Every command reports them in the same words.
+//! the rules of policies, and to `CronJobs`. Every command reports them in the same words.
 
 use std::fmt;
+use std::sync::Arc;
 
-use almanac_calendar::{ClockEffect, Effect};
-use almanac_engine::{Occurrence, PolicyName, RuleClockEffect, World};
+use almanac_calendar::{ClockEffect, Effect, Zone};
+use almanac_engine::{Identity, Occurrence, PolicyName, World};
 use almanac_forecast::Event;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
+use crate::cron_jobs::ShownCronJob;
 use crate::input::InputPlace;
 use crate::when::schedule::ScheduleEvent;
 
-/// A clock change that affects a rule of a policy.
+/// A clock change that affects a rule of a policy, or a `CronJob`.
 #[derive(Debug)]
 pub(crate) struct TouchedRule {
-    pub(crate) policy: PolicyName,
-    pub(crate) rule: RuleClockEffect,
+    object: Identity,
+    /// The rule; a `CronJob` has none.
+    rule: Option<Arc<str>>,
+    zone: Zone,
+    effect: ClockEffect,
 }
+
+/// So near to a clock change is what it affects.
+const NEAR: SignedDuration = SignedDuration::from_hours(24);
 
 impl TouchedRule {
     /// What clock changes in `[from, to)` do to the rules of these policies, in order of time.
@@ -28,7 +36,12 @@ impl TouchedRule {
     ) -> Vec<TouchedRule> {
         let of_policy = |policy: PolicyName| {
             let effects = world.clock_effects(&policy, from, to).into_iter();
-            effects.map(move |rule| TouchedRule { policy: policy.clone(), rule })
+            effects.map(move |it| TouchedRule {
+                object: policy.identity.clone(),
+                rule: Some(it.rule),
+                zone: it.zone,
+                effect: it.effect,
+            })
         };
         let mut all: Vec<TouchedRule> = policies.flat_map(of_policy).collect();
         // Stable, so that policies and rules stay in their order.
@@ -36,9 +49,34 @@ impl TouchedRule {
         all
     }
 
+    /// The same for `CronJobs`.
+    pub(crate) fn of_jobs<'a>(
+        jobs: impl Iterator<Item = &'a ShownCronJob>,
+        (from, to): (Timestamp, Timestamp),
+    ) -> Vec<TouchedRule> {
+        let of_job = |job: &'a ShownCronJob| {
+            let object = job.identity.clone();
+            let touched = move |effect| TouchedRule {
+                object: object.clone(),
+                rule: None,
+                zone: job.zone(),
+                effect,
+            };
+            job.clock_effects(from, to).map(touched)
+        };
+        let mut all: Vec<TouchedRule> = jobs.flat_map(of_job).collect();
+        all.sort_by_key(TouchedRule::at);
+        all
+    }
+
+    /// The effect of a clock change on the start of a Job, if any.
+    pub(crate) fn of_start(job: &ShownCronJob, at: Timestamp) -> Option<ClockEffect> {
+        let (from, to) = (at.saturating_sub(NEAR).ok()?, at.saturating_add(NEAR).ok()?);
+        job.clock_effects(from, to).find(|effect| touches(effect, at, ScheduleEvent::Fires))
+    }
+
     /// The effect of a clock change on an event, if any.
     pub(crate) fn of_event(world: &World, event: &Event) -> Option<ClockEffect> {
-        const NEAR: SignedDuration = SignedDuration::from_hours(24);
         let schedule_event = match event.what {
             Occurrence::Fires | Occurrence::Superseded | Occurrence::Missed => ScheduleEvent::Fires,
             Occurrence::Opens => ScheduleEvent::Opens,
@@ -56,14 +94,15 @@ impl TouchedRule {
 
     /// The JSON form, the same in every command.
     pub(crate) fn to_json(&self, place: &InputPlace) -> Value {
-        let RuleClockEffect { rule, zone, effect, .. } = &self.rule;
         let mut told = json!({
             "at": self.at(),
-            "policy": place.reference(&self.policy.identity),
-            "rule": &**rule,
-            "zone": zone.name(),
-            "note": effect.to_string(),
+            "policy": place.reference(&self.object),
+            "zone": self.zone.name(),
+            "note": self.effect.to_string(),
         });
+        if let Some(rule) = &self.rule {
+            told["rule"] = Value::from(&**rule);
+        }
         if let Some(name) = &place.name {
             told["place"] = Value::from(&**name);
         }
@@ -71,16 +110,18 @@ impl TouchedRule {
     }
 
     pub(crate) fn at(&self) -> Timestamp {
-        self.rule.effect.change.at
+        self.effect.change.at
     }
 }
 
 impl fmt::Display for TouchedRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (identity, RuleClockEffect { rule, zone, effect, .. }) =
-            (&self.policy.identity, &self.rule);
-        let (namespace, name) = (identity.namespace(), identity.name());
-        write!(f, "{namespace}/{name} {rule}: in {zone}, {effect}")
+        let TouchedRule { object, rule, zone, effect } = self;
+        match rule {
+            Some(rule) => write!(f, "{}/{} {rule}", object.namespace(), object.name())?,
+            None => write!(f, "{object}")?,
+        }
+        write!(f, ": in {zone}, {effect}")
     }
 }
 

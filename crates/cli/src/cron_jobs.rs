@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use almanac_api::reading::{CronJob, Starts};
-use almanac_calendar::Zone;
+use almanac_calendar::{ClockEffect, Zone};
 use almanac_engine::Identity;
 use almanac_forecast::Period;
 use clap::Args;
@@ -52,6 +52,19 @@ impl ShownCronJob {
             Starts::At(_) | Starts::Every(_) | Starts::Unusable => None,
         };
         firings.into_iter().flat_map(move |it| it.between(period.from(), period.to()))
+    }
+
+    /// What clock changes in `[from, to)` do to it: nothing, if it comes in every hour alike.
+    pub(crate) fn clock_effects(
+        &self,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> impl Iterator<Item = ClockEffect> {
+        let firings = match &self.job.starts {
+            Starts::At(firings) if !self.job.is_suspended() && !self.job.is_hourly => Some(firings),
+            Starts::At(_) | Starts::Every(_) | Starts::Unusable => None,
+        };
+        firings.into_iter().flat_map(move |it| it.clock_effects(from, to))
     }
 
     /// The zone in which it is shown.

@@ -267,12 +267,13 @@ impl Question<'_> {
                 let target = reference.as_ref().map_or(&policy.identity, |it| it.target.identity());
                 self.is_policy_wanted(place, policy, target)
             });
-            TouchedRule::all(world, policies, (self.period.from(), to))
+            let period = (self.period.from(), to);
+            let of_jobs = TouchedRule::of_jobs(self.cron_jobs(place), period);
+            TouchedRule::all(world, policies, period).into_iter().chain(of_jobs)
         };
         let places = self.input.places.iter();
-        let mut all: Vec<OfPlace<'_>> = places
-            .flat_map(|place| of_place(place).into_iter().map(move |touched| (place, touched)))
-            .collect();
+        let mut all: Vec<OfPlace<'_>> =
+            places.flat_map(|place| of_place(place).map(move |touched| (place, touched))).collect();
         all.sort_by_key(|(_, touched)| touched.at());
         all
     }

@@ -30,7 +30,11 @@ pub(super) const WORDS: [&str; 7] =
 
 /// What there is to say of an object, if it scales by the clock for another project.
 pub(super) fn told(node: &Node) -> Option<Finding> {
-    let replace = "to have Almanac scale the target, replace it with a CronFederatedHPA";
+    let replace = match text(node, "kind") {
+        Some("CronJob") => "mind that a start that is shown here may be left out by it",
+        Some("ScaledJob") => "to start Jobs by the clock alone, use a CronJob",
+        _ => "to have Almanac scale the target, replace it with a CronFederatedHPA",
+    };
     if let Some(annotation) = downscaler(node) {
         let message =
             "this annotation is a policy for kube-downscaler; Almanac does not carry it out";

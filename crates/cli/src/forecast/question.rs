@@ -168,17 +168,18 @@ impl Question<'_> {
         Ok(all)
     }
 
-    /// What clock changes do to the rules of the policies that are drawn, in order of time.
+    /// What clock changes do to the rules of the policies that are drawn, and to `CronJobs`, in order of time.
     pub(super) fn clock_changes(&self) -> Vec<(&InputPlace, TouchedRule)> {
         let period = (self.view.period.from(), self.view.period.to());
         let mut all: Vec<_> = self
             .forecasts
             .iter()
-            .flat_map(|OfPlace { place, forecast, .. }| {
+            .flat_map(|OfPlace { place, forecast, cron_jobs }| {
                 let policies: BTreeSet<PolicyName> =
                     forecast.targets().flat_map(|(_, policies)| policies.iter().cloned()).collect();
                 let touched = TouchedRule::all(&place.world, policies.into_iter(), period);
-                touched.into_iter().map(|touched| (*place, touched))
+                let of_jobs = TouchedRule::of_jobs(cron_jobs.iter().copied(), period);
+                touched.into_iter().chain(of_jobs).map(|touched| (*place, touched))
             })
             .collect();
         all.sort_by_key(|(_, touched)| touched.at());

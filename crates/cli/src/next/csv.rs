@@ -67,5 +67,5 @@ fn row_of_start(place: &InputPlace, job: &ShownCronJob, at: Timestamp) -> Row {
         .cell(STARTS)
         .cell("")
         .cell("")
-        .cell("")
+        .cell(&TouchedRule::of_start(job, at).map_or(String::new(), |effect| effect.to_string()))
 }

@@ -104,6 +104,9 @@ fn item_of_start(place: &InputPlace, job: &ShownCronJob, at: Timestamp) -> Value
     if let Some(name) = &place.name {
         item["place"] = Value::from(&**name);
     }
+    if let Some(effect) = TouchedRule::of_start(job, at) {
+        item["note"] = Value::from(effect.to_string());
+    }
     item
 }
 

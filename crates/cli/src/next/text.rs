@@ -71,7 +71,7 @@ fn write_event(
 pub(super) fn touched(world: &World, happening: &Happening<'_>) -> Option<ClockEffect> {
     match happening {
         Happening::Event(event) => TouchedRule::of_event(world, event),
-        Happening::Start(..) => None,
+        Happening::Start(job, at) => TouchedRule::of_start(job, *at),
     }
 }
 

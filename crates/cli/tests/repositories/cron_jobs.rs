@@ -273,3 +273,30 @@ fn when_explains_the_schedules_of_files_as_typed_ones() {
     assert_eq!(backup["items"], json!([{"at": "2026-11-21T01:30:00Z", "what": "fires"}]));
     assert_eq!(schedules[0]["rule"], "open");
 }
+
+#[test]
+fn a_start_that_a_clock_change_moves_is_marked() {
+    let repository = Repository::new("cron-jobs-clock-changes")
+        .file("night.yaml", cron_job("night", "schedule: '30 2 * * *'\n  timeZone: Europe/Berlin"))
+        .file(
+            "hourly.yaml",
+            cron_job("hourly", "schedule: '7 * * * *'\n  timeZone: Europe/Berlin"),
+        );
+    let period = ["-f", ".", "--from", "2026-03-28T12:00:00Z", "--for", "1d"];
+    let run = |arguments: &[&str]| repository.run(&[arguments, &period[..]].concat());
+    let moved =
+        "on 2026-03-29 the clock jumps from 02:00 to 03:00: the firing at 02:30 is moved to 03:00";
+    let note = format!("CronJob.batch default/night: in Europe/Berlin, {moved}");
+    run(&["next", "cj/night"]).assert_says(
+        0,
+        &["Sun 2026-03-29 03:00 +02:00  Sun 2026-03-29 01:00 UTC  !", &format!("! {note}")],
+    );
+    run(&["forecast", "--zone", "Europe/Berlin"])
+        .assert_says(0, &["Clock changes\n  CronJob.batch default/night"]);
+    let told = run(&["next", "cj/night", "-o", "json"]).json();
+    assert_eq!(told["items"][0]["note"], moved);
+    assert_eq!(told["clockChanges"][0]["policy"]["name"], "night");
+    run(&["next", "cj/night", "-o", "csv"]).assert_says(0, &[moved]);
+    let told = run(&["forecast", "-o", "json"]).json();
+    assert_eq!(told["clockChanges"].as_array().unwrap().len(), 1, "{told}");
+}

@@ -67,6 +67,23 @@ fn the_annotations_of_kube_downscaler_are_a_policy() {
         .assert_says(0, &["this annotation is a policy for kube-downscaler"]);
 }
 
+#[test]
+fn what_starts_jobs_is_not_to_be_replaced_by_what_scales() {
+    let job = "apiVersion: batch/v1\nkind: CronJob\nmetadata:\n  name: a\nspec: {schedule: '*/5 * * * *'}\n";
+    let scaled = keda("b", "b", "cron").replace("ScaledObject", "ScaledJob");
+    let repository = Repository::new("foreign-jobs")
+        .file("job.yaml", annotated(job, "downscaler/uptime: always"))
+        .file("scaled.yaml", scaled);
+    let told = repository.ask("lint", &[]);
+    assert_eq!(findings(&told), ["foreign-policy job.yaml:4:36", "foreign-policy scaled.yaml:2:7"]);
+    let fixes: Vec<&str> =
+        told["findings"].as_array().unwrap().iter().filter_map(|it| it["fix"].as_str()).collect();
+    assert!(
+        fixes[0].contains("may be left out") && fixes[1].contains("use a CronJob"),
+        "{fixes:?}"
+    );
+}
+
 /// The warnings of two writers: where each is, in which place, and what it says.
 fn two_writers(told: &Value) -> Vec<String> {
     let told = told["findings"].as_array().unwrap().iter();

@@ -338,7 +338,7 @@
     list("Findings", forecast.findings.map((it) => `${it.severity} ${it.file}:${it.line} ` +
       (it.field ? it.field + ": " : "") + it.message), "warning");
     const rule = (it) => (it.place ? it.place + ": " : "") + it.policy.namespace + "/" +
-      it.policy.name + " " + it.rule + ": in " + it.zone + ", " + it.note;
+      it.policy.name + (it.rule ? " " + it.rule : "") + ": in " + it.zone + ", " + it.note;
     list("Clock changes", forecast.clockChanges.map(rule), "quiet");
     list("Assumptions", forecast.assumptions, "quiet");
     footer.append(html("p", "tzdata " + forecast.tzdata, "quiet"));
