@@ -3,115 +3,30 @@
 //! What is valid is used; what is not becomes a finding. The order in which files are named or
 //! found makes no difference, nor whether an object was read from a file or from a cluster.
 
+mod arguments;
 mod assume;
 mod place;
 mod sample;
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::slice;
 
 use almanac_api::checking::{CheckContext, CheckedObject, Place, Places, check_everything};
-use almanac_api::exempt::EXEMPT_NAMESPACES;
 use almanac_api::finding::Severity;
-use almanac_api::objects::CONFIG_NAMESPACE;
-use almanac_api::reading::{CronJob, PlacedFinding, ReadObject, Reading, labels};
+use almanac_api::reading::{PlacedFinding, ReadObject, Reading, labels};
 use almanac_calendar::Zone;
-use almanac_engine::qos_levels::{self, AgentSettings};
 use almanac_engine::{Family, PolicyName, Slim};
-use clap::{Args, ValueEnum};
-use clap_complete::ArgValueCandidates;
 use jiff::Timestamp;
 
+pub(crate) use self::arguments::{Conditions, InputArguments, LevelFormat, Narrowing};
 use self::place::grouped;
 pub(crate) use self::place::{InputObject, InputPlace, together};
 use crate::argument_error::ArgumentError;
-use crate::cluster::{ClusterArguments, Fetched, Wanted};
-use crate::completion;
-use crate::files::{FileArguments, Files, Note, Targets, write_notes};
+use crate::cluster::Fetched;
+use crate::files::{Files, Note, Targets, write_notes};
 use crate::findings::{self, Item};
 use crate::selector::Selector;
 use crate::subject::Subject;
-
-/// Where the objects come from.
-#[derive(Args)]
-pub(crate) struct InputArguments {
-    #[command(flatten)]
-    files: FileArguments,
-
-    #[command(flatten)]
-    conditions: Conditions,
-
-    #[command(flatten)]
-    cluster: ClusterArguments,
-}
-
-/// Which of the objects are asked about.
-#[derive(Args, Clone)]
-pub(crate) struct Narrowing {
-    /// Only this namespace; in files, objects without a namespace are taken to be in it [default: all
-    /// of the files; of a cluster, the one that all names share, or the context's]
-    #[arg(
-        short,
-        long,
-        value_name = "NAMESPACE",
-        add = ArgValueCandidates::new(completion::namespaces)
-    )]
-    pub(crate) namespace: Option<String>,
-
-    /// Only policies that match this label selector, as with kubectl
-    #[arg(short = 'l', long, value_name = "LABELS")]
-    selector: Option<String>,
-}
-
-/// What is asked about, and under which conditions.
-#[derive(Args)]
-pub(crate) struct Conditions {
-    #[command(flatten)]
-    narrowing: Narrowing,
-
-    /// The result of a query of an autoscaler that can't be evaluated here, such as 'sum(queue)=12'
-    #[arg(long = "sample", value_name = "PROMQL=NUMBER")]
-    samples: Vec<String>,
-
-    /// What to assume: an initial value, such as deployment/shop.replicas=3, or a score of a cluster, such as
-    /// addonplacementscore/east/default.cpuratio=90
-    #[arg(long, value_name = "NAME.FIELD=VALUE")]
-    assume: Vec<String>,
-
-    /// The namespaces in which nothing is carried out, as with `almanac controller`
-    #[arg(
-        long,
-        value_name = "NAMES",
-        value_delimiter = ',',
-        default_values = EXEMPT_NAMESPACES
-    )]
-    exempt_namespaces: Vec<String>,
-
-    /// The namespace of the configuration of Volcano's agent; in files, also of one that names none
-    #[arg(long, value_name = "NAMESPACE", default_value = CONFIG_NAMESPACE)]
-    config_namespace: String,
-
-    /// How QoS levels are written: as numbers, or as the names that Volcano's agent reads
-    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LevelFormat::Number)]
-    qos_level_format: LevelFormat,
-}
-
-/// How QoS levels are written.
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum LevelFormat {
-    Number,
-    Name,
-}
-
-impl From<LevelFormat> for qos_levels::LevelFormat {
-    fn from(chosen: LevelFormat) -> Self {
-        match chosen {
-            LevelFormat::Number => qos_levels::LevelFormat::Number,
-            LevelFormat::Name => qos_levels::LevelFormat::Name,
-        }
-    }
-}
 
 /// The input, from files or from a cluster.
 pub(crate) struct Input {
@@ -126,141 +41,6 @@ pub(crate) struct Input {
     all_places: Vec<Place>,
     selector: Option<Selector>,
     notes: Vec<Note>,
-}
-
-impl InputArguments {
-    /// From there, under the usual conditions.
-    pub(crate) fn of(
-        files: FileArguments,
-        narrowing: Narrowing,
-        cluster: ClusterArguments,
-    ) -> InputArguments {
-        let conditions = Conditions {
-            narrowing,
-            samples: Vec::new(),
-            assume: Vec::new(),
-            exempt_namespaces: EXEMPT_NAMESPACES.map(str::to_owned).to_vec(),
-            config_namespace: CONFIG_NAMESPACE.to_owned(),
-            qos_level_format: LevelFormat::Number,
-        };
-        InputArguments { files, conditions, cluster }
-    }
-
-    /// Reads the files or the cluster. `command` is the calling command, `checked_at` the start of
-    /// checks that look ahead, `now` the time at which a cluster is read, and `subjects` the requested
-    /// objects: for a cluster they determine the namespace if nothing else does. If the command shows `CronJobs`,
-    /// `cron_jobs` is the zone that those follow that name none.
-    pub(crate) fn load(
-        &self,
-        command: &str,
-        checked_at: Timestamp,
-        now: Timestamp,
-        subjects: &[Subject],
-        cron_jobs: Option<Zone>,
-    ) -> anyhow::Result<Input> {
-        let conditions = &self.conditions;
-        // Before anything is read.
-        let selector = conditions.selector()?;
-        let mut input = if self.files.are_given() {
-            let mut files = self.files.read()?;
-            if let Some(zone) = cron_jobs {
-                files.reading.cron_jobs.iter_mut().for_each(|job| job.assume_zone(zone));
-            }
-            let input = conditions.input_of(files, command, checked_at)?;
-            input.tell_notes();
-            input
-        } else {
-            if let Some(argument) = self.files.about_files() {
-                let message = "applies to files only; name them with -f or -k";
-                return Err(ArgumentError::whole(argument, "", message).into());
-            }
-            let named = || Subject::only_namespace(subjects);
-            let namespace = conditions.narrowing.namespace.as_deref().or_else(named);
-            let is_about_levels =
-                subjects.is_empty() || subjects.iter().any(Subject::may_be_of_levels);
-            let is_about_jobs =
-                subjects.is_empty() || subjects.iter().any(Subject::may_be_cron_job);
-            let fetched = self.cluster.fetch(Wanted {
-                namespace,
-                config_namespace: is_about_levels.then_some(&*conditions.config_namespace),
-                has_cron_jobs: cron_jobs.is_some() && is_about_jobs,
-                checked_at,
-            });
-            let mut fetched = fetched.map_err(|error| Subject::name_paths(subjects, error))?;
-            let is_selected =
-                |job: &CronJob| selector.as_ref().is_none_or(|it| it.fits(Some(&job.labels)));
-            fetched.cron_jobs.retain(is_selected);
-            for job in &mut fetched.cron_jobs {
-                job.assume_zone(cron_jobs.unwrap_or(Zone::utc()));
-            }
-            conditions.applied(Input::of_cluster(fetched, now))?
-        };
-        conditions.state(&mut [&mut input], now)?;
-        Ok(input)
-    }
-}
-
-impl Conditions {
-    /// The input that files are, for a command that checks what is to come from an instant on.
-    pub(crate) fn input_of(
-        &self,
-        files: Files,
-        command: &str,
-        checked_at: Timestamp,
-    ) -> anyhow::Result<Input> {
-        let (namespace, selector) = (self.narrowing.namespace.as_deref(), self.selector()?);
-        let files = files.narrowed(namespace, selector.as_ref());
-        let files = files.with_config_namespace(&self.config_namespace);
-        self.applied(Input::of_files(files, command, namespace, checked_at))
-    }
-
-    fn selector(&self) -> Result<Option<Selector>, ArgumentError> {
-        let selector = self.narrowing.selector.as_deref();
-        selector.map(|text| Selector::parse("--selector", text)).transpose()
-    }
-
-    /// The same input, with only what is selected, and as the processes run that carry it out.
-    fn applied(&self, mut input: Input) -> anyhow::Result<Input> {
-        input.selector = self.selector()?;
-        if let Some(selector) = &input.selector {
-            keep_selected(&mut input.findings, &input.reading, selector);
-        }
-        for place in &mut input.places {
-            place.exempt(&self.exempt_namespaces);
-            place.run_agent(AgentSettings {
-                config_namespace: Some(self.config_namespace.as_str().into()),
-                level_format: self.qos_level_format.into(),
-            });
-        }
-        Ok(input)
-    }
-
-    /// States what is assumed, in each input in which it means something. It has to in one of them.
-    pub(crate) fn state(&self, inputs: &mut [&mut Input], now: Timestamp) -> anyhow::Result<()> {
-        if let [only] = inputs {
-            sample::state(&self.samples, &mut only.places)?;
-            return Ok(assume::assume(&self.assume, &mut only.places, now)?);
-        }
-        let mut places: Vec<&mut Vec<InputPlace>> =
-            inputs.iter_mut().map(|input| &mut input.places).collect();
-        for text in &self.samples {
-            in_one(&mut places, |places| sample::state(slice::from_ref(text), places))?;
-        }
-        for text in &self.assume {
-            in_one(&mut places, |places| assume::assume(slice::from_ref(text), places, now))?;
-        }
-        Ok(())
-    }
-}
-
-/// Does something to the places of each input, which has to be possible in one of them.
-fn in_one(
-    all: &mut [&mut Vec<InputPlace>],
-    mut state: impl FnMut(&mut [InputPlace]) -> Result<(), ArgumentError>,
-) -> Result<(), ArgumentError> {
-    let mut stated: Vec<_> = all.iter_mut().map(|places| state(places)).collect();
-    let is_stated = stated.iter().any(Result::is_ok);
-    stated.pop().filter(|_| !is_stated).unwrap_or(Ok(()))
 }
 
 impl Input {
