@@ -11,20 +11,67 @@ skip() {
     exit 0
 }
 
-if [[ -z $BASE || $BASE =~ ^0+$ ]]; then
-    skip "there is nothing to compare with; set the input base to a revision"
-fi
+is_shallow() {
+    [[ $(git rev-parse --is-shallow-repository) == true ]]
+}
+
+# Whether a commit is here. A checkout has the newest one only, unless it is asked for more; one that has all is to keep it.
+fetched() {
+    local depth=()
+    if is_shallow; then
+        depth=(--depth=1)
+    fi
+    git cat-file -e "$1^{commit}" 2>/dev/null ||
+        git fetch --quiet --no-tags ${depth[@]+"${depth[@]}"} origin "$1"
+}
+
+# Sets `from` to the last commit that a base and HEAD have in common: what has been merged into the base since is
+# no part of the change. More and more of the history is fetched until there is one.
+find_merge_base() {
+    local more
+    for more in 0 100 1000 10000 2147483647; do
+        if ((more > 0)); then
+            is_shallow || return 1
+            git fetch --quiet --no-tags --deepen="$more" origin "$1" "$(git rev-parse HEAD)" ||
+                git fetch --quiet --no-tags --deepen="$more" origin "$1" || return 1
+        fi
+        if from=$(git merge-base "$1" HEAD 2>/dev/null); then
+            return 0
+        fi
+    done
+    return 1
+}
+
 if [[ $BASE == -* ]]; then
     echo "::error title=Almanac::$BASE is not a revision"
     exit 2
 fi
-# A checkout has the newest commit only, unless it is asked for more.
-if ! git cat-file -e "$BASE^{commit}" 2>/dev/null; then
-    git fetch --quiet --no-tags --depth=1 origin "$BASE" || skip "failed to fetch $BASE"
-    # A branch is fetched under no name of its own.
-    git cat-file -e "$BASE^{commit}" 2>/dev/null || BASE=FETCH_HEAD
+# The parents of HEAD, also where they are not here.
+read -r -a parents < <(git cat-file commit HEAD | sed -n '/^$/q; s/^parent //p' | tr '\n' ' ') || true
+if [[ -z $BASE && $REF == refs/pull/*/merge && ${#parents[@]} == 2 && $(git rev-parse HEAD) == "$SHA" ]]; then
+    # GitHub has merged the pull request into its base for us: that is the first parent, however old the event is.
+    from=${parents[0]}
+    fetched "$from" || skip "failed to fetch $from"
+else
+    BASE=${BASE:-$PULL_REQUEST_BASE}
+    if [[ -z $BASE && -n $PUSHED_ON && ! $PUSHED_ON =~ ^0+$ ]]; then
+        # What was there is compared with what is there now, also if history has been rewritten.
+        from=$PUSHED_ON
+        fetched "$from" || skip "failed to fetch $from"
+    elif [[ -z $BASE ]]; then
+        skip "there is nothing to compare with; set the input base to a revision"
+    else
+        if ! git cat-file -e "$BASE^{commit}" 2>/dev/null; then
+            fetched "$BASE" || skip "failed to fetch $BASE"
+            # A branch is fetched under no name of its own.
+            git cat-file -e "$BASE^{commit}" 2>/dev/null || BASE=FETCH_HEAD
+        fi
+        # Further fetches go by what it is now.
+        BASE=$(git rev-parse --verify "$BASE^{commit}")
+        find_merge_base "$BASE" || skip "$BASE and HEAD have no commit in common"
+    fi
 fi
-arguments=(--git "$(git rev-parse --verify "$BASE^{commit}")..HEAD")
+arguments=(--git "$from..HEAD")
 if [[ -n $PERIOD ]]; then
     arguments+=(--for "$PERIOD")
 fi

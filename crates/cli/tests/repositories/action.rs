@@ -156,6 +156,74 @@ fn checkout(name: &str, before: &str, after: &str) -> (PathBuf, String) {
     (checkout, base)
 }
 
+/// A repository in which a branch was left behind: since then, the base has got another policy, and the branch has
+/// changed the first one. GitHub has merged the two.
+fn left_behind(name: &str) -> Repository {
+    let origin = Repository::new(name).file("hours.yaml", policy("hours", "shop", 3));
+    let folder = origin.root();
+    fs::remove_dir(folder.join(".git")).unwrap();
+    git(folder, &["init", "--quiet", "--initial-branch=main"]);
+    git(folder, &["config", "uploadpack.allowAnySHA1InWant", "true"]);
+    let commit = |message| {
+        git(folder, &["add", "."]);
+        git(folder, &["commit", "--quiet", "-m", message]);
+    };
+    commit("first");
+    git(folder, &["branch", "event"]);
+    git(folder, &["checkout", "--quiet", "-b", "change"]);
+    fs::write(folder.join("hours.yaml"), policy("hours", "shop", 4)).unwrap();
+    commit("change");
+    git(folder, &["checkout", "--quiet", "main"]);
+    fs::write(folder.join("cart.yaml"), policy("cart", "cart", 5)).unwrap();
+    commit("base");
+    git(folder, &["checkout", "--quiet", "-b", "merged"]);
+    git(folder, &["merge", "--quiet", "--no-ff", "-m", "merge", "change"]);
+    origin
+}
+
+#[test]
+fn what_the_base_has_got_meanwhile_is_no_part_of_what_a_pull_request_does() {
+    let origin = left_behind("action-behind");
+    let commit = |name: &str| git(origin.root(), &["rev-parse", name]);
+    let url = format!("file://{}", origin.root().display());
+    let (merged, event, main) = (commit("merged"), commit("event"), commit("main"));
+    let clone = |branch: &str, depth: &[&str]| {
+        let checkout = origin.root().with_extension(format!("{branch}{}", depth.len()));
+        let _ = fs::remove_dir_all(&checkout);
+        let to = checkout.to_str().unwrap();
+        let arguments = [&["clone", "--quiet", "-b", branch][..], depth, &[&url, to]].concat();
+        git(origin.root(), &arguments);
+        checkout
+    };
+    let merge_ref = ("github.ref", "refs/pull/7/merge");
+    let pull_request = [
+        BINARY,
+        merge_ref,
+        ("github.sha", &merged),
+        ("github.event.pull_request.base.sha", &event),
+    ];
+    let with_base = [BINARY, merge_ref, ("github.sha", &merged), ("inputs.base", "main")];
+    // The head itself is checked out, while the event is of the merge commit.
+    let newer =
+        [BINARY, merge_ref, ("github.sha", &merged), ("github.event.pull_request.base.sha", &main)];
+    for depth in [&["--depth=1"][..], &[]] {
+        for (branch, known) in [
+            ("merged", &pull_request),
+            ("merged", &with_base),
+            ("change", &newer),
+            ("change", &with_base),
+        ] {
+            let (ran, _) = Runner::new(&clone(branch, depth), known).run();
+            ran["diff"].assert_says(0, &["**1 of ", " changes** from ", "default/shop: 3 → 4 "]);
+        }
+    }
+    // A push is compared with what was there, whatever has become of it.
+    let pushed =
+        [BINARY, ("github.ref", "refs/heads/change"), ("github.event.before", main.as_str())];
+    let (ran, _) = Runner::new(&clone("change", &["--depth=1"]), &pushed).run();
+    ran["diff"].assert_says(0, &["1 of 1 value changes and 1 is no longer set by any"]);
+}
+
 const GATE: &[(&str, &str)] = &[("inputs.fail-on-change", "true")];
 const BINARY: (&str, &str) = ("inputs.binary", env!("CARGO_BIN_EXE_almanac"));
 
