@@ -31,7 +31,7 @@ pub(crate) struct CronJobArguments {
 
 impl CronJobArguments {
     pub(crate) fn zone(&self) -> Result<Zone, ArgumentError> {
-        crate::forecast::zone("--cron-job-zone", &self.cron_job_zone)
+        crate::period::zone("--cron-job-zone", &self.cron_job_zone)
     }
 }
 

@@ -22,20 +22,17 @@ use std::thread;
 use almanac_calendar::Zone;
 use almanac_engine::Identity;
 use almanac_forecast::{Comparison, Forecast, Period};
-use anstream::StripStream;
 use clap::{Args, ValueEnum};
-use clap_complete::ArgValueCandidates;
 use jiff::Timestamp;
 
 use self::question::{Pair, Question};
 use self::side::{Side, Sides};
 use crate::argument_error::ArgumentError;
 use crate::completion;
-use crate::forecast::destination::Destination;
-use crate::forecast::{period, zone};
+use crate::forecast::destination::write_to;
 use crate::input::{Conditions, InputPlace};
-use crate::moment;
 use crate::outcome::FailOn;
+use crate::period::PeriodArguments;
 use crate::subject::Subject;
 
 /// Show what a change of the files does to what will happen
@@ -43,6 +40,10 @@ use crate::subject::Subject;
 /// Forecasts both and compares them: which values differ, when, from what to what, and how many pod-hours that is.
 /// Policies that are only written in another way do not differ.
 #[derive(Args)]
+#[command(mut_arg("period", |it| it.help(
+    "Length of the period, such as 36h, 7d or 1y [default: 35d, which has every day of the week equally often, and \
+     every day of the month]"
+)))]
 #[command(after_help = "Examples:
   almanac diff policies/ changed/
   almanac diff --git main...HEAD
@@ -82,28 +83,8 @@ pub(crate) struct DiffArguments {
     #[arg(long)]
     fail_on_change: bool,
 
-    /// Start of the period: RFC 3339, a date or time in the zone, or relative to now, such as tomorrow,
-    /// monday or +2h [default: now]
-    #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
-    from: Option<String>,
-
-    /// End of the period, in the same format as --from
-    #[arg(long, value_name = "INSTANT", conflicts_with = "period", allow_hyphen_values = true)]
-    to: Option<String>,
-
-    /// Length of the period, such as 36h, 7d or 1y [default: 35d, which has every day of the week equally
-    /// often, and every day of the month]
-    #[arg(long = "for", value_name = "PERIOD", allow_hyphen_values = true)]
-    period: Option<String>,
-
-    /// The time zone to display [default: the policies' zone if they share one, else UTC]
-    #[arg(
-        long,
-        value_name = "ZONE",
-        allow_hyphen_values = true,
-        add = ArgValueCandidates::new(completion::zones)
-    )]
-    zone: Option<String>,
+    #[command(flatten)]
+    period: PeriodArguments,
 
     /// Output format
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
@@ -132,13 +113,9 @@ pub(crate) fn run(
 ) -> anyhow::Result<ExitCode> {
     // One, if the number of CPUs is unknown.
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
-    let zone = arguments.zone.as_deref().map(|name| zone("--zone", name)).transpose()?;
-    let instant = |zone: Zone| match &arguments.from {
-        Some(text) => moment::instant("--from", text, now, zone),
-        None => Ok(now),
-    };
+    let zone = arguments.period.zone()?;
     let only = Subject::parse_all("--only", &arguments.only)?;
-    let checked_at = instant(zone.unwrap_or(Zone::utc()))?;
+    let checked_at = arguments.period.from(now, zone.unwrap_or(Zone::utc()))?;
     let sides = match &arguments.git {
         Some(revisions) => git::sides(revisions, &arguments.paths, &arguments.exclude)?,
         None => Sides::named(&arguments.paths)?,
@@ -146,10 +123,7 @@ pub(crate) fn run(
     let read = sides.read(&arguments.conditions, &arguments.exclude, checked_at, now)?;
     let [old, new] = &read;
     let zone = zone.unwrap_or_else(|| side::common_zone(old, new));
-    // A civil time means the zone that is shown.
-    let from = instant(zone)?;
-    let lasting = (arguments.to.as_deref(), arguments.period.as_deref().unwrap_or(USUAL_PERIOD));
-    let period = period(lasting, from, now, zone)?;
+    let period = arguments.period.period(USUAL_PERIOD, now, zone)?;
     check_names(&only, &read)?;
     let pairs = side::pairs(old, new).into_iter().map(|(name, before, after)| {
         let (comparison, unclear) = compared(old, before, new, after, period, &only);
@@ -157,21 +131,9 @@ pub(crate) fn run(
     });
     let (pairs, incomplete) = (pairs.collect(), new.unusable());
     let question = Question { old, new, pairs, period, zone, threads, incomplete };
-    let is_changed = match &arguments.out {
-        Some(path) if path.as_os_str() != "-" => {
-            let mut destination = Destination::create(path)?;
-            let is_changed = if arguments.output == Output::Text {
-                // A file has no colours.
-                let plain: &mut (dyn Write + 'static) = &mut destination;
-                text::write(&question, &mut StripStream::new(plain))?
-            } else {
-                write(&question, arguments.output, &mut destination)?
-            };
-            destination.complete()?;
-            is_changed
-        }
-        _ => write(&question, arguments.output, output)?,
-    };
+    let has_colours = arguments.output == Output::Text;
+    let written = |mut output: &mut dyn Write| write(&question, arguments.output, &mut output);
+    let is_changed = write_to(arguments.out.as_deref(), has_colours, output, written)?;
     let code = side::exit_code(arguments.fail_on, old, new);
     // A gate that cannot see everything stays shut.
     let may_change = is_changed || !question.incomplete.is_empty();

@@ -119,7 +119,7 @@ pub(crate) fn run(
     output: &mut impl Write,
 ) -> anyhow::Result<ExitCode> {
     let zone = match &arguments.zone {
-        Some(name) => Some(crate::forecast::zone("--zone", name)?),
+        Some(name) => Some(crate::period::zone("--zone", name)?),
         None => None,
     };
     let subject = subject(&arguments.subject)?;

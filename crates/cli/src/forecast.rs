@@ -7,7 +7,7 @@ mod drawn;
 mod html;
 mod ics;
 pub(crate) mod in_order;
-mod instants;
+pub(crate) mod instants;
 mod json;
 #[cfg(test)]
 mod kinds;
@@ -25,24 +25,20 @@ use std::thread;
 
 use almanac_api::writing::JsonAsYaml;
 use almanac_calendar::Zone;
-use almanac_forecast::{Forecast, Period};
-use anstream::StripStream;
+use almanac_forecast::Forecast;
 use clap::{Args, ValueEnum};
-use clap_complete::{ArgValueCandidates, ArgValueCompleter};
+use clap_complete::ArgValueCompleter;
 use jiff::Timestamp;
 
-use self::destination::Destination;
 use self::question::{OfPlace, Question, View};
 pub(crate) use self::text::{in_zone, who};
-use crate::argument_error::ArgumentError;
 use crate::completion;
 use crate::cron_jobs::{CronJobArguments, ShownCronJob};
 use crate::drawing::Drawing;
 use crate::input::{Input, InputArguments, InputPlace};
-use crate::moment;
 use crate::outcome::{FailOn, exit_codes};
+use crate::period::PeriodArguments;
 use crate::subject::Subject;
-use crate::wall_clock::civil;
 
 /// Show what will happen, before it does
 ///
@@ -50,6 +46,7 @@ use crate::wall_clock::civil;
 /// the same decisions that the controllers make. Shows every value over time, what sets it, and why.
 /// Nothing is written to the cluster. Files of several clusters are told apart by their directories.
 #[derive(Args)]
+#[command(mut_arg("period", |it| it.help("Length of the period, such as 36h, 7d or 1y [default: 7d]")))]
 #[command(after_help = concat!("Examples:
   almanac forecast -n shop
   almanac forecast -f policies/
@@ -73,27 +70,8 @@ pub(crate) struct ForecastArguments {
     #[command(flatten)]
     fail_on: FailOn,
 
-    /// Start of the period: RFC 3339, a date or time in the zone, or relative to now, such as tomorrow,
-    /// monday or +2h [default: now]
-    #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
-    from: Option<String>,
-
-    /// End of the period, in the same format as --from
-    #[arg(long, value_name = "INSTANT", conflicts_with = "period", allow_hyphen_values = true)]
-    to: Option<String>,
-
-    /// Length of the period, such as 36h, 7d or 1y [default: 7d]
-    #[arg(long = "for", value_name = "PERIOD", allow_hyphen_values = true)]
-    period: Option<String>,
-
-    /// The time zone to display [default: the policies' zone if they share one, else UTC]
-    #[arg(
-        long,
-        value_name = "ZONE",
-        allow_hyphen_values = true,
-        add = ArgValueCandidates::new(completion::zones)
-    )]
-    zone: Option<String>,
+    #[command(flatten)]
+    period: PeriodArguments,
 
     /// Output format
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
@@ -137,22 +115,13 @@ fn run_on(
     now: Timestamp,
     output: &mut impl Write,
 ) -> anyhow::Result<ExitCode> {
-    let zone = arguments.zone.as_deref().map(|name| zone("--zone", name)).transpose()?;
-    let from = match &arguments.from {
-        Some(text) => Some(moment::instant("--from", text, now, zone.unwrap_or(Zone::utc()))?),
-        None => None,
-    };
+    let zone = arguments.period.zone()?;
+    let checked_at = arguments.period.from(now, zone.unwrap_or(Zone::utc()))?;
     let only = Subject::parse_all("NAME", &arguments.only)?;
     let zone_of_jobs = Some(arguments.cron_jobs.zone()?);
-    let input = arguments.input.load("forecast", from.unwrap_or(now), now, &only, zone_of_jobs)?;
+    let input = arguments.input.load("forecast", checked_at, now, &only, zone_of_jobs)?;
     let shown_in = zone.or_else(|| input.only_zone()).unwrap_or(Zone::utc());
-    // A civil time means the zone that is shown.
-    let from = match &arguments.from {
-        Some(text) => moment::instant("--from", text, now, shown_in)?,
-        None => now,
-    };
-    let lasting = (arguments.to.as_deref(), arguments.period.as_deref().unwrap_or(USUAL_PERIOD));
-    let period = period(lasting, from, now, shown_in)?;
+    let period = arguments.period.period(USUAL_PERIOD, now, shown_in)?;
     input.check_names_and_jobs(&only)?;
     let mut forecasts = Vec::new();
     for place in &input.places {
@@ -167,20 +136,10 @@ fn run_on(
     }
     let view = View { period, zone: shown_in };
     let question = Question { input: &input, forecasts, view, threads };
-    match &arguments.out {
-        Some(path) if path != "-" => {
-            let mut destination = Destination::create(path)?;
-            if arguments.output == Output::Text {
-                // A file has no colours.
-                let plain: &mut (dyn Write + 'static) = &mut destination;
-                text::write(&question, &mut StripStream::new(plain))?;
-            } else {
-                write(&question, arguments.output, &mut destination)?;
-            }
-            destination.complete()?;
-        }
-        _ => write(&question, arguments.output, output)?,
-    }
+    let has_colours = arguments.output == Output::Text;
+    destination::write_to(arguments.out.as_deref(), has_colours, output, |mut output| {
+        write(&question, arguments.output, &mut output)
+    })?;
     let is_printed = arguments.out.as_ref().is_none_or(|path| path == "-");
     let holds_findings = match arguments.output {
         Output::Text | Output::Json | Output::Yaml | Output::Html => true,
@@ -217,32 +176,6 @@ fn tell_findings(question: &Question<'_>) -> io::Result<()> {
     }
     question.input.tell_unseen();
     text::write_findings(question, &mut standard_error)
-}
-
-pub(crate) fn zone(argument: &'static str, name: &str) -> Result<Zone, ArgumentError> {
-    Zone::named(name).map_err(|error| ArgumentError::whole(argument, name, error))
-}
-
-/// The period up to an instant if one is given, or else of a length.
-pub(crate) fn period(
-    (to, length): (Option<&str>, &str),
-    from: Timestamp,
-    now: Timestamp,
-    zone: Zone,
-) -> Result<Period, ArgumentError> {
-    if let Some(text) = to {
-        let to = moment::instant("--to", text, now, zone)?;
-        return Period::new(from, to).ok_or_else(|| {
-            let message = format!(
-                "the period ends before it starts; give a time after {}",
-                civil(zone, from)
-            );
-            ArgumentError::whole("--to", text, message)
-        });
-    }
-    let to = moment::end_of_period("--for", length, from, zone)?;
-    let empty = || ArgumentError::whole("--for", length, "a period must be longer than zero");
-    Period::new(from, to).ok_or_else(empty)
 }
 
 /// Narrows the forecast by name, or by the labels of policies.

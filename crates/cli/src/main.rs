@@ -28,6 +28,7 @@ mod markup;
 mod moment;
 mod next;
 mod outcome;
+mod period;
 mod process;
 mod selector;
 mod shell_word;

@@ -140,7 +140,7 @@ pub(crate) fn run(
     now: Timestamp,
     output: &mut impl Write,
 ) -> anyhow::Result<ExitCode> {
-    let zone = crate::forecast::zone("--zone", &arguments.zone)?;
+    let zone = crate::period::zone("--zone", &arguments.zone)?;
     let from = match &arguments.from {
         Some(text) => moment::instant("--from", text, now, zone)?,
         None => now,

@@ -93,7 +93,7 @@ fn write_change(told: &Told, output: &mut impl Write) -> std::io::Result<()> {
             let (title, field) = (shown(&told.title()), change.field);
             write!(
                 output,
-                "<td rowspan=\"{count}\">{title}</td><td rowspan=\"{count}\">{field}</td>"
+                "<td rowspan=\"{count}\">{title}</td><td rowspan=\"{count}\" class=\"field\">{field}</td>"
             )?;
         }
         let direction = match row.growth.filter(|_| change.growth.is_some()) {

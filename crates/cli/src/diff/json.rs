@@ -8,11 +8,12 @@ use std::sync::Arc;
 
 use almanac_calendar::tzdata_version;
 use almanac_engine::Value;
-use almanac_forecast::{Days, Difference, Origin, PodHours, Presence, Recurrence, Total};
+use almanac_forecast::{Days, Difference, PodHours, Presence, Recurrence, Side, Total};
 use serde_json::{Map, Value as Json, json};
 
 use super::question::{Pair, Question};
 use super::rows::{Change, Row, Unit};
+use crate::forecast::instants::Instants;
 
 const SCHEMA: &str = "almanac/diff/v1";
 
@@ -37,7 +38,9 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
             is_first = false;
             write!(output, "{{{}{target}", place(change))?;
             write_change(change, output)?;
-            writeln!(output, ",\"stretches\":[{stretches}\n]}}")?;
+            output.write_all(b",\"stretches\":[")?;
+            output.write_all(&stretches)?;
+            output.write_all(b"\n]}\n")?;
             Ok(())
         },
     )?;
@@ -136,7 +139,7 @@ fn recurring(change: &Change, row: &Row, recurrence: &Recurrence, key: &str) -> 
 }
 
 /// The head of a difference, and its stretches with a line for each.
-fn stretches(pair: &Pair<'_>, difference: &Difference) -> (String, String) {
+fn stretches(pair: &Pair<'_>, difference: &Difference) -> (String, Vec<u8>) {
     let target = pair.after.or(pair.before).map(|place| place.reference(&difference.target));
     let mut head = format!(
         "\"target\":{},\"field\":\"{}\",\"presence\":\"{}\"",
@@ -171,44 +174,53 @@ fn stretches(pair: &Pair<'_>, difference: &Difference) -> (String, String) {
 }
 
 /// The stretches, each after a line break.
-fn lines(difference: &Difference) -> String {
-    let (mut lines, mut origins) = (String::new(), Origins::default());
+fn lines(difference: &Difference) -> Vec<u8> {
+    let (mut instants, mut sides) = (Instants::default(), Sides::default());
+    let mut lines = Vec::new();
     for stretch in &difference.stretches {
-        let comma = if lines.is_empty() { "" } else { "," };
-        // Writing to a text cannot fail.
-        let _ = write!(lines, "{comma}\n{{\"from\":\"{}\",\"to\":\"{}\"", stretch.from, stretch.to);
-        for (name, side) in [("before", &stretch.before), ("after", &stretch.after)] {
+        lines.extend_from_slice(if lines.is_empty() { b"\n" } else { b",\n" });
+        lines.extend_from_slice(b"{\"from\":\"");
+        instants.append(stretch.from, &mut lines);
+        lines.extend_from_slice(b"\",\"to\":\"");
+        instants.append(stretch.to, &mut lines);
+        lines.push(b'"');
+        for (name, side) in
+            [(&b",\"before\":"[..], &stretch.before), (b",\"after\":", &stretch.after)]
+        {
             let Some(side) = side else { continue };
-            let _ = match &side.value {
-                Some(Value::Number(number)) => write!(lines, ",\"{name}\":{{\"value\":{number}"),
-                other => write!(lines, ",\"{name}\":{{\"value\":{}", value(other.as_ref())),
-            };
-            lines += origins.rest_of_side(&side.origin);
+            lines.extend_from_slice(name);
+            lines.extend_from_slice(sides.told(side));
         }
-        lines.push('}');
+        lines.push(b'}');
     }
     lines
 }
 
-/// The end of a side, from who set it on, by origin: the same few again and again.
+/// The sides so far: a few, again and again.
 #[derive(Default)]
-struct Origins(Vec<(Arc<Origin>, String)>);
+struct Sides(Vec<(Side, Vec<u8>)>);
 
-impl Origins {
-    fn rest_of_side(&mut self, origin: &Arc<Origin>) -> &str {
-        let known = self.0.iter().position(|(known, _)| Arc::ptr_eq(known, origin));
-        let index = known.unwrap_or_else(|| {
-            self.0.push((Arc::clone(origin), rest_of_side(origin)));
+/// A side is looked for among so many; one that has more is told anew each time.
+const KNOWN_SIDES: usize = 64;
+
+impl Sides {
+    fn told(&mut self, side: &Side) -> &[u8] {
+        let is_same = |(known, _): &(Side, Vec<u8>)| {
+            Arc::ptr_eq(&known.origin, &side.origin) && known.value == side.value
+        };
+        let index = self.0.iter().position(is_same).unwrap_or_else(|| {
+            self.0.truncate(KNOWN_SIDES - 1);
+            self.0.push((side.clone(), written(side)));
             self.0.len() - 1
         });
         &self.0[index].1
     }
 }
 
-/// Who set a value and why: as a segment of a forecast has them.
-fn rest_of_side(origin: &Origin) -> String {
-    let mut rest = String::new();
-    if let Some(writer) = &origin.writer {
+/// A side: its value, who set it and why, as a segment of a forecast has them.
+fn written(side: &Side) -> Vec<u8> {
+    let mut written = format!("{{\"value\":{}", value(side.value.as_ref()));
+    if let Some(writer) = &side.origin.writer {
         let policy = &writer.policy.identity;
         let mut policy = json!({
             "kind": policy.kind(),
@@ -218,9 +230,11 @@ fn rest_of_side(origin: &Origin) -> String {
         if let Some(rule) = &writer.rule {
             policy["rule"] = json!(**rule);
         }
-        rest = format!(",\"policy\":{policy}");
+        // Writing to a text cannot fail.
+        let _ = write!(written, ",\"policy\":{policy}");
     }
-    format!("{rest},\"reason\":{}}}", json!(*origin.reason))
+    let _ = write!(written, ",\"reason\":{}}}", json!(*side.origin.reason));
+    written.into_bytes()
 }
 
 /// As in a forecast: a number, a text, names in order, numbers by name, or null.

@@ -10,13 +10,33 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use anstream::StripStream;
 use anyhow::Context as _;
 use tempfile::{Builder, NamedTempFile};
 
 /// The exit code that shells expect after Ctrl-C.
 const INTERRUPTED: i32 = 130;
 
-pub(crate) struct Destination {
+/// Writes to a file if one is named, and else to the output. A file has no colours.
+pub(crate) fn write_to<T>(
+    path: Option<&Path>,
+    has_colours: bool,
+    output: &mut dyn Write,
+    write: impl FnOnce(&mut dyn Write) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let Some(path) = path.filter(|path| path.as_os_str() != "-") else { return write(output) };
+    let mut destination = Destination::create(path)?;
+    let done = if has_colours {
+        let plain: &mut (dyn Write + 'static) = &mut destination;
+        write(&mut StripStream::new(plain))?
+    } else {
+        write(&mut destination)?
+    };
+    destination.complete()?;
+    Ok(done)
+}
+
+struct Destination {
     file: BufWriter<Written>,
     path: PathBuf,
 }
@@ -27,7 +47,7 @@ enum Written {
 }
 
 impl Destination {
-    pub(crate) fn create(path: &Path) -> anyhow::Result<Destination> {
+    fn create(path: &Path) -> anyhow::Result<Destination> {
         let cannot = || format!("failed to write {}", path.display());
         // A link goes on to point at what it points at.
         let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -63,7 +83,7 @@ impl Destination {
     }
 
     /// Moves the file to its place.
-    pub(crate) fn complete(self) -> anyhow::Result<()> {
+    fn complete(self) -> anyhow::Result<()> {
         let Destination { file, path } = self;
         let cannot = || format!("failed to write {}", path.display());
         let file = file.into_inner().map_err(io::IntoInnerError::into_error);

@@ -6,7 +6,7 @@ use jiff::tz::Offset;
 /// There are millions of them, and most lie on the day of the one before: its date is kept. Date and
 /// time are written by hand when it is a whole second of a year with four digits.
 #[derive(Default)]
-pub(super) struct Instants {
+pub(crate) struct Instants {
     day: Option<i64>,
     /// `2026-03-06T`.
     date: [u8; 11],
@@ -15,7 +15,7 @@ pub(super) struct Instants {
 const SECONDS_A_DAY: i64 = 86_400;
 
 impl Instants {
-    pub(super) fn append(&mut self, at: Timestamp, line: &mut Vec<u8>) {
+    pub(crate) fn append(&mut self, at: Timestamp, line: &mut Vec<u8>) {
         let second = at.as_second();
         let day = second.div_euclid(SECONDS_A_DAY);
         if at.subsec_nanosecond() != 0 || (self.day != Some(day) && !self.begin(day, at)) {

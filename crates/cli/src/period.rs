@@ -1,0 +1,78 @@
+//! The period that is shown, and the zone: the same arguments, read in the same way, wherever there are any.
+
+use almanac_calendar::Zone;
+use almanac_forecast::Period;
+use clap::Args;
+use clap_complete::ArgValueCandidates;
+use jiff::Timestamp;
+
+use crate::argument_error::ArgumentError;
+use crate::completion;
+use crate::moment;
+use crate::wall_clock::civil;
+
+/// The period, and in which zone it is shown.
+#[derive(Args)]
+pub(crate) struct PeriodArguments {
+    /// Start of the period: RFC 3339, a date or time in the zone, or relative to now, such as tomorrow,
+    /// monday or +2h [default: now]
+    #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
+    from: Option<String>,
+
+    /// End of the period, in the same format as --from
+    #[arg(long, value_name = "INSTANT", conflicts_with = "period", allow_hyphen_values = true)]
+    to: Option<String>,
+
+    // What it is by default is said by each command.
+    #[arg(long = "for", value_name = "PERIOD", allow_hyphen_values = true)]
+    period: Option<String>,
+
+    /// The time zone to display [default: the policies' zone if they share one, else UTC]
+    #[arg(
+        long,
+        value_name = "ZONE",
+        allow_hyphen_values = true,
+        add = ArgValueCandidates::new(completion::zones)
+    )]
+    zone: Option<String>,
+}
+
+impl PeriodArguments {
+    /// The zone, if one is named.
+    pub(crate) fn zone(&self) -> Result<Option<Zone>, ArgumentError> {
+        self.zone.as_deref().map(|name| zone("--zone", name)).transpose()
+    }
+
+    /// Where it starts. A civil time means the zone that is shown.
+    pub(crate) fn from(&self, now: Timestamp, zone: Zone) -> Result<Timestamp, ArgumentError> {
+        self.from.as_deref().map_or(Ok(now), |text| moment::instant("--from", text, now, zone))
+    }
+
+    /// All of it, as long as is `usual` unless something else is said.
+    pub(crate) fn period(
+        &self,
+        usual: &str,
+        now: Timestamp,
+        zone: Zone,
+    ) -> Result<Period, ArgumentError> {
+        let from = self.from(now, zone)?;
+        if let Some(text) = &self.to {
+            let to = moment::instant("--to", text, now, zone)?;
+            return Period::new(from, to).ok_or_else(|| {
+                let after = civil(zone, from);
+                let message =
+                    format!("the period ends before it starts; give a time after {after}");
+                ArgumentError::whole("--to", text, message)
+            });
+        }
+        let length = self.period.as_deref().unwrap_or(usual);
+        let to = moment::end_of_period("--for", length, from, zone)?;
+        let empty = || ArgumentError::whole("--for", length, "a period must be longer than zero");
+        Period::new(from, to).ok_or_else(empty)
+    }
+}
+
+/// The zone of this name.
+pub(crate) fn zone(argument: &'static str, name: &str) -> Result<Zone, ArgumentError> {
+    Zone::named(name).map_err(|error| ArgumentError::whole(argument, name, error))
+}
