@@ -7,6 +7,7 @@ mod codes;
 mod fix;
 mod path;
 
+use almanac_engine::Identity;
 use jiff::Timestamp;
 
 pub use codes::{Code, Severity};
@@ -31,6 +32,8 @@ pub struct Finding {
     pub replacement: Option<Box<str>>,
     /// The instants at which it occurs, if any.
     pub at: Box<[Timestamp]>,
+    /// The other object that it is about, of two that set the same.
+    pub other: Option<Box<Identity>>,
     /// Where it is in the document that its field is of, if that is the text of a value in the object.
     pub in_text: Option<Span>,
 }
@@ -47,6 +50,7 @@ impl Finding {
             fix: None,
             replacement: None,
             at: Box::default(),
+            other: None,
             in_text: None,
         }
     }
@@ -69,6 +73,13 @@ impl Finding {
     #[must_use]
     pub fn with_instants(mut self, at: Vec<Timestamp>) -> Self {
         self.at = at.into();
+        self
+    }
+
+    /// The same about another object too.
+    #[must_use]
+    pub fn with_other(mut self, other: Identity) -> Self {
+        self.other = Some(Box::new(other));
         self
     }
 

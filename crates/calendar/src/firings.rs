@@ -147,6 +147,33 @@ impl Firings {
         (smallest < i64::MAX).then(|| SignedDuration::from_secs(smallest))
     }
 
+    /// The days of a month on which the clock shows a time to fire at, as bits 1 to 31.
+    ///
+    /// ```
+    /// use almanac_calendar::{Cron, Zone};
+    ///
+    /// let firings = Cron::parse("0 9 1,15 * *").unwrap().in_zone(Zone::utc());
+    /// assert_eq!(firings.days_of_month(2026, 2), 1 << 1 | 1 << 15);
+    /// ```
+    #[must_use]
+    pub fn days_of_month(&self, year: i16, month: i8) -> u32 {
+        self.recurrence().dates.days_of(i32::from(year), month.unsigned_abs())
+    }
+
+    /// Whether it is the same every week.
+    ///
+    /// ```
+    /// use almanac_calendar::{Cron, Zone};
+    ///
+    /// let repeats = |text| Cron::parse(text).unwrap().in_zone(Zone::utc()).repeats_weekly();
+    /// assert!(repeats("0 9 * * 1-5"));
+    /// assert!(!repeats("0 9 1 * *"));
+    /// ```
+    #[must_use]
+    pub fn repeats_weekly(&self) -> bool {
+        self.recurrence().dates.is_any_date()
+    }
+
     /// What the schedule means, in one English line with its zone.
     ///
     /// ```

@@ -200,6 +200,32 @@ impl Windows {
         })
     }
 
+    /// The days of a month on which the clock shows a time to open at, and a time to close at, as bits 1 to 31.
+    ///
+    /// ```
+    /// use almanac_calendar::{Pattern, PatternText, PatternWindow, Zone};
+    ///
+    /// let on = |days| Pattern::parse(PatternText { days: Some(days), ..PatternText::default() }).unwrap();
+    /// let window = PatternWindow::new(on("1"), on("8")).unwrap().in_zone(Zone::utc());
+    /// assert_eq!(window.days_of_month(2026, 2), [1 << 1, 1 << 8]);
+    /// ```
+    #[must_use]
+    pub fn days_of_month(&self, year: i16, month: i8) -> [u32; 2] {
+        [&self.start, &self.end].map(|it| it.dates.days_of(i32::from(year), month.unsigned_abs()))
+    }
+
+    /// Whether it is the same every week.
+    ///
+    /// ```
+    /// use almanac_calendar::{DailyWindow, Zone};
+    ///
+    /// assert!(DailyWindow::parse("08:00", "20:00").unwrap().in_zone(Zone::utc()).repeats_weekly());
+    /// ```
+    #[must_use]
+    pub fn repeats_weekly(&self) -> bool {
+        self.start.dates.is_any_date() && self.end.dates.is_any_date()
+    }
+
     /// What the schedule means, in one English line with its zone.
     ///
     /// ```

@@ -248,6 +248,22 @@ impl Zone {
         })
     }
 
+    /// Whether the clocks of two zones show the same in `[from, to)`.
+    ///
+    /// ```
+    /// use almanac_calendar::Zone;
+    ///
+    /// let (berlin, paris) = (Zone::named("Europe/Berlin").unwrap(), Zone::named("Europe/Paris").unwrap());
+    /// let (from, to) = ("2026-01-01T00:00:00Z".parse().unwrap(), "2027-01-01T00:00:00Z".parse().unwrap());
+    /// assert!(berlin.shows_the_same(paris, from, to));
+    /// ```
+    #[must_use]
+    pub fn shows_the_same(self, other: Zone, from: Timestamp, to: Timestamp) -> bool {
+        self == other
+            || (self.offset(from) == other.offset(from)
+                && self.changes(from, to).eq(other.changes(from, to)))
+    }
+
     /// The size of this zone's table in bytes; builds it if necessary.
     ///
     /// ```

@@ -42,6 +42,11 @@ pub(crate) trait Logic: Sync {
         Vec::new()
     }
 
+    /// Whether what its policies set follows from the order in which rules came last, whatever came before.
+    fn follows_schedules(&self) -> bool {
+        false
+    }
+
     /// Gathers and decides; `None` for an invalid policy.
     fn open(
         &self,
@@ -73,6 +78,11 @@ pub(crate) trait Logic: Sync {
 
     /// The selectors of a policy that select none of what is in the world, although there is some.
     fn unmatched(&self, _: &World, _: &Identity) -> Vec<Unmatched> {
+        Vec::new()
+    }
+
+    /// The scores that a policy ranks by and that have ended.
+    fn ended_scores(&self, _: &World, _: &Identity, _: Timestamp) -> Vec<EndedScore> {
         Vec::new()
     }
 
@@ -425,6 +435,17 @@ pub struct Unmatched {
     pub what: &'static str,
     /// How many of that there are.
     pub seen: usize,
+}
+
+/// A score that has ended.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct EndedScore {
+    /// The name of the object that says it.
+    pub resource: Arc<str>,
+    /// The cluster that it says it of.
+    pub cluster: Arc<str>,
+    /// When it ended.
+    pub end: Timestamp,
 }
 
 /// The effect of a clock change on the schedule of a rule.

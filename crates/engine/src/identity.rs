@@ -63,7 +63,8 @@ impl Identity {
     /// The object's own name.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.part(3)
+        // Names are asked for most, and of thousands when one is looked for.
+        self.joined.rsplit(SEPARATOR).next().unwrap_or_default()
     }
 
     fn part(&self, index: usize) -> &str {

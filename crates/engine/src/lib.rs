@@ -57,8 +57,8 @@ pub use beginning::{PriorWrite, Replayed, RunStart, begin};
 pub use decision::Decision;
 pub use exempt::{Exempt, Exemption, Exemptions};
 pub use families::{
-    Division, EffectReason, Occurrence, OpenDecision, Recorded, ReplicasAskedFor, RuleClockEffect,
-    RuleExplanation, ScorePart, Scored, Unmatched,
+    Division, EffectReason, EndedScore, Occurrence, OpenDecision, Recorded, ReplicasAskedFor,
+    RuleClockEffect, RuleExplanation, ScorePart, Scored, Unmatched,
 };
 pub use family::{Family, PolicyName};
 pub use field::Field;

@@ -4,9 +4,11 @@
 use std::sync::Arc;
 
 use almanac_calendar::{ClockEffect, Firings, Windows, Zone};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
-use crate::{PolicyName, RuleClockEffect, World};
+use crate::{Family, PolicyName, RuleClockEffect, World};
+
+const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
 /// When a rule fires, or when it is open.
 #[derive(Clone, Debug)]
@@ -82,6 +84,32 @@ impl RuleSchedule {
         }
     }
 
+    /// The days of a month, as bits 1 to 31, on which it fires or opens, and on which it closes.
+    #[must_use]
+    pub fn days_of_month(&self, year: i16, month: i8) -> [u32; 2] {
+        match &self.schedule {
+            Schedule::Firings(firings) => [firings.days_of_month(year, month), 0],
+            Schedule::Windows(windows) => windows.days_of_month(year, month),
+        }
+    }
+
+    /// Whether it is the same every week.
+    #[must_use]
+    pub fn repeats_weekly(&self) -> bool {
+        match &self.schedule {
+            Schedule::Firings(firings) => firings.repeats_weekly(),
+            Schedule::Windows(windows) => windows.repeats_weekly(),
+        }
+    }
+
+    /// When it closes after an instant; never for one that fires.
+    #[must_use]
+    pub fn closes(&self, after: Timestamp) -> Option<Timestamp> {
+        let Schedule::Windows(windows) = &self.schedule else { return None };
+        let changes = windows.between(after.saturating_add(NANOSECOND).ok()?, Timestamp::MAX);
+        changes.into_iter().find(|it| !it.opens).map(|it| it.at)
+    }
+
     /// Whether it is open for some time, rather than fires.
     #[must_use]
     pub fn has_windows(&self) -> bool {
@@ -98,6 +126,15 @@ impl RuleSchedule {
         let of_rule =
             |effect| RuleClockEffect { rule: Arc::clone(&self.rule), position, zone, effect };
         effects.into_iter().map(of_rule).collect()
+    }
+}
+
+impl Family {
+    /// Whether what its policies set follows from the order in which rules came last, whatever came before: how full
+    /// nodes are and which clusters are selected does not.
+    #[must_use]
+    pub fn follows_schedules(self) -> bool {
+        self.logic().follows_schedules()
     }
 }
 

@@ -18,9 +18,9 @@ use crate::qos_levels::{self, AgentSettings, Node, Pod, QosLevels};
 use crate::scheduled_capacity::{self, Published, ScheduledCapacity};
 use crate::units::{self, Fleet, Pouring, ResourcePolicy};
 use crate::{
-    Action, Autoscaler, Division, Exempt, Exemptions, Family, Footprint, Identity, Outcome,
-    PolicyName, Presumption, Recorded, ReplicasAskedFor, RuleExplanation, Slim, TargetReference,
-    Unmatched, Workload,
+    Action, Autoscaler, Division, EndedScore, Exempt, Exemptions, Family, Footprint, Identity,
+    Outcome, PolicyName, Presumption, Recorded, ReplicasAskedFor, RuleExplanation, Slim,
+    TargetReference, Unmatched, Workload,
 };
 
 /// A policy in the world: its rules, and its memory.
@@ -152,6 +152,12 @@ impl World {
     #[must_use]
     pub fn unmatched(&self, policy: &PolicyName) -> Vec<Unmatched> {
         policy.family.logic().unmatched(self, &policy.identity)
+    }
+
+    /// The scores that a policy ranks by and that have ended.
+    #[must_use]
+    pub fn ended_scores(&self, policy: &PolicyName, at: Timestamp) -> Vec<EndedScore> {
+        policy.family.logic().ended_scores(self, &policy.identity, at)
     }
 
     /// The verdict on every rule of a policy whose turns are taken until `now`, in the order of the

@@ -3,7 +3,11 @@
 //! Nothing here looks at the fields of a policy: what happens is observed under the virtual clock, and what time alone
 //! says of a schedule is asked of the calendar. Where a rule is written, and what a doubt is called, is up to the caller.
 
+mod bounds;
+mod changes;
+mod days;
 mod held;
+mod losers;
 mod standing;
 mod watch;
 
@@ -13,6 +17,8 @@ use std::sync::Arc;
 use almanac_engine::{Field, Identity, PolicyName, Value};
 use jiff::{SignedDuration, Timestamp};
 
+pub(crate) use days::days_to_run;
+pub(crate) use held::RECENT;
 pub use standing::standing_doubts;
 pub(crate) use watch::Watch;
 
@@ -50,6 +56,8 @@ pub enum About {
     NeverWins {
         /// What decided instead the first time, as a line for a person.
         because: String,
+        /// The rule that did, if one fires at the same instant.
+        winner: Option<Writer>,
     },
     /// Two rules of the same rank are open at once, and the order of the list decides.
     ListOrder {
@@ -75,7 +83,8 @@ pub enum About {
         /// When it begins and ends.
         span: (Timestamp, Timestamp),
     },
-    /// What a rule has set is lowered by one of another policy or zone before it was to end.
+    /// What a rule has set is lowered by one of another policy or clock, or by one that otherwise raises, before it was
+    /// to end.
     CutShort {
         /// The object.
         target: Identity,
@@ -91,6 +100,23 @@ pub enum About {
         cut: Timestamp,
         /// When a rule of the same policy and zone would have lowered it.
         own_end: Option<Timestamp>,
+        /// Whether the rule that has set it comes at most once a year, and the one that lowers it otherwise raises.
+        is_rare: bool,
+    },
+    /// A rule sets another value than one of another policy that has raised it and is still in force.
+    TwoWriters {
+        /// The object.
+        target: Identity,
+        /// Its field.
+        field: Field,
+        /// Who has raised it.
+        by: Writer,
+        /// When.
+        since: Timestamp,
+        /// The values before and after.
+        values: (u32, u32),
+        /// When it is changed.
+        at: Timestamp,
     },
     /// A rule sets one bound so that the other has to make way.
     MovesOtherBound {
@@ -109,6 +135,8 @@ pub enum About {
         target: Identity,
         /// What is set.
         value: u32,
+        /// When that was set, if it is the bounds that are set later.
+        since: Option<Timestamp>,
         /// The autoscaler.
         autoscaler: Identity,
         /// Its bounds then.
@@ -125,6 +153,15 @@ pub enum About {
         /// Why, as a line for a person.
         because: Box<str>,
         /// From when on.
+        at: Timestamp,
+    },
+    /// A score has ended, and counts as 0.
+    ScoreEnded {
+        /// The name of the object with the score.
+        score: Arc<str>,
+        /// The cluster.
+        cluster: Arc<str>,
+        /// When.
         at: Timestamp,
     },
     /// A score ends, and other clusters are selected.
@@ -163,11 +200,12 @@ impl About {
             About::NeverWins { .. } => "remove it, or change when the other one applies",
             About::ListOrder { .. } => "give the one that is to win a higher priority",
             About::Gap { .. } => "let the one end at the time at which the other begins",
-            About::CutShort { .. } => {
-                "lower it only when the last of them is over, or let only one of them lower it"
-            }
+            About::CutShort { is_rare: true, .. } => "let the rarer one fire after it",
+            About::CutShort { .. } => "let one rule lower it, when the last of them is over",
+            About::TwoWriters { .. } => "let only one of the two set it at a time",
             About::MovesOtherBound { .. } => "set both bounds in this rule",
             About::OutOfBounds { .. } => "set the bounds of the autoscaler instead of the replicas",
+            About::ScoreEnded { .. } => "renew the score, or leave validUntil out",
             About::PodsWait { .. } => "raise a maxCount, add nodes, or ask for fewer replicas",
             About::ScoreEnds { .. } => "renew the score before it ends, or leave validUntil out",
             About::SelectsNothing { .. } => "correct the selector, or add what it is to select",
@@ -181,7 +219,7 @@ impl fmt::Display for About {
             About::Suspended => write!(f, "does nothing: it is suspended or disabled"),
             About::NeverFires { last } => never(f, "fires", ("fired", *last)),
             About::NeverOpens { last } => never(f, "opens", ("closed", *last)),
-            About::NeverWins { because } => write!(f, "never decides anything: {because}"),
+            About::NeverWins { because, .. } => write!(f, "never decides anything: {because}"),
             About::ListOrder { winner, value, other, from } => write!(
                 f,
                 "is open together with {winner}, of the same priority, from {from:.0}: {winner} sets {value} and \
@@ -194,34 +232,48 @@ impl fmt::Display for About {
                 span.0,
                 span.1.duration_since(span.0),
             ),
-            About::CutShort { target, field, by, since, values, cut, own_end } => {
-                let name = by.rule.as_deref().unwrap_or_else(|| by.policy.identity.name());
-                write!(
-                    f,
-                    "at {cut:.0}, sets {field} of {target} from {} to {}, {:#} after {name} of {} set it at {since:.0}",
-                    values.0,
-                    values.1,
-                    cut.duration_since(*since),
-                    by.policy.identity.name(),
-                )?;
+            About::CutShort { target, field, by, since, values, cut, own_end, is_rare } => {
+                changed(f, (target, *field), (by, *since), *values, *cut)?;
+                if *is_rare {
+                    write!(f, "; on other days, it raises it")?;
+                }
                 let Some(end) = own_end else { return Ok(()) };
                 write!(f, ", which would have ended at {end:.0}")
+            }
+            About::TwoWriters { target, field, by, since, values, at } => {
+                changed(f, (target, *field), (by, *since), *values, *at)?;
+                write!(f, ", which is still in force")
             }
             About::MovesOtherBound { target, moved, values: (from, to), at } => write!(
                 f,
                 "at {at:.0}, sets a bound of {target} beyond the other, which has to make way: {moved} goes from \
                  {from} to {to}"
             ),
-            About::OutOfBounds { target, value, autoscaler, bounds: (min, max), at } => write!(
-                f,
-                "at {at:.0}, sets {value} replicas of {target}, but {autoscaler} keeps it between {min} and {max}, \
-                 and sets it back to {}",
-                (*value).clamp(*min, (*max).max(*min))
-            ),
+            About::OutOfBounds { target, value, since, autoscaler, bounds: (min, max), at } => {
+                match since {
+                    None => write!(f, "at {at:.0}, sets {value} replicas of {target}, but ")?,
+                    Some(since) => write!(
+                        f,
+                        "at {at:.0}, sets bounds below the {value} replicas of {target} that were set at \
+                         {since:.0}: "
+                    )?,
+                }
+                let back = (*value).clamp(*min, (*max).max(*min));
+                write!(
+                    f,
+                    "{autoscaler} keeps it between {min} and {max}, and sets it back to {back}"
+                )
+            }
             About::PodsWait { pods, most, because, at } => {
                 let are = |count: u32| if count == 1 { "pod waits" } else { "pods wait" };
                 write!(f, "from {at:.0} on, {pods} {}: {because}", are(*pods))?;
                 if most > pods { write!(f, "; later, up to {most}") } else { Ok(()) }
+            }
+            About::ScoreEnded { score, cluster, at } => {
+                write!(
+                    f,
+                    "score {score} of cluster {cluster} has ended at {at:.0}, and counts as 0"
+                )
             }
             About::ScoreEnds { placement, score, cluster, values: (before, after), at } => write!(
                 f,
@@ -233,6 +285,24 @@ impl fmt::Display for About {
             }
         }
     }
+}
+
+/// What a rule changes that another one has set.
+fn changed(
+    f: &mut fmt::Formatter<'_>,
+    (target, field): (&Identity, Field),
+    (by, since): (&Writer, Timestamp),
+    (from, to): (u32, u32),
+    at: Timestamp,
+) -> fmt::Result {
+    let policy = by.policy.identity.name();
+    let name = by.rule.as_deref().unwrap_or(policy);
+    let after = at.duration_since(since);
+    write!(
+        f,
+        "at {at:.0}, sets {field} of {target} from {from} to {to}, {after:#} after {name} of {policy} set it at \
+         {since:.0}"
+    )
 }
 
 fn never(

@@ -5,18 +5,14 @@
 //! number of policies.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use almanac_engine::{Field, Identity, PolicyName, Value, World, islands};
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
-use crate::doubt::Watch;
+use crate::doubt::{RECENT, Watch, days_to_run};
 use crate::{AssumedValues, Assumption, Doubt, LastWrite, Origin, Period, Series, Simulation};
-
-/// An island of policies that follow one zone repeats itself: after so many turns, and so long, it has shown what there
-/// is to see, unless some rule has only lost so far.
-const TURNS: usize = 400;
-const REPEATS: SignedDuration = SignedDuration::from_hours(24 * 35);
 
 /// What will happen in a period.
 #[derive(Clone, Debug)]
@@ -58,6 +54,35 @@ impl<'a> Forecast<'a> {
         let islands = islands(world).into_iter().map(|policies| Island::of(world, policies));
         let islands = islands.filter(|island| !island.shown.is_empty()).collect();
         Forecast { world, period, assumed, islands }
+    }
+
+    /// Runs whoever sets a workload together with whoever sets the bounds of its autoscaler.
+    #[must_use]
+    pub fn joined_by_autoscalers(mut self) -> Forecast<'a> {
+        let autoscalers = &self.world.fleet.autoscalers;
+        let mut part_of: BTreeMap<&Identity, usize> = BTreeMap::new();
+        for (part, object) in self.objects_of_parts() {
+            if autoscalers.contains_key(object) || self.world.autoscalers.contains_key(object) {
+                part_of.insert(object, part);
+            }
+        }
+        let mut with: Vec<usize> = (0..self.islands.len()).collect();
+        for (workload, autoscaler) in autoscalers {
+            let Some((one, other)) = part_of.get(workload).zip(part_of.get(autoscaler)) else {
+                continue;
+            };
+            let [one, other] = [one, other].map(|part| first(&with, *part));
+            with[one.max(other)] = one.min(other);
+        }
+        let mut joined: BTreeMap<usize, Island> = BTreeMap::new();
+        for (part, island) in std::mem::take(&mut self.islands).into_iter().enumerate() {
+            match joined.entry(first(&with, part)) {
+                Entry::Occupied(mut known) => known.get_mut().join(island),
+                Entry::Vacant(place) => _ = place.insert(island),
+            }
+        }
+        self.islands = joined.into_values().collect();
+        self
     }
 
     /// Shows only the matching objects, by the object and the policies that write it. Connected
@@ -164,27 +189,60 @@ impl<'a> Forecast<'a> {
         Part { series, assumptions }
     }
 
-    /// Runs one part for what is probably not meant in it; nothing, out of range. Policies that set what no other
-    /// policy or zone sets are run until they repeat themselves, the others to the end of the period.
+    /// Runs one part for what is probably not meant in it; nothing, out of range. Days on which rules come as on earlier
+    /// ones are left out where the past of a policy is nothing but what its rules have set.
     #[must_use]
     pub fn doubts(&self, part: usize) -> Vec<Doubt> {
         let Some(island) = self.islands.get(part) else { return Vec::new() };
-        let (from, to) = (self.period.from(), self.period.to());
-        let mut simulation = self.simulation(island);
-        let mut watch = Watch::new(self.world, &island.policies, &simulation, from);
-        let repeats_at = from.saturating_add(REPEATS).unwrap_or(to);
-        let may_end = !watch.has_several_groups();
-        let mut turns = 0;
-        let mut until = to;
-        while let Some(step) = simulation.step(until) {
-            watch.take_down(&simulation, &step);
-            turns += 1;
-            if may_end && turns >= TURNS && step.at >= repeats_at && !watch.has_losers() {
-                // Whoever has a turn at this instant still takes it.
-                until = step.at.saturating_add(SignedDuration::from_nanos(1)).unwrap_or(to);
-            }
+        let watch = Watch::new(self.world, &island.policies, self.period);
+        let stretches = if island.policies.iter().all(|it| it.family.follows_schedules()) {
+            days_to_run(&watch.rules(), island.policies.len() > 1, self.period)
+        } else {
+            vec![self.period]
+        };
+        self.watched(island, watch, &stretches)
+    }
+
+    fn watched(&self, island: &Island, mut watch: Watch<'_>, stretches: &[Period]) -> Vec<Doubt> {
+        let mut run: Option<(Simulation, Timestamp)> = None;
+        for stretch in stretches {
+            let (mut simulation, until) = match run.take() {
+                Some((simulation, until)) if until >= stretch.from() => (simulation, until),
+                _ => {
+                    watch.leave();
+                    let world = self.world.part(&island.policies);
+                    let simulation = Simulation::start(world, stretch.from(), &self.assumed);
+                    watch.begin(&simulation, stretch.from());
+                    (simulation, stretch.from())
+                }
+            };
+            let until = self.run(&mut simulation, &mut watch, *stretch, until);
+            run = Some((simulation, until));
         }
-        watch.end(&simulation, until)
+        watch.leave();
+        watch.end()
+    }
+
+    /// Runs to the end of a stretch, and on until it is known what was cut short in it. Returns how far.
+    fn run(
+        &self,
+        simulation: &mut Simulation,
+        watch: &mut Watch<'_>,
+        stretch: Period,
+        mut until: Timestamp,
+    ) -> Timestamp {
+        until = until.max(stretch.to());
+        let last = stretch.to().saturating_add(RECENT).unwrap_or(Timestamp::MAX);
+        let last = last.min(self.period.to());
+        loop {
+            while let Some(step) = simulation.step(until) {
+                watch.take_down(simulation, &step);
+            }
+            let next = simulation.next().filter(|next| *next < last);
+            let Some(next) = next.filter(|_| watch.is_open(stretch.from())) else { return until };
+            // Whoever has a turn at this instant takes it.
+            until = next.saturating_add(SignedDuration::from_nanos(1)).unwrap_or(last);
+        }
     }
 
     /// The parts in order, computed lazily.
@@ -224,4 +282,21 @@ impl Island {
         }
         Island { policies, shown }
     }
+    fn join(&mut self, other: Island) {
+        self.policies.extend(other.policies);
+        // Those of one family follow each other.
+        self.policies.sort();
+        self.shown.extend(other.shown);
+    }
 }
+
+/// The first of the parts that are one with this one.
+fn first(with: &[usize], mut part: usize) -> usize {
+    while with[part] != part {
+        part = with[part];
+    }
+    part
+}
+
+#[cfg(test)]
+mod tests;

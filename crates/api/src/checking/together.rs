@@ -34,7 +34,8 @@ pub fn check_together<'a>(
     for (target, writers) in &writers {
         let Some((&(first, writer), others)) = writers.split_first() else { continue };
         for &(other, _) in others {
-            findings.push((other, two_writers(target, writer, &place(first))));
+            let finding = two_writers(target, writer, &place(first));
+            findings.push((other, finding.with_other(writer.clone())));
         }
     }
     findings

@@ -145,7 +145,7 @@ codes! {
     WeekdayNumbers = "weekday-numbers", Warning;
     /// A name begins with a typographic quotation mark, or contains an invisible character, which is part of it. Both come with text that was copied.
     LookAlike = "look-alike", Warning;
-    /// Two policies, or a policy and an autoscaler, write the same field of one target, be the other one Almanac's, Kubernetes' or another project's. They will undo each other's work.
+    /// Two policies, or a policy and an autoscaler, write the same field of one target, be the other one Almanac's, Kubernetes' or another project's. They will undo each other's work. Between cron rules, `lint` finds it by running them: a value that one policy has raised is changed by another one before it is lowered again.
     TwoWriters = "two-writers", Warning;
     /// A selector whose requirements contradict each other, such as two values for one label. It selects nothing.
     Contradiction = "contradiction", Warning;
@@ -169,15 +169,15 @@ codes! {
     NeverWins = "never-wins", Warning;
     /// Two behaviours of equal priority with different values are open at once, and only their order in the list decides. Give them different priorities.
     ListOrder = "list-order", Warning;
-    /// Between the end of one window and the beginning of the next there are at most five minutes in which neither applies, as with `23:59` and `00:00`. A window ends just before its end: let one end when the other begins.
+    /// Between the end of one window and the beginning of the next there are at most five minutes in which only what lies beneath applies, as with `23:59` and `00:00`. A window ends just before its end: let one end when the other begins.
     Gap = "gap", Warning;
-    /// What a rule has set is lowered by a rule of another policy or of another time zone, before its own would have lowered it. The message has both instants and the numbers. Lower it when the last of them is over, or in one place only.
+    /// What a rule has set is lowered by a rule of another policy or of another time zone, before its own would have lowered it; or what a rule sets once a year, by one that raises it on other days. The message has both instants and the numbers. Let one rule lower it, when the last of them is over.
     CutShort = "cut-short", Warning;
     /// A rule sets one bound of an autoscaler beyond the other one, which has to make way. Set both.
     MovesOtherBound = "moves-other-bound", Warning;
-    /// A rule sets replicas that are outside the bounds of the workload's autoscaler, which sets them back at once. Let the rules set the bounds instead.
+    /// A rule sets replicas that are outside the bounds of the workload's autoscaler, or the bounds below the replicas, and the autoscaler sets them back at once. Let the rules set the bounds instead.
     OutOfBounds = "out-of-bounds", Warning;
-    /// A score of a cluster ends within a year, and the placement selects other clusters from then on. Renew it, or leave `validUntil` out.
+    /// A score of a cluster ends within two years, and the placement selects other clusters from then on; or it has ended, and counts as 0. Renew it, or leave `validUntil` out.
     ScoreEnds = "score-ends", Warning;
     /// A selector that selects nothing in the files, although they have objects of that kind. Correct it, or add the objects to the files.
     SelectsNothing = "selects-nothing", Warning;

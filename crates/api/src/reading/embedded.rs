@@ -21,7 +21,7 @@ pub(crate) struct EmbeddedDocument {
 pub(crate) fn read_embedded(text: &str) -> EmbeddedDocument {
     let stream::Documents { documents, findings } = stream::read(text);
     let mut findings: Vec<(Span, Finding)> =
-        findings.into_iter().map(|it| (it.span, it.finding)).collect();
+        findings.into_iter().map(|it| (it.span, *it.finding)).collect();
     let mut documents = documents.into_iter();
     let root = documents.next();
     if let Some(further) = documents.next() {

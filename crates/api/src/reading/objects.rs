@@ -138,7 +138,7 @@ fn read(reading: &mut Reading, mut source: Source, only: Option<&Targets<'_>>) {
         let (engine, told) = to_be_told(&source, finding, only);
         template = engine.or(template);
         let told = told.filter(|told| !is_said_already(reading, index, told));
-        let placed = told.map(|it| PlacedFinding::new(index, Some(it.span), it.finding));
+        let placed = told.map(|it| PlacedFinding::new(index, Some(it.span), *it.finding));
         reading.findings.extend(placed);
     }
     reading.sources.push(source);
@@ -185,7 +185,7 @@ fn to_be_told(
             let span =
                 if range.is_empty() { span } else { Span::new(begin..around.start + range.end) };
             let finding = unfilled(engine, source.text());
-            (Some(engine), Some(TextFinding { span, finding }))
+            (Some(engine), Some(TextFinding { span, finding: Box::new(finding) }))
         }
         _ if source.is_found() && !is_of_interest() => (None, None),
         _ => {

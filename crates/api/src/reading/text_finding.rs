@@ -7,12 +7,13 @@ use crate::finding::{Code, FieldPath, Finding};
 #[derive(Clone, Debug)]
 pub(super) struct TextFinding {
     pub(super) span: Span,
-    pub(super) finding: Finding,
+    pub(super) finding: Box<Finding>,
 }
 
 impl TextFinding {
     pub(super) fn new(code: Code, span: Span, message: impl Into<String>) -> Self {
-        Self { span, finding: Finding::new(code, FieldPath::default(), message) }
+        let finding = Finding::new(code, FieldPath::default(), message);
+        Self { span, finding: Box::new(finding) }
     }
 
     pub(super) fn with_fix(mut self, fix: impl Into<Box<str>>) -> Self {

@@ -189,7 +189,7 @@ impl DateSet {
     }
 
     /// Whether only the weekday matters.
-    fn is_any_date(&self) -> bool {
+    pub(crate) fn is_any_date(&self) -> bool {
         self.months == ALL_MONTHS
             && self.days == ALL_DAYS
             && self.rule == DayRule::Both

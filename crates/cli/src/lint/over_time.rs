@@ -1,10 +1,11 @@
 //! What shows when policies are run: each doubt of a forecast as a finding, with a code and where it is written.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZero;
+use std::sync::Arc;
 use std::thread;
 
-use almanac_api::checking::{field_of_rule, placed};
+use almanac_api::checking::{CheckedObject, field_of_rule, placed};
 use almanac_api::exempt::EXEMPT_NAMESPACES;
 use almanac_api::finding::{Code, FieldPath, Finding, Path};
 use almanac_api::objects::CONFIG_NAMESPACE;
@@ -12,7 +13,7 @@ use almanac_api::reading::PlacedFinding;
 use almanac_engine::qos_levels::{AgentSettings, LevelFormat};
 use almanac_engine::{Family, Identity, PolicyName};
 use almanac_forecast::{About, Doubt, Forecast, Period, standing_doubts};
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::files::Targets;
 use crate::findings::Checked;
@@ -20,12 +21,13 @@ use crate::forecast::in_order::in_order;
 use crate::forecast::progress::Progress;
 use crate::input::{InputPlace, places_of};
 
-/// Policies are run for a year, and the same day of the next.
-const YEAR: SignedDuration = SignedDuration::from_hours(24 * 366);
+/// Policies are run for two years.
+const TWO_YEARS: SignedDuration = SignedDuration::from_hours(24 * 731);
 
 /// Runs what was checked. Afterwards, of each object only its findings are left.
 pub(super) fn findings(checked: &mut Checked) -> anyhow::Result<Vec<PlacedFinding>> {
     let objects = std::mem::take(&mut checked.everything.objects);
+    let writers = writers(&checked.everything.findings, &objects);
     let (reading, everything) = (&checked.files.reading, &checked.everything);
     let mut places =
         places_of(reading, objects, &everything.places, &checked.namespace, &Targets::new());
@@ -37,39 +39,92 @@ pub(super) fn findings(checked: &mut Checked) -> anyhow::Result<Vec<PlacedFindin
             level_format: LevelFormat::Number,
         });
     }
-    let to = checked.from.saturating_add(YEAR)?;
+    let to = checked.from.saturating_add(TWO_YEARS)?;
     let Some(period) = Period::new(checked.from, to) else { return Ok(Vec::new()) };
+    let meeting = meeting(&everything.findings);
     // What is found in every place is told once, and what is found in some of them with the first.
-    let mut found: Vec<(usize, Finding, Vec<usize>)> = Vec::new();
+    let mut found: BTreeMap<usize, Vec<(Finding, Vec<usize>)>> = BTreeMap::new();
+    let mut shown: BTreeSet<(Identity, Identity)> = BTreeSet::new();
     for place in &places {
         for doubt in doubts(place, period)? {
             let Some((index, finding)) = finding(place, &doubt) else { continue };
-            match found.iter_mut().find(|(of, known, _)| *of == index && *known == finding) {
-                Some((_, _, numbers)) => numbers.push(place.number),
-                None => found.push((index, finding, vec![place.number])),
+            if says_which_wins(place, &doubt, index, &meeting) {
+                continue;
+            }
+            if let About::OutOfBounds { autoscaler, .. } = &doubt.about {
+                shown.insert((doubt.policy.identity.clone(), autoscaler.clone()));
+            }
+            let of_object = found.entry(index).or_default();
+            match of_object.iter_mut().find(|(known, _)| *known == finding) {
+                Some((_, numbers)) if numbers.last() == Some(&place.number) => {}
+                Some((_, numbers)) => numbers.push(place.number),
+                None => of_object.push((finding, vec![place.number])),
             }
         }
     }
-    // Of rules that meet in one minute it is told already which wins.
-    let meet = |it: &PlacedFinding| it.object.filter(|_| it.finding.code == Code::SameMinute);
-    let meeting: BTreeSet<usize> = everything.findings.iter().filter_map(meet).collect();
-    found.retain(|(index, it, _)| it.code != Code::NeverWins || !meeting.contains(index));
-    let of_pods: Vec<usize> = found
-        .iter()
-        .filter(|(_, finding, _)| finding.code == Code::UnitsTooSmall)
-        .map(|(index, ..)| *index)
-        .collect();
-    let tell = |(index, finding, numbers): (usize, Finding, Vec<usize>)| {
+    let all = found.into_iter().flat_map(|(index, all)| all.into_iter().map(move |it| (index, it)));
+    let tell = |(index, (finding, numbers)): (usize, (Finding, Vec<usize>))| {
         let place = numbers.first().copied().filter(|_| numbers.len() < places.len());
         PlacedFinding { place, ..placed(reading, index, finding) }
     };
-    let told = found.into_iter().map(tell).collect();
-    // What a run shows has the instant and the numbers; what the fields say of the same has not.
-    checked.everything.findings.retain(|it| {
-        let is_shown = it.object.is_some_and(|object| of_pods.contains(&object));
-        it.finding.code != Code::UnitsTooSmall || !is_shown
+    let told: Vec<PlacedFinding> = all.map(tell).collect();
+    let of_pods = told.iter().filter(|it| it.finding.code == Code::UnitsTooSmall);
+    let of_pods: BTreeSet<Option<usize>> = of_pods.map(|it| it.object).collect();
+    // What a run shows has the instants and the numbers; what the fields say of the same has not.
+    checked.everything.findings.retain(|it| match it.finding.code {
+        Code::UnitsTooSmall => !of_pods.contains(&it.object),
+        Code::TwoWriters => {
+            let writer = it.object.and_then(|object| writers.get(&object));
+            let Some((one, other)) = writer.zip(it.finding.other.as_deref()) else { return true };
+            let is_shown =
+                |one: &Identity, other: &Identity| shown.contains(&(one.clone(), other.clone()));
+            let are_run = places.iter().any(|it| is_run(it, one) && is_run(it, other));
+            !are_run && !is_shown(one, other) && !is_shown(other, one)
+        }
+        _ => true,
     });
     Ok(told)
+}
+
+/// Whether all that sets a target of this policy's rules is known before it happens.
+fn is_run(place: &InputPlace, policy: &Identity) -> bool {
+    let policy = PolicyName::new(Family::CronScaling, policy.clone());
+    place.world.slim_of(&policy).is_some()
+}
+
+/// The objects that are one of two writers by their fields.
+fn writers(findings: &[PlacedFinding], objects: &[CheckedObject]) -> BTreeMap<usize, Identity> {
+    let of_two = findings.iter().filter(|it| it.finding.code == Code::TwoWriters);
+    let writers = of_two.filter_map(|it| {
+        let object = it.object?;
+        Some((object, objects.get(object)?.identity.clone()?))
+    });
+    writers.collect()
+}
+
+/// Where it is told already which of two rules wins that meet in one minute, and from when on.
+fn meeting(findings: &[PlacedFinding]) -> BTreeSet<(usize, FieldPath, Timestamp)> {
+    let meet = findings.iter().filter(|it| it.finding.code == Code::SameMinute);
+    let meeting =
+        meet.filter_map(|it| Some((it.object?, it.finding.field.clone(), *it.finding.at.first()?)));
+    meeting.collect()
+}
+
+/// Whether it is told already that the rule wins because of which another one never does.
+fn says_which_wins(
+    place: &InputPlace,
+    doubt: &Doubt,
+    object: usize,
+    meeting: &BTreeSet<(usize, FieldPath, Timestamp)>,
+) -> bool {
+    let About::NeverWins { winner: Some(winner), .. } = &doubt.about else { return false };
+    let (policy, rule) = (winner.policy.clone(), winner.rule.clone());
+    if policy != doubt.policy {
+        return false;
+    }
+    let field = rule_field(place, &policy, rule.as_ref());
+    let at = doubt.at.first().copied();
+    field.zip(at).is_some_and(|(field, at)| meeting.contains(&(object, field, at)))
 }
 
 /// The doubts of one place, in the order of its policies and of its islands.
@@ -78,7 +133,7 @@ fn doubts(place: &InputPlace, period: Period) -> anyhow::Result<Vec<Doubt>> {
     let policies = world.policies();
     let mut doubts: Vec<Doubt> =
         policies.flat_map(|policy| standing_doubts(world, &policy, period.from())).collect();
-    let forecast = Forecast::new(world, period, place.initial.clone());
+    let forecast = Forecast::new(world, period, place.initial.clone()).joined_by_autoscalers();
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
     let mut progress = Progress::new("running", forecast.len());
     let run =
@@ -101,7 +156,9 @@ fn finding(place: &InputPlace, doubt: &Doubt) -> Option<(usize, Finding)> {
 
 fn position(place: &InputPlace, doubt: &Doubt) -> Option<(usize, FieldPath)> {
     let spec = Path::Root.key("spec");
-    if let About::ScoreEnds { score, cluster, .. } = &doubt.about {
+    if let About::ScoreEnds { score, cluster, .. } | About::ScoreEnded { score, cluster, .. } =
+        &doubt.about
+    {
         let group = doubt.policy.identity.group();
         let object = Identity::new(group, "AddOnPlacementScore", cluster, score);
         if let Some(object) = place.position(&object) {
@@ -112,8 +169,10 @@ fn position(place: &InputPlace, doubt: &Doubt) -> Option<(usize, FieldPath)> {
     let field = match &doubt.about {
         About::PodsWait { .. } => Some((&spec.key("units")).into()),
         About::SelectsNothing { position, .. } => selector_field(place, &doubt.policy, *position),
-        About::ScoreEnds { .. } => Some((&spec.key("prioritizerPolicy")).into()),
-        _ => rule_field(place, doubt),
+        About::ScoreEnds { .. } | About::ScoreEnded { .. } => {
+            Some((&spec.key("prioritizerPolicy")).into())
+        }
+        _ => rule_field(place, &doubt.policy, doubt.rule.as_ref()),
     };
     Some((object, field.unwrap_or_else(|| (&spec).into())))
 }
@@ -142,10 +201,13 @@ fn selector_field(
     }
 }
 
-fn rule_field(place: &InputPlace, doubt: &Doubt) -> Option<FieldPath> {
-    let (policy, rule) = (&doubt.policy, doubt.rule.as_ref()?);
+fn rule_field(
+    place: &InputPlace,
+    policy: &PolicyName,
+    rule: Option<&Arc<str>>,
+) -> Option<FieldPath> {
     let schedules = place.world.schedules(policy);
-    let schedule = schedules.iter().find(|it| it.rule == *rule)?;
+    let schedule = schedules.iter().find(|it| Some(&it.rule) == rule)?;
     let slim = place.world.slim_of(policy)?;
     field_of_rule(policy.family, &slim, usize::try_from(schedule.position).ok()?)
 }
@@ -159,10 +221,11 @@ fn code(about: &About) -> Code {
         About::ListOrder { .. } => Code::ListOrder,
         About::Gap { .. } => Code::Gap,
         About::CutShort { .. } => Code::CutShort,
+        About::TwoWriters { .. } => Code::TwoWriters,
         About::MovesOtherBound { .. } => Code::MovesOtherBound,
         About::OutOfBounds { .. } => Code::OutOfBounds,
         About::PodsWait { .. } => Code::UnitsTooSmall,
-        About::ScoreEnds { .. } => Code::ScoreEnds,
+        About::ScoreEnds { .. } | About::ScoreEnded { .. } => Code::ScoreEnds,
         About::SelectsNothing { .. } => Code::SelectsNothing,
     }
 }

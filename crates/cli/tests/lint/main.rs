@@ -1,5 +1,5 @@
-//! What `lint` finds beyond `validate`: for each finding a file that has it, with what is said of it, and beside
-//! them files that look alike and are fine.
+//! What `lint` finds beyond `validate`: for each finding a file that has it, with what is said of it, stories in which it
+//! is harder to see, and beside them files that look alike and are fine.
 //!
 //! Run with `ALMANAC_UPDATE=1` to write what is said anew.
 
@@ -24,6 +24,7 @@ const OF_LINT: &[Code] = &[
     Code::ListOrder,
     Code::Gap,
     Code::CutShort,
+    Code::TwoWriters,
     Code::MovesOtherBound,
     Code::OutOfBounds,
     Code::ScoreEnds,
@@ -64,15 +65,16 @@ fn lint(file: &Path, format: &str) -> String {
 
 #[test]
 fn what_is_said_of_each_finding_is_what_the_golden_files_say() {
-    for file in files("found") {
-        for (format, extension) in [("text", "txt"), ("sarif", "sarif")] {
-            let (said, golden) = (lint(&file, format), file.with_extension(extension));
-            if std::env::var_os("ALMANAC_UPDATE").is_some() {
-                fs::write(&golden, &said).unwrap();
-            }
-            let known = fs::read_to_string(&golden).unwrap_or_default();
-            assert_eq!(said, known, "{}: ALMANAC_UPDATE=1 writes it anew", golden.display());
+    let of_each = files("found").into_iter().flat_map(|file| [(file.clone(), true), (file, false)]);
+    let stories = files("stories").into_iter().map(|file| (file, false));
+    for (file, is_sarif) in of_each.chain(stories) {
+        let (format, extension) = if is_sarif { ("sarif", "sarif") } else { ("text", "txt") };
+        let (said, golden) = (lint(&file, format), file.with_extension(extension));
+        if std::env::var_os("ALMANAC_UPDATE").is_some() {
+            fs::write(&golden, &said).unwrap();
         }
+        let known = fs::read_to_string(&golden).unwrap_or_default();
+        assert_eq!(said, known, "{}: ALMANAC_UPDATE=1 writes it anew", golden.display());
     }
 }
 
@@ -109,6 +111,14 @@ fn of_the_examples_only_the_story_of_the_readme_has_a_finding() {
     let found: Vec<String> = said["findings"].as_array().unwrap().iter().map(of).collect();
     assert_eq!(found, ["cut-short examples/cron-scaling/two-mornings.yaml"]);
     assert_eq!(said["ignored"], 2);
+}
+
+#[test]
+fn each_story_has_one_finding_at_least() {
+    for file in files("stories") {
+        let said: Value = serde_json::from_str(&lint(&file, "json")).unwrap();
+        assert_ne!(said["findings"].as_array().unwrap().len(), 0, "{}", file.display());
+    }
 }
 
 #[test]

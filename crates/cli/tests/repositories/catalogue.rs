@@ -384,7 +384,9 @@ fn meanings() -> Vec<Case> {
             Code::TwoWriters,
             format!(
                 "{object}---\n{}",
-                object.replace("metadata: {name: NAME}", "metadata: {name: NAME-2}")
+                rule("schedule: '0 12 * * *'")
+                    .replace("targetReplicas: 3", "targetReplicas: 5")
+                    .replace("metadata: {name: NAME}", "metadata: {name: NAME-2}")
             ),
         ),
         case(

@@ -70,6 +70,10 @@ impl Logic for CronRules {
         rules.map(of_rule).collect()
     }
 
+    fn follows_schedules(&self) -> bool {
+        true
+    }
+
     fn open(
         &self,
         world: &World,

@@ -62,6 +62,10 @@ impl Logic for Autoscalers {
         Vec::new()
     }
 
+    fn follows_schedules(&self) -> bool {
+        true
+    }
+
     fn open(
         &self,
         world: &World,

@@ -8,11 +8,11 @@ use jiff::Timestamp;
 
 use super::ledger::decision_number;
 use super::{
-    Decision, DecisionLedger, HubChange, HubObject, Input, Memory, Placement, ScoreSource,
+    Decision, DecisionLedger, HubChange, HubObject, Input, Memory, Placement, ScoreSource, Scores,
     Standing, decide, explain, gather, settle, unusable_set,
 };
 use crate::beginning::{Beginning, RunStart};
-use crate::families::{Division, Logic, OpenDecision, Recorded, RuleExplanation};
+use crate::families::{Division, EndedScore, Logic, OpenDecision, Recorded, RuleExplanation};
 use crate::turn::{Closed, PolicyDecision};
 use crate::world::{Policies, PolicyObject};
 use crate::{
@@ -120,6 +120,22 @@ impl Logic for Placements {
         let balanced = (input.policy.balances() && !is_alone)
             .then(|| Presumption::BalancesAtOnce { placement: placement() });
         afresh.into_iter().chain(balanced).collect()
+    }
+
+    fn ended_scores(&self, world: &World, policy: &Identity, at: Timestamp) -> Vec<EndedScore> {
+        let Some(input) = gather(world, policy) else { return Vec::new() };
+        let mut ended = BTreeSet::new();
+        for (prioritizer, scores) in input.policy.prioritizers.iter().zip(&input.add_on_scores) {
+            let ScoreSource::AddOn { resource, .. } = &prioritizer.score else { continue };
+            for (candidate, scores) in input.candidates.iter().zip(scores) {
+                let end = scores.and_then(|it| it.valid_until);
+                // One that cannot be read is told of the object itself.
+                let end = end.filter(|end| *end <= at && *end != Scores::UNREADABLE);
+                let (resource, cluster) = (Arc::clone(resource), Arc::clone(candidate.name));
+                ended.extend(end.map(|end| EndedScore { resource, cluster, end }));
+            }
+        }
+        ended.into_iter().collect()
     }
 
     fn influenced_by(&self, world: &World, policy: &Identity) -> Vec<Identity> {

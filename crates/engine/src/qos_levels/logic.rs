@@ -103,6 +103,10 @@ impl Logic for Levels {
             .collect()
     }
 
+    fn follows_schedules(&self) -> bool {
+        true
+    }
+
     fn open(
         &self,
         world: &World,

@@ -51,6 +51,10 @@ impl Logic for Schedules {
         (0..).zip(behaviours.into_iter().flatten()).map(of_behaviour).collect()
     }
 
+    fn follows_schedules(&self) -> bool {
+        true
+    }
+
     fn open(
         &self,
         world: &World,

@@ -3,42 +3,64 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use almanac_engine::{
-    Field, Identity, Occurrence, PolicyName, RuleSchedule, Value, Verdict, World,
-};
+use almanac_engine::{Field, Identity, Occurrence, PolicyName, RuleSchedule, Value, World};
 use jiff::Timestamp;
+use jiff::tz::Offset;
 
-use super::held::{Cut, Group, Held, ShortGap, Shown, Write};
+use super::days::{clock_of, clocks};
+use super::held::{Change, Group, Held, Write};
+use super::losers::has_lost;
 use super::{About, Doubt};
-use crate::{Origin, Simulation, Step, Writer};
+use crate::{Origin, Period, Simulation, Step, Writer};
 
-/// What is known of a run so far.
+/// What is known of a run so far. It may be of stretches, with nothing new in between.
 pub(crate) struct Watch<'w> {
     /// The whole world where the run began.
-    world: &'w World,
-    from: Timestamp,
-    schedules: BTreeMap<PolicyName, Vec<RuleSchedule>>,
-    held: BTreeMap<(Identity, Field), Held>,
+    pub(super) world: &'w World,
+    pub(super) period: Period,
+    pub(super) rules: BTreeMap<PolicyName, Vec<Rule>>,
+    /// The workloads that are set here, by their autoscalers.
+    pub(super) autoscaled: BTreeMap<&'w Identity, Vec<&'w Identity>>,
+    pub(super) held: BTreeMap<(Identity, Field), Held>,
+    /// The workloads of which the replicas or their bounds have been set at the latest instant.
+    pub(super) unsettled: (Timestamp, BTreeSet<&'w Identity>),
     /// The rules of which a value has lasted.
-    won: BTreeSet<Writer>,
+    pub(super) won: BTreeSet<Writer>,
     /// The rules that were due and set nothing that lasted: when first, and who decided instead.
-    lost: BTreeMap<Writer, (Timestamp, Option<Arc<Origin>>)>,
+    pub(super) lost: BTreeMap<Writer, Loss>,
     /// Each is told once.
-    found: BTreeMap<Key, Doubt>,
+    pub(super) found: BTreeMap<Key, Doubt>,
+    /// Which rules have raised a value, and which have lowered one that no rare rule had set.
+    pub(super) raising: BTreeSet<Writer>,
+    pub(super) lowering: BTreeSet<Writer>,
+    pub(super) rare: BTreeMap<Writer, bool>,
+    /// What was set instead of what a rare rule had set, soon after it.
+    pub(super) undone: Vec<((Identity, Field), Change)>,
     /// The most pods that have waited, and where that is told.
-    waiting: BTreeMap<PolicyName, u32>,
-    /// The placements that have selected a cluster.
-    selecting: BTreeSet<PolicyName>,
+    pub(super) waiting: BTreeMap<PolicyName, u32>,
+    /// The placements, and those of them that have selected a cluster.
+    pub(super) placements: BTreeSet<PolicyName>,
+    pub(super) selecting: BTreeSet<PolicyName>,
     /// The name of a score and its cluster, by when it ends.
-    ends_of_scores: BTreeMap<Timestamp, (Arc<str>, Arc<str>)>,
+    pub(super) ends_of_scores: BTreeMap<Timestamp, (Arc<str>, Arc<str>)>,
 }
 
+/// A rule, with the number of the clock that it follows.
+pub(super) struct Rule {
+    pub(super) schedule: RuleSchedule,
+    clock: Option<usize>,
+}
+
+/// When a rule was due and set nothing that lasted, and what was set instead.
+pub(super) type Loss = (Timestamp, Option<Arc<Origin>>);
+
 /// What a doubt is about: of several alike, the first is told.
-type Key = (Sort, PolicyName, Option<Arc<str>>, Option<Writer>, Option<Field>);
+pub(super) type Key = (Sort, PolicyName, Option<Arc<str>>, Option<Writer>, Option<Field>);
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Sort {
+pub(super) enum Sort {
     CutShort,
+    TwoWriters,
     Gap,
     MovesOtherBound,
     OutOfBounds,
@@ -47,74 +69,98 @@ enum Sort {
 }
 
 impl<'w> Watch<'w> {
-    pub(crate) fn new(
-        world: &'w World,
-        policies: &[PolicyName],
-        simulation: &Simulation,
-        from: Timestamp,
-    ) -> Watch<'w> {
-        let schedules = policies.iter().map(|it| (it.clone(), world.schedules(it))).collect();
+    pub(crate) fn new(world: &'w World, policies: &[PolicyName], period: Period) -> Watch<'w> {
+        let schedules: Vec<(&PolicyName, Vec<RuleSchedule>)> =
+            policies.iter().map(|it| (it, world.schedules(it))).collect();
+        let all: Vec<&RuleSchedule> = schedules.iter().flat_map(|(_, rules)| rules).collect();
+        let clocks = clocks(&all, period);
+        let rules = schedules.iter().map(|(policy, schedules)| {
+            let rules = schedules.iter().map(|schedule| {
+                let clock = clock_of(schedule, &clocks, period);
+                Rule { schedule: schedule.clone(), clock }
+            });
+            ((*policy).clone(), rules.collect())
+        });
+        let mut autoscaled: BTreeMap<&Identity, Vec<&Identity>> = BTreeMap::new();
+        if !world.fleet.autoscalers.is_empty() {
+            for (object, _) in policies.iter().flat_map(|it| world.footprint(it).writes) {
+                if let Some((workload, autoscaler)) = world.fleet.autoscalers.get_key_value(&object)
+                {
+                    autoscaled.entry(autoscaler).or_default().push(workload);
+                }
+            }
+        }
         let scores =
             world.hub.scores.iter().flat_map(|(score, of)| of.iter().map(move |it| (score, it)));
         let ends = scores.filter_map(|(score, (cluster, it))| {
             Some((it.valid_until?, (Arc::clone(score), Arc::clone(cluster))))
         });
-        let mut watch = Watch {
+        Watch {
             world,
-            from,
-            schedules,
+            period,
+            rules: rules.collect(),
+            autoscaled,
             held: BTreeMap::new(),
+            unsettled: (period.from(), BTreeSet::new()),
             won: BTreeSet::new(),
             lost: BTreeMap::new(),
             found: BTreeMap::new(),
+            raising: BTreeSet::new(),
+            lowering: BTreeSet::new(),
+            rare: BTreeMap::new(),
+            undone: Vec::new(),
             waiting: BTreeMap::new(),
+            placements: BTreeSet::new(),
             selecting: BTreeSet::new(),
             ends_of_scores: ends.collect(),
-        };
-        for (place, write) in simulation.last_writes() {
-            let initial = Write {
-                at: write.since.unwrap_or(Timestamp::MIN),
-                value: write.value.clone(),
-                origin: Arc::clone(&write.origin),
-                group: watch.group(&write.origin),
-            };
-            let given = place.1.read(world, &place.0);
-            watch.look_at(simulation, &place.0, place.1, &initial, given.as_ref());
-            watch.held.insert(place.clone(), Held::begin(initial));
         }
-        watch
     }
 
-    /// Whether several groups of rules set the same field, so that it matters how they meet over the year.
-    pub(crate) fn has_several_groups(&self) -> bool {
-        let zones = |rules: &Vec<RuleSchedule>| {
-            rules.iter().map(|it| it.zone().name()).collect::<BTreeSet<_>>().len()
-        };
-        self.schedules.len() > 1 || self.schedules.values().any(|rules| zones(rules) > 1)
+    /// The rules that are in force.
+    pub(crate) fn rules(&self) -> Vec<&RuleSchedule> {
+        let rules = self.rules.values().flatten().map(|it| &it.schedule);
+        rules.filter(|it| !it.is_off).collect()
     }
 
-    /// Whether some rule has only lost so far.
-    pub(crate) fn has_losers(&self) -> bool {
-        self.lost.keys().any(|rule| !self.won.contains(rule))
+    /// A stretch begins.
+    pub(crate) fn begin(&mut self, simulation: &Simulation, from: Timestamp) {
+        self.unsettled = (from, BTreeSet::new());
+        for (place, write) in simulation.last_writes() {
+            let initial = self.write(
+                write.since.unwrap_or(Timestamp::MIN),
+                write.value.clone(),
+                Arc::clone(&write.origin),
+            );
+            let given = place.1.read(self.world, &place.0);
+            self.look_at(&place.0, place.1, &initial, given.as_ref());
+            if place.1 == Field::Clusters {
+                self.placements.extend(initial.writer().map(|it| it.policy.clone()));
+            }
+            self.held.insert(place.clone(), Held::begin(initial));
+        }
+    }
+
+    /// Whether it takes a longer stretch to show what was cut short since an instant.
+    pub(crate) fn is_open(&self, since: Timestamp) -> bool {
+        self.held.values().any(|held| held.is_open(since))
     }
 
     /// Takes down a turn.
     pub(crate) fn take_down(&mut self, simulation: &Simulation, step: &Step) {
+        if step.at > self.unsettled.0 {
+            self.settle();
+            self.unsettled.0 = step.at;
+        }
         for set in &step.set {
-            let write = Write {
-                at: step.at,
-                value: Some(set.value.clone()),
-                origin: Arc::clone(&set.origin),
-                group: self.group(&set.origin),
-            };
-            self.look_at(simulation, &set.target, set.field, &write, set.before.as_ref());
+            let write = self.write(step.at, Some(set.value.clone()), Arc::clone(&set.origin));
+            self.look_at(&set.target, set.field, &write, set.before.as_ref());
             let place = (set.target.clone(), set.field);
             let Some(held) = self.held.get_mut(&place) else { continue };
             let is_replaced =
                 held.current.at == step.at && held.current.writer() != set.origin.writer.as_ref();
             if is_replaced && let Some(loser) = held.current.writer() {
-                let because = Some(Arc::clone(&set.origin));
-                self.lost.entry(loser.clone()).or_insert((step.at, because));
+                let (loser, because) = (loser.clone(), Some(Arc::clone(&set.origin)));
+                has_lost(&mut self.lost, loser, step.at, because);
             } else if held.current.at < step.at
                 && let Some(winner) = held.current.writer().filter(|it| !self.won.contains(*it))
             {
@@ -129,17 +175,34 @@ impl<'w> Watch<'w> {
             let Some((Occurrence::Superseded, rule)) = occurrence else { continue };
             let loser = Writer { policy: step.policy.clone(), rule };
             let because = step.set.last().map(|set| Arc::clone(&set.origin));
-            self.lost.entry(loser).or_insert((step.at, because));
+            has_lost(&mut self.lost, loser, step.at, because);
         }
     }
 
-    /// What there is to tell, once the run is over at `to`.
-    pub(crate) fn end(mut self, simulation: &Simulation, to: Timestamp) -> Vec<Doubt> {
+    /// A stretch is over.
+    pub(crate) fn leave(&mut self) {
+        self.settle();
         for (place, held) in std::mem::take(&mut self.held) {
             self.won.extend(held.current.writer().cloned());
             let shown = held.end();
             self.tell(&place, shown);
         }
+    }
+
+    /// What there is to tell, once all stretches are over.
+    pub(crate) fn end(mut self) -> Vec<Doubt> {
+        self.tell_undone();
+        let cut: BTreeSet<(PolicyName, PolicyName)> = self
+            .found
+            .iter()
+            .filter(|((sort, ..), _)| *sort == Sort::CutShort)
+            .filter_map(|((_, by, _, held, _), _)| Some(in_order(by, &held.as_ref()?.policy)))
+            .collect();
+        self.found.retain(|(sort, policy, _, other, _), _| {
+            let is_cut =
+                other.as_ref().is_some_and(|it| cut.contains(&in_order(policy, &it.policy)));
+            *sort != Sort::TwoWriters || !is_cut
+        });
         let mut doubts: Vec<Doubt> = std::mem::take(&mut self.found).into_values().collect();
         for doubt in &mut doubts {
             if let About::PodsWait { most, .. } = &mut doubt.about {
@@ -147,29 +210,32 @@ impl<'w> Watch<'w> {
             }
         }
         doubts.extend(self.never_won());
-        doubts.extend(self.never_won_though_open(simulation, to));
-        doubts.extend(self.selecting_nothing(simulation));
+        doubts.extend(self.never_won_though_open());
+        doubts.extend(self.selecting_nothing());
         doubts
     }
 
-    fn group(&self, origin: &Origin) -> Option<Group> {
-        let writer = origin.writer.as_ref()?;
-        let rules = self.schedules.get(&writer.policy)?;
-        // What applies without a rule follows the zone of the rules.
-        let rule = rules.iter().find(|it| Some(&it.rule) == writer.rule.as_ref());
-        let zone = rule.or(rules.first()).map(|it| it.zone().name());
-        Some((writer.policy.clone(), zone))
+    fn write(&self, at: Timestamp, value: Option<Value>, origin: Arc<Origin>) -> Write {
+        let rules = origin.writer.as_ref().and_then(|it| self.rules.get(&it.policy));
+        let of_rule = |it: &&Rule| {
+            origin.writer.as_ref().and_then(|it| it.rule.as_ref()) == Some(&it.schedule.rule)
+        };
+        // What applies without a rule follows the clock of the rules.
+        let rule = rules.and_then(|rules| rules.iter().find(of_rule).or(rules.first()));
+        let policy = origin.writer.as_ref().filter(|_| rules.is_some()).map(|it| it.policy.clone());
+        let group: Option<Group> = policy.map(|it| (it, rule.and_then(|rule| rule.clock)));
+        let offset = rule.map_or(Offset::UTC, |rule| rule.schedule.zone().offset(at));
+        Write { at, value, origin, group, offset }
+    }
+
+    pub(super) fn rule(&self, writer: &Writer) -> Option<&RuleSchedule> {
+        let rules = self.rules.get(&writer.policy)?;
+        let rule = rules.iter().find(|it| Some(&it.schedule.rule) == writer.rule.as_ref())?;
+        Some(&rule.schedule)
     }
 
     /// What a value says by itself.
-    fn look_at(
-        &mut self,
-        simulation: &Simulation,
-        target: &Identity,
-        field: Field,
-        write: &Write,
-        before: Option<&Value>,
-    ) {
+    fn look_at(&mut self, target: &Identity, field: Field, write: &Write, before: Option<&Value>) {
         let Some(writer) = write.writer().cloned() else { return };
         let at = self.next_time(&writer, write.at);
         if write.origin.moves_other_bound
@@ -178,11 +244,13 @@ impl<'w> Watch<'w> {
             self.tell_moved_bound(target, field, write, before);
         }
         match (field, write.value.as_ref()) {
-            (Field::Replicas, Some(Value::Number(value))) if *value > 0 => {
-                let about = self.out_of_bounds(simulation, target, *value, at);
-                if let Some(about) = about {
-                    self.note(Sort::OutOfBounds, &writer, None, (about, vec![at]));
-                }
+            (Field::Replicas, _) => {
+                let workload = self.world.fleet.autoscalers.get_key_value(target);
+                self.unsettled.1.extend(workload.map(|(workload, _)| workload));
+            }
+            (Field::MinReplicas | Field::MaxReplicas, _) => {
+                let workloads = self.autoscaled.get(target).into_iter().flatten();
+                self.unsettled.1.extend(workloads.copied());
             }
             (Field::PendingPods, Some(Value::Number(pods))) if *pods > 0 => {
                 let most = self.waiting.entry(writer.policy.clone()).or_default();
@@ -190,7 +258,7 @@ impl<'w> Watch<'w> {
                 let because = write.origin.reason.clone();
                 let about = About::PodsWait { pods: *pods, most: *pods, because, at };
                 let whole = Writer { policy: writer.policy, rule: None };
-                self.note(Sort::PodsWait, &whole, None, (about, vec![at]));
+                self.note(Sort::PodsWait, &whole, None, None, (about, vec![at]));
             }
             (Field::Clusters, Some(selected)) => {
                 if !matches!(selected, Value::Names(names) if names.is_empty()) {
@@ -203,176 +271,39 @@ impl<'w> Watch<'w> {
                 let about =
                     About::ScoreEnds { placement: target.clone(), score, cluster, values, at };
                 let whole = Writer { policy: writer.policy, rule: None };
-                self.note(Sort::ScoreEnds, &whole, None, (about, vec![at]));
+                self.note(Sort::ScoreEnds, &whole, None, None, (about, vec![at]));
             }
             _ => {}
         }
     }
 
-    fn out_of_bounds(
-        &self,
-        simulation: &Simulation,
-        target: &Identity,
-        value: u32,
-        at: Timestamp,
-    ) -> Option<About> {
-        let autoscaler = self.world.fleet.autoscalers.get(target)?;
-        let now = simulation.world().autoscalers.get(autoscaler);
-        let bounds = now.or_else(|| self.world.autoscalers.get(autoscaler))?;
-        let (min, max) = (bounds.min_replicas.unwrap_or(1), bounds.max_replicas?);
-        let is_outside = value < min || value > max;
-        let (target, autoscaler) = (target.clone(), autoscaler.clone());
-        let bounds = (min, max);
-        is_outside.then_some(About::OutOfBounds { target, value, autoscaler, bounds, at })
-    }
-
-    /// Which bound had to make way: the upper one if it was raised, or the lower one if it was lowered. The one that
-    /// is named goes the other way.
-    fn tell_moved_bound(&mut self, target: &Identity, field: Field, write: &Write, before: u32) {
-        let (Some(writer), Some(to)) = (write.writer().cloned(), write.number()) else { return };
-        let has_moved = match field {
-            Field::MinReplicas => to < before,
-            Field::MaxReplicas => to > before,
-            _ => false,
-        };
-        if has_moved {
-            let at = self.next_time(&writer, write.at);
-            let (target, values) = (target.clone(), (before, to));
-            let about = About::MovesOtherBound { target, moved: field, values, at };
-            self.note(Sort::MovesOtherBound, &writer, Some(field), (about, vec![at]));
-        }
-    }
-
     /// An instant of the run; for what a rule did before it, when that fires next.
-    fn next_time(&self, writer: &Writer, at: Timestamp) -> Timestamp {
-        if at >= self.from {
+    pub(super) fn next_time(&self, writer: &Writer, at: Timestamp) -> Timestamp {
+        if at >= self.period.from() {
             return at;
         }
-        let rules = self.schedules.get(&writer.policy).into_iter().flatten();
-        let rule = rules.into_iter().find(|it| Some(&it.rule) == writer.rule.as_ref());
-        let next = rule.and_then(|rule| rule.begins(self.from, Timestamp::MAX).next());
-        next.unwrap_or(self.from)
+        let next =
+            self.rule(writer).and_then(|it| it.begins(self.period.from(), Timestamp::MAX).next());
+        next.unwrap_or(self.period.from())
     }
 
-    fn tell(&mut self, (target, field): &(Identity, Field), shown: Shown) {
-        let Shown { cuts, gap } = shown;
-        for Cut { held, by, values, own_end } in cuts {
-            let (Some(cut_by), Some(holder)) = (by.writer().cloned(), held.writer().cloned())
-            else {
-                continue;
-            };
-            let (since, cut) = (held.at, by.at);
-            let about = About::CutShort {
-                target: target.clone(),
-                field: *field,
-                by: holder.clone(),
-                since,
-                values,
-                cut,
-                own_end,
-            };
-            let at = [Some(since), Some(cut), own_end].into_iter().flatten().collect();
-            let key = key(Sort::CutShort, &cut_by, Some(holder), Some(*field));
-            let (policy, rule) = (cut_by.policy, cut_by.rule);
-            self.found.entry(key).or_insert(Doubt { policy, rule, about, at });
-        }
-        let Some(ShortGap { before, within, after }) = gap else { return };
-        let (Some(writer), Some(next)) =
-            (before.writer(), after.writer().and_then(|it| it.rule.clone()))
-        else {
-            return;
-        };
-        let span = (within.at, after.at);
-        let value = |write: &Write| write.value.clone().unwrap_or(Value::Nothing);
-        let values = [value(&before), value(&within), value(&after)];
-        let about = About::Gap { field: *field, target: target.clone(), next, values, span };
-        self.note(Sort::Gap, writer, None, (about, vec![span.0, span.1]));
-    }
-
-    fn note(
+    pub(super) fn note(
         &mut self,
         sort: Sort,
         writer: &Writer,
+        other: Option<Writer>,
         field: Option<Field>,
         (about, at): (About, Vec<Timestamp>),
     ) {
-        let key = key(sort, writer, None, field);
+        let key = key(sort, writer, other, field);
         let (policy, rule) = (writer.policy.clone(), writer.rule.clone());
         self.found.entry(key).or_insert(Doubt { policy, rule, about, at });
     }
 
-    /// The rules that fired, and of which nothing has ever lasted.
-    fn never_won(&self) -> Vec<Doubt> {
-        let losers = self.lost.iter().filter(|(rule, _)| !self.won.contains(rule));
-        let doubt = |(loser, (at, winner)): (&Writer, &(Timestamp, Option<Arc<Origin>>))| {
-            let winner = winner.as_ref().and_then(|it| Some((it.writer.as_ref()?, it)));
-            let because = match winner {
-                Some((writer, _)) => {
-                    let policy =
-                        (writer.policy != loser.policy).then(|| writer.policy.identity.to_string());
-                    let rule = writer.rule.as_deref();
-                    let who: Vec<&str> = policy.as_deref().into_iter().chain(rule).collect();
-                    format!(
-                        "whenever it fires, as at {at:.0}, {} decides at the same instant",
-                        who.join(" ")
-                    )
-                }
-                None => format!("whenever it fires, as at {at:.0}, it is superseded"),
-            };
-            let (policy, rule) = (loser.policy.clone(), loser.rule.clone());
-            Doubt { policy, rule, about: About::NeverWins { because }, at: vec![*at] }
-        };
-        losers.map(doubt).collect()
-    }
-
-    /// The windows that were open in the run, and never decided anything.
-    fn never_won_though_open(&self, simulation: &Simulation, to: Timestamp) -> Vec<Doubt> {
-        let mut doubts = Vec::new();
-        for (policy, rules) in &self.schedules {
-            for rule in rules.iter().filter(|rule| !rule.is_off) {
-                let writer = Writer { policy: policy.clone(), rule: Some(Arc::clone(&rule.rule)) };
-                if !rule.has_windows() || self.won.contains(&writer) {
-                    continue;
-                }
-                let now = Some(self.from).filter(|at| rule.is_open(*at));
-                let open_at = now.or_else(|| rule.begins(self.from, to).next());
-                let lost =
-                    open_at.and_then(|at| Some((at, self.why_lost(simulation, &writer, at)?)));
-                if let Some((at, because)) = lost {
-                    let (policy, rule) = (writer.policy, writer.rule);
-                    let about = About::NeverWins { because };
-                    doubts.push(Doubt { policy, rule, about, at: vec![at] });
-                }
-            }
-        }
-        doubts
-    }
-
-    /// Why a rule did not win of any object at an instant, if it lost one.
-    fn why_lost(&self, simulation: &Simulation, rule: &Writer, at: Timestamp) -> Option<String> {
-        let world = simulation.world();
-        let objects = self.held.keys().map(|(object, _)| object);
-        let written = world.footprint(&rule.policy).writes.into_iter().map(|(object, _)| object);
-        let objects: BTreeSet<Identity> = objects.cloned().chain(written).collect();
-        let verdicts = objects.iter().flat_map(|object| {
-            let explained = self.world.explain_object(&rule.policy, object, at);
-            explained.into_iter().filter(|it| it.rule == rule.rule).collect::<Vec<_>>()
-        });
-        let verdicts: Vec<_> = verdicts.collect();
-        if verdicts.iter().any(|it| it.verdict == Verdict::Won) {
-            return None;
-        }
-        let lost = verdicts.into_iter().find(|it| it.verdict == Verdict::Lost)?;
-        Some(format!("at {at:.0}, {}", lost.message))
-    }
-
     /// The placements that have selected no cluster.
-    fn selecting_nothing(&self, simulation: &Simulation) -> Vec<Doubt> {
+    fn selecting_nothing(&self) -> Vec<Doubt> {
         let seen = self.world.hub.clusters.len();
-        let written =
-            simulation.last_writes().iter().filter(|((_, field), _)| *field == Field::Clusters);
-        let policies = written.filter_map(|(_, write)| Some(&write.origin.writer.as_ref()?.policy));
-        let nothing = policies.filter(|it| seen > 0 && !self.selecting.contains(it));
+        let nothing = self.placements.iter().filter(|it| seen > 0 && !self.selecting.contains(*it));
         let doubt = |policy: &PolicyName| Doubt {
             policy: policy.clone(),
             rule: None,
@@ -383,6 +314,11 @@ impl<'w> Watch<'w> {
     }
 }
 
-fn key(sort: Sort, writer: &Writer, other: Option<Writer>, field: Option<Field>) -> Key {
+pub(super) fn key(sort: Sort, writer: &Writer, other: Option<Writer>, field: Option<Field>) -> Key {
     (sort, writer.policy.clone(), writer.rule.clone(), other, field)
+}
+
+/// Two policies, whichever of them is named first.
+pub(super) fn in_order(one: &PolicyName, other: &PolicyName) -> (PolicyName, PolicyName) {
+    (one.min(other).clone(), one.max(other).clone())
 }

@@ -1,0 +1,69 @@
+//! Replicas and the bounds of autoscalers while a run is watched: which are outside, and which bound makes way.
+
+use almanac_engine::{Field, Identity};
+
+use super::About;
+use super::held::Write;
+use super::watch::{Sort, Watch};
+
+impl Watch<'_> {
+    /// All has been set that is set at an instant: whether the autoscalers keep to it.
+    pub(super) fn settle(&mut self) {
+        for workload in std::mem::take(&mut self.unsettled.1) {
+            self.compare_with_bounds(workload);
+        }
+    }
+
+    fn compare_with_bounds(&mut self, workload: &Identity) {
+        let Some(autoscaler) = self.world.fleet.autoscalers.get(workload) else { return };
+        let current = |object: &Identity, field| {
+            self.held.get(&(object.clone(), field)).map(|it| it.current.clone())
+        };
+        let Some(replicas) = current(workload, Field::Replicas) else { return };
+        let given = self.world.autoscalers.get(autoscaler);
+        let set = [Field::MinReplicas, Field::MaxReplicas].map(|field| current(autoscaler, field));
+        let number = |write: &Option<Write>| write.as_ref().and_then(Write::number);
+        let min = number(&set[0]).or(given.and_then(|it| it.min_replicas)).unwrap_or(1);
+        let max = number(&set[1]).or(given.and_then(|it| it.max_replicas));
+        let (Some(value), Some(max)) = (replicas.number().filter(|it| *it > 0), max) else {
+            return;
+        };
+        let later = set.into_iter().flatten().filter(|it| it.writer().is_some());
+        let moved = later.max_by_key(|it| it.at).filter(|it| it.at > replicas.at);
+        // To raise the lower bound above a value is what the bound is for.
+        let is_outside = if moved.is_some() { value > max } else { value < min || value > max };
+        let since = moved.as_ref().map(|_| replicas.at);
+        let Some(writer) = moved.as_ref().unwrap_or(&replicas).writer().cloned() else { return };
+        if replicas.writer().is_none() || !is_outside {
+            return;
+        }
+        let at = self.next_time(&writer, moved.as_ref().unwrap_or(&replicas).at);
+        let (target, autoscaler, bounds) = (workload.clone(), autoscaler.clone(), (min, max));
+        let about = About::OutOfBounds { target, value, since, autoscaler, bounds, at };
+        let at = since.into_iter().chain([at]).collect();
+        self.note(Sort::OutOfBounds, &writer, None, None, (about, at));
+    }
+
+    /// Which bound had to make way: the upper one if it was raised, or the lower one if it was lowered. The one that
+    /// is named goes the other way.
+    pub(super) fn tell_moved_bound(
+        &mut self,
+        target: &Identity,
+        field: Field,
+        write: &Write,
+        before: u32,
+    ) {
+        let (Some(writer), Some(to)) = (write.writer().cloned(), write.number()) else { return };
+        let has_moved = match field {
+            Field::MinReplicas => to < before,
+            Field::MaxReplicas => to > before,
+            _ => false,
+        };
+        if has_moved {
+            let at = self.next_time(&writer, write.at);
+            let (target, values) = (target.clone(), (before, to));
+            let about = About::MovesOtherBound { target, moved: field, values, at };
+            self.note(Sort::MovesOtherBound, &writer, None, Some(field), (about, vec![at]));
+        }
+    }
+}

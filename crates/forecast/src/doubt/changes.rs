@@ -1,0 +1,141 @@
+//! Numbers that become others while a run is watched: what is cut short, whom it belonged to, and what is only in between.
+
+use almanac_engine::{Field, Identity, Value};
+use jiff::{SignedDuration, Timestamp};
+
+use super::held::{Change, Cut, ShortGap, Shown, Write};
+use super::watch::{Sort, Watch, in_order, key};
+use super::{About, Doubt};
+use crate::Writer;
+
+/// A rule is rare if it does not fire again within this.
+const RARE: SignedDuration = SignedDuration::from_hours(24 * 300);
+
+/// What a rare rule sets is meant for its day.
+const DAY: SignedDuration = SignedDuration::from_hours(24);
+
+const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
+
+impl Watch<'_> {
+    pub(super) fn tell(&mut self, place: &(Identity, Field), shown: Shown) {
+        let Shown { cuts, gap, change } = shown;
+        for Cut { held, by, values, own_end } in cuts {
+            self.tell_cut(place, (&held, &by), values, own_end, false);
+        }
+        if let Some(change) = change {
+            self.tell_change(place, change);
+        }
+        if let Some(gap) = gap {
+            self.tell_gap(place, &gap);
+        }
+    }
+
+    fn tell_cut(
+        &mut self,
+        (target, field): &(Identity, Field),
+        (held, by): (&Write, &Write),
+        values: (u32, u32),
+        own_end: Option<Timestamp>,
+        is_rare: bool,
+    ) {
+        let (Some(cut_by), Some(holder)) = (by.writer().cloned(), held.writer().cloned()) else {
+            return;
+        };
+        let (since, cut) = (held.at, by.at);
+        let (target, by) = (target.clone(), holder.clone());
+        let about =
+            About::CutShort { target, field: *field, by, since, values, cut, own_end, is_rare };
+        let at = [Some(since), Some(cut), own_end].into_iter().flatten().collect();
+        self.note(Sort::CutShort, &cut_by, Some(holder), Some(*field), (about, at));
+    }
+
+    /// A number has become another one: whether somebody else held it, and what that says of the rules.
+    fn tell_change(&mut self, place: &(Identity, Field), change: Change) {
+        let (Some(before), Some(after)) =
+            (change.before.writer().cloned(), change.after.writer().cloned())
+        else {
+            return;
+        };
+        if change.values.1 > change.values.0 {
+            self.raising.insert(after.clone());
+        } else if !self.is_rare(&before, change.before.at) {
+            self.lowering.insert(after.clone());
+        } else if before.policy == after.policy
+            && change.after.at.duration_since(change.before.at) < DAY
+        {
+            self.undone.push((place.clone(), change.clone()));
+        }
+        let Some(raised) = change.in_force else { return };
+        let makes_way = raised.origin.moves_other_bound || change.after.origin.moves_other_bound;
+        let Some(by) = raised.writer().cloned().filter(|_| !makes_way) else { return };
+        let (target, field) = place.clone();
+        let (one, other) = in_order(&after.policy, &by.policy);
+        let at = vec![raised.at, change.after.at];
+        let about = About::TwoWriters {
+            target,
+            field,
+            by: by.clone(),
+            since: raised.at,
+            values: change.values,
+            at: change.after.at,
+        };
+        // Whoever of the two is the first to change what the other one has set, it is told once.
+        let key = key(
+            Sort::TwoWriters,
+            &Writer { policy: one, rule: None },
+            Some(Writer { policy: other, rule: None }),
+            Some(field),
+        );
+        let Writer { policy, rule } = after;
+        self.found.entry(key).or_insert(Doubt { policy, rule, about, at });
+    }
+
+    /// What a rare rule had raised, and a rule of the same policy has lowered that otherwise raises.
+    pub(super) fn tell_undone(&mut self) {
+        for (place, change) in std::mem::take(&mut self.undone) {
+            let Some(by) = change.after.writer() else { continue };
+            if self.raising.contains(by) && !self.lowering.contains(by) {
+                let writes = (&change.before, &change.after);
+                self.tell_cut(&place, writes, change.values, None, true);
+            }
+        }
+    }
+
+    /// Whether a rule fires on no other day for a long time around an instant at which it did.
+    fn is_rare(&mut self, writer: &Writer, at: Timestamp) -> bool {
+        if let Some(known) = self.rare.get(writer) {
+            return *known;
+        }
+        let is_rare = self.rule(writer).is_some_and(|rule| {
+            let again = at.saturating_add(RARE).unwrap_or(Timestamp::MAX);
+            let before = at.saturating_sub(RARE).unwrap_or(Timestamp::MIN);
+            let after = at.saturating_add(NANOSECOND).unwrap_or(at);
+            !rule.has_windows() && !rule.comes(after, again) && !rule.comes(before, at)
+        });
+        self.rare.insert(writer.clone(), is_rare);
+        is_rare
+    }
+
+    fn tell_gap(&mut self, (target, field): &(Identity, Field), gap: &ShortGap) {
+        let ShortGap { before, within, after } = gap;
+        let (Some(writer), Some(between), Some(next)) =
+            (before.writer(), within.writer(), after.writer().and_then(|it| it.rule.clone()))
+        else {
+            return;
+        };
+        // A rule that applies only there is meant to.
+        let lies_beneath = between.rule.is_none()
+            || self.rule(between).is_some_and(|rule| {
+                let moment_before = within.at.saturating_sub(NANOSECOND).unwrap_or(within.at);
+                rule.is_open(moment_before) && rule.is_open(after.at)
+            });
+        if !lies_beneath {
+            return;
+        }
+        let span = (within.at, after.at);
+        let value = |write: &Write| write.value.clone().unwrap_or(Value::Nothing);
+        let values = [value(before), value(within), value(after)];
+        let about = About::Gap { field: *field, target: target.clone(), next, values, span };
+        self.note(Sort::Gap, writer, None, None, (about, vec![span.0, span.1]));
+    }
+}

@@ -1,0 +1,315 @@
+//! The days that have to be run for a run to show what all of a period would: a day on which rules come as they came on
+//! an earlier one, with the same before it, shows nothing new.
+//!
+//! What rules leave behind depends on the order in which they came last, and how the days of several time zones lie to
+//! each other on the difference of their clocks. So a day is told apart by that, and by which rules come on it and on
+//! the day before. Only the calendar is asked for it.
+
+use std::collections::BTreeSet;
+
+use almanac_engine::RuleSchedule;
+use jiff::civil::{Date, Time};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::Period;
+
+/// Of more rules than this, every day is run.
+const MOST_RULES: usize = 64;
+
+/// What came in so many days before is run again, so that it is known what there was.
+const LEAD: i64 = 8;
+
+/// After so many days, what is the same every week has shown what there is to see: after the lead and a week, what came
+/// last is what came last a week before.
+const WEEKS: i64 = LEAD + 16;
+
+/// The stretches of a period that have to be run, in order. They neither touch nor overlap. Where several policies meet,
+/// what there was before matters as well, which is not known of the first days.
+pub(crate) fn days_to_run(
+    rules: &[&RuleSchedule],
+    are_of_several: bool,
+    period: Period,
+) -> Vec<Period> {
+    if rules.is_empty() || rules.len() > MOST_RULES {
+        return vec![period];
+    }
+    let Some(mut days) = Days::new(rules, are_of_several, period) else { return vec![period] };
+    let mut stretches: Vec<Period> = Vec::new();
+    while let Some(day) = days.next_to_run() {
+        let Some(stretch) = days.stretch(day) else { continue };
+        match stretches.last_mut() {
+            Some(last) if stretch.from() <= last.to() => {
+                *last = Period::new(last.from(), last.to().max(stretch.to())).unwrap_or(*last);
+            }
+            _ => stretches.push(stretch),
+        }
+    }
+    stretches
+}
+
+/// Rules of which each has a clock of its own. Those that show the same throughout the period count once.
+pub(crate) fn clocks<'r>(rules: &[&'r RuleSchedule], period: Period) -> Vec<&'r RuleSchedule> {
+    let mut clocks: Vec<&RuleSchedule> = Vec::new();
+    for rule in rules {
+        if clock_of(rule, &clocks, period).is_none() {
+            clocks.push(rule);
+        }
+    }
+    clocks
+}
+
+/// The position among clocks of the one that a rule follows.
+pub(crate) fn clock_of(
+    rule: &RuleSchedule,
+    clocks: &[&RuleSchedule],
+    period: Period,
+) -> Option<usize> {
+    let shows_the_same =
+        |it: &&RuleSchedule| it.zone().shows_the_same(rule.zone(), period.from(), period.to());
+    clocks.iter().position(shows_the_same)
+}
+
+/// The days of a period, one after the other, counted from the first.
+struct Days<'r> {
+    rules: &'r [&'r RuleSchedule],
+    clocks: Vec<&'r RuleSchedule>,
+    period: Period,
+    first: Date,
+    last: i64,
+    /// From which day on the clocks differ by how many seconds, in order.
+    differences: Vec<(i64, Vec<i32>)>,
+    repeats_weekly: bool,
+    are_of_several: bool,
+    next: Day,
+    /// What rules did before the day, one each.
+    before: Vec<Before>,
+    /// Which rules came on the day before, as bits: those that fired or opened, and those that closed.
+    came: [u64; 2],
+    shown: BTreeSet<Vec<i64>>,
+}
+
+/// A day of the calendar, and what is the same for all days of its month.
+struct Day {
+    number: i64,
+    date: Date,
+    /// The days of its month on which each rule comes.
+    month: Vec<[u32; 2]>,
+}
+
+/// What a rule did before a day.
+#[derive(Clone, Copy)]
+enum Before {
+    /// It fired last on that day.
+    Fired(i64),
+    /// It was open or closed, or opened, closed or did both on the last day of its own.
+    Window(i64),
+}
+
+impl<'r> Days<'r> {
+    fn new(
+        rules: &'r [&'r RuleSchedule],
+        are_of_several: bool,
+        period: Period,
+    ) -> Option<Days<'r>> {
+        let clocks = clocks(rules, period);
+        let date = |rule: &&RuleSchedule, at| rule.zone().civil(at).date();
+        let first = clocks.iter().map(|it| date(it, period.from())).min()?;
+        let end = clocks.iter().map(|it| date(it, period.to())).max()?;
+        let number = |date: Date| days_between(first, date);
+        let before = rules.iter().map(|rule| {
+            if rule.has_windows() {
+                return Before::Window(i64::from(rule.is_open(period.from())));
+            }
+            let last = rule.last(period.from());
+            Before::Fired(last.map_or(i64::MIN, |at| number(date(rule, at))))
+        });
+        let before = before.collect();
+        let next = Day { number: 0, date: first, month: month_of(rules, first) };
+        Some(Days {
+            rules,
+            period,
+            first,
+            last: number(end),
+            differences: differences(&clocks, period, first),
+            are_of_several: are_of_several || clocks.len() > 1,
+            clocks,
+            repeats_weekly: rules.iter().all(|it| it.repeats_weekly()),
+            next,
+            before,
+            came: [0; 2],
+            shown: BTreeSet::new(),
+        })
+    }
+
+    /// The next day that shows something new, with the first day that has to be run for it.
+    fn next_to_run(&mut self) -> Option<(i64, i64)> {
+        while self.next.number <= self.last {
+            let day = self.next.number;
+            let comes = self.next.comes();
+            // The first day may have begun already, so it shows nothing for the others.
+            let is_known = day >= if self.are_of_several { LEAD } else { 1 };
+            let is_new =
+                if is_known { self.is_new(day, comes) } else { day == 0 || comes != [0; 2] };
+            let lead = self.lead(day);
+            self.take_down(day, comes);
+            self.advance()?;
+            if is_new {
+                return Some((lead, day));
+            }
+        }
+        None
+    }
+
+    fn is_new(&mut self, day: i64, comes: [u64; 2]) -> bool {
+        if comes == [0; 2] {
+            return false;
+        }
+        let difference = |day| {
+            let of_day = self.differences.iter().rposition(|(since, _)| *since <= day);
+            of_day.map_or(0, |it| self.same_difference(it))
+        };
+        let mut key = Vec::with_capacity(6 + self.rules.len());
+        key.extend([comes, self.came].as_flattened().iter().map(|it| it.cast_signed()));
+        key.extend([difference(day - 1), difference(day)]);
+        for before in &self.before {
+            key.push(match before {
+                // What several had to do with each other depends on how long before it was as well.
+                Before::Fired(last) if self.are_of_several && *last >= day - LEAD => *last - day,
+                Before::Fired(last) => {
+                    let is_later =
+                        |it: &&Before| matches!(it, Before::Fired(other) if other > last);
+                    i64::try_from(self.before.iter().filter(is_later).count()).unwrap_or(i64::MAX)
+                }
+                Before::Window(state) => *state,
+            });
+        }
+        self.shown.insert(key)
+    }
+
+    /// The first of the differences that is the same as the one at a position.
+    fn same_difference(&self, position: usize) -> i64 {
+        let of = |position: usize| self.differences.get(position).map(|(_, seconds)| seconds);
+        let same = (0..position).find(|it| of(*it) == of(position)).unwrap_or(position);
+        i64::try_from(same).unwrap_or(i64::MAX)
+    }
+
+    /// The first day that has to be run to know what there was on a day. What is new on it may also be the end of what
+    /// several had to do with each other before.
+    fn lead(&self, day: i64) -> i64 {
+        if self.are_of_several {
+            return day - LEAD;
+        }
+        let fired = self.before.iter().filter_map(|before| match before {
+            Before::Fired(last) => Some(*last),
+            Before::Window(_) => None,
+        });
+        fired.filter(|last| *last >= day - LEAD).min().unwrap_or(day).min(day - 1)
+    }
+
+    fn take_down(&mut self, day: i64, comes: [u64; 2]) {
+        for (rule, before) in self.before.iter_mut().enumerate() {
+            let does = comes.map(|bits| bits >> rule & 1 == 1);
+            match (before, does) {
+                (_, [false, false]) => {}
+                (Before::Fired(last), _) => *last = day,
+                (Before::Window(state), [opens, closes]) => {
+                    *state = 1 + i64::from(opens) + 2 * i64::from(closes);
+                }
+            }
+        }
+        self.came = comes;
+    }
+
+    /// Goes on to the next day; of what is the same every week, to the next one on which something is new.
+    fn advance(&mut self) -> Option<()> {
+        let number = self.next.number + 1;
+        let changes = || self.differences.iter().map(|(since, _)| *since);
+        let latest = changes().filter(|since| *since <= number).max().unwrap_or(0).max(0);
+        if self.repeats_weekly && number > latest + WEEKS {
+            let Some(next) = changes().filter(|since| *since > number).min() else {
+                self.next.number = self.last + 1;
+                return Some(());
+            };
+            if next - 7 > number {
+                return self.skip_to(next - 1 - (next - 1 - number) % 7);
+            }
+        }
+        let date = self.next.date.tomorrow().ok()?;
+        let is_same_month = date.month() == self.next.date.month();
+        self.next.number = number;
+        self.next.date = date;
+        if !is_same_month {
+            self.next.month = month_of(self.rules, date);
+        }
+        Some(())
+    }
+
+    /// Leaves out whole weeks that are like the one before.
+    fn skip_to(&mut self, number: i64) -> Option<()> {
+        let skipped = number - (self.next.number + 1);
+        for before in &mut self.before {
+            if let Before::Fired(last) = before {
+                *last = last.saturating_add(skipped);
+            }
+        }
+        let date = self.first.checked_add(jiff::Span::new().days(number)).ok()?;
+        self.next = Day { number, date, month: month_of(self.rules, date) };
+        Some(())
+    }
+
+    /// From when to when days last, on all clocks.
+    fn stretch(&self, (first, last): (i64, i64)) -> Option<Period> {
+        let midnights = |number: i64| {
+            let date = self.first.saturating_add(jiff::Span::new().days(number));
+            let time = date.to_datetime(Time::midnight());
+            self.clocks.iter().filter_map(move |it| it.zone().resolve(time))
+        };
+        let from = if last == 0 { None } else { midnights(first).min() };
+        let from = from.unwrap_or(self.period.from()).max(self.period.from());
+        let to = midnights(last + 1).max().unwrap_or(self.period.to()).min(self.period.to());
+        Period::new(from, to)
+    }
+}
+
+impl Day {
+    /// Which rules fire or open on it, and which close, as bits.
+    fn comes(&self) -> [u64; 2] {
+        let mut comes = [0; 2];
+        for (rule, days) in self.month.iter().enumerate() {
+            for (bits, days) in comes.iter_mut().zip(days) {
+                *bits |= u64::from(days >> self.date.day() & 1) << rule;
+            }
+        }
+        comes
+    }
+}
+
+fn month_of(rules: &[&RuleSchedule], date: Date) -> Vec<[u32; 2]> {
+    rules.iter().map(|it| it.days_of_month(date.year(), date.month())).collect()
+}
+
+/// By how many seconds the clocks are ahead of the first one, whenever that changes.
+fn differences(clocks: &[&RuleSchedule], period: Period, first: Date) -> Vec<(i64, Vec<i32>)> {
+    if clocks.len() < 2 {
+        return Vec::new();
+    }
+    let changes = clocks.iter().flat_map(|it| it.zone().changes(period.from(), period.to()));
+    let mut changes: BTreeSet<Timestamp> = changes.map(|it| it.at).collect();
+    changes.insert(period.from());
+    let difference = |at: Timestamp| {
+        let offset = |it: &&RuleSchedule| it.zone().offset(at).seconds();
+        let base = clocks.first().map_or(0, offset);
+        clocks.iter().map(|it| offset(it) - base).collect()
+    };
+    // A change is on one day for one clock, and perhaps on the next for another one.
+    let day = |at: Timestamp| {
+        let dates = clocks.iter().map(|it| it.zone().civil(at).date());
+        dates.min().map_or(0, |date| days_between(first, date))
+    };
+    changes.into_iter().map(|at| (day(at), difference(at))).collect()
+}
+
+fn days_between(first: Date, date: Date) -> i64 {
+    let hours = date.duration_since(first).as_hours();
+    hours / SignedDuration::from_hours(24).as_hours()
+}
