@@ -1,7 +1,9 @@
 //! Whether colours are shown: as `--color` says, or else on a terminal, unless `NO_COLOR` is set.
 
 use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
 
+use anstream::adapter::StripBytes;
 use clap::{Args, ColorChoice, ValueEnum as _};
 
 #[derive(Args)]
@@ -46,9 +48,55 @@ pub(crate) fn of_words(words: &[OsString]) -> ColorChoice {
     choice
 }
 
+/// An output without colours. What has none anyway, such as gigabytes of JSON, is passed on as it is: looking at each
+/// letter of it takes longer than making it.
+pub(crate) struct Plain<W> {
+    output: W,
+    colours: StripBytes,
+    has_colours: bool,
+}
+
+/// With this, the sequences begin that change colours.
+const ESCAPE: u8 = 0x1b;
+
+impl<W: Write> Plain<W> {
+    pub(crate) fn new(output: W) -> Plain<W> {
+        Plain { output, colours: StripBytes::new(), has_colours: false }
+    }
+}
+
+impl<W: Write> Write for Plain<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.has_colours |= bytes.contains(&ESCAPE);
+        if !self.has_colours {
+            return self.output.write(bytes);
+        }
+        for printable in self.colours.strip_next(bytes) {
+            self.output.write_all(printable)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.output.flush()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn colours_are_left_out_wherever_an_output_is_cut() {
+        let coloured = b"plain \x1b[1mbold\x1b[0m\nand \x1b[31mred\x1b[0m";
+        for cut in 0..coloured.len() {
+            let mut printed = Vec::new();
+            let mut plain = Plain::new(&mut printed);
+            plain.write_all(&coloured[..cut]).unwrap();
+            plain.write_all(&coloured[cut..]).unwrap();
+            assert_eq!(String::from_utf8(printed).unwrap(), "plain bold\nand red", "{cut}");
+        }
+    }
 
     #[test]
     fn the_color_option_is_found_before_the_command_line_is_parsed() {

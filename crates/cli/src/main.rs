@@ -112,7 +112,13 @@ fn main() -> ExitCode {
     };
     arguments.color.apply();
     let now = present();
-    let mut output = io::BufWriter::new(anstream::stdout().lock());
+    let has_colours = anstream::stdout().current_choice() != anstream::ColorChoice::Never;
+    let stdout: Box<dyn io::Write> = if has_colours {
+        Box::new(anstream::stdout().lock())
+    } else {
+        Box::new(color::Plain::new(io::stdout().lock()))
+    };
+    let mut output = io::BufWriter::new(stdout);
     let done = match &arguments.command {
         Command::Forecast(arguments) => forecast::run(arguments, now, &mut output),
         Command::Explain(arguments) => explain::run(arguments, now, &mut output),
