@@ -15,6 +15,7 @@ mod lanes;
 pub(crate) mod progress;
 mod question;
 mod ruler;
+mod story;
 mod svg;
 mod text;
 
@@ -30,7 +31,7 @@ use clap::{Args, ValueEnum};
 use clap_complete::ArgValueCompleter;
 use jiff::Timestamp;
 
-use self::question::{OfPlace, Question, View};
+use self::question::{Made, OfPlace, Question, View};
 pub(crate) use self::text::{in_zone, who};
 use crate::completion;
 use crate::cron_jobs::{CronJobArguments, ShownCronJob};
@@ -38,6 +39,7 @@ use crate::drawing::Drawing;
 use crate::input::{Input, InputArguments, InputPlace};
 use crate::outcome::{FailOn, exit_codes};
 use crate::period::PeriodArguments;
+use crate::shell_word;
 use crate::subject::Subject;
 
 /// Show what will happen, before it does
@@ -135,7 +137,8 @@ fn run_on(
         });
     }
     let view = View { period, zone: shown_in };
-    let question = Question { input: &input, forecasts, view, threads };
+    let made = Made { at: now, by: shell_word::command(std::env::args_os()) };
+    let question = Question { input: &input, forecasts, view, threads, made };
     let has_colours = arguments.output == Output::Text;
     destination::write_to(arguments.out.as_deref(), has_colours, output, |mut output| {
         write(&question, arguments.output, &mut output)

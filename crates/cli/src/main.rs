@@ -32,10 +32,12 @@ mod period;
 mod process;
 mod selector;
 mod shell_word;
+mod stretches;
 mod subject;
 mod validate;
 mod wall_clock;
 mod when;
+mod written_at;
 
 use std::env;
 use std::ffi::OsString;

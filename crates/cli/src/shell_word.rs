@@ -1,6 +1,7 @@
-//! A path as a word of a command that somebody is advised to run in a shell.
+//! Words of a command as a shell takes them.
 
 use std::borrow::Cow;
+use std::ffi::OsString;
 
 /// The path in quotes, if a shell would take it for anything else without; and never as an option.
 pub(crate) fn quoted(path: &str) -> Cow<'_, str> {
@@ -11,9 +12,33 @@ pub(crate) fn quoted(path: &str) -> Cow<'_, str> {
     shlex::try_quote(path).unwrap_or(Cow::Borrowed(path))
 }
 
+/// A command as it can be typed again; the program without its directory.
+pub(crate) fn command(words: impl Iterator<Item = OsString>) -> String {
+    let words = words.enumerate().map(|(index, word)| {
+        let word = word.to_string_lossy().into_owned();
+        if index > 0 {
+            return word;
+        }
+        word.rsplit(['/', '\\']).next().unwrap_or(&word).to_owned()
+    });
+    let quoted = |word: String| match shlex::try_quote(&word) {
+        Ok(quoted) => quoted.into_owned(),
+        Err(_) => word,
+    };
+    words.map(quoted).collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
-    use super::quoted;
+    use super::{command, quoted};
+
+    #[test]
+    fn a_command_can_be_typed_again() {
+        let words = ["/usr/local/bin/almanac", "forecast", "-f", "my files", "--zone=Asia/Tokyo"];
+        let said = command(words.into_iter().map(Into::into));
+        assert_eq!(said, "almanac forecast -f 'my files' --zone=Asia/Tokyo");
+    }
+
 
     #[test]
     fn a_path_is_quoted_where_a_shell_needs_it() {

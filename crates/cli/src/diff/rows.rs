@@ -3,12 +3,11 @@
 use almanac_calendar::Zone;
 use almanac_engine::{Field, Identity};
 use almanac_forecast::{
-    CivilStretch, Difference, Edge, Period, PodHours, Presence, Recurrence, Stretch, Told, Total,
+    CivilStretch, Difference, Period, PodHours, Presence, Recurrence, Stretch, Told, Total,
     recurrences,
 };
-use jiff::Timestamp;
 
-use crate::wall_clock::{offset, shown};
+use crate::stretches::{edge, once};
 
 /// So many rows of a field are told to a person, and the rest counted.
 pub(super) const MOST: usize = 8;
@@ -140,7 +139,8 @@ fn rows_of(alike: &[&Stretch], unit: Option<Unit>, period: Period, zone: Zone) -
                 (recurrence.to_string(), Some(recurrence), positions)
             }
             Told::Once(position) => {
-                (once(alike.get(position)?, period, zone), None, vec![position])
+                let Stretch { from, to, .. } = **alike.get(position)?;
+                (once((from, to), period, zone), None, vec![position])
             }
         };
         let stretches = || positions.iter().filter_map(|position| alike.get(*position));
@@ -150,37 +150,4 @@ fn rows_of(alike: &[&Stretch], unit: Option<Unit>, period: Period, zone: Zone) -
         Some(Row { when, recurrence, first, times: positions.len(), growth })
     };
     recurrences(&civil, shown).into_iter().filter_map(row).collect()
-}
-
-fn edge(at: Timestamp, period: Period, zone: Zone) -> Edge {
-    let civil = zone.civil(at);
-    if at == period.from() || at == period.to() {
-        Edge::Open
-    } else if zone.resolve(civil) == Some(at) {
-        Edge::At(civil)
-    } else {
-        Edge::Unclear
-    }
-}
-
-/// When a single stretch is.
-fn once(stretch: &Stretch, period: Period, zone: Zone) -> String {
-    let Stretch { from, to, .. } = *stretch;
-    let (begins, ends) = (from > period.from(), to < period.to());
-    let same_day = zone.civil(from).date() == zone.civil(to).date();
-    match (begins, ends) {
-        (false, false) => "throughout".to_owned(),
-        (false, true) => format!("until {}", at(to, zone, true)),
-        (true, false) => format!("from {} on", at(from, zone, true)),
-        (true, true) => format!("{} to {}", at(from, zone, true), at(to, zone, !same_day)),
-    }
-}
-
-/// `Fri 2026-11-27 17:00`, with the offset where the clock shows that time twice.
-fn at(at: Timestamp, zone: Zone, with_date: bool) -> String {
-    let civil = zone.civil(at);
-    let time = if civil.second() == 0 { "%H:%M" } else { "%H:%M:%S" };
-    let format = if with_date { format!("%a %Y-%m-%d {time}") } else { time.to_owned() };
-    let said = shown(zone, at, &format);
-    if zone.resolve(civil) == Some(at) { said } else { format!("{said} {}", offset(zone, at)) }
 }

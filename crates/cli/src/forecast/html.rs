@@ -1,92 +1,71 @@
-//! The forecast as one page that needs no network: the JSON of the contract, and the script that
-//! draws it.
+//! The forecast as one page that needs no network: a document, its data, its style and its script.
 //!
-//! The page holds exactly what `-o json` prints, so the two cannot disagree; and beside it, which of its series
-//! are drawn as one.
+//! The data are columns (see [`columns`]); the script is modules that stand in the page one after the other. A
+//! policy in the page lets it run nothing else and load nothing at all.
 
-use std::collections::BTreeMap;
+mod columns;
+mod modules;
+
 use std::io::{self, Write};
-use std::sync::{Mutex, PoisonError};
 
-use almanac_calendar::Zone;
-use almanac_forecast::{Part, Period};
+use almanac_calendar::{Zone, tzdata_version};
+use almanac_forecast::Period;
 use serde_json::{Value, json};
 
-use super::question::{Question, View, Which};
-use super::{agreeing, json};
+use self::modules::{SCRIPT, hash_source};
+use super::question::{Question, View};
 use crate::markup::escaped;
 use crate::wall_clock::civil;
 
 const STYLE: &str = include_str!("page/page.css");
-const DRAWN: &str = include_str!("page/drawn.js");
-const SCRIPT: &str = include_str!("page/page.js");
 const BODY: &str = include_str!("page/body.html");
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
     let View { period, zone } = question.view;
     let title = format!("{} to {}", civil(zone, period.from()), civil(zone, period.to()));
     let title = escaped(&title);
+    let (style, script) = (hash_source(STYLE), hash_source(&SCRIPT));
     write!(
         output,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; \
+         base-uri 'none'; form-action 'none'; style-src '{style}'; script-src '{script}'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <link rel=\"icon\" href=\"data:,\">\n\
-         <title>Forecast: {title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n{BODY}"
+         <title>Forecast: {title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{BODY}"
     )?;
-    output.write_all(b"<script type=\"application/json\" id=\"clock\">")?;
-    write!(InScript(&mut *output), "{}", clock(period, zone))?;
+    output.write_all(b"<script type=\"application/json\" id=\"about\">")?;
+    write!(InScript(&mut *output), "{}", about(question))?;
     output.write_all(b"</script>\n<script type=\"application/json\" id=\"forecast\">")?;
-    let lanes = Lanes::default();
-    let note = |which: Which<'_>, part: &Part| lanes.note(which, part);
-    json::write_and_note(question, note, &mut InScript(&mut *output))?;
-    output.write_all(b"</script>\n<script type=\"application/json\" id=\"lanes\">")?;
-    write!(InScript(&mut *output), "{}", lanes.of_all())?;
-    write!(output, "</script>\n<script>\n{DRAWN}{SCRIPT}</script>\n</body>\n</html>\n")?;
+    columns::write(question, &mut InScript(&mut *output))?;
+    write!(output, "</script>\n<script type=\"module\">{}</script>\n</body>\n</html>\n", *SCRIPT)?;
     Ok(())
 }
 
-/// Which series are drawn as one, in each part, and how many series the part has.
-#[derive(Default)]
-struct Lanes(Mutex<BTreeMap<usize, (usize, Vec<Lane>)>>);
-
-/// What it is of, and the positions of its series in the part.
-type Lane = (String, Vec<usize>);
-
-impl Lanes {
-    fn note(&self, which: Which<'_>, part: &Part) {
-        let place = which.place.name.as_ref().map_or(String::new(), |name| format!("{name}: "));
-        let drawn = agreeing::drawn(&which.place.world, &part.series).into_iter();
-        let lanes = drawn.filter(|drawn| drawn.positions.len() > 1);
-        let lanes = lanes.map(|drawn| (format!("{place}{}", drawn.title), drawn.positions));
-        let of_part = (part.series.len(), lanes.collect());
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(which.index, of_part);
-    }
-
-    /// The same over all parts, which are written in the order of their numbers.
-    fn of_all(self) -> Value {
-        let (mut before, mut all) = (0, Vec::new());
-        for (count, lanes) in
-            self.0.into_inner().unwrap_or_else(PoisonError::into_inner).into_values()
-        {
-            for (title, positions) in lanes {
-                let series: Vec<usize> = positions.into_iter().map(|it| before + it).collect();
-                all.push(json!({ "title": title, "series": series }));
-            }
-            before += count;
-        }
-        Value::Array(all)
-    }
+/// What the page is about: its period, its clock and where it comes from.
+fn about(question: &Question<'_>) -> Value {
+    let View { period, zone } = question.view;
+    json!({
+        "from": period.from().as_millisecond(),
+        "to": period.to().as_millisecond(),
+        "zone": zone.name(),
+        "offsets": offsets(period, zone),
+        "tzdata": tzdata_version(),
+        "made": question.made.at.as_millisecond(),
+        "command": question.made.by,
+        "sources": question.input.source_names(),
+    })
 }
 
-/// What the wall clock of the zone shows, by our own time zone database: a browser's may differ.
-fn clock(period: Period, zone: Zone) -> Value {
-    let first = json!({ "at": period.from(), "offset": zone.offset(period.from()).seconds() });
+/// What the wall clock of the zone shows, by our own time zone database: a browser's may differ. Pairs of an instant
+/// and the seconds that the clock is ahead of UTC from then on.
+fn offsets(period: Period, zone: Zone) -> Vec<[i64; 2]> {
+    let first = [period.from().as_millisecond(), zone.offset(period.from()).seconds().into()];
     let changes = zone
         .changes(period.from(), period.to())
-        .map(|change| json!({ "at": change.at, "offset": change.after.seconds() }));
-    let offsets: Vec<Value> = std::iter::once(first).chain(changes).collect();
-    json!({ "zone": zone.name(), "offsets": offsets })
+        .map(|change| [change.at.as_millisecond(), change.after.seconds().into()]);
+    std::iter::once(first).chain(changes).collect()
 }
 
 /// Writes JSON so that nothing in it can end the script it stands in. In JSON a `<` stands only in

@@ -9,23 +9,14 @@ use std::sync::Arc;
 
 use almanac_calendar::tzdata_version;
 use almanac_engine::Value;
-use almanac_forecast::{Origin, Part, Series, Total};
+use almanac_forecast::{Origin, Series, Total};
 use serde_json::json;
 
 use super::instants::Instants;
-use super::question::{Question, View, Which};
+use super::question::{Question, View};
 use crate::cron_jobs::STARTS;
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
-    write_and_note(question, |_, _| (), output)
-}
-
-/// The same, with something to be noted of each part, in any order.
-pub(super) fn write_and_note(
-    question: &Question<'_>,
-    note: impl Fn(Which<'_>, &Part) + Sync,
-    output: &mut impl Write,
-) -> anyhow::Result<()> {
     let period = question.view.period;
     let (from, to, tzdata) = (period.from(), period.to(), tzdata_version());
     write!(
@@ -35,14 +26,13 @@ pub(super) fn write_and_note(
     )?;
     let assumptions = question.write_parts(
         |which, part, sheet| {
-            note(which, part);
             part.series.iter().try_for_each(|series| {
                 let api_version = which.place.api_version(&series.target);
                 let name = which.place.name.as_deref();
                 write_series(question.view, name, &api_version, series, sheet)
             })
         },
-        &mut WithoutFirstByte { output: &mut *output, is_first: true },
+        &mut WithoutFirstByte::new(&mut *output),
     )?;
     write!(output, "\n],\n")?;
     write_occurrences(question, output)?;
@@ -143,7 +133,7 @@ fn write_totals(series: &Series, output: &mut impl Write) -> anyhow::Result<()> 
 }
 
 /// A number, a string, a list of names in order, an object of numbers by name, or null.
-fn write_value(value: &Value, output: &mut impl Write) -> anyhow::Result<()> {
+pub(super) fn write_value(value: &Value, output: &mut impl Write) -> anyhow::Result<()> {
     match value {
         Value::Number(number) => serde_json::to_writer(output, number)?,
         Value::Text(text) => serde_json::to_writer(output, &**text)?,
@@ -171,9 +161,15 @@ fn write_value(value: &Value, output: &mut impl Write) -> anyhow::Result<()> {
 
 /// Leaves out the comma before the first series: whoever draws a part does not know whether another
 /// has come before it.
-struct WithoutFirstByte<W> {
+pub(super) struct WithoutFirstByte<W> {
     output: W,
     is_first: bool,
+}
+
+impl<W> WithoutFirstByte<W> {
+    pub(super) fn new(output: W) -> WithoutFirstByte<W> {
+        WithoutFirstByte { output, is_first: true }
+    }
 }
 
 impl<W: Write> Write for WithoutFirstByte<W> {
@@ -232,7 +228,7 @@ mod tests {
         let mut output = b"{\"from\":\"2026-03-02T00:00:00Z\",\"to\":\"2026-03-03T00:00:00Z\",\
             \"tzdata\":\"none\",\"clockChanges\":[],\"assumptions\":[],\"findings\":[],\"series\":["
             .to_vec();
-        let mut rest = WithoutFirstByte { output: &mut output, is_first: true };
+        let mut rest = WithoutFirstByte::new(&mut output);
         for series in all {
             write_series(kinds::view(), None, "example.com/v1", series, &mut rest).unwrap();
         }

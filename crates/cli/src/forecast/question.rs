@@ -27,6 +27,14 @@ pub(super) struct Question<'a> {
     pub(super) view: View,
     /// The number of threads.
     pub(super) threads: usize,
+    pub(super) made: Made,
+}
+
+/// When it was asked, and how.
+pub(super) struct Made {
+    pub(super) at: Timestamp,
+    /// The command as it was typed.
+    pub(super) by: String,
 }
 
 /// The forecast of one place.

@@ -1,0 +1,184 @@
+//! The data of the page: a row a series, and of each its steps as a column of numbers.
+//!
+//! Most series repeat few steps (so long, this value, for this reason) over and over. Each different step is written
+//! once, and the column names them one after the other; so a year of a thousand policies takes a few megabytes. Who
+//! sets a value and why is written once for each part, and so is where that is written.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::sync::Arc;
+
+use almanac_engine::{Family, Identity, PolicyName, Slim, Value};
+use almanac_forecast::{Origin, Part, Series, Writer};
+use serde_json::json;
+
+use crate::forecast::agreeing::{Drawn, drawn};
+use crate::forecast::json::{WithoutFirstByte, write_value};
+use crate::forecast::question::{Question, View, Which};
+use crate::forecast::story;
+use crate::input::InputPlace;
+
+pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
+    output.write_all(b"{\"parts\":[")?;
+    let assumptions = question.write_parts(
+        |which, part, sheet| write_part(question, which, part, sheet),
+        &mut WithoutFirstByte::new(&mut *output),
+    )?;
+    let occurrences: Vec<_> = question
+        .occurrences()
+        .map(|(place, job, at)| {
+            json!({"place": place.name, "object": names(&job.identity), "at": at.as_millisecond()})
+        })
+        .collect();
+    let clock_changes: Vec<_> = question
+        .clock_changes()
+        .iter()
+        .map(|(place, touched)| {
+            json!({"place": place.name, "at": touched.at().as_millisecond(), "told": touched.to_string()})
+        })
+        .collect();
+    let findings = question.input.items();
+    let rest = json!({
+        "occurrences": occurrences,
+        "clockChanges": clock_changes,
+        "assumptions": question.assumptions_in_short(&assumptions),
+        "findings": findings,
+    });
+    let rest = rest.to_string();
+    writeln!(output, "],{}", rest.trim_start_matches('{'))?;
+    Ok(())
+}
+
+/// A part, with a comma before it.
+fn write_part(
+    question: &Question<'_>,
+    which: Which<'_>,
+    part: &Part,
+    output: &mut impl Write,
+) -> anyhow::Result<()> {
+    let place = which.place;
+    let mut origins = Origins::default();
+    write!(output, ",\n{{\"place\":{},\"rows\":[", json!(place.name))?;
+    for (index, drawn) in drawn(&place.world, &part.series).iter().enumerate() {
+        output.write_all(if index == 0 { b"\n" } else { b",\n" })?;
+        write_row(question.view, place, (drawn, &part.series), &mut origins, output)?;
+    }
+    let told = |origin: &Arc<Origin>, writers: &mut Writers| {
+        let writer = origin.writer.as_ref().map(|it| writers.position(it));
+        json!([writer, origin.reason])
+    };
+    let mut writers = Writers::default();
+    let all: Vec<_> = origins.all.iter().map(|it| told(it, &mut writers)).collect();
+    let writers: Vec<_> = writers
+        .0
+        .iter()
+        .map(|writer| {
+            let at = question.input.written_at(place, &writer.policy, writer.rule.as_deref());
+            json!({"policy": names(&writer.policy.identity), "rule": writer.rule.as_deref(), "at": at})
+        })
+        .collect();
+    write!(output, "],\"origins\":{},\"writers\":{}}}", json!(all), json!(writers))?;
+    Ok(())
+}
+
+fn write_row(
+    view: View,
+    place: &InputPlace,
+    (drawn, all): (&Drawn<'_>, &[Series]),
+    origins: &mut Origins,
+    output: &mut impl Write,
+) -> anyhow::Result<()> {
+    let series = drawn.series;
+    let mut head = json!({"target": names(&series.target), "field": series.field.name()});
+    if drawn.positions.len() > 1 {
+        head["title"] = json!(drawn.title);
+        let members = drawn.positions.iter().map(|it| all[*it].target.name());
+        head["members"] = members.collect();
+    }
+    if let Some(of) = workload_of(place, &series.target) {
+        head["of"] = names(of);
+    }
+    if let Some(caps) = caps(place, series) {
+        head["caps"] = caps;
+    }
+    if let Some(story) = story::of(series, view) {
+        head["story"] = json!(story);
+    }
+    let head = head.to_string();
+    write!(output, "{},\"run\":[", head.trim_end_matches('}'))?;
+    let mut values: Vec<&Option<Value>> = Vec::new();
+    let mut steps: BTreeMap<(i64, usize, usize), usize> = BTreeMap::new();
+    for (index, segment) in series.segments.iter().enumerate() {
+        let known = values.iter().position(|it| **it == segment.value);
+        let value = known.unwrap_or_else(|| {
+            values.push(&segment.value);
+            values.len() - 1
+        });
+        let length = segment.to.as_millisecond() - segment.from.as_millisecond();
+        let count = steps.len();
+        let step = steps.entry((length, value, origins.position(&segment.origin))).or_insert(count);
+        write!(output, "{}{step}", if index == 0 { "" } else { "," })?;
+    }
+    let mut table: Vec<_> = steps.into_iter().map(|(step, position)| (position, step)).collect();
+    table.sort_unstable();
+    let table: Vec<_> = table.into_iter().map(|(_, step)| step).collect();
+    write!(output, "],\"steps\":{},\"values\":[", json!(table))?;
+    for (index, value) in values.into_iter().enumerate() {
+        output.write_all(if index == 0 { b"" } else { b"," })?;
+        match value {
+            // What is not there is no list of nothing, and it is known: the page tells the three apart.
+            Some(Value::Nothing) => output.write_all(b"false")?,
+            Some(value) => write_value(value, output)?,
+            None => output.write_all(b"null")?,
+        }
+    }
+    output.write_all(b"]}")?;
+    Ok(())
+}
+
+fn names(object: &Identity) -> serde_json::Value {
+    json!([object.kind(), object.namespace(), object.name()])
+}
+
+/// The workload that an autoscaler keeps within its bounds.
+fn workload_of<'p>(place: &'p InputPlace, autoscaler: &Identity) -> Option<&'p Identity> {
+    let workloads = &place.world.fleet.autoscalers;
+    workloads.iter().find(|(_, of)| *of == autoscaler).map(|(workload, _)| workload)
+}
+
+/// How many pods of a group each unit takes, for those of a policy.
+fn caps(place: &InputPlace, series: &Series) -> Option<serde_json::Value> {
+    let policy = PolicyName::new(Family::Units, series.target.clone());
+    let Slim::Units(object) = place.world.slim_of(&policy)? else { return None };
+    let units = &object.policy.as_ref()?.units;
+    Some(units.iter().map(|unit| (unit.name.to_string(), json!(unit.max))).collect())
+}
+
+/// The origins of a part in the order in which they come. Each is there once, however many segments have it.
+#[derive(Default)]
+struct Origins {
+    all: Vec<Arc<Origin>>,
+    positions: BTreeMap<*const Origin, usize>,
+}
+
+impl Origins {
+    fn position(&mut self, origin: &Arc<Origin>) -> usize {
+        *self.positions.entry(Arc::as_ptr(origin)).or_insert_with(|| {
+            self.all.push(Arc::clone(origin));
+            self.all.len() - 1
+        })
+    }
+}
+
+/// Those who set values in a part.
+#[derive(Default)]
+struct Writers(Vec<Writer>);
+
+impl Writers {
+    fn position(&mut self, writer: &Writer) -> usize {
+        self.0.iter().position(|it| it == writer).unwrap_or_else(|| {
+            self.0.push(writer.clone());
+            self.0.len() - 1
+        })
+    }
+}

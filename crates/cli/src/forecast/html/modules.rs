@@ -1,0 +1,88 @@
+//! The modules of the page's script, one after the other as one.
+//!
+//! Each is a module of its own that a browser could load by itself. In the page they are one script: their imports
+//! are left out, and what they export has one name throughout. Each comes after those that it imports.
+
+use std::sync::LazyLock;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use sha2::{Digest as _, Sha256};
+
+const MODULES: [(&str, &str); 10] = [
+    ("clock.js", include_str!("../page/clock.js")),
+    ("scale.js", include_str!("../page/scale.js")),
+    ("data.js", include_str!("../page/data.js")),
+    ("elements.js", include_str!("../page/elements.js")),
+    ("axis.js", include_str!("../page/axis.js")),
+    ("shapes.js", include_str!("../page/shapes.js")),
+    ("week.js", include_str!("../page/week.js")),
+    ("why.js", include_str!("../page/why.js")),
+    ("rows.js", include_str!("../page/rows.js")),
+    ("table.js", include_str!("../page/table.js")),
+];
+const PAGE: &str = include_str!("../page/page.js");
+
+/// The script of the page.
+pub(super) static SCRIPT: LazyLock<String> = LazyLock::new(|| {
+    let texts = MODULES.iter().map(|(_, text)| *text).chain([PAGE]);
+    texts.map(inlined).collect()
+});
+
+/// A module as it stands among the others: without its imports, which are a line each, without comments that have
+/// lines of their own, and without indentation. No text in it goes over several lines.
+fn inlined(text: &str) -> String {
+    let mut script = String::with_capacity(text.len());
+    let mut is_in_comment = false;
+    for line in text.lines().map(str::trim) {
+        let begins_comment = line.starts_with("/**") && !line.starts_with("/** @type {");
+        is_in_comment |= begins_comment;
+        let is_left_out = is_in_comment || line.starts_with("//") || line.starts_with("import ");
+        is_in_comment &= !line.ends_with("*/");
+        if !is_left_out && !line.is_empty() {
+            script.push_str(line.strip_prefix("export ").unwrap_or(line));
+            script.push('\n');
+        }
+    }
+    script
+}
+
+/// What a content security policy calls a text that may be used.
+pub(super) fn hash_source(text: &str) -> String {
+    format!("sha256-{}", BASE64_STANDARD.encode(Sha256::digest(text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// What each module calls its own at the top level.
+    fn names(text: &str) -> Vec<&str> {
+        let declared = text.lines().filter_map(|line| {
+            let line = line.strip_prefix("export ").unwrap_or(line);
+            let line = line.strip_prefix("async ").unwrap_or(line);
+            ["function ", "const ", "let ", "class "].iter().find_map(|it| line.strip_prefix(it))
+        });
+        let is_of_name = |letter: char| letter.is_alphanumeric() || letter == '_';
+        declared.map(|rest| rest.split(|it| !is_of_name(it)).next().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_module_imports_only_what_comes_before_it_and_no_name_is_used_twice() {
+        let (mut known, mut modules) = (BTreeSet::new(), BTreeSet::new());
+        for (name, text) in MODULES.into_iter().chain([("page.js", PAGE)]) {
+            for line in text.lines().filter(|line| line.starts_with("import ")) {
+                let from = line.rsplit("\"./").next().unwrap().trim_end_matches("\";");
+                assert!(modules.contains(from), "{name}: {line}");
+            }
+            modules.insert(name);
+            for declared in names(text) {
+                assert!(known.insert(declared), "{name}: {declared} is there twice");
+            }
+        }
+        assert!(SCRIPT.len() < 60_000, "the script has {} bytes", SCRIPT.len());
+        assert!(!SCRIPT.contains("</script"), "the script would end there");
+    }
+}

@@ -1,0 +1,34 @@
+// Which time is in view, and where an instant stands in it.
+import { MINUTE } from "./clock.js";
+
+const SHORTEST = 5 * MINUTE;
+
+/** @param {{from: number, to: number}} whole */
+export function createScale(whole) {
+  const scale = {
+    whole, from: whole.from, to: whole.to, width: 800,
+    get length() { return scale.to - scale.from; },
+    get isWhole() { return scale.from === whole.from && scale.to === whole.to; },
+    x: (/** @type {number} */ time) => ((time - scale.from) / (scale.to - scale.from)) * scale.width,
+    time: (/** @type {number} */ x) => scale.from + (x / scale.width) * (scale.to - scale.from),
+    // Looks at so much time from an instant on, as far as there is any.
+    look(/** @type {number} */ from, /** @type {number} */ length) {
+      const span = Math.min(Math.max(length, SHORTEST), whole.to - whole.from);
+      scale.from = Math.min(Math.max(from, whole.from), whole.to - span);
+      scale.to = scale.from + span;
+    },
+    // The instant at this share of the view stays where it is.
+    zoom(/** @type {number} */ factor, /** @type {number} */ share) {
+      const span = Math.max(scale.length * factor, SHORTEST);
+      scale.look(scale.from + (scale.length - span) * share, span);
+    },
+    move(/** @type {number} */ share) { scale.look(scale.from + scale.length * share, scale.length); },
+    // So that an instant is in view.
+    reveal(/** @type {number} */ time) {
+      if (time < scale.from || time >= scale.to) scale.look(time - scale.length / 4, scale.length);
+    },
+  };
+  return scale;
+}
+
+/** @typedef {ReturnType<typeof createScale>} Scale */

@@ -1,0 +1,62 @@
+// The same as a table: every step in view of every row that is shown, a page at a time.
+import { endOf, policyOf, said, stepAt, writerOf } from "./data.js";
+import { element, html } from "./elements.js";
+
+const PAGE = 100;
+
+export function createTable(/** @type {any} */ list, /** @type {any} */ scale, /** @type {any} */ clock) {
+  const body = element("table-body");
+  let page = 0;
+
+  // How many steps of a series are in view, and the first of them.
+  function inSight(/** @type {any} */ series) {
+    const first = stepAt(series, scale.from);
+    let last = stepAt(series, scale.to - 1);
+    return { first, count: last - first + 1 };
+  }
+
+  /** @returns {{series: any, first: number, count: number, marks: number[], row: any}[]} */
+  function columns() {
+    return list.shown.flatMap((/** @type {any} */ row) => row.kind === "marks"
+      ? [{ row, series: null, first: 0, ...(() => { const marks = row.marks.filter((/** @type {number} */ at) => at >= scale.from && at < scale.to); return { marks, count: marks.length }; })() }]
+      : row.series.map((/** @type {any} */ series) => ({ row, series, marks: [], ...inSight(series) })));
+  }
+
+  function lineOf(/** @type {any} */ { row, series, first, marks }, /** @type {number} */ index) {
+    const cells = series === null
+      ? [clock.shown(marks[index]), "", row.title, "", "starts a Job", "", ""]
+      : stepLine(series, first + index);
+    return html("tr", {}, cells.map((cell, place) => (place === 2 ? html("th", { scope: "row" }, [cell]) : html("td", {}, [cell]))));
+  }
+
+  function stepLine(/** @type {any} */ series, /** @type {number} */ step) {
+    const writer = writerOf(series, step);
+    return [
+      clock.shown(series.starts[step]), clock.shown(endOf(series, step)), series.title, series.field,
+      said(series.values[series.value[step]]), writer ? policyOf(writer) : "", series.origins[series.origin[step]].reason,
+    ];
+  }
+
+  function draw() {
+    if (element("table").hidden) return;
+    const all = columns();
+    const total = all.reduce((sum, it) => sum + it.count, 0), pages = Math.max(Math.ceil(total / PAGE), 1);
+    page = Math.min(page, pages - 1);
+    const lines = [];
+    let before = 0;
+    for (const column of all) {
+      const from = Math.max(page * PAGE - before, 0), to = Math.min((page + 1) * PAGE - before, column.count);
+      for (let index = from; index < to; index += 1) lines.push(lineOf(column, index));
+      before += column.count;
+      if (before >= (page + 1) * PAGE) break;
+    }
+    body.replaceChildren(...lines);
+    element("table-page").textContent = "Page " + (page + 1) + " of " + pages + ", " + total + " steps";
+    element("table-before").disabled = page === 0;
+    element("table-after").disabled = page === pages - 1;
+  }
+
+  element("table-before").addEventListener("click", () => { page -= 1; draw(); });
+  element("table-after").addEventListener("click", () => { page += 1; draw(); });
+  return { draw, first() { page = 0; } };
+}

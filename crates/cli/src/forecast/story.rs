@@ -1,0 +1,134 @@
+//! A series in one sentence: what it is when, and what it is else.
+//!
+//! `30 Mon to Fri, 08:00 to 20:00, except Fri 2026-11-27; 200 Fri 2026-11-27 08:00 to 20:00; else 4`. What comes
+//! again and again is found from the series alone, exactly: which rules have made it so does not matter.
+
+use std::collections::BTreeMap;
+
+use almanac_engine::Value;
+use almanac_forecast::{CivilStretch, Segment, Series, Told, recurrences};
+use jiff::Timestamp;
+
+use super::question::View;
+use crate::stretches::{edge, once};
+
+/// So many pieces are told.
+const TOLD: usize = 5;
+
+/// The sentence; `None` for what never changes.
+pub(super) fn of(series: &Series, view: View) -> Option<String> {
+    let stretches = stretches(series);
+    let mut lengths: BTreeMap<Option<&Value>, i128> = BTreeMap::new();
+    for (value, from, to) in &stretches {
+        *lengths.entry(*value).or_default() += to.as_nanosecond() - from.as_nanosecond();
+    }
+    // Of several that last as long, the first in the order of values.
+    let most = lengths.iter().rev().max_by_key(|(_, length)| **length);
+    let usual = *most?.0;
+    if lengths.len() < 2 {
+        return None;
+    }
+    let mut values: Vec<Option<&Value>> = Vec::new();
+    for (value, ..) in &stretches {
+        if *value != usual && !values.contains(value) {
+            values.push(*value);
+        }
+    }
+    let mut pieces: Vec<String> =
+        values.into_iter().flat_map(|value| pieces_of(value, &stretches, view)).collect();
+    let more = pieces.len().saturating_sub(TOLD);
+    if more > 1 {
+        pieces.truncate(TOLD);
+        pieces.push(format!("and {more} more"));
+    }
+    pieces.push(format!("else {}", said(usual)));
+    Some(pieces.join("; "))
+}
+
+/// A value from an instant to another.
+type ValueStretch<'a> = (Option<&'a Value>, Timestamp, Timestamp);
+
+/// Neighbours with the same value as one, whoever has set it.
+fn stretches(series: &Series) -> Vec<ValueStretch<'_>> {
+    let mut all: Vec<ValueStretch<'_>> = Vec::new();
+    for Segment { from, to, value, .. } in &series.segments {
+        match all.last_mut() {
+            Some(last) if last.0 == value.as_ref() => last.2 = *to,
+            _ => all.push((value.as_ref(), *from, *to)),
+        }
+    }
+    all
+}
+
+fn pieces_of(value: Option<&Value>, all: &[ValueStretch<'_>], view: View) -> Vec<String> {
+    let View { period, zone } = view;
+    let alike: Vec<(Timestamp, Timestamp)> =
+        all.iter().filter(|it| it.0 == value).map(|(_, from, to)| (*from, *to)).collect();
+    let civil: Vec<CivilStretch> = alike
+        .iter()
+        .map(|(from, to)| CivilStretch {
+            from: edge(*from, period, zone),
+            to: edge(*to, period, zone),
+        })
+        .collect();
+    let shown = (zone.civil(period.from()), zone.civil(period.to()));
+    let when = |told| match told {
+        Told::Recurring(recurrence, _) => Some(recurrence.to_string()),
+        Told::Once(position) => alike.get(position).map(|it| once(*it, period, zone)),
+    };
+    let value = said(value);
+    recurrences(&civil, shown)
+        .into_iter()
+        .filter_map(when)
+        .map(|when| format!("{value} {when}"))
+        .collect()
+}
+
+fn said(value: Option<&Value>) -> String {
+    value.map_or_else(|| "unknown".to_owned(), ToString::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use almanac_calendar::Zone;
+    use almanac_forecast::Period;
+    use jiff::SignedDuration;
+
+    use super::*;
+    use crate::forecast::kinds::series;
+
+    /// Four weeks, with 30 replicas on working days but on one, on which it is 200.
+    #[test]
+    fn what_comes_again_is_told_once_and_exceptions_by_themselves() {
+        let from: Timestamp = "2026-11-09T00:00:00Z".parse().unwrap();
+        let period = Period::new(from, from + SignedDuration::from_hours(28 * 24)).unwrap();
+        let mut one = series("Deployment", "shop", vec![(0, Some(Value::Number(4)))]);
+        let template = one.segments[0].clone();
+        one.segments.clear();
+        let mut at = from;
+        let mut add = |hours: i64, number: u32| {
+            let to = at + SignedDuration::from_hours(hours);
+            let value = Some(Value::Number(number));
+            one.segments.push(Segment { from: at, to, value, ..template.clone() });
+            at = to;
+        };
+        for day in 0..28 {
+            let is_weekend = day % 7 > 4;
+            // The eighteenth day after the ninth is the 27th.
+            let number = if is_weekend { 4 } else if day == 18 { 200 } else { 30 };
+            add(8, 4);
+            add(12, number);
+            add(4, 4);
+        }
+        let told = of(&one, View { period, zone: Zone::utc() });
+        let expected = "30 Mon to Fri, 08:00 to 20:00, except Fri 2026-11-27; \
+                        200 Fri 2026-11-27 08:00 to 20:00; else 4";
+        assert_eq!(told.as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn what_never_changes_has_no_story() {
+        let one = series("Deployment", "shop", vec![(0, Some(Value::Number(4)))]);
+        assert_eq!(of(&one, crate::forecast::kinds::view()), None);
+    }
+}

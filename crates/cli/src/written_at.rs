@@ -1,0 +1,43 @@
+//! Where a policy or one of its rules is written: the file and the line.
+
+use almanac_api::checking::{field_of_rule, placed};
+use almanac_api::finding::{Code, FieldPath, Finding, Path};
+use almanac_engine::PolicyName;
+
+use crate::input::{Input, InputPlace};
+
+impl Input {
+    /// `policies/shop.yaml:12`; `None` for what was not read from a file.
+    pub(crate) fn written_at(
+        &self,
+        place: &InputPlace,
+        policy: &PolicyName,
+        rule: Option<&str>,
+    ) -> Option<String> {
+        let object = place.position(&policy.identity)?;
+        let field = rule.and_then(|rule| field_of(place, policy, rule));
+        let field = field.unwrap_or_else(|| (&Path::Root.key("spec")).into());
+        // A finding knows its place also in the text that a ConfigMap holds.
+        let finding = Finding::new(Code::Suspended, field, String::new());
+        let placed = placed(&self.reading, object, finding);
+        let source = self.reading.sources.get(placed.source)?;
+        let line = source.position(placed.span?.start).line;
+        Some(format!("{}:{line}", source.name()))
+    }
+
+    /// The files that something was read from, in order; none for a cluster.
+    pub(crate) fn source_names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.reading.sources.iter().map(|it| it.name()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+}
+
+/// The field of a rule, by its name.
+fn field_of(place: &InputPlace, policy: &PolicyName, rule: &str) -> Option<FieldPath> {
+    let schedules = place.world.schedules(policy);
+    let schedule = schedules.iter().find(|it| *it.rule == *rule)?;
+    let slim = place.world.slim_of(policy)?;
+    field_of_rule(policy.family, &slim, usize::try_from(schedule.position).ok()?)
+}
