@@ -36,9 +36,8 @@ mod tests {
     fn a_command_can_be_typed_again() {
         let words = ["/usr/local/bin/almanac", "forecast", "-f", "my files", "--zone=Asia/Tokyo"];
         let said = command(words.into_iter().map(Into::into));
-        assert_eq!(said, "almanac forecast -f 'my files' --zone=Asia/Tokyo");
+        assert_eq!(said, "almanac forecast -f 'my files' '--zone=Asia/Tokyo'");
     }
-
 
     #[test]
     fn a_path_is_quoted_where_a_shell_needs_it() {

@@ -9,7 +9,7 @@ use std::mem;
 
 use almanac_calendar::Zone;
 use almanac_engine::PolicyName;
-use almanac_forecast::{Assumption, Forecast, Part, Period};
+use almanac_forecast::{Assumption, Doubt, Forecast, Part, Period};
 use jiff::Timestamp;
 
 use super::in_order::in_order;
@@ -123,6 +123,12 @@ impl Question<'_> {
             before += count;
         }
         None
+    }
+
+    /// What is probably not meant in a part.
+    pub(super) fn doubts(&self, which: Which<'_>) -> Vec<Doubt> {
+        self.find(which.index)
+            .map_or_else(Vec::new, |(of_place, _, own)| of_place.forecast.doubts(own))
     }
 
     /// Draws every part, each with its place among them, and writes them one after the other.

@@ -115,7 +115,13 @@ mod tests {
         for day in 0..28 {
             let is_weekend = day % 7 > 4;
             // The eighteenth day after the ninth is the 27th.
-            let number = if is_weekend { 4 } else if day == 18 { 200 } else { 30 };
+            let number = if is_weekend {
+                4
+            } else if day == 18 {
+                200
+            } else {
+                30
+            };
             add(8, 4);
             add(12, number);
             add(4, 4);

@@ -183,7 +183,7 @@ fn that_matter(objects: &[InputObject], here: &[usize], also: &Targets) -> Vec<u
 
 impl InputPlace {
     /// The place of all these objects.
-    pub(super) fn of(objects: &[InputObject], name: Option<String>) -> InputPlace {
+    pub(crate) fn of(objects: &[InputObject], name: Option<String>) -> InputPlace {
         InputPlace::new(objects.iter().enumerate(), name)
     }
 

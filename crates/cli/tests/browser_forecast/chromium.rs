@@ -72,7 +72,7 @@ impl Page {
         let settled = format!(
             "(async () => {{ const frame = () => new Promise(requestAnimationFrame); \
              const value = () => ({expression}); \
-             await frame(); await frame(); const it = value(); await frame(); await frame(); \
+             await frame(); await frame(); const it = await value(); await frame(); await frame(); \
              return it; }})()"
         );
         let asked = json!({ "expression": settled, "awaitPromise": true, "returnByValue": true });
@@ -81,15 +81,88 @@ impl Page {
         answer["result"]["value"].clone()
     }
 
-    pub(crate) fn move_pointer(&mut self, x: f64, y: f64) {
-        let moved = json!({ "type": "mouseMoved", "x": x, "y": y });
-        self.call("Input.dispatchMouseEvent", &moved);
-    }
-
     /// Lets the page think that its reader prefers a colour scheme.
     pub(crate) fn prefer(&mut self, scheme: &str) {
         let feature = json!({ "name": "prefers-color-scheme", "value": scheme });
         self.call("Emulation.setEmulatedMedia", &json!({ "features": [feature] }));
+    }
+
+    /// Lets the page be so many pixels wide and high.
+    pub(crate) fn resize(&mut self, width: u32, height: u32) {
+        let size =
+            json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        self.call("Emulation.setDeviceMetricsOverride", &size);
+    }
+
+    /// Lets the page think that something holds of its medium.
+    pub(crate) fn with_feature(&mut self, name: &str, value: &str) {
+        let feature = json!({ "name": name, "value": value });
+        self.call("Emulation.setEmulatedMedia", &json!({ "features": [feature] }));
+    }
+
+    /// Presses a key and lets it go; with Shift, if that is said before it.
+    pub(crate) fn press(&mut self, key: &str) {
+        let (modifiers, key) = key.strip_prefix("Shift+").map_or((0, key), |key| (8, key));
+        let text = if key.chars().count() == 1 { key } else { "" };
+        for what in ["keyDown", "keyUp"] {
+            let text = if what == "keyDown" { text } else { "" };
+            let event = json!({ "type": what, "key": key, "text": text, "modifiers": modifiers });
+            self.call("Input.dispatchKeyEvent", &event);
+        }
+    }
+
+    /// Presses the button of the mouse at one place and lets it go at another.
+    pub(crate) fn drag(&mut self, from: (f64, f64), to: (f64, f64)) {
+        let mut mouse = |what: &str, (x, y): (f64, f64), buttons: u32| {
+            let event = json!({
+                "type": what, "x": x, "y": y, "button": "left", "buttons": buttons, "clickCount": 1,
+            });
+            self.call("Input.dispatchMouseEvent", &event);
+        };
+        mouse("mouseMoved", from, 0);
+        mouse("mousePressed", from, 1);
+        if from != to {
+            mouse("mouseMoved", ((from.0 + to.0) / 2.0, to.1), 1);
+            mouse("mouseMoved", to, 1);
+        }
+        mouse("mouseReleased", to, 0);
+    }
+
+    pub(crate) fn click(&mut self, at: (f64, f64)) {
+        self.drag(at, at);
+    }
+
+    /// Turns the wheel by so many pixels, with Ctrl or without.
+    pub(crate) fn wheel(&mut self, (x, y): (f64, f64), by: f64, with_control: bool) {
+        let modifiers = if with_control { 2 } else { 0 };
+        let event = json!({
+            "type": "mouseWheel", "x": x, "y": y, "deltaX": 0, "deltaY": by, "modifiers": modifiers,
+        });
+        self.call("Input.dispatchMouseEvent", &event);
+    }
+
+    /// Puts fingers down, moves them step by step, and lifts them.
+    pub(crate) fn touch(&mut self, steps: &[&[(f64, f64)]]) {
+        self.call(
+            "Emulation.setTouchEmulationEnabled",
+            &json!({ "enabled": true, "maxTouchPoints": 2 }),
+        );
+        for (index, fingers) in steps.iter().enumerate() {
+            let points: Vec<Value> = fingers
+                .iter()
+                .enumerate()
+                .map(|(id, (x, y))| json!({ "x": x, "y": y, "id": id }))
+                .collect();
+            let what = if index == 0 { "touchStart" } else { "touchMove" };
+            self.call("Input.dispatchTouchEvent", &json!({ "type": what, "touchPoints": points }));
+        }
+        self.call("Input.dispatchTouchEvent", &json!({ "type": "touchEnd", "touchPoints": [] }));
+    }
+
+    /// Runs a script beside those of the page, whatever its policy lets it run.
+    pub(crate) fn run(&mut self, script: &str) {
+        let answer = self.call("Runtime.evaluate", &json!({ "expression": script }));
+        assert!(answer["exceptionDetails"].is_null(), "{answer}");
     }
 
     pub(crate) fn screenshot(&mut self, path: &Path) {

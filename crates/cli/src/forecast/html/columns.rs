@@ -9,19 +9,25 @@ use std::io::Write;
 use std::sync::Arc;
 
 use almanac_engine::{Family, Identity, PolicyName, Slim, Value};
-use almanac_forecast::{Origin, Part, Series, Writer};
+use almanac_forecast::{Doubt, Origin, Part, Series, Writer};
 use serde_json::json;
 
 use crate::forecast::agreeing::{Drawn, drawn};
 use crate::forecast::json::{WithoutFirstByte, write_value};
-use crate::forecast::question::{Question, View, Which};
+use crate::forecast::question::{Question, View};
 use crate::forecast::story;
 use crate::input::InputPlace;
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
     output.write_all(b"{\"parts\":[")?;
     let assumptions = question.write_parts(
-        |which, part, sheet| write_part(question, which, part, sheet),
+        |which, part, sheet| {
+            let of_rule = |writer: &Writer| {
+                question.input.written_at(which.place, &writer.policy, writer.rule.as_deref())
+            };
+            let doubts = question.doubts(which);
+            write_part((question.view, which.place), (part, &doubts), of_rule, sheet)
+        },
         &mut WithoutFirstByte::new(&mut *output),
     )?;
     let occurrences: Vec<_> = question
@@ -49,35 +55,40 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     Ok(())
 }
 
-/// A part, with a comma before it.
+/// A part, with a comma before it. Where a rule is written is found by the caller.
 fn write_part(
-    question: &Question<'_>,
-    which: Which<'_>,
-    part: &Part,
+    (view, place): (View, &InputPlace),
+    (part, doubts): (&Part, &[Doubt]),
+    written_at: impl Fn(&Writer) -> Option<String>,
     output: &mut impl Write,
 ) -> anyhow::Result<()> {
-    let place = which.place;
     let mut origins = Origins::default();
     write!(output, ",\n{{\"place\":{},\"rows\":[", json!(place.name))?;
     for (index, drawn) in drawn(&place.world, &part.series).iter().enumerate() {
         output.write_all(if index == 0 { b"\n" } else { b",\n" })?;
-        write_row(question.view, place, (drawn, &part.series), &mut origins, output)?;
+        write_row(view, place, (drawn, &part.series), &mut origins, output)?;
     }
-    let told = |origin: &Arc<Origin>, writers: &mut Writers| {
+    let mut writers = Writers::default();
+    let told = |origin: &Arc<Origin>| {
         let writer = origin.writer.as_ref().map(|it| writers.position(it));
         json!([writer, origin.reason])
     };
-    let mut writers = Writers::default();
-    let all: Vec<_> = origins.all.iter().map(|it| told(it, &mut writers)).collect();
-    let writers: Vec<_> = writers
-        .0
-        .iter()
-        .map(|writer| {
-            let at = question.input.written_at(place, &writer.policy, writer.rule.as_deref());
-            json!({"policy": names(&writer.policy.identity), "rule": writer.rule.as_deref(), "at": at})
+    let all: Vec<_> = origins.all.iter().map(told).collect();
+    let writer = |writer: &Writer| {
+        let policy = names(&writer.policy.identity);
+        json!({"policy": policy, "rule": writer.rule.as_deref(), "at": written_at(writer)})
+    };
+    let writers: Vec<_> = writers.0.iter().map(writer).collect();
+    let doubt = |doubt: &Doubt| {
+        let at: Vec<i64> = doubt.at.iter().map(|at| at.as_millisecond()).collect();
+        json!({
+            "policy": names(&doubt.policy.identity), "rule": doubt.rule.as_deref(), "at": at,
+            "told": doubt.about.to_string(), "advice": doubt.about.advice(),
         })
-        .collect();
-    write!(output, "],\"origins\":{},\"writers\":{}}}", json!(all), json!(writers))?;
+    };
+    let doubts: Vec<_> = doubts.iter().map(doubt).collect();
+    let rest = json!({"origins": all, "writers": writers, "doubts": doubts}).to_string();
+    write!(output, "],{}", rest.trim_start_matches('{'))?;
     Ok(())
 }
 
@@ -180,5 +191,38 @@ impl Writers {
             self.0.push(writer.clone());
             self.0.len() - 1
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::forecast::kinds::{self, assert_written_down};
+
+    fn written(series: Vec<Series>) -> String {
+        let part = Part { series, assumptions: Vec::new() };
+        let place = InputPlace::of(&[], None);
+        let mut output = b"{\"parts\":[".to_vec();
+        let written_at = |_: &Writer| Some("policies/hours.yaml:7".to_owned());
+        let mut rest = WithoutFirstByte::new(&mut output);
+        write_part((kinds::view(), &place), (&part, &[]), written_at, &mut rest).unwrap();
+        output.extend_from_slice(
+            b"],\"occurrences\":[],\"clockChanges\":[],\"assumptions\":[],\"findings\":[]}\n",
+        );
+        String::from_utf8(output).unwrap()
+    }
+
+    #[test]
+    fn values_of_every_kind_are_columns() {
+        assert_written_down("kinds.columns.json", &written(kinds::series_of_every_kind()));
+    }
+
+    #[test]
+    fn hostile_names_read_back_from_columns_as_they_are() {
+        let written = written(kinds::hostile_series());
+        assert_written_down("hostile.columns.json", &written);
+        let told: serde_json::Value = serde_json::from_str(&written).unwrap();
+        let name = &told["parts"][0]["rows"][0]["values"][0];
+        assert_eq!(name, "</script><script>alert(\"it's\")</script>");
     }
 }

@@ -5,15 +5,16 @@
  * A list or an object is of names; what is not there is false, and what nobody knows is null.
  * @typedef {{policy: [string, string, string], rule: string|null, at: string|null}} Writer
  * @typedef {{writer: number|null, reason: string}} Origin
+ * @typedef {{policy: string[], rule: string|null, at: number[], told: string, advice: string, key: string}} Doubt
  * @typedef {{
  *   target: [string, string, string], field: string, place: string|null, title: string, members: string[],
  *   caps: Record<string, number|null>|null, of: [string, string, string]|null, story: string|null,
  *   count: number, values: Value[], origins: Origin[], writers: Writer[], written: number[], highest: number,
- *   starts: Float64Array, value: Uint32Array, origin: Uint32Array, end: number,
+ *   doubts: Doubt[], starts: Float64Array, value: Uint32Array, origin: Uint32Array, end: number,
  * }} Series A field of an object. Its steps are columns: when each begins, and which value and origin it has.
  * @typedef {{
  *   key: string, kind: "numbers"|"lanes"|"units"|"bounds"|"marks", title: string, name: string, group: string, series: Series[],
- *   names: string, isConstant: boolean, lanes: string[], marks: number[],
+ *   names: string, isConstant: boolean, lanes: string[], marks: number[], doubts: Doubt[],
  * }} Row What is drawn as one: mostly one series. What happens at instants has marks, and no series.
  */
 
@@ -26,7 +27,7 @@ function createSeries(/** @type {any} */ raw, /** @type {any} */ part, /** @type
   /** @type {any} */
   const series = {
     target: raw.target, field: raw.field, place: part.place, members: raw.members ?? [], caps: raw.caps ?? null,
-    of: raw.of ?? null, story: raw.story ?? null, count: raw.run.length, values: raw.values, origins: part.origins,
+    of: raw.of ?? null, doubts: part.doubts ?? [], story: raw.story ?? null, count: raw.run.length, values: raw.values, origins: part.origins,
     writers: part.writers, title: (part.place ? part.place + ": " : "") + (raw.title ?? called(raw.target)),
   };
   const written = new Set();
@@ -91,6 +92,7 @@ export const valueAt = (/** @type {Series} */ series, /** @type {number} */ time
 export function createRows(/** @type {any} */ forecast, /** @type {number} */ from) {
   const all = forecast.parts.flatMap((/** @type {any} */ part) => {
     part.origins = part.origins.map((/** @type {[number|null, string]} */ [writer, reason]) => ({ writer, reason }));
+    for (const doubt of part.doubts ?? []) doubt.key = JSON.stringify(doubt.policy);
     return part.rows.map((/** @type {any} */ raw) => createSeries(raw, part, from));
   });
   const place = (/** @type {Series} */ it) => JSON.stringify([it.place, it.target]);
@@ -136,7 +138,7 @@ function rowsOfMarks(/** @type {any[]} */ occurrences) {
       const title = (place ? place + ": " : "") + called(object);
       rows.set(key, {
         kind: "marks", series: [], title, name: object[2], key, group: [place, object[1], object[0]].filter(Boolean).join(" · "),
-        names: title.toLowerCase(), isConstant: false, lanes: [], marks: [],
+        names: title.toLowerCase(), isConstant: false, lanes: [], marks: [], doubts: [],
       });
     }
     rows.get(key).marks.push(at);
@@ -160,8 +162,9 @@ function createRow(/** @type {Row["kind"]} */ kind, /** @type {Series[]} */ seri
     kind, series, title: first.title, name: first.members.length > 0 ? first.title : first.target[2], key: JSON.stringify([first.place, ...first.target, first.field]),
     group: [first.place, namespace, objectKind].filter(Boolean).join(" · "),
     names: [...series.map((it) => it.title + " " + it.field), ...policies, ...members].join(" ").toLowerCase(),
-    isConstant: kind !== "lanes" && series.every((it) => it.count === 1), marks: [],
+    isConstant: series.every((it) => it.count === 1) && (kind !== "lanes" || lanesOf(first).length === 1), marks: [],
     lanes: kind === "lanes" ? lanesOf(first) : [],
+    doubts: first.doubts.filter((it) => series.some((one) => one.written.some((writer) => JSON.stringify(one.writers[writer].policy) === it.key))),
   };
 }
 

@@ -73,6 +73,7 @@ export function createList(all, scale, clock, actions) {
     const name = html("span", { class: "title" }, [order === "name" ? row.name : row.title]);
     const label = html("button", { type: "button", class: "label", tabindex: -1, title: row.title + " " + field }, [name, html("span", { class: "field" }, [field]), at]);
     if (contested.size > 1) name.append(html("span", { class: "contested", title: "set by " + contested.size + " policies" }, ["⚑ " + contested.size]));
+    if (row.doubts.length > 0) name.append(html("span", { class: "contested", title: "probably not meant: " + row.doubts.map((/** @type {any} */ it) => it.told).join("; ") }, ["⚠ " + row.doubts.length]));
     label.addEventListener("click", () => actions.select(row, null));
     const drawing = svg("svg", { class: "drawing", role: "img", preserveAspectRatio: "none" });
     const node = html("div", { class: "row " + row.kind + (row.isConstant ? " constant" : ""), role: "listitem" }, [label, drawing]);

@@ -31,6 +31,19 @@ export function binsOf(/** @type {any} */ scale, /** @type {any} */ clock) {
 
 /** The children of the drawing of a row. */
 export function drawRow(/** @type {any} */ row, /** @type {any} */ scale, /** @type {number} */ height, /** @type {number[]} */ bins) {
+  return [...drawn(row, scale, height, bins), ...doubts(row, scale)];
+}
+
+// A mark where something is probably not meant.
+function doubts(/** @type {any} */ row, /** @type {any} */ scale) {
+  const marks = row.doubts.flatMap((/** @type {any} */ doubt) => doubt.at.slice(0, 1).map((/** @type {number} */ at) => ({ at, told: doubt.told })));
+  return marks.filter((/** @type {any} */ { at }) => at >= scale.from && at < scale.to).map((/** @type {any} */ { at, told }) => {
+    const x = scale.x(at);
+    return svg("path", { class: "doubt", d: "M" + (x - 5) + " 1h10l-5 9z" }, [svg("title", {}, [told])]);
+  });
+}
+
+function drawn(/** @type {any} */ row, /** @type {any} */ scale, /** @type {number} */ height, /** @type {number[]} */ bins) {
   if (row.kind === "marks") return marks(row, scale, height);
   if (row.isConstant) return constant(row, scale, height);
   if (row.kind === "lanes") return lanes(row, scale);
@@ -120,7 +133,7 @@ function told(/** @type {any} */ series, /** @type {any} */ scale, /** @type {nu
 function lanes(/** @type {any} */ row, /** @type {any} */ scale) {
   const [series] = row.series;
   const steps = visible(series, scale), lane = laneHeight(row);
-  const drawn = [];
+  const all = [];
   const isNarrow = isFine(steps, scale);
   row.lanes.forEach((/** @type {string} */ name, /** @type {number} */ index) => {
     const top = 3 + index * lane, bottom = top + lane - 2;
@@ -136,10 +149,10 @@ function lanes(/** @type {any} */ row, /** @type {any} */ scale) {
       else { if (last) boxes.push([last.style, box(last.x, last.end, top, bottom)]); last = { style: own, x, end: Math.max(end, x + 1) }; }
     }
     if (last) boxes.push([last.style, box(last.x, last.end, top, bottom)]);
-    drawn.push(svg("line", { class: "lane", x1: 0, x2: scale.width, y1: bottom + 1, y2: bottom + 1 }), ...paths(boxes));
-    if (lane >= 11 && !isNarrow) drawn.push(svg("text", { class: "value", x: 4, y: bottom - 2 }, [shortened(name, Math.floor(scale.width / LETTER / 2))]));
+    all.push(svg("line", { class: "lane", x1: 0, x2: scale.width, y1: bottom + 1, y2: bottom + 1 }), ...paths(boxes));
+    if (lane >= 11 && !isNarrow) all.push(svg("text", { class: "value", x: 4, y: bottom - 2 }, [shortened(name, Math.floor(scale.width / LETTER / 2))]));
   });
-  return isNarrow ? [...drawn, ...told(series, scale, 3 + row.lanes.length * lane)] : drawn;
+  return isNarrow ? [...all, ...told(series, scale, 3 + row.lanes.length * lane)] : all;
 }
 
 // The pods of units as areas one on the other, those that wait at the top, and the caps of all as a line.

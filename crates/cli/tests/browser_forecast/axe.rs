@@ -1,0 +1,48 @@
+//! The rules of axe-core, by which others look for barriers in a page too. It comes from npm, for this test only.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::chromium::Page;
+use crate::installing::needs;
+
+const PACKAGE: &str = "axe-core@4.14.1";
+
+/// Of its one file.
+const SHA256: &str = "29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed95c";
+
+static SCRIPT: LazyLock<String> = LazyLock::new(|| {
+    needs("npm");
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("axe");
+    let file = folder.join("node_modules/axe-core/axe.min.js");
+    if !is_right(&file) {
+        fs::create_dir_all(&folder).unwrap();
+        let mut install = Command::new("npm");
+        install.args(["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund"]);
+        let installed = install.arg("--prefix").arg(&folder).arg(PACKAGE).output().unwrap();
+        assert!(is_right(&file), "failed to install {PACKAGE} from npm: {installed:?}");
+    }
+    fs::read_to_string(file).unwrap()
+});
+
+fn is_right(file: &Path) -> bool {
+    let hash = |bytes: Vec<u8>| {
+        let digits =
+            Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        digits == SHA256
+    };
+    fs::read(file).is_ok_and(hash)
+}
+
+/// What stands in the way of some readers: each rule, and where it does not hold.
+pub(crate) fn barriers(page: &mut Page) -> Vec<String> {
+    page.run(&SCRIPT);
+    let found =
+        "axe.run().then((it) => it.violations.map((rule) => rule.id + ': ' + rule.nodes[0].html))";
+    let found = page.evaluate(&format!("window.axe && {found}"));
+    serde_json::from_value(found).unwrap()
+}
