@@ -145,8 +145,8 @@ fn run_on(
     })?;
     let is_printed = arguments.out.as_ref().is_none_or(|path| path == "-");
     let holds_findings = match arguments.output {
-        Output::Text | Output::Json | Output::Yaml | Output::Html => true,
-        Output::Csv | Output::Ics | Output::Svg => false,
+        Output::Text | Output::Json | Output::Yaml | Output::Svg | Output::Html => true,
+        Output::Csv | Output::Ics => false,
     };
     let told_already = is_printed && holds_findings;
     if !told_already {

@@ -96,4 +96,10 @@ impl<'a> Item<'a> {
             at: &finding.at,
         }
     }
+
+    /// `warning same-minute at shop.yaml:12: …`.
+    pub(crate) fn in_a_line(&self) -> String {
+        let Item { code, severity, file, line, message, .. } = self;
+        format!("{severity} {code} at {file}:{line}: {message}")
+    }
 }

@@ -13,6 +13,7 @@ use almanac_forecast::Period;
 use serde_json::{Value, json};
 
 use self::modules::{SCRIPT, hash_source};
+use super::WHY_EMPTY;
 use super::question::{Question, View};
 use crate::markup::escaped;
 use crate::wall_clock::civil;
@@ -54,6 +55,7 @@ fn about(question: &Question<'_>) -> Value {
         "tzdata": tzdata_version(),
         "made": question.made.at.as_millisecond(),
         "command": question.made.by,
+        "empty": question.is_empty().then_some(WHY_EMPTY),
         "sources": question.input.source_names(),
     })
 }

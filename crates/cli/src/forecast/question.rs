@@ -162,16 +162,18 @@ impl Question<'_> {
         Ok(assumptions)
     }
 
-    /// Something of each part, without drawing it.
+    /// Something of each part and of the number of its place, without drawing it.
     pub(super) fn of_each_part<T: Send>(
         &self,
         doing: &'static str,
-        find: impl Fn(&InputPlace, &Part) -> T + Sync,
+        find: impl Fn(usize, &InputPlace, &Part) -> T + Sync,
     ) -> anyhow::Result<Vec<T>> {
         let mut progress = Progress::new(doing, self.count());
         let mut all = Vec::with_capacity(self.count());
         let find = |index, hand: &mut dyn FnMut(T) -> anyhow::Result<()>| match self.find(index) {
-            Some((of_place, _, own)) => hand(find(of_place.place, &of_place.forecast.part(own))),
+            Some((of_place, number, own)) => {
+                hand(find(number, of_place.place, &of_place.forecast.part(own)))
+            }
             None => Ok(()),
         };
         in_order(self.count(), self.threads, find, |found| {

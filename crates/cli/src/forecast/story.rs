@@ -7,13 +7,22 @@ use std::collections::BTreeMap;
 
 use almanac_engine::Value;
 use almanac_forecast::{CivilStretch, Segment, Series, Told, recurrences};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::question::View;
 use crate::stretches::{edge, once};
 
 /// So many pieces are told.
 const TOLD: usize = 5;
+
+/// Over a longer period, what comes every day is too narrow to be drawn with characters.
+const DRAWN: SignedDuration = SignedDuration::from_hours(14 * 24);
+
+/// The sentence for a period over which a drawing of characters would show nothing.
+pub(super) fn for_long(series: &Series, view: View) -> Option<String> {
+    let length = view.period.to().duration_since(view.period.from());
+    of(series, view).filter(|_| length > DRAWN)
+}
 
 /// The sentence; `None` for what never changes.
 pub(super) fn of(series: &Series, view: View) -> Option<String> {
@@ -92,7 +101,6 @@ fn said(value: Option<&Value>) -> String {
 mod tests {
     use almanac_calendar::Zone;
     use almanac_forecast::Period;
-    use jiff::SignedDuration;
 
     use super::*;
     use crate::forecast::kinds::series;

@@ -14,19 +14,22 @@ use self::series::{height, place, write_series};
 use self::starts::write_starts;
 use super::WHY_EMPTY;
 use super::agreeing::{self, Drawn};
-use super::question::{OfPlace, Question, View};
+use super::question::{Assumptions, OfPlace, Question, View};
 use super::ruler::marks;
-use super::text::in_zone;
+use super::text::{in_zone, wrapped};
 use crate::markup::escaped;
 use crate::wall_clock::civil;
 
-const WIDTH: u32 = 1200;
+/// Narrow for its letters, so that they can still be read when it is shown at half the width of a page.
+const WIDTH: u32 = 760;
 const LEFT: f64 = 16.0;
-const LENGTH: f64 = 1168.0;
+const LENGTH: f64 = 728.0;
 const HEAD: u32 = 64;
 /// The height of a line of text.
 const LINE: u32 = 18;
 const CHARACTER: f64 = 7.0;
+/// So many letters fit beside each other.
+const LETTERS: usize = 104;
 
 const STYLE: &str = "\
 text{font:12px system-ui,sans-serif;fill:#1c2733}.quiet{fill:#5b6b7b}.title{font-weight:600}\
@@ -36,25 +39,28 @@ text{font:12px system-ui,sans-serif;fill:#1c2733}.quiet{fill:#5b6b7b}.title{font
 .mark{stroke:#2b3845}.bar{fill:#1d4468;stroke:#7db8ee}}";
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
+    let view = question.view;
     // Where a part stands depends on how high those before it are, so that is found first.
-    let heights = question.of_each_part("measuring", |place, part| {
-        height_of_all(&agreeing::drawn(&place.world, &part.series))
+    let measured = question.of_each_part("measuring", |number, place, part| {
+        let assumptions = part.assumptions.iter().map(|it| (it.clone(), number));
+        let height = height_of_all(view, &agreeing::drawn(&place.world, &part.series));
+        (height, assumptions.collect::<Vec<_>>())
     })?;
+    let (heights, assumptions): (Vec<u32>, Vec<_>) = measured.into_iter().unzip();
+    let notes = notes(question, &assumptions.into_iter().flatten().collect());
     let end_of_series = HEAD + heights.iter().sum::<u32>();
     let jobs: usize = question.forecasts.iter().map(|it| it.cron_jobs.len()).sum();
     let below = end_of_series
         + u32::try_from(jobs).unwrap_or(u32::MAX / starts::HEIGHT / 2) * starts::HEIGHT;
-    let clock_changes = question.clock_changes();
-    let height = below + u32::try_from(clock_changes.len()).unwrap_or(u32::MAX) * LINE + 8;
+    let height = below + u32::try_from(notes.len()).unwrap_or(u32::MAX / LINE / 2) * LINE + 8;
     let tops = tops(&heights);
-    let view = question.view;
     write_head(view, height, output)?;
     question.write_parts(
         |which, part, sheet| {
             let mut top = tops.get(which.index).copied().unwrap_or(HEAD);
             for drawn in agreeing::drawn(&which.place.world, &part.series) {
                 write_series(view, which.place.name.as_deref(), &drawn, f64::from(top), sheet)?;
-                top += self::series::height(drawn.series);
+                top += self::series::height(view, drawn.series);
             }
             Ok(())
         },
@@ -67,11 +73,9 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
             top += f64::from(starts::HEIGHT);
         }
     }
-    for ((place, touched), line) in clock_changes.iter().zip(1..) {
-        let of = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));
-        let (told, y) = (format!("{of}{touched}"), below + line * LINE - 4);
-        let told = escaped(&told);
-        writeln!(output, "<text class=\"quiet\" x=\"{LEFT}\" y=\"{y}\">! {told}</text>")?;
+    for (note, line) in notes.iter().zip(1..) {
+        let (note, y) = (escaped(note), below + line * LINE - 4);
+        writeln!(output, "<text class=\"quiet\" x=\"{LEFT}\" y=\"{y}\">{note}</text>")?;
     }
     if question.is_empty() {
         let why = escaped(WHY_EMPTY);
@@ -81,19 +85,38 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     Ok(())
 }
 
+/// What stands below the series, in lines: clock changes, what is assumed, and findings.
+fn notes(question: &Question<'_>, assumptions: &Assumptions) -> Vec<String> {
+    let clock_changes = question.clock_changes().into_iter().map(|(place, touched)| {
+        let of = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));
+        format!("! {of}{touched}")
+    });
+    let assumed = question.assumptions_in_short(assumptions).into_iter();
+    let findings = question.input.items().into_iter().map(|it| it.in_a_line());
+    let all = clock_changes.chain(assumed.map(|it| format!("assumed: {it}"))).chain(findings);
+    let lines = all.flat_map(|note| {
+        let lines = wrapped(&note, LETTERS).into_iter().enumerate();
+        lines.map(|(index, line)| if index == 0 { line } else { format!("\u{2003}{line}") })
+    });
+    lines.collect()
+}
+
 /// The page, the title and the marks, down to where the last series ends.
 fn write_head(view: View, height: u32, output: &mut impl Write) -> anyhow::Result<()> {
     writeln!(
         output,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \
-         width=\"{WIDTH}\" height=\"{height}\" role=\"img\">\n<style>{STYLE}</style>\n\
+         role=\"img\" aria-labelledby=\"title about\">\n<style>{STYLE}</style>\n\
          <rect class=\"page\" width=\"{WIDTH}\" height=\"{height}\"/>"
     )?;
     let View { period, zone } = view;
     let (from, to) = (civil(zone, period.from()), civil(zone, period.to()));
     let title = format!("{from} to {to}{}", in_zone(zone));
     let title = escaped(&title);
-    writeln!(output, "<title>{title}</title>")?;
+    writeln!(output, "<title id=\"title\">{title}</title>")?;
+    let about = "What policies set over time. Each step has a title of its own: its value, since when and until \
+                 when it holds, who sets it and why.";
+    writeln!(output, "<desc id=\"about\">{about}</desc>")?;
     writeln!(output, "<text class=\"title\" x=\"{LEFT}\" y=\"22\">{title}</text>")?;
     for mark in marks(period, zone, LENGTH / CHARACTER) {
         let x = place(view, mark.at);
@@ -109,8 +132,8 @@ fn write_head(view: View, height: u32, output: &mut impl Write) -> anyhow::Resul
     Ok(())
 }
 
-fn height_of_all(drawn: &[Drawn<'_>]) -> u32 {
-    drawn.iter().map(|drawn| height(drawn.series)).sum()
+fn height_of_all(view: View, drawn: &[Drawn<'_>]) -> u32 {
+    drawn.iter().map(|drawn| height(view, drawn.series)).sum()
 }
 
 /// Where each part begins.
@@ -133,11 +156,11 @@ mod tests {
     fn drawn(series: &[Series]) -> String {
         let (view, all) = (kinds::view(), series.iter().map(Drawn::of).collect::<Vec<_>>());
         let mut output = Vec::new();
-        write_head(view, HEAD + height_of_all(&all) + 8, &mut output).unwrap();
+        write_head(view, HEAD + height_of_all(view, &all) + 8, &mut output).unwrap();
         let mut top = HEAD;
         for drawn in &all {
             write_series(view, None, drawn, f64::from(top), &mut output).unwrap();
-            top += height(drawn.series);
+            top += height(view, drawn.series);
         }
         output.extend_from_slice(b"</svg>\n");
         String::from_utf8(output).unwrap()

@@ -4,11 +4,12 @@ mod series;
 
 use std::io::{self, Write};
 
-use almanac_calendar::{Zone, tzdata_version};
-use almanac_forecast::Origin;
+use almanac_calendar::{ClockChange, Zone, tzdata_version};
+use almanac_forecast::{Origin, Period};
 use anstyle::{AnsiColor, Style};
 
-use self::series::{Room, wrapped, write_series};
+pub(super) use self::series::wrapped;
+use self::series::{Room, write_series};
 use super::WHY_EMPTY;
 use super::agreeing::drawn;
 use super::question::{OfPlace, Question, View};
@@ -29,6 +30,12 @@ const USUAL_WIDTH: usize = 100;
 
 /// So many starts of a `CronJob` are told.
 const NEXT_STARTS: usize = 3;
+
+/// More clock changes than this are told as one.
+const CLOCK_CHANGES: usize = 4;
+
+/// More of what clock changes do to rules is counted.
+const TOUCHED_RULES: usize = 12;
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
     let output = &mut Drawing::new(output);
@@ -52,12 +59,17 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     if !clock_changes.is_empty() {
         writeln!(output, "\n{STRONG}Clock changes{STRONG:#}")?;
     }
-    for (place, touched) in clock_changes {
+    let more = clock_changes.len().saturating_sub(TOUCHED_RULES);
+    let told = if more > 1 { TOUCHED_RULES } else { clock_changes.len() };
+    for (place, touched) in clock_changes.into_iter().take(told) {
         let of = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));
         let told = format!("{of}{touched}");
         for (index, line) in wrapped(&told, columns + MARGIN - 4).iter().enumerate() {
             writeln!(output, "  {}{line}", if index == 0 { "" } else { "  " })?;
         }
+    }
+    if more > 1 {
+        writeln!(output, "  and {more} more like these (-o json lists them all)")?;
     }
     let assumptions = question.assumptions_in_short(&assumptions);
     if !assumptions.is_empty() {
@@ -123,15 +135,32 @@ fn write_head(question: &Question<'_>, output: &mut impl Write) -> io::Result<()
         in_zone(zone),
         tzdata_version()
     )?;
-    for change in zone.changes(period.from(), period.to()) {
-        let what = if change.is_gap() { "forward" } else { "back" };
-        let at = civil(zone, change.at);
-        writeln!(output, "{WARNING}!{WARNING:#} the clocks go {what} here: {at}")?;
+    for warning in warnings_of_clocks(zone, period) {
+        writeln!(output, "{WARNING}!{WARNING:#} {warning}")?;
     }
     if question.is_empty() {
         writeln!(output, "\n{WHY_EMPTY}")?;
     }
     Ok(())
+}
+
+/// A line for each clock change of the zone, or one for all where there are many.
+fn warnings_of_clocks(zone: Zone, period: Period) -> Vec<String> {
+    let changes: Vec<_> = zone.changes(period.from(), period.to()).collect();
+    if let [first, .., last] = &changes[..]
+        && changes.len() > CLOCK_CHANGES
+    {
+        let (first, last) = (civil(zone, first.at), civil(zone, last.at));
+        return vec![format!(
+            "the clocks change {} times here, from {first} to {last}",
+            changes.len()
+        )];
+    }
+    let told = |change: &ClockChange| {
+        let what = if change.is_gap() { "forward" } else { "back" };
+        format!("the clocks go {what} here: {}", civil(zone, change.at))
+    };
+    changes.iter().map(told).collect()
 }
 
 /// `shop-hours open`.

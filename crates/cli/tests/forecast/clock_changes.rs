@@ -13,7 +13,13 @@ const RHYTHM: &str = "3 firings are skipped";
 /// What a command prints for the days around the change, in one of its forms.
 fn told(folder: &Path, command: &[&str], further: &[&str]) -> String {
     let printed = text(&almanac(folder, &[command, further].concat()).stdout);
-    // As wide as the terminal is, text is wrapped.
+    // As wide as the terminal or the picture is, text is wrapped.
+    let printed = printed.replace("</text>", "");
+    let words = printed.lines().map(|line| match line.split_once("\">") {
+        Some((tag, words)) if tag.starts_with("<text") => words,
+        _ => line,
+    });
+    let printed = words.collect::<Vec<_>>().join("\n");
     printed.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

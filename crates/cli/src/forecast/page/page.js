@@ -281,6 +281,7 @@ function makePatterns() {
   element("patterns").firstElementChild.replaceChildren(...made);
 }
 
+if (about.empty) element("empty").textContent = about.empty;
 makePatterns();
 tellSource();
 tellNotes();

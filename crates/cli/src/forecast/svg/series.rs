@@ -8,11 +8,12 @@ use almanac_forecast::Series;
 use jiff::Timestamp;
 
 use super::stories::Stories;
-use super::{CHARACTER, LEFT, LENGTH, escaped};
+use super::{CHARACTER, LEFT, LENGTH, LETTERS, LINE, escaped};
 use crate::forecast::agreeing::Drawn;
 use crate::forecast::drawn::{Block, Kind, Shown, Stretch, blocks};
 use crate::forecast::lanes::shortened;
 use crate::forecast::question::View;
+use crate::forecast::story;
 
 /// From the top of a block to its bars, if none of them needs a label above it.
 const TITLE: f64 = 24.0;
@@ -20,12 +21,11 @@ const BAR: f64 = 56.0;
 const BAND: f64 = 24.0;
 /// From one thin row to the next.
 const THIN: u32 = 20;
-/// So many letters fit beside each other.
-const LONGEST_LABEL: usize = 150;
 
 /// How high a series is, in the units of the picture.
-pub(super) fn height(series: &Series) -> u32 {
-    blocks(series).iter().map(height_of_block).sum()
+pub(super) fn height(view: View, series: &Series) -> u32 {
+    let of_sentence = story::for_long(series, view).map_or(0, |_| LINE);
+    of_sentence + blocks(series).iter().map(height_of_block).sum::<u32>()
 }
 
 fn height_of_block(block: &Block<'_>) -> u32 {
@@ -52,15 +52,22 @@ pub(super) fn write_series(
     let numbers = blocks.iter().flat_map(|block| &block.stretches).filter_map(Stretch::number);
     // One scale for all names, so that they can be compared.
     let highest = numbers.max().unwrap_or(0).max(1);
+    let mut sentence = story::for_long(series, view);
     for block in &blocks {
         let name = block.name.map_or(String::new(), |name| format!(", {name}"));
         let place = place.map_or(String::new(), |place| format!("{place}: "));
         let title = format!("{place}{of} {}{name}", series.field);
         writeln!(output, "<g aria-label=\"{}\">", escaped(&title))?;
-        let title = shortened(&title, LONGEST_LABEL);
+        let title = shortened(&title, LETTERS);
         let title = escaped(&title);
         let baseline = top + 14.0;
         writeln!(output, "<text class=\"title\" x=\"{LEFT}\" y=\"{baseline:.2}\">{title}</text>")?;
+        if let Some(sentence) = sentence.take() {
+            top += f64::from(LINE);
+            let (sentence, y) = (shortened(&sentence, LETTERS), top + 14.0);
+            let sentence = escaped(&sentence);
+            writeln!(output, "<text x=\"{LEFT}\" y=\"{y:.2}\">{sentence}</text>")?;
+        }
         let mut picture = Picture { view, stories: &mut stories, output };
         match block.kind() {
             Kind::Number => picture.write_steps(block, highest, top + 32.0 + BAR)?,
@@ -146,7 +153,7 @@ impl<W: Write> Picture<'_, W> {
                 self.write_shape(&shape, stretch, None, "")?;
             }
             if let Some(first) = row.first() {
-                let label = shortened(&first.shown.to_string(), LONGEST_LABEL);
+                let label = shortened(&first.shown.to_string(), LETTERS);
                 let (x, y, label) = (LEFT + 4.0, y + 12.0, escaped(&label));
                 writeln!(
                     self.output,

@@ -5,7 +5,7 @@ use std::io::Write;
 use jiff::Timestamp;
 
 use super::series::place;
-use super::{LEFT, escaped};
+use super::{LEFT, LETTERS, escaped};
 use crate::cron_jobs::ShownCronJob;
 use crate::forecast::lanes::shortened;
 use crate::forecast::question::View;
@@ -17,7 +17,6 @@ pub(super) const HEIGHT: u32 = 48;
 const MARK: f64 = 16.0;
 /// Marks with less than this between them are one.
 const APART: f64 = 3.0;
-const LONGEST_LABEL: usize = 150;
 
 /// Starts that are drawn as one mark.
 struct Together {
@@ -37,7 +36,7 @@ pub(super) fn write_starts(
     let title = format!("{in_place}{}", job.described());
     let y = top + 14.0;
     writeln!(output, "<g aria-label=\"{}\">", escaped(&title))?;
-    let title = shortened(&title, LONGEST_LABEL);
+    let title = shortened(&title, LETTERS);
     let title = escaped(&title);
     writeln!(output, "<text class=\"title\" x=\"{LEFT}\" y=\"{y:.2}\">{title}</text>")?;
     let mut starts = job.starts(view.period).peekable();

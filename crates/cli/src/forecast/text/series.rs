@@ -12,6 +12,7 @@ use crate::forecast::drawn::{Block, blocks};
 use crate::forecast::lanes::{Lane, lanes, shortened};
 use crate::forecast::question::View;
 use crate::forecast::ruler::Mark;
+use crate::forecast::story;
 use crate::wall_clock::civil;
 
 /// How wide the labels of the lanes are, unless they need more.
@@ -35,6 +36,17 @@ pub(super) fn write_series(
     let Drawn { title, series, .. } = drawn;
     let mut warning = warning(series);
     let blocks = blocks(series);
+    if let Some(sentence) = story::for_long(series, room.view) {
+        writeln!(output, "\n{STRONG}{title}{STRONG:#} {}", series.field)?;
+        if let Some(warning) = warning.take() {
+            writeln!(output, "{WARNING}!{WARNING:#} {warning}")?;
+        }
+        for line in wrapped(&sentence, room.columns + MARGIN - 4) {
+            writeln!(output, "  {VALUE}{line}{VALUE:#}")?;
+        }
+        write_reasons(room, series, output)?;
+        return write_totals(room, series, output);
+    }
     for block in &blocks {
         let name = block.name.map_or(String::new(), |name| format!(", {name}"));
         writeln!(output, "\n{STRONG}{title}{STRONG:#} {}{name}", series.field)?;
@@ -178,7 +190,7 @@ fn when(view: View, segments: &[&Segment]) -> String {
 
 /// Text in lines that are no longer than this, broken between words. A word that is longer stands
 /// on a line of its own.
-pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub(in crate::forecast) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let line = lines.len() - 1;
