@@ -2,6 +2,7 @@
 
 use almanac_api::checking::{field_of_rule, placed};
 use almanac_api::finding::{Code, FieldPath, Finding, Path};
+use almanac_api::reading::Source;
 use almanac_engine::PolicyName;
 
 use crate::input::{Input, InputPlace};
@@ -27,7 +28,7 @@ impl Input {
 
     /// The files that something was read from, in order; none for a cluster.
     pub(crate) fn source_names(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = self.reading.sources.iter().map(|it| it.name()).collect();
+        let mut names: Vec<&str> = self.reading.sources.iter().map(Source::name).collect();
         names.sort_unstable();
         names.dedup();
         names

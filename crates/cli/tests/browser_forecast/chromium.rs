@@ -122,7 +122,7 @@ impl Page {
         mouse("mouseMoved", from, 0);
         mouse("mousePressed", from, 1);
         if from != to {
-            mouse("mouseMoved", ((from.0 + to.0) / 2.0, to.1), 1);
+            mouse("mouseMoved", (f64::midpoint(from.0, to.0), to.1), 1);
             mouse("mouseMoved", to, 1);
         }
         mouse("mouseReleased", to, 0);
