@@ -53,7 +53,12 @@ pub(super) fn sides(
     if revisions.is_empty() {
         // As a variable of a pipeline that is not set; it must not pass for a comparison.
         let message = "name a revision, such as main, or two, such as main...HEAD";
-        return Err(ArgumentError::whole("--git", revisions, message).into());
+        return Err(ArgumentError::whole(ARGUMENT, revisions, message).into());
+    }
+    if revisions.starts_with("..") {
+        // The same, where the variable was to name what is compared with.
+        let message = "nothing stands before the dots; name a revision there, such as main or HEAD";
+        return Err(ArgumentError::whole(ARGUMENT, revisions, message).into());
     }
     let repository = Repository::around_here()?;
     let here = std::env::current_dir().context("failed to find the current directory")?;
@@ -67,14 +72,13 @@ pub(super) fn sides(
     };
     // Both are listed before anything is laid out: that may be inside of the working tree.
     let trees = if let Some((old, new)) = revisions.split_once("...") {
-        let (old, new) = (name(old), name(new));
-        let base = repository.merge_base(&old, &new)?;
-        commits(&old, &new, Some(&base))?
+        let new = name(new);
+        let base = repository.merge_base(old, &new)?;
+        commits(old, &new, Some(&base))?
     } else if let Some((old, new)) = revisions.split_once("..") {
-        commits(&name(old), &name(new), None)?
+        commits(old, &name(new), None)?
     } else {
-        let old = name(revisions);
-        [repository.tree(&old, &repository.commit(&old)?)?, repository.working_tree()?]
+        [repository.tree(revisions, &repository.commit(revisions)?)?, repository.working_tree()?]
     };
     let asked = Asked { paths: &paths, exclude };
     let [old, new] = trees;

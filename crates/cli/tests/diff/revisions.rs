@@ -118,6 +118,9 @@ fn what_cannot_be_read_is_said_with_what_would_be_right() {
     for (revisions, part) in [
         ("nobody..later", "`nobody` is not a commit of this repository"),
         ("", "name a revision, such as main, or two"),
+        ("...later", "nothing stands before the dots; name a revision there"),
+        ("..later", "nothing stands before the dots"),
+        ("..", "nothing stands before the dots"),
         ("--output=x..later", "is not a commit of this repository"),
         ("main..-x", "is not a commit of this repository"),
         ("HEAD:policies..later", "is not a commit of this repository"),
