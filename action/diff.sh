@@ -2,6 +2,14 @@
 # Says in the summary what the change does over time.
 set -euo pipefail
 
+# What is neither might be meant to close the gate, and would leave it open.
+for input in "diff $DIFF" "fail-on-change $FAIL_ON_CHANGE"; do
+    if [[ ! ${input#* } =~ ^(true|false)$ ]]; then
+        echo "::error title=Almanac::the input ${input%% *} is true or false, and nothing else"
+        exit 2
+    fi
+done
+
 skip() {
     if [[ $FAIL_ON_CHANGE == true ]]; then
         echo "::error title=Almanac::what the change does cannot be compared: $1"
@@ -71,6 +79,10 @@ else
         find_merge_base "$BASE" || skip "$BASE and HEAD have no commit in common"
     fi
 fi
+if [[ $(git rev-parse --verify "$from^{commit}") == "$(git rev-parse HEAD)" ]]; then
+    # Whatever the change is, nothing would differ.
+    skip "$from is what is checked out; check the change out, or correct the input base"
+fi
 arguments=(--git "$from..HEAD")
 if [[ -n $PERIOD ]]; then
     arguments+=(--for "$PERIOD")
@@ -86,7 +98,7 @@ done <<<"$PATHS"
 text=$(mktemp)
 code=0
 "$ALMANAC" diff "${arguments[@]}" --fail-on never --fail-on-change -o markdown \
-    -- "${paths[@]}" >"$text" || code=$?
+    -- ${paths[@]+"${paths[@]}"} >"$text" || code=$?
 if ((code > 1)); then
     exit "$code"
 fi

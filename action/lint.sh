@@ -26,6 +26,10 @@ echo "findings=$code" >>"$GITHUB_OUTPUT"
     "$ALMANAC" lint "${arguments[@]}" -o markdown || true
 } >>"$GITHUB_STEP_SUMMARY"
 if [[ -n $SARIF ]]; then
-    "$ALMANAC" lint "${arguments[@]}" -o sarif >"$SARIF" || true
+    # Half a file would be kept for a whole one.
+    "$ALMANAC" lint "${arguments[@]}" -o sarif >"$SARIF" || (($? == 1)) || {
+        rm -f "$SARIF"
+        exit 2
+    }
 fi
 exit "$code"

@@ -45,7 +45,12 @@ fn action() -> (BTreeMap<String, String>, Vec<Step>) {
         let pairs = text.lines().filter_map(|it| it.strip_prefix("      ")?.split_once(": "));
         Step {
             id: field("id").unwrap(),
-            condition: field("if"),
+            condition: field("if").map(|it| match &*it {
+                ">-" => {
+                    text.split_once("if: >-\n").unwrap().1.lines().next().unwrap().trim().to_owned()
+                }
+                _ => it,
+            }),
             environment: pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
             run: field("run").unwrap(),
         }
@@ -90,10 +95,12 @@ impl Runner {
                 None if failed => continue,
                 None => {}
                 Some(condition) => {
-                    let provided = "steps.provide.outcome == 'success' && inputs.diff == 'true'";
-                    assert_eq!(condition, format!("${{{{ always() && {provided} }}}}"));
+                    let provided = "steps.provide.outcome == 'success'";
+                    let wanted = "(inputs.diff != 'false' || inputs.fail-on-change != 'false')";
+                    assert_eq!(condition, format!("${{{{ always() && {provided} && {wanted} }}}}"));
+                    let is_off = |input: &str| self.known[input] == "false";
                     if !self.known.contains_key("steps.provide.outputs.almanac")
-                        || self.known["inputs.diff"] != "true"
+                        || is_off("inputs.diff") && is_off("inputs.fail-on-change")
                     {
                         continue;
                     }
@@ -277,6 +284,45 @@ fn the_first_push_of_a_branch_is_not_compared_and_a_base_that_there_is_not_does_
     ran["diff"].assert_says(2, &["is not a revision"]);
     let (ran, _) = Runner::new(&checkout, &[BINARY, ("inputs.paths", "nowhere")]).run();
     ran["lint"].assert_says(2, &["nowhere"]);
+}
+
+#[test]
+fn what_is_checked_out_is_not_compared_with_itself() {
+    let text = policy("hours", "shop", 3);
+    let (checkout, before) = checkout("action-itself", &text, &text.replace("0 20", "0 21"));
+    let head = git(&checkout, &["rev-parse", "HEAD"]);
+    for base in
+        [("inputs.base", "main"), ("inputs.base", "HEAD"), ("github.event.before", head.as_str())]
+    {
+        let (ran, _) = Runner::new(&checkout, &[BINARY, base]).run();
+        ran["diff"].assert_says(0, &["::notice title=Almanac::", "is what is checked out"]);
+        let (ran, _) = Runner::new(&checkout, &[&[BINARY, base], GATE].concat()).run();
+        ran["diff"].assert_says(2, &["::error title=Almanac::", "is what is checked out"]);
+    }
+    // The workflow has checked the base out, not the change.
+    git(&checkout, &["fetch", "--quiet", "--depth=1", "origin", &before]);
+    git(&checkout, &["checkout", "--quiet", &before]);
+    let known = [BINARY, ("github.event.pull_request.base.sha", &before)];
+    let (ran, _) = Runner::new(&checkout, &[&known[..], GATE].concat()).run();
+    ran["diff"].assert_says(2, &["::error title=Almanac::", "check the change out"]);
+}
+
+#[test]
+fn an_input_that_is_neither_true_nor_false_closes_the_gate() {
+    let text = policy("hours", "shop", 3);
+    let (checkout, base) = checkout("action-inputs", &text, &text.replace("0 20", "0 21"));
+    let known = [BINARY, ("github.event.before", base.as_str())];
+    for input in ["fail-on-change", "diff"] {
+        let name = format!("inputs.{input}");
+        for value in ["yes", "True", "", "true\nfalse"] {
+            let (ran, _) = Runner::new(&checkout, &[&known[..], &[(&*name, value)]].concat()).run();
+            ran["diff"].assert_says(2, &[&format!("the input {input} is true or false")]);
+        }
+    }
+    // A gate compares, whatever else is asked for.
+    let (ran, _) =
+        Runner::new(&checkout, &[&known[..], GATE, &[("inputs.diff", "false")]].concat()).run();
+    assert_eq!(ran["diff"].code, Some(1));
 }
 
 #[test]
