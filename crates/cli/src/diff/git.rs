@@ -81,16 +81,14 @@ pub(super) fn sides(
         [repository.tree(revisions, &repository.commit(revisions)?)?, repository.working_tree()?]
     };
     let asked = Asked { paths: &paths, exclude };
-    let [old, new] = trees;
-    let (old, new) = (repository.laid_out(&old, asked)?, repository.laid_out(&new, asked)?);
-    if !paths.is_empty() && old.paths.is_empty() && new.paths.is_empty() {
-        let text =
-            paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");
+    let sides = [repository.laid_out(&trees[0], asked)?, repository.laid_out(&trees[1], asked)?];
+    let is_nowhere = |path: &&PathBuf| !trees.iter().any(|tree| tree.has_at(path));
+    if let Some(path) = paths.iter().find(is_nowhere) {
         let message =
             "neither side has such a file or directory; paths are taken from the current directory";
-        return Err(ArgumentError::whole("PATH", &text, message).into());
+        return Err(ArgumentError::whole("PATH", &path.display().to_string(), message).into());
     }
-    Ok(Sides([old, new]))
+    Ok(Sides(sides))
 }
 
 /// Git, without what the environment says of a repository.

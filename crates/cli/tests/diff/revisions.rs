@@ -90,9 +90,13 @@ fn paths_are_meant_from_the_current_directory_and_shown_as_the_repository_has_th
     let said = text(&output.stdout);
     assert!(said.contains("--> policies/shop.yaml:7:"), "{said}");
     assert!(!said.contains("almanac-diff-"), "{said}");
-    let nowhere = diff(&folder, &["--git", "main..later", "nowhere"]);
-    assert_eq!(nowhere.status.code(), Some(2));
-    assert!(text(&nowhere.stderr).contains("neither side has such a file or directory"));
+    for paths in [&["nowhere"][..], &["policies", "nowhere"]] {
+        let nowhere = diff(&folder, &[&["--git", "main..later"], paths].concat());
+        assert_eq!(nowhere.status.code(), Some(2));
+        let said = text(&nowhere.stderr);
+        assert!(!said.contains("policies nowhere"), "{said}");
+        assert!(said.contains("neither side has such a file or directory"), "{said}");
+    }
     let outside = diff(&folder, &["--git", "main..later", "/etc"]);
     assert!(text(&outside.stderr).contains("not inside the git repository"));
 }

@@ -110,7 +110,7 @@ impl Repository {
                 let folder = joined(root, &inside);
                 fs::create_dir_all(folder).with_context(|| tree.cannot_write(path))?;
             }
-            if tree.has(&inside) || path.as_os_str().is_empty() {
+            if tree.has_at(path) {
                 there.push(joined(root, path));
             }
         }

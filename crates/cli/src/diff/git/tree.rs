@@ -177,6 +177,12 @@ impl Tree {
         Way::Inside(at)
     }
 
+    /// Whether a path leads to a file or a folder, as the repository itself always is one.
+    pub(super) fn has_at(&self, path: &Path) -> bool {
+        let has = |way: Way| matches!(way, Way::Inside(inside) if self.has(&inside));
+        path.as_os_str().is_empty() || has(self.way(path))
+    }
+
     /// Whether there is such a file or folder, which is not behind a link.
     pub(super) fn has(&self, path: &Path) -> bool {
         fn is_first_below<T>(all: &BTreeMap<PathBuf, T>, path: &Path) -> bool {
