@@ -286,6 +286,26 @@ fn a_pointer_of_lfs_matters_only_where_it_would_be_read() {
     assert!(said.contains("git lfs pull"), "{said}");
 }
 
+#[cfg(unix)]
+#[test]
+fn no_name_of_a_file_begins_a_line_of_a_message() {
+    let folder = repository("git-lines");
+    commit(&folder, &[("a\n::notice::passed.json", POINTER)]);
+    let output = diff(&folder, &["--git", "HEAD~1..HEAD"]);
+    assert_eq!(output.status.code(), Some(2));
+    let pointer = text(&output.stderr);
+    link(&folder, "/a\n::notice::passed", "b\n::notice::passed.yaml");
+    git(&folder, &["rm", "-q", "--cached", "-r", "."]);
+    git(&folder, &["add", "policies", "b\n::notice::passed.yaml"]);
+    git(&folder, &["commit", "-q", "-m", "link"]);
+    let output = diff(&folder, &["--git", "HEAD~2..HEAD"]);
+    assert_eq!(output.status.code(), Some(2));
+    for said in [pointer, text(&output.stderr)] {
+        assert!(said.contains("::notice::passed"), "{said}");
+        assert!(!said.lines().any(|line| line.trim_start().starts_with("::")), "{said}");
+    }
+}
+
 #[test]
 fn a_temporary_directory_in_the_repository_is_no_part_of_it() {
     let folder = repository("git-temporary");

@@ -19,6 +19,7 @@ use super::tree::{Content, Tree, Way};
 use crate::argument_error::ArgumentError;
 use crate::diff::side::Where;
 use crate::files::{OUR_IGNORE_FILE, Targets, Viewpoint, that_are_read};
+use crate::findings::printable;
 
 /// What stands in a file of which Git LFS has the content.
 const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
@@ -226,7 +227,7 @@ impl Tree {
         if let Some(submodule) =
             self.submodules.iter().find(|it| named.iter().any(|path| path.starts_with(it)))
         {
-            let text = submodule.display().to_string();
+            let text = shown(submodule);
             let message = "is a submodule; run almanac diff in it, with its own revisions";
             return Err(ArgumentError::whole("PATH", &text, message).into());
         }
@@ -240,7 +241,7 @@ impl Tree {
     }
 
     fn check_pointer(&self, path: &Path, content: &[u8]) -> anyhow::Result<()> {
-        let (path, name) = (path.display(), &self.name);
+        let (path, name) = (shown(path), &self.name);
         ensure!(
             !content.starts_with(LFS_POINTER),
             "{path} of {name} is kept in Git LFS, and here is only a pointer to it; leave it out with --exclude, or {}",
@@ -258,18 +259,24 @@ impl Tree {
             Way::Outside(link) => link,
             Way::Inside(_) | Way::Nowhere => path.to_owned(),
         };
-        let target = self.links.get(&link).map_or_else(String::new, |it| it.display().to_string());
+        let target = self.links.get(&link).map_or_else(String::new, |it| shown(it));
         anyhow::anyhow!(
             "{} of {} is a symbolic link to {target}, which is not in the repository, so no revision has what it \
              leads to; leave the link out with --exclude, or name two directories without --git",
-            link.display(),
+            shown(&link),
             self.name
         )
     }
 
     fn cannot_write(&self, path: &Path) -> String {
-        format!("failed to write {} of {} into a temporary directory", path.display(), self.name)
+        format!("failed to write {} of {} into a temporary directory", shown(path), self.name)
     }
+}
+
+/// A path in a message: on one line, whatever somebody has called a file, as the log of a pipeline may take a line
+/// for a command.
+fn shown(path: &Path) -> String {
+    printable(&path.display().to_string())
 }
 
 /// What says which files are read and how they belong together, or is no YAML by its name.
