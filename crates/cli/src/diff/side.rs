@@ -78,7 +78,8 @@ impl Sides {
                 root,
                 unnamed: PathBuf::from("."),
                 fixed: Vec::new(),
-                reads_ignored: false,
+                // They are named, be they ignored or not: where a folder is built, it mostly is.
+                reads_ignored: true,
                 targets: Targets::new(),
             };
             Ok(Where { name: path.clone(), paths, viewpoint, written: None })

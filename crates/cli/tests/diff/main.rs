@@ -256,3 +256,13 @@ fn a_comment_has_no_more_than_fits_and_names_are_no_markup() {
     assert!(page.contains("hours-7 o|&lt;b&gt;@all") && !page.contains("<b>@all"));
     assert!(!page.contains("<script"));
 }
+
+#[test]
+fn folders_that_are_named_are_read_though_gitignore_matches_them() {
+    let folder = sides("ignored", &[("a.yaml", &shop())], &[("a.yaml", &weekend_shop())]);
+    fs::write(folder.join(".gitignore"), "old/\nnew/\n").unwrap();
+    let output = diff(&folder, &["old", "new", "--fail-on-change"]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stdout);
+    assert!(said.contains("old → new: 1 of 1 value changes"), "{said}");
+}
