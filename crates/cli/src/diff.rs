@@ -1,6 +1,7 @@
 //! `almanac diff`: what a change of the files does to what will happen.
 
 mod alike;
+mod differing;
 mod git;
 mod html;
 mod json;
@@ -120,7 +121,8 @@ pub(crate) fn run(
         Some(revisions) => git::sides(revisions, &arguments.paths, &arguments.exclude)?,
         None => Sides::named(&arguments.paths)?,
     };
-    let read = sides.read(&arguments.conditions, &arguments.exclude, checked_at, now)?;
+    let (read, uncompared) =
+        sides.read(&arguments.conditions, &arguments.exclude, checked_at, now)?;
     let [old, new] = &read;
     let zone = zone.unwrap_or_else(|| side::common_zone(old, new));
     let period = arguments.period.period(USUAL_PERIOD, now, zone)?;
@@ -130,13 +132,13 @@ pub(crate) fn run(
         Pair { name, before, after, comparison, unclear }
     });
     let (pairs, incomplete) = (pairs.collect(), new.unusable());
-    let question = Question { old, new, pairs, period, zone, threads, incomplete };
+    let question = Question { old, new, pairs, period, zone, threads, incomplete, uncompared };
     let has_colours = arguments.output == Output::Text;
     let written = |mut output: &mut dyn Write| write(&question, arguments.output, &mut output);
     let is_changed = write_to(arguments.out.as_deref(), has_colours, output, written)?;
     let code = side::exit_code(arguments.fail_on, old, new);
     // A gate that cannot see everything stays shut.
-    let may_change = is_changed || !question.incomplete.is_empty();
+    let may_change = is_changed || !question.is_complete();
     let fails = may_change && arguments.fail_on_change && code == ExitCode::SUCCESS;
     Ok(if fails { ExitCode::FAILURE } else { code })
 }

@@ -124,6 +124,11 @@ impl Input {
         findings::write_finding(output, source, placed, self.place_of(placed))
     }
 
+    /// What was found in files and not read as it stands.
+    pub(crate) fn notes(&self) -> &[Note] {
+        &self.notes
+    }
+
     /// Reports on standard error what was found and not read as it stands.
     pub(crate) fn tell_notes(&self) {
         // Where nobody can be told, there is nothing better to do.

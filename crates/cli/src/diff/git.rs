@@ -8,6 +8,7 @@
 mod laid_out;
 mod tree;
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::path::{Component, Path, PathBuf};
@@ -18,6 +19,7 @@ use anyhow::{Context as _, bail, ensure};
 
 use self::laid_out::Asked;
 use self::tree::Tree;
+use super::differing::Differing;
 use super::side::Sides;
 use crate::argument_error::{ArgumentError, quoted};
 
@@ -65,21 +67,25 @@ pub(super) fn sides(
     let paths = paths.iter().map(|path| repository.inside(&here, path));
     let paths = paths.collect::<anyhow::Result<Vec<PathBuf>>>()?;
     let name = |side: &str| if side.is_empty() { "HEAD".to_owned() } else { side.to_owned() };
-    let commits = |old: &str, new: &str, base: Option<&str>| {
-        let side = |name: &str, commit: &str| repository.tree(name, commit);
-        let first = base.map_or_else(|| repository.commit(old), |base| Ok(base.to_owned()))?;
-        anyhow::Ok([side(old, &first)?, side(new, &repository.commit(new)?)?])
+    let (old, new) = match revisions.split_once("..") {
+        Some((old, new)) => (old, Some(new)),
+        None => (revisions, None),
     };
+    let since_split = new.and_then(|it| it.strip_prefix('.'));
+    let new = since_split.or(new).map(name);
+    let from = match &new {
+        Some(new) if since_split.is_some() => repository.merge_base(old, new)?,
+        _ => repository.commit(old)?,
+    };
+    let to = new.as_deref().map(|new| repository.commit(new)).transpose()?;
     // Both are listed before anything is laid out: that may be inside of the working tree.
-    let trees = if let Some((old, new)) = revisions.split_once("...") {
-        let new = name(new);
-        let base = repository.merge_base(old, &new)?;
-        commits(old, &new, Some(&base))?
-    } else if let Some((old, new)) = revisions.split_once("..") {
-        commits(old, &name(new), None)?
-    } else {
-        [repository.tree(revisions, &repository.commit(revisions)?)?, repository.working_tree()?]
+    let first = repository.tree(old, &from)?;
+    let second = match (&new, &to) {
+        (Some(new), Some(to)) => repository.tree(new, to)?,
+        _ => repository.working_tree()?,
     };
+    let trees = [first, second];
+    let differing = repository.differing(&from, to.as_deref(), &trees)?;
     let asked = Asked { paths: &paths, exclude };
     let sides = [repository.laid_out(&trees[0], asked)?, repository.laid_out(&trees[1], asked)?];
     let is_nowhere = |path: &&PathBuf| !trees.iter().any(|tree| tree.has_at(path));
@@ -88,7 +94,7 @@ pub(super) fn sides(
             "neither side has such a file or directory; paths are taken from the current directory";
         return Err(ArgumentError::whole("PATH", &path.display().to_string(), message).into());
     }
-    Ok(Sides(sides))
+    Ok(Sides { both: sides, differing })
 }
 
 /// Git, without what the environment says of a repository.
@@ -213,6 +219,32 @@ impl Repository {
             })?;
             Ok(contents)
         })
+    }
+
+    /// What differs from a commit: in another one, or in the working tree.
+    fn differing(
+        &self,
+        from: &str,
+        to: Option<&str>,
+        trees: &[Tree; 2],
+    ) -> anyhow::Result<Differing> {
+        let usual = [
+            "diff",
+            "--name-only",
+            "-z",
+            "--no-renames",
+            "--no-ext-diff",
+            "--ignore-submodules=dirty",
+        ];
+        let arguments = [&usual[..], &[from], to.as_slice(), &["--"]].concat();
+        let listed = self.listed(&arguments)?.into_iter();
+        let mut all: BTreeSet<PathBuf> = listed.map(|path| path_of(&path)).collect();
+        let [old, new] = trees;
+        // What is new in the working tree is not known to git.
+        all.extend(new.files.keys().filter(|path| !old.files.contains_key(*path)).cloned());
+        let links = trees.iter().flat_map(|tree| tree.differing_links(&all)).collect::<Vec<_>>();
+        all.extend(links);
+        Ok(Differing::Listed(all))
     }
 
     /// What git lists, each ended by a zero byte.

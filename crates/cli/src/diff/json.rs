@@ -26,7 +26,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
          \"old\":{old},\"new\":{new},\"incomplete\":{},\n\"differences\":[",
         json!(question.zone.name()),
         tzdata_version(),
-        json!(question.incomplete)
+        json!([&*question.incomplete, &question.uncompared].concat())
     )?;
     let mut is_first = true;
     let (summary, assumptions) = question.each(

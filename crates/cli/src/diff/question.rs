@@ -25,6 +25,8 @@ pub(super) struct Question<'a> {
     pub(super) threads: usize,
     /// What cannot be used on the new side, as it is named.
     pub(super) incomplete: Vec<String>,
+    /// What differs and is on neither side compared, as it is not forecast as it stands.
+    pub(super) uncompared: Vec<String>,
 }
 
 /// Two places that are compared.
@@ -48,6 +50,11 @@ enum Found<T> {
 }
 
 impl Question<'_> {
+    /// Whether all that differs is compared.
+    pub(super) fn is_complete(&self) -> bool {
+        self.incomplete.is_empty() && self.uncompared.is_empty()
+    }
+
     /// Whether there are no policies on either side.
     pub(super) fn is_empty(&self) -> bool {
         self.pairs.iter().all(|it| it.comparison.is_empty())
@@ -63,7 +70,7 @@ impl Question<'_> {
     ) -> anyhow::Result<(Summary, Assumptions)> {
         let count = self.pairs.iter().map(|it| it.comparison.len()).sum();
         let mut progress = Progress::new("comparing", count);
-        let mut summary = Summary::default();
+        let mut summary = Summary { is_partial: !self.uncompared.is_empty(), ..Summary::default() };
         let mut assumed: [BTreeSet<Assumption>; 2] = Default::default();
         let compare = |index, hand: &mut dyn FnMut(Found<T>) -> anyhow::Result<()>| {
             let Some((pair, own)) = self.find(index) else { return Ok(()) };

@@ -1,6 +1,6 @@
 //! The two sides of a comparison: where their files are, and which of their places belong together.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -13,8 +13,9 @@ use anyhow::Context as _;
 use jiff::Timestamp;
 use tempfile::TempDir;
 
+use super::differing::Differing;
 use crate::argument_error::ArgumentError;
-use crate::files::{FileArguments, Targets, Viewpoint, targets_of};
+use crate::files::{FileArguments, Note, Targets, Viewpoint, targets_of};
 use crate::input::{Conditions, Input, InputPlace, together};
 use crate::outcome::FailOn;
 
@@ -22,7 +23,10 @@ use crate::outcome::FailOn;
 const NOTHING: &str = "/dev/null";
 
 /// Where the files of both sides are.
-pub(super) struct Sides(pub(super) [Where; 2]);
+pub(super) struct Sides {
+    pub(super) both: [Where; 2],
+    pub(super) differing: Differing,
+}
 
 /// Where the files of one side are.
 pub(super) struct Where {
@@ -31,6 +35,8 @@ pub(super) struct Where {
     /// Which files and folders are read; none is nothing at all.
     pub(super) paths: Vec<PathBuf>,
     pub(super) viewpoint: Viewpoint,
+    /// The submodules in it, which are not read.
+    pub(super) submodules: Vec<PathBuf>,
     /// Removed once it has been read.
     pub(super) written: Option<TempDir>,
 }
@@ -41,6 +47,9 @@ pub(super) struct Side {
     pub(super) name: String,
     pub(super) input: Input,
     root: Folder,
+    here: PathBuf,
+    /// Whether objects may be in something that differs and is not read as it stands.
+    hides_objects: bool,
 }
 
 impl Sides {
@@ -82,25 +91,29 @@ impl Sides {
                 reads_ignored: true,
                 targets: Targets::new(),
             };
-            Ok(Where { name: path.clone(), paths, viewpoint, written: None })
+            let submodules = Vec::new();
+            Ok(Where { name: path.clone(), paths, viewpoint, submodules, written: None })
         };
-        Ok(Sides([side(old)?, side(new)?]))
+        let both = [side(old)?, side(new)?];
+        let differing = Differing::OnDisk([&both[0], &both[1]].map(|it| it.viewpoint.root.clone()));
+        Ok(Sides { both, differing })
     }
 
     /// Reads both. Folders that are places on one side are places on the other, too, and what policies of one side
-    /// scale is of interest on the other.
+    /// scale is of interest on the other. Also what differs and is not compared.
     pub(super) fn read(
         self,
         conditions: &Conditions,
         exclude: &[String],
         checked_at: Timestamp,
         now: Timestamp,
-    ) -> anyhow::Result<[Side; 2]> {
-        let Sides([old, new]) = self;
+    ) -> anyhow::Result<([Side; 2], Vec<String>)> {
+        let Sides { both: [old, new], differing } = self;
         let read = |side: &Where, fixed: Vec<Place>, targets: Targets| {
             let root = Folder::of(&side.viewpoint.root);
             let input = side.read(fixed, targets, conditions, exclude, checked_at)?;
-            anyhow::Ok(Side { name: side.name.clone(), input, root })
+            let (name, here) = (side.name.clone(), side.viewpoint.here.clone());
+            anyhow::Ok(Side { name, input, root, here, hides_objects: false })
         };
         let first = |side: &Where| read(side, Vec::new(), Targets::new());
         let (before, after) = (first(&old)?, first(&new)?);
@@ -120,8 +133,21 @@ impl Sides {
         conditions.state(&mut [&mut before.input, &mut after.input], now)?;
         before.input.tell_notes();
         after.input.tell_notes();
+        // Beside nothing, all is new.
+        let is_alone = old.paths.is_empty() || new.paths.is_empty();
+        let differs = |path: &str| is_alone || differing.is_at(path);
+        let hides = |(_, note): (_, &Note)| note.hides_objects();
+        let hides_objects = after.noted(&differs).any(hides);
+        after.hides_objects = hides_objects;
+        // What both have is called as in the new files.
+        let noted = before.noted(&differs).chain(after.noted(&differs));
+        let mut uncompared: BTreeMap<String, String> =
+            noted.map(|(seen, note)| (seen, note.path().to_owned())).collect();
+        let submodules = old.submodules.iter().chain(&new.submodules);
+        let submodules = submodules.map(|it| it.display().to_string()).filter(|it| differs(it));
+        uncompared.extend(submodules.map(|it| (it.clone(), format!("the submodule {it}"))));
         drop((old.written, new.written));
-        Ok([before, after])
+        Ok(([before, after], uncompared.into_values().collect()))
     }
 }
 
@@ -142,6 +168,14 @@ impl Where {
 }
 
 impl Side {
+    /// The notes on what differs, each with its path as it is seen from the side.
+    fn noted(&self, differs: &impl Fn(&str) -> bool) -> impl Iterator<Item = (String, &Note)> {
+        let depends =
+            |note: &&Note| note.depends_on().iter().any(|it| differs(&it.seen_from(&self.root)));
+        let seen = |note: &Note| Folder::of(&self.here.join(note.path())).seen_from(&self.root);
+        self.input.notes().iter().filter(depends).map(move |note| (seen(note), note))
+    }
+
     /// What cannot be used as it is written: objects, and files of which nobody knows what they hold.
     pub(super) fn unusable(&self) -> Vec<String> {
         let reading = &self.input.reading;
@@ -163,7 +197,7 @@ impl Side {
         place: Option<&'a InputPlace>,
         before: Option<&'a InputPlace>,
     ) -> impl Fn(&Identity) -> bool + use<'a> {
-        let has_unread = self.errors().any(|(_, object)| object.is_none());
+        let has_unread = self.hides_objects || self.errors().any(|(_, object)| object.is_none());
         let unusable: BTreeSet<usize> = self.errors().filter_map(|(_, object)| object).collect();
         let position = |place: Option<&InputPlace>, identity: &Identity| place?.position(identity);
         move |identity| match position(place, identity) {

@@ -29,6 +29,8 @@ pub(super) struct Summary {
     pub(super) fields: usize,
     /// How many have not been, as something on the new side cannot be used.
     pub(super) unclear: usize,
+    /// Whether files differ that are not compared.
+    pub(super) is_partial: bool,
     pub(super) changed: usize,
     pub(super) added: usize,
     pub(super) removed: usize,
@@ -72,6 +74,7 @@ impl Summary {
         if !self.is_changed() {
             let values = counted(self.fields, "value");
             return match unclear {
+                0 if self.is_partial => format!("No change is known: {values} compared"),
                 0 => format!("Nothing changes: {values} compared"),
                 _ => format!("No change is known: {values} compared, {unclear} {is_not} not"),
             };
@@ -124,15 +127,24 @@ pub(super) fn period(question: &Question<'_>) -> String {
 
 /// Why the comparison says less than it should, if it does.
 pub(super) fn incomplete(question: &Question<'_>) -> Option<String> {
-    let (first, more) = match &*question.incomplete {
-        [] => return None,
-        [first, more @ ..] => (first, more.len()),
-    };
-    let all = if more > 0 { format!("{first} and {more} more") } else { first.clone() };
-    Some(format!(
-        "The new side is incomplete: {all} cannot be used as written. What depends on it is not compared; see the \
-         findings."
-    ))
+    let mut said = Vec::new();
+    if let [first, more @ ..] = &*question.incomplete {
+        let more = more.len();
+        let all = if more > 0 { format!("{first} and {more} more") } else { first.clone() };
+        said.push(format!(
+            "The new side is incomplete: {all} cannot be used as written. What depends on it is not compared; see the \
+             findings."
+        ));
+    }
+    if !question.uncompared.is_empty() {
+        let all: Vec<&str> = question.uncompared.iter().map(|it| &**it).collect();
+        said.push(format!(
+            "Not compared, although something differs in it: {}. It is not read as it stands; see the notes on \
+             standard error.",
+            some_of(&all)
+        ));
+    }
+    (!said.is_empty()).then(|| said.join(" "))
 }
 
 /// What a change is of: the object, in its place.

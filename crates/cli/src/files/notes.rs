@@ -33,6 +33,9 @@ pub(crate) struct Note {
     /// What shows what comes of it, or what went wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<String>,
+    /// The files and folders that what comes of it depends on, as far as they say it.
+    #[serde(skip)]
+    depends_on: BTreeSet<Folder>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
@@ -46,6 +49,21 @@ enum About {
 }
 
 impl Note {
+    /// The file or the folder, as it is shown.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The files and folders that what comes of it depends on.
+    pub(crate) fn depends_on(&self) -> &BTreeSet<Folder> {
+        &self.depends_on
+    }
+
+    /// Whether the objects in it are unknown, rather than what is changed of them.
+    pub(crate) fn hides_objects(&self) -> bool {
+        self.is_of_template() || self.about == About::TooLarge
+    }
+
     /// Whether it tells of something that another program has yet to render.
     pub(crate) fn is_of_template(&self) -> bool {
         matches!(self.about, About::HelmChart | About::HelmTemplate | About::Substitution)
@@ -83,7 +101,7 @@ impl Files {
             }
         }
         notes.extend(self.found.unrendered.iter().map(|chart| self.of_chart(chart, command)));
-        for folder in self.kustomizations_of_policies() {
+        for (folder, depends_on) in self.kustomizations_of_policies() {
             let path = self.shown(folder);
             let quoted = shell_word::quoted(&path);
             let command = match command {
@@ -91,10 +109,10 @@ impl Files {
                 other => format!("almanac {other} -k {quoted}"),
             };
             let command = Some(command);
-            notes.insert(Note { about: About::Kustomization, path, command });
+            notes.insert(Note { about: About::Kustomization, path, command, depends_on });
         }
-        let plain = |about: About, path: &String| Note { about, path: path.clone(), command: None };
-        notes.extend(self.found.too_large.iter().map(|path| plain(About::TooLarge, path)));
+        let of_large = |path: &String| self.of_file(About::TooLarge, path.clone(), None);
+        notes.extend(self.found.too_large.iter().map(of_large));
         notes.into_iter().collect()
     }
 
@@ -124,28 +142,34 @@ impl Files {
                 None => format!("{program} < {}", shell_word::quoted(&file)),
             };
             let command = Some(rendered(&substituted, command));
-            return Note { about: About::Substitution, path: file, command };
+            return self.of_file(About::Substitution, file, command);
         }
         match source.folder().and_then(|folder| self.found.chart_of(folder)) {
             Some(chart) => self.of_chart(&chart, command),
-            None => Note { about: About::HelmTemplate, path: file, command: None },
+            None => self.of_file(About::HelmTemplate, file, None),
         }
+    }
+
+    fn of_file(&self, about: About, path: String, command: Option<String>) -> Note {
+        let depends_on = BTreeSet::from([Folder::of(&self.here.join(&path))]);
+        Note { about, path, command, depends_on }
     }
 
     fn of_chart(&self, chart: &Folder, command: &str) -> Note {
         let path = self.shown(chart);
         let quoted = shell_word::quoted(&path);
         let command = Some(rendered(&format!("helm template {quoted}"), command));
-        Note { about: About::HelmChart, path, command }
+        let depends_on = BTreeSet::from([chart.clone()]);
+        Note { about: About::HelmChart, path, command, depends_on }
     }
 
     fn shown(&self, folder: &Folder) -> String {
         folder.seen_from(&Folder::of(&self.here))
     }
 
-    /// The kustomizations that change something and take in a policy, however far away. What a component
-    /// changes shows in those that take it in: on its own it has nothing to change.
-    fn kustomizations_of_policies(&self) -> Vec<&Folder> {
+    /// The kustomizations that change something and take in a policy, however far away, each with all that it takes
+    /// in. What a component changes shows in those that take it in: on its own it has nothing to change.
+    fn kustomizations_of_policies(&self) -> Vec<(&Folder, BTreeSet<Folder>)> {
         let with_policies = self.files_with_policies();
         let known = &self.found.kustomizations;
         let built = known.iter().filter(|(_, kustomization)| !kustomization.is_component);
@@ -154,13 +178,13 @@ impl Files {
             let all = reached(folder, |path| known.get(path).map(components).unwrap_or_default());
             all.iter().any(|path| known.get(path).is_some_and(|it| it.changes))
         };
-        let takes_in = |folder: &Folder| {
+        let taken_in = |folder: &Folder| {
             let taken = |it: &Kustomization| [&*it.resources, &it.components, &it.patches].concat();
-            let all = reached(folder, |path| known.get(path).map(taken).unwrap_or_default());
-            all.iter().any(|path| with_policies.contains(path))
+            reached(folder, |path| known.get(path).map(taken).unwrap_or_default())
         };
-        let folders = built.map(|(folder, _)| folder);
-        folders.filter(|folder| changes(folder) && takes_in(folder)).collect()
+        let changing = built.map(|(folder, _)| folder).filter(|folder| changes(folder));
+        let all = changing.map(|folder| (folder, taken_in(folder)));
+        all.filter(|(_, taken)| taken.iter().any(|path| with_policies.contains(path))).collect()
     }
 
     /// The paths of the files that hold a policy, or patch one.

@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::running::{MONDAY, diff, empty_folder, json, shop, text, write};
 
 /// Git with a person and nothing of this machine.
-fn git(folder: &Path, arguments: &[&str]) -> String {
+pub(crate) fn git(folder: &Path, arguments: &[&str]) -> String {
     let output = Command::new("git")
         .current_dir(folder)
         .args(["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"])
@@ -20,7 +20,7 @@ fn git(folder: &Path, arguments: &[&str]) -> String {
     text(&output.stdout)
 }
 
-fn commit(folder: &Path, files: &[(&str, &str)]) {
+pub(crate) fn commit(folder: &Path, files: &[(&str, &str)]) {
     write(folder, files);
     git(folder, &["add", "-A"]);
     git(folder, &["commit", "-q", "--allow-empty", "-m", "change"]);
@@ -165,6 +165,23 @@ fn a_submodule_is_left_out_and_one_that_is_asked_about_is_an_error() {
     assert!(text(&output.stderr).contains("1 submodule is not read of later"));
     let said = text(&diff(&folder, &["--git", "main..later", "sub/policies"]).stderr);
     assert!(said.contains("is a submodule; run almanac diff in it"), "{said}");
+
+    let gate = |arguments: &[&str]| {
+        let usual = ["--git", "HEAD~1..HEAD", "--fail-on-change"];
+        let output = diff(&folder, &[&usual[..], arguments].concat());
+        (output.status.code(), text(&output.stdout))
+    };
+    git(&folder.join("sub"), &["checkout", "-q", "main"]);
+    commit(&folder, &[]);
+    let (code, said) = gate(&[]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("Not compared, although something differs in it: the submodule sub."));
+    assert_eq!(gate(&["policies"]).0, Some(0), "it is not asked about");
+    assert_eq!(gate(&["--exclude", "sub"]).0, Some(0), "it is left out");
+    let of_tree = diff(&folder, &["--git", "HEAD~1", "--fail-on-change"]);
+    assert_eq!(of_tree.status.code(), Some(1));
+    commit(&folder, &[("README.md", "A shop.")]);
+    assert_eq!(gate(&[]).0, Some(0), "it is the same on both sides");
 }
 
 #[test]

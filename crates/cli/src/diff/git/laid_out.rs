@@ -51,7 +51,7 @@ impl Repository {
         // What is above is not part of the repository.
         fs::create_dir(root.join(".git")).context("failed to write a temporary directory")?;
         let named = tree.named(asked.paths)?;
-        tree.check_submodules(&named)?;
+        let submodules = tree.submodules_below(&named)?;
         let wanted = tree.wanted(&named)?;
         let paths = self.lay_out(tree, &wanted, asked.paths, &root)?;
         let viewpoint = Viewpoint {
@@ -62,9 +62,27 @@ impl Repository {
             reads_ignored: true,
             targets: Targets::new(),
         };
+        // Of a submodule nothing is laid out but a file, which tells whether it would be read.
+        let stands_for = |submodule: &Path| root.join(submodule).join("submodule.yaml");
+        for submodule in &submodules {
+            let path = stands_for(submodule);
+            let written = with_folder(&path).and_then(|()| File::create(&path).map(drop));
+            written.with_context(|| tree.cannot_write(submodule))?;
+        }
         let read = that_are_read(&paths, &viewpoint, asked.exclude)?;
+        for submodule in &submodules {
+            let removed = fs::remove_file(stands_for(submodule));
+            removed.with_context(|| tree.cannot_write(submodule))?;
+        }
+        let is_read = |it: &PathBuf| read.contains(&stands_for(it));
+        let submodules: Vec<PathBuf> = submodules.into_iter().filter(is_read).collect();
+        if !submodules.is_empty() {
+            let are = if submodules.len() == 1 { "submodule is" } else { "submodules are" };
+            anstream::eprintln!("note: {} {are} not read of {}", submodules.len(), tree.name);
+        }
         self.fill(tree, &wanted, &read, &root)?;
-        Ok(Where { name: tree.name.clone(), paths, viewpoint, written: Some(written) })
+        let name = tree.name.clone();
+        Ok(Where { name, paths, viewpoint, submodules, written: Some(written) })
     }
 
     /// Lays out names, links and settings; returns which of the paths there are.
@@ -223,7 +241,8 @@ impl Tree {
         Ok(wanted)
     }
 
-    fn check_submodules(&self, named: &[PathBuf]) -> anyhow::Result<()> {
+    /// The submodules below the paths that are asked about, none of which may be in one.
+    fn submodules_below(&self, named: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
         if let Some(submodule) =
             self.submodules.iter().find(|it| named.iter().any(|path| path.starts_with(it)))
         {
@@ -231,13 +250,8 @@ impl Tree {
             let message = "is a submodule; run almanac diff in it, with its own revisions";
             return Err(ArgumentError::whole("PATH", &text, message).into());
         }
-        let left_out = self.submodules.iter();
-        let left_out = left_out.filter(|it| named.iter().any(|path| it.starts_with(path))).count();
-        if left_out > 0 {
-            let submodules = if left_out == 1 { "submodule is" } else { "submodules are" };
-            anstream::eprintln!("note: {left_out} {submodules} not read of {}", self.name);
-        }
-        Ok(())
+        let is_below = |it: &&PathBuf| named.iter().any(|path| it.starts_with(path));
+        Ok(self.submodules.iter().filter(is_below).cloned().collect())
     }
 
     fn check_pointer(&self, path: &Path, content: &[u8]) -> anyhow::Result<()> {

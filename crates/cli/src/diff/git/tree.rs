@@ -1,6 +1,6 @@
 //! What a side of a comparison has, as git lists it: files, links and submodules, and where a link leads.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -177,6 +177,16 @@ impl Tree {
         Way::Inside(at)
     }
 
+    /// The links that lead to something that differs, or to a folder in which something does.
+    pub(super) fn differing_links(&self, differing: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
+        let leads = |link: &&PathBuf| {
+            let Way::Inside(inside) = self.way(link) else { return false };
+            let below = differing.range(inside.clone()..).next();
+            below.is_some_and(|it| it.starts_with(&inside))
+        };
+        self.links.keys().filter(leads).cloned().collect()
+    }
+
     /// Whether a path leads to a file or a folder, as the repository itself always is one.
     pub(super) fn has_at(&self, path: &Path) -> bool {
         let has = |way: Way| matches!(way, Way::Inside(inside) if self.has(&inside));
@@ -188,7 +198,9 @@ impl Tree {
         fn is_first_below<T>(all: &BTreeMap<PathBuf, T>, path: &Path) -> bool {
             all.range(path.to_owned()..).next().is_some_and(|(it, _)| it.starts_with(path))
         }
-        is_first_below(&self.files, path) || is_first_below(&self.links, path)
+        is_first_below(&self.files, path)
+            || is_first_below(&self.links, path)
+            || self.submodules.iter().any(|it| it.starts_with(path))
     }
 }
 

@@ -1,0 +1,79 @@
+//! Which files differ between two sides, byte for byte: asked of those that are not forecast as they stand, since
+//! nobody can tell there what a change does. What is forecast is compared by what it does instead.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+
+/// How to tell which files differ.
+pub(super) enum Differing {
+    /// The files, links and submodules that git has listed, as the repository has them.
+    Listed(BTreeSet<PathBuf>),
+    /// Both sides are on the disk, below these folders.
+    OnDisk([PathBuf; 2]),
+}
+
+impl Differing {
+    /// Whether anything differs that is at this path, or below it, as it is seen from both sides.
+    pub(super) fn is_at(&self, path: &str) -> bool {
+        let path = Path::new(if path == "." { "" } else { path });
+        match self {
+            // A link or a submodule may stand for what is below it.
+            Differing::Listed(all) => {
+                all.iter().any(|it| it.starts_with(path) || path.starts_with(it))
+            }
+            Differing::OnDisk([old, new]) => !are_alike(&old.join(path), &new.join(path)),
+        }
+    }
+}
+
+/// Whether two files hold the same, or two folders the same files. What cannot be read may hold anything.
+fn are_alike(one: &Path, other: &Path) -> bool {
+    if one == other {
+        return true;
+    }
+    let is_folder = |path: &Path| fs::symlink_metadata(path).map(|it| it.is_dir());
+    match (is_folder(one), is_folder(other)) {
+        (Ok(true), Ok(true)) => {
+            let (Ok(names), Ok(others)) = (names_in(one), names_in(other)) else { return false };
+            names == others && names.iter().all(|it| are_alike(&one.join(it), &other.join(it)))
+        }
+        (Ok(false), Ok(false)) => match (fs::read_link(one), fs::read_link(other)) {
+            // To a folder, they may lead round in circles; or they lead nowhere.
+            (Ok(to), Ok(other_to)) if !one.is_file() && !other.is_file() => to == other_to,
+            _ => have_one_content(one, other).unwrap_or(false),
+        },
+        (Err(why), Err(other_why)) => {
+            [why, other_why].iter().all(|it| it.kind() == io::ErrorKind::NotFound)
+        }
+        _ => false,
+    }
+}
+
+fn names_in(folder: &Path) -> io::Result<BTreeSet<OsString>> {
+    fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect()
+}
+
+/// Whether two files hold the same, however large they are. What is no file, such as a pipe, is never opened.
+fn have_one_content(one: &Path, other: &Path) -> io::Result<bool> {
+    let (of_one, of_other) = (fs::metadata(one)?, fs::metadata(other)?);
+    if !of_one.is_file() || of_one.len() != of_other.len() || !of_other.is_file() {
+        return Ok(!of_one.is_file() && of_one.file_type() == of_other.file_type());
+    }
+    let (mut one, mut other) =
+        (BufReader::new(File::open(one)?), BufReader::new(File::open(other)?));
+    loop {
+        let (start, other_start) = (one.fill_buf()?, other.fill_buf()?);
+        let length = start.len().min(other_start.len());
+        if length == 0 {
+            return Ok(start.is_empty() && other_start.is_empty());
+        }
+        if start[..length] != other_start[..length] {
+            return Ok(false);
+        }
+        one.consume(length);
+        other.consume(length);
+    }
+}
