@@ -106,17 +106,17 @@ fn write_head(view: View, height: u32, output: &mut impl Write) -> anyhow::Resul
     writeln!(
         output,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \
-         role=\"img\" aria-labelledby=\"title about\">\n<style>{STYLE}</style>\n\
+         role=\"group\">\n<style>{STYLE}</style>\n\
          <rect class=\"page\" width=\"{WIDTH}\" height=\"{height}\"/>"
     )?;
     let View { period, zone } = view;
     let (from, to) = (civil(zone, period.from()), civil(zone, period.to()));
     let title = format!("{from} to {to}{}", in_zone(zone));
     let title = escaped(&title);
-    writeln!(output, "<title id=\"title\">{title}</title>")?;
+    writeln!(output, "<title>{title}</title>")?;
     let about = "What policies set over time. Each step has a title of its own: its value, since when and until \
                  when it holds, who sets it and why.";
-    writeln!(output, "<desc id=\"about\">{about}</desc>")?;
+    writeln!(output, "<desc>{about}</desc>")?;
     writeln!(output, "<text class=\"title\" x=\"{LEFT}\" y=\"22\">{title}</text>")?;
     for mark in marks(period, zone, LENGTH / CHARACTER) {
         let x = place(view, mark.at);

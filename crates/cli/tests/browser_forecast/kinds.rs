@@ -133,6 +133,29 @@ fn pods_that_always_agree_are_one_row_and_each_is_found_by_its_name() {
     assert_quiet(&page);
 }
 
+#[test]
+fn kinds_of_one_name_in_two_api_groups_are_two_rows() {
+    let folder = folder_of("groups");
+    let policy = |name: &str, group: &str, replicas: u32| {
+        format!(
+            "apiVersion: autoscaling.karmada.io/v1alpha1\nkind: CronFederatedHPA\nmetadata: {{name: {name}}}\nspec:\n  \
+             scaleTargetRef: {{apiVersion: {group}/v1, kind: Deployment, name: shop}}\n  rules:\n  \
+             - {{name: up, schedule: '0 8 * * *', targetReplicas: {replicas}}}\n  \
+             - {{name: down, schedule: '0 20 * * *', targetReplicas: 2}}\n---\n"
+        )
+    };
+    let files = folder.join("policies.yaml");
+    fs::write(&files, policy("one", "apps", 4) + &policy("other", "other.example", 400)).unwrap();
+    let content = forecast(&files, &["-o", "html", "--from", "2026-03-02", "--for", "1d"]);
+    let mut page = open(&folder, &content);
+    let groups = "[...document.querySelectorAll('.group')].map((it) => it.textContent)";
+    let expected = ["default · Deployment.apps", "default · Deployment.other.example"];
+    assert_eq!(page.evaluate(groups), serde_json::json!(expected));
+    let values = "[...document.querySelectorAll('.row')].map((it) => [...it.querySelectorAll('.value')].map((it) => it.textContent).join())";
+    assert_eq!(page.evaluate(values), serde_json::json!(["2,4,2", "2,400,2"]));
+    assert_quiet(&page);
+}
+
 const LEVELS: &str = "\
 apiVersion: v1
 kind: ConfigMap

@@ -171,3 +171,20 @@ fn a_month_has_a_heat_map_a_sentence_and_its_exceptions() {
     assert!(cells.contains(&"Sun 12:00 to 13:00: 2".to_owned()), "{cells:?}");
     assert_quiet(&page);
 }
+
+#[test]
+fn a_row_on_the_screen_is_reached_by_the_tabulator_key_and_links_follow_the_zoom() {
+    let (_, mut page) = page_of_examples("tabulator", "9d");
+    page.resize(800, 400);
+    let reached = "(() => { const all = [...document.querySelectorAll('.row .label')].filter((it) => it.tabIndex === 0); \
+                   return all.map((it) => it.getBoundingClientRect().top > 0 && it.getBoundingClientRect().top < innerHeight); })()";
+    assert_eq!(page.evaluate(reached), serde_json::json!([true]));
+    page.evaluate("scrollTo({top: 700, behavior: 'instant'})");
+    page.evaluate("new Promise(requestAnimationFrame)");
+    assert_eq!(page.evaluate(reached), serde_json::json!([true]));
+    page.evaluate("document.querySelector('.row button').click()");
+    page.press("+");
+    let is_same = "document.querySelector('#why a').href === location.href && location.hash.includes('from=')";
+    assert_eq!(page.evaluate(is_same), true);
+    assert_quiet(&page);
+}

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use almanac_engine::{Identity, Verdict};
+use almanac_engine::{Identity, PolicyName, Verdict};
 use jiff::Timestamp;
 
 use super::watch::{Loss, Watch};
@@ -39,6 +39,7 @@ impl Watch<'_> {
     pub(super) fn never_won_though_open(&self) -> Vec<Doubt> {
         let mut doubts = Vec::new();
         for (policy, rules) in &self.rules {
+            let mut known = BTreeMap::new();
             for rule in rules.iter().map(|it| &it.schedule).filter(|rule| !rule.is_off) {
                 let writer = Writer { policy: policy.clone(), rule: Some(Arc::clone(&rule.rule)) };
                 if !rule.has_windows() || self.won.contains(&writer) {
@@ -47,7 +48,11 @@ impl Watch<'_> {
                 let (from, to) = (self.period.from(), self.period.to());
                 let now = Some(from).filter(|at| rule.is_open(*at));
                 let open_at = now.or_else(|| rule.begins(from, to).next());
-                let lost = open_at.and_then(|at| Some((at, self.why_lost(&writer, at)?)));
+                let lost = open_at.and_then(|at| {
+                    let outcomes = known.entry(at).or_insert_with(|| self.outcomes(policy, at));
+                    let outcome = outcomes.get(&rule.rule).filter(|it| !it.has_won)?;
+                    Some((at, format!("at {at:.0}, {}", outcome.lost.as_ref()?)))
+                });
                 if let Some((at, because)) = lost {
                     let (policy, rule) = (writer.policy, writer.rule);
                     let about = About::NeverWins { because, winner: None };
@@ -58,21 +63,33 @@ impl Watch<'_> {
         doubts
     }
 
-    /// Why a rule did not win of any object at an instant, if it lost one.
-    fn why_lost(&self, rule: &Writer, at: Timestamp) -> Option<String> {
-        let written = self.world.footprint(&rule.policy).writes;
+    /// What came of the rules of a policy at an instant, over all its objects. Each is explained once for all rules:
+    /// there may be hundreds of both.
+    fn outcomes(&self, policy: &PolicyName, at: Timestamp) -> BTreeMap<Arc<str>, Outcome> {
+        let written = self.world.footprint(policy).writes;
         let objects: BTreeSet<Identity> = written.into_iter().map(|(object, _)| object).collect();
-        let verdicts = objects.iter().flat_map(|object| {
-            let explained = self.world.explain_object(&rule.policy, object, at);
-            explained.into_iter().filter(|it| it.rule == rule.rule).collect::<Vec<_>>()
-        });
-        let verdicts: Vec<_> = verdicts.collect();
-        if verdicts.iter().any(|it| it.verdict == Verdict::Won) {
-            return None;
+        let mut outcomes: BTreeMap<Arc<str>, Outcome> = BTreeMap::new();
+        for object in &objects {
+            for explained in self.world.explain_object(policy, object, at) {
+                let Some(rule) = explained.rule else { continue };
+                let outcome = outcomes.entry(rule).or_default();
+                outcome.has_won |= explained.verdict == Verdict::Won;
+                if explained.verdict == Verdict::Lost && outcome.lost.is_none() {
+                    outcome.lost = Some(explained.message);
+                }
+            }
         }
-        let lost = verdicts.into_iter().find(|it| it.verdict == Verdict::Lost)?;
-        Some(format!("at {at:.0}, {}", lost.message))
+        outcomes
     }
+}
+
+/// What came of a rule.
+#[derive(Default)]
+struct Outcome {
+    /// Whether it decided about some object.
+    has_won: bool,
+    /// Why it did not about the first object about which it did not.
+    lost: Option<String>,
 }
 
 /// The first loss counts, but one to another policy more than any to rules of its own.

@@ -153,7 +153,7 @@ fn write_row(
 }
 
 fn names(object: &Identity) -> serde_json::Value {
-    json!([object.kind(), object.namespace(), object.name()])
+    json!([object.kind(), object.namespace(), object.name(), object.group()])
 }
 
 /// The workload that an autoscaler keeps within its bounds.

@@ -3,12 +3,13 @@
 /**
  * @typedef {number|string|string[]|Record<string, number>|false|null} Value
  * A list or an object is of names; what is not there is false, and what nobody knows is null.
- * @typedef {{policy: [string, string, string], rule: string|null, at: string|null}} Writer
+ * @typedef {[kind: string, namespace: string, name: string, group: string]} Names
+ * @typedef {{policy: Names, rule: string|null, at: string|null}} Writer
  * @typedef {{writer: number|null, reason: string}} Origin
  * @typedef {{policy: string[], rule: string|null, at: number[], told: string, advice: string, key: string}} Doubt
  * @typedef {{
- *   target: [string, string, string], field: string, place: string|null, title: string, members: string[],
- *   caps: Record<string, number|null>|null, of: [string, string, string]|null, story: string|null,
+ *   target: Names, field: string, place: string|null, title: string, members: string[],
+ *   caps: Record<string, number|null>|null, of: Names|null, story: string|null,
  *   count: number, values: Value[], origins: Origin[], writers: Writer[], written: number[], highest: number,
  *   doubts: Doubt[], starts: Float64Array, value: Uint32Array, origin: Uint32Array, end: number,
  * }} Series A field of an object. Its steps are columns: when each begins, and which value and origin it has.
@@ -18,7 +19,7 @@
  * }} Row What is drawn as one: mostly one series. What happens at instants has marks, and no series.
  */
 
-const called = (/** @type {[string, string, string]} */ [kind, namespace, name]) => kind + " " + (namespace ? namespace + "/" : "") + name;
+const called = (/** @type {Names} */ [kind, namespace, name]) => kind + " " + (namespace ? namespace + "/" : "") + name;
 export const policyOf = (/** @type {Writer} */ writer) => called(writer.policy) + (writer.rule ? " " + writer.rule : "");
 const isByName = (/** @type {unknown} */ value) => value !== null && typeof value === "object" && !Array.isArray(value);
 
@@ -126,7 +127,22 @@ export function createRows(/** @type {any} */ forecast, /** @type {number} */ fr
       take(kindOf(series), [series]);
     }
   }
+  tellGroupsApart(rows);
   return [...rows, ...rowsOfMarks(forecast.occurrences)];
+}
+
+// Kinds of one name in several API groups are told apart by the group.
+function tellGroupsApart(/** @type {Row[]} */ rows) {
+  const groups = new Map();
+  const named = (/** @type {Row} */ { title, series }) => title + " " + series[0].field;
+  for (const row of rows) groups.set(named(row), (groups.get(named(row)) ?? 0) + 1);
+  for (const row of rows) {
+    const [kind, , , group] = row.series[0].target;
+    if ((groups.get(named(row)) ?? 0) < 2) continue;
+    row.title = row.title.replace(kind + " ", kind + "." + group + " ");
+    row.group = row.group + "." + group;
+    row.names += " " + group.toLowerCase();
+  }
 }
 
 // A row a CronJob, with the instants at which it starts a Job.
@@ -174,12 +190,16 @@ function lanesOf(/** @type {Series} */ { values }) {
   const rest = [];
   if (values.some((it) => it === false || (Array.isArray(it) && it.length === 0))) rest.push("none");
   if (values.includes(null)) rest.push("unknown");
-  return [...[...new Set(names)].sort(), ...rest];
+  return [...[...new Set(names)].sort().map(laneOf), ...rest];
 }
+
+// What is called like that which is not there, or is not known, has a lane of its own.
+const laneOf = (/** @type {string} */ name) => (name === "none" || name === "unknown" ? JSON.stringify(name) : name);
 
 /** Whether a value is in a lane. */
 export function isInLane(/** @type {Value} */ value, /** @type {string} */ lane) {
-  return Array.isArray(value) && value.length > 0 ? value.includes(lane) : said(value) === lane;
+  if (Array.isArray(value) && value.length > 0) return value.some((it) => laneOf(it) === lane);
+  return (typeof value === "string" ? laneOf(value) : said(value)) === lane;
 }
 
 /** Which name a number belongs to: what stands before the sum of those before it. */

@@ -233,7 +233,12 @@ function remember() {
   if (isTable) words.set("as", "table");
   if (chosen) { words.set("row", chosen.row.key); words.set("at", new Date(chosen.time).toISOString()); }
   const hash = words.size > 0 ? "#" + words : "";
-  if (location.hash !== hash) history.replaceState(null, "", hash || location.pathname + location.search);
+  try {
+    if (location.hash !== hash) history.replaceState(null, "", hash || location.pathname + location.search);
+  } catch {
+    // In a frame of its own the page has no address, and a browser may find that it changes too often.
+  }
+  for (const link of document.querySelectorAll("#why-body a")) link.setAttribute("href", hash || "#");
 }
 
 function recall() {

@@ -118,10 +118,12 @@ export function createList(all, scale, clock, actions) {
     for (const [key, { node }] of nodes) {
       if (!kept.has(key)) { node.remove(); nodes.delete(key); }
     }
-    // One row can be reached by the tabulator key: the selected one, or the first.
-    const [first] = shown;
+    // One row can be reached by the tabulator key: the selected one, or the first on the screen.
+    const { top } = element("bar").getBoundingClientRect();
+    const inSight = items.find((it) => it.row && nodes.has(it.key) && list.getBoundingClientRect().top + it.top >= top)?.row;
+    const reached = shown.includes(selected) ? selected : inSight ?? shown.find((row) => nodes.has(row.key));
     for (const { node } of nodes.values()) {
-      if (node.row) node.firstChild.tabIndex = node.row === (shown.includes(selected) ? selected : first) ? 0 : -1;
+      if (node.row) node.firstChild.tabIndex = node.row === reached ? 0 : -1;
     }
   }
 

@@ -219,7 +219,8 @@ function band(/** @type {any} */ row, /** @type {any} */ scale, /** @type {numbe
 
 // What never changes is a line with its value.
 function constant(/** @type {any} */ row, /** @type {any} */ scale, /** @type {number} */ height) {
-  const text = row.series.map((/** @type {any} */ series) => said(series.values[series.value[0]])).join("–");
+  const [first, second, ...rest] = row.series.map((/** @type {any} */ series) => said(series.values[series.value[0]]));
+  const text = row.kind === "bounds" ? [first + "–" + second, ...rest.map((/** @type {string} */ it) => "replicas " + it)].join(", ") : [first, second].filter((it) => it !== undefined).join(", ");
   const style = row.series[0].values[0] === null ? "unknown" : styleOf(row.series[0], 0);
   return [
     svg("path", { class: style, d: box(-2, scale.width + 2, height / 2 + 5, height / 2 + 8) }),

@@ -39,13 +39,14 @@ export function createWhy(/** @type {any} */ scale, /** @type {any} */ clock, /*
     const doubts = row.doubts.map((/** @type {any} */ it) => html("p", { class: "warning" }, ["⚠ " + (it.rule ? it.rule + " " : "") + it.told + " (" + it.advice + ")"]));
     const members = row.series.flatMap((/** @type {any} */ it) => it.members);
     if (row.kind === "marks") {
-      const next = row.marks.find((/** @type {number} */ at) => at >= time) ?? row.marks.at(-1);
-      parts.push(html("dl", {}, line("starts a Job at", [clock.shown(next)])));
+      const next = row.marks.find((/** @type {number} */ at) => at >= time);
+      const said = next === undefined ? "last started a Job at" : "next starts a Job at";
+      parts.push(html("dl", {}, line(said, [clock.shown(next ?? row.marks.at(-1))])));
     }
     const all = [html("h2", {}, [row.title]), html("p", { class: "quiet" }, ["at " + clock.shown(time)]), ...parts, ...stories, ...doubts];
     if (scale.length > 2 * WEEK) all.push(...row.series.filter((/** @type {any} */ it) => it.count > 1).map((/** @type {any} */ it) => weekOf(it, scale, clock)));
     if (members.length > 0) all.push(html("details", {}, [html("summary", {}, ["All " + members.length]), html("p", {}, [members.join(", ")])]));
-    const link = html("a", { href: location.href }, ["Link to this"]);
+    const link = html("a", { href: location.hash || "#" }, ["Link to this"]);
     body.replaceChildren(...all, html("p", {}, [link]));
     panel.hidden = false;
     document.body.classList.add("explained");

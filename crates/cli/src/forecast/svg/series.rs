@@ -14,6 +14,7 @@ use crate::forecast::drawn::{Block, Kind, Shown, Stretch, blocks};
 use crate::forecast::lanes::shortened;
 use crate::forecast::question::View;
 use crate::forecast::story;
+use crate::forecast::text::wrapped;
 
 /// From the top of a block to its bars, if none of them needs a label above it.
 const TITLE: f64 = 24.0;
@@ -24,8 +25,13 @@ const THIN: u32 = 20;
 
 /// How high a series is, in the units of the picture.
 pub(super) fn height(view: View, series: &Series) -> u32 {
-    let of_sentence = story::for_long(series, view).map_or(0, |_| LINE);
-    of_sentence + blocks(series).iter().map(height_of_block).sum::<u32>()
+    let lines = u32::try_from(sentence(series, view).len()).unwrap_or(0);
+    lines * LINE + blocks(series).iter().map(height_of_block).sum::<u32>()
+}
+
+/// What the series is when, in lines, where the period is long.
+fn sentence(series: &Series, view: View) -> Vec<String> {
+    story::for_long(series, view).map_or_else(Vec::new, |told| wrapped(&told, LETTERS))
 }
 
 fn height_of_block(block: &Block<'_>) -> u32 {
@@ -52,21 +58,20 @@ pub(super) fn write_series(
     let numbers = blocks.iter().flat_map(|block| &block.stretches).filter_map(Stretch::number);
     // One scale for all names, so that they can be compared.
     let highest = numbers.max().unwrap_or(0).max(1);
-    let mut sentence = story::for_long(series, view);
+    let mut sentence = sentence(series, view);
     for block in &blocks {
         let name = block.name.map_or(String::new(), |name| format!(", {name}"));
         let place = place.map_or(String::new(), |place| format!("{place}: "));
         let title = format!("{place}{of} {}{name}", series.field);
-        writeln!(output, "<g aria-label=\"{}\">", escaped(&title))?;
+        writeln!(output, "<g role=\"group\" aria-label=\"{}\">", escaped(&title))?;
         let title = shortened(&title, LETTERS);
         let title = escaped(&title);
         let baseline = top + 14.0;
         writeln!(output, "<text class=\"title\" x=\"{LEFT}\" y=\"{baseline:.2}\">{title}</text>")?;
-        if let Some(sentence) = sentence.take() {
+        for line in sentence.drain(..) {
             top += f64::from(LINE);
-            let (sentence, y) = (shortened(&sentence, LETTERS), top + 14.0);
-            let sentence = escaped(&sentence);
-            writeln!(output, "<text x=\"{LEFT}\" y=\"{y:.2}\">{sentence}</text>")?;
+            let (line, y) = (escaped(&line), top + 14.0);
+            writeln!(output, "<text x=\"{LEFT}\" y=\"{y:.2}\">{line}</text>")?;
         }
         let mut picture = Picture { view, stories: &mut stories, output };
         match block.kind() {

@@ -35,7 +35,7 @@ pub(super) fn write_starts(
     let in_place = in_place.map_or(String::new(), |name| format!("{name}: "));
     let title = format!("{in_place}{}", job.described());
     let y = top + 14.0;
-    writeln!(output, "<g aria-label=\"{}\">", escaped(&title))?;
+    writeln!(output, "<g role=\"group\" aria-label=\"{}\">", escaped(&title))?;
     let title = shortened(&title, LETTERS);
     let title = escaped(&title);
     writeln!(output, "<text class=\"title\" x=\"{LEFT}\" y=\"{y:.2}\">{title}</text>")?;
