@@ -76,6 +76,13 @@ impl Cron {
         self.fixed
     }
 
+    /// The same expression as schedulers carry it out that match the wall clock as it is: what falls in a gap does not
+    /// happen, and what falls in a fold happens twice, also where it is at fixed times.
+    #[must_use]
+    pub fn matching_the_wall_clock(self) -> Cron {
+        Cron { fixed: false, ..self }
+    }
+
     /// What the expression means, in one English line without a zone.
     ///
     /// ```

@@ -241,8 +241,7 @@ impl fmt::Display for About {
                 write!(f, ", which would have ended at {end:.0}")
             }
             About::TwoWriters { target, field, by, since, values, at } => {
-                changed(f, (target, *field), (by, *since), *values, *at)?;
-                write!(f, ", which is still in force")
+                two_writers(f, (target, *field), (by, *since), *values, *at)
             }
             About::MovesOtherBound { target, moved, values: (from, to), at } => write!(
                 f,
@@ -285,6 +284,27 @@ impl fmt::Display for About {
             }
         }
     }
+}
+
+/// Two rules set something, at one instant or one after the other.
+fn two_writers(
+    f: &mut fmt::Formatter<'_>,
+    (target, field): (&Identity, Field),
+    (by, since): (&Writer, Timestamp),
+    (other, value): (u32, u32),
+    at: Timestamp,
+) -> fmt::Result {
+    if since != at {
+        changed(f, (target, field), (by, since), (other, value), at)?;
+        return write!(f, ", which is still in force");
+    }
+    let policy = by.policy.identity.name();
+    let by = by.rule.as_deref().unwrap_or(policy);
+    write!(
+        f,
+        "at {at:.0}, sets {field} of {target} to {value}, and {by} of {policy} sets it to {other}: only the order of \
+         their names decides"
+    )
 }
 
 /// What a rule changes that another one has set.

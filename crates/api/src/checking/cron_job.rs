@@ -1,6 +1,6 @@
 //! When a `CronJob` starts Jobs, with what is wrong with how it says so, and what is worth knowing over time.
 
-use almanac_calendar::{Zone, ZoneErrorKind};
+use almanac_calendar::{Firings, Zone, ZoneErrorKind};
 use jiff::{SignedDuration, Timestamp};
 
 use super::clock_changes::of_schedule;
@@ -43,7 +43,9 @@ pub(crate) fn check_cron_job(node: &Node) -> (Starts, Vec<Finding>) {
         return (Starts::Unusable, findings);
     }
     let firings = check_firings(schedule, zone, &spec, &mut findings);
-    (firings.map_or(Starts::Unusable, Starts::At), findings)
+    // Its controller matches the wall clock as it is, and catches nothing up.
+    let matching = |it: Firings| it.cron().clone().matching_the_wall_clock().in_zone(it.zone());
+    (firings.map_or(Starts::Unusable, |it| Starts::At(matching(it))), findings)
 }
 
 /// Why a text is no zone of a `CronJob`, where elsewhere one would leave it out for UTC.

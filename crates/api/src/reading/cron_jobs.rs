@@ -139,5 +139,9 @@ impl CronJob {
 /// Whether an expression names nothing but minutes.
 fn is_hourly(schedule: &str) -> bool {
     let mut fields = schedule.split_whitespace();
-    schedule == "@hourly" || fields.next().is_some() && fields.all(|it| it == "*" || it == "?")
+    match fields.next() {
+        Some(word) if word.starts_with('@') => word == "@hourly",
+        Some(_) => fields.all(|it| it == "*" || it == "?"),
+        None => false,
+    }
 }

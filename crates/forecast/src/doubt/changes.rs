@@ -65,28 +65,39 @@ impl Watch<'_> {
         {
             self.undone.push((place.clone(), change.clone()));
         }
-        let Some(raised) = change.in_force else { return };
-        let makes_way = raised.origin.moves_other_bound || change.after.origin.moves_other_bound;
-        let Some(by) = raised.writer().cloned().filter(|_| !makes_way) else { return };
-        let (target, field) = place.clone();
-        let (one, other) = in_order(&after.policy, &by.policy);
-        let at = vec![raised.at, change.after.at];
+        if let Some(raised) = change.in_force {
+            self.tell_two_writers(place, &raised, &change.after, change.values);
+        }
+    }
+
+    /// A policy changes what another one has set, be it earlier or at the same instant.
+    pub(super) fn tell_two_writers(
+        &mut self,
+        (target, field): &(Identity, Field),
+        set: &Write,
+        after: &Write,
+        values: (u32, u32),
+    ) {
+        let makes_way = set.origin.moves_other_bound || after.origin.moves_other_bound;
+        let writers = set.writer().cloned().zip(after.writer().cloned());
+        let Some((by, Writer { policy, rule })) = writers.filter(|_| !makes_way) else { return };
+        let (one, other) = in_order(&policy, &by.policy);
+        let at = if set.at == after.at { vec![after.at] } else { vec![set.at, after.at] };
         let about = About::TwoWriters {
-            target,
-            field,
-            by: by.clone(),
-            since: raised.at,
-            values: change.values,
-            at: change.after.at,
+            target: target.clone(),
+            field: *field,
+            by,
+            since: set.at,
+            values,
+            at: after.at,
         };
         // Whoever of the two is the first to change what the other one has set, it is told once.
         let key = key(
             Sort::TwoWriters,
             &Writer { policy: one, rule: None },
             Some(Writer { policy: other, rule: None }),
-            Some(field),
+            Some(*field),
         );
-        let Writer { policy, rule } = after;
         self.found.entry(key).or_insert(Doubt { policy, rule, about, at });
     }
 

@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::Period;
 
 /// Of more rules than this, every day is run.
-const MOST_RULES: usize = 64;
+const MOST_RULES: usize = 128;
 
 /// What came in so many days before is run again, so that it is known what there was.
 const LEAD: i64 = 8;
@@ -84,7 +84,7 @@ struct Days<'r> {
     /// What rules did before the day, one each.
     before: Vec<Before>,
     /// Which rules came on the day before, as bits: those that fired or opened, and those that closed.
-    came: [u64; 2],
+    came: [u128; 2],
     shown: BTreeSet<Vec<i64>>,
 }
 
@@ -160,7 +160,7 @@ impl<'r> Days<'r> {
         None
     }
 
-    fn is_new(&mut self, day: i64, comes: [u64; 2]) -> bool {
+    fn is_new(&mut self, day: i64, comes: [u128; 2]) -> bool {
         if comes == [0; 2] {
             return false;
         }
@@ -168,8 +168,12 @@ impl<'r> Days<'r> {
             let of_day = self.differences.iter().rposition(|(since, _)| *since <= day);
             of_day.map_or(0, |it| self.same_difference(it))
         };
-        let mut key = Vec::with_capacity(6 + self.rules.len());
-        key.extend([comes, self.came].as_flattened().iter().map(|it| it.cast_signed()));
+        let mut key = Vec::with_capacity(10 + self.rules.len());
+        for bits in [comes, self.came].as_flattened() {
+            key.extend(
+                bits.to_le_bytes().as_chunks::<8>().0.iter().map(|it| i64::from_le_bytes(*it)),
+            );
+        }
         key.extend([difference(day - 1), difference(day)]);
         for before in &self.before {
             key.push(match before {
@@ -206,7 +210,7 @@ impl<'r> Days<'r> {
         fired.filter(|last| *last >= day - LEAD).min().unwrap_or(day).min(day - 1)
     }
 
-    fn take_down(&mut self, day: i64, comes: [u64; 2]) {
+    fn take_down(&mut self, day: i64, comes: [u128; 2]) {
         for (rule, before) in self.before.iter_mut().enumerate() {
             let does = comes.map(|bits| bits >> rule & 1 == 1);
             match (before, does) {
@@ -273,11 +277,11 @@ impl<'r> Days<'r> {
 
 impl Day {
     /// Which rules fire or open on it, and which close, as bits.
-    fn comes(&self) -> [u64; 2] {
+    fn comes(&self) -> [u128; 2] {
         let mut comes = [0; 2];
         for (rule, days) in self.month.iter().enumerate() {
             for (bits, days) in comes.iter_mut().zip(days) {
-                *bits |= u64::from(days >> self.date.day() & 1) << rule;
+                *bits |= u128::from(days >> self.date.day() & 1) << rule;
             }
         }
         comes

@@ -95,9 +95,9 @@ impl Write {
         self.writer().map(|it| &it.policy)
     }
 
-    /// What the clock of its group shows at an instant around it.
-    fn day(&self, at: Timestamp) -> Date {
-        self.offset.to_datetime(at).date()
+    /// The day that the clock of its group shows.
+    fn day(&self) -> Date {
+        self.offset.to_datetime(self.at).date()
     }
 }
 
@@ -160,7 +160,9 @@ impl Held {
             return None;
         }
         let of_another = |it: &&Write| it.policy() != after.policy() && is_recent(it.at, after.at);
-        let in_force = self.raised.as_ref().filter(of_another).cloned();
+        // To raise further undoes nothing.
+        let is_lowered = values.1 < values.0;
+        let in_force = self.raised.as_ref().filter(|it| is_lowered && of_another(it)).cloned();
         Some(Change { before: before.clone(), after: after.clone(), values, in_force })
     }
 
@@ -198,8 +200,8 @@ impl Held {
             if !is_recent {
                 continue;
             }
-            let days = [cut.held.at, cut.by.at, write.at].map(|at| cut.held.day(at));
-            let is_same_day = days[0] == days[1] && days[1] == days[2];
+            // Each instant by the offset of its own, which a clock change makes another one.
+            let is_same_day = cut.held.day() == write.day();
             let raises = before.is_some_and(|before| number > before);
             if number < cut.values.0 && (is_same_day || !raises) {
                 closed.push(Cut { own_end: Some(write.at), ..cut });

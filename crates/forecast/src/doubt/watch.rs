@@ -41,9 +41,12 @@ pub(crate) struct Watch<'w> {
     /// The placements, and those of them that have selected a cluster.
     pub(super) placements: BTreeSet<PolicyName>,
     pub(super) selecting: BTreeSet<PolicyName>,
-    /// The name of a score and its cluster, by when it ends.
-    pub(super) ends_of_scores: BTreeMap<Timestamp, (Arc<str>, Arc<str>)>,
+    /// The scores by when they end.
+    pub(super) ends_of_scores: BTreeMap<Timestamp, Vec<Score>>,
 }
+
+/// The name of a score, and its cluster.
+type Score = (Arc<str>, Arc<str>);
 
 /// A rule, with the number of the clock that it follows.
 pub(super) struct Rule {
@@ -92,9 +95,13 @@ impl<'w> Watch<'w> {
         }
         let scores =
             world.hub.scores.iter().flat_map(|(score, of)| of.iter().map(move |it| (score, it)));
-        let ends = scores.filter_map(|(score, (cluster, it))| {
-            Some((it.valid_until?, (Arc::clone(score), Arc::clone(cluster))))
-        });
+        let mut ends_of_scores: BTreeMap<Timestamp, Vec<Score>> = BTreeMap::new();
+        for (score, (cluster, it)) in scores {
+            if let Some(until) = it.valid_until {
+                let ended = (Arc::clone(score), Arc::clone(cluster));
+                ends_of_scores.entry(until).or_default().push(ended);
+            }
+        }
         Watch {
             world,
             period,
@@ -112,7 +119,7 @@ impl<'w> Watch<'w> {
             waiting: BTreeMap::new(),
             placements: BTreeSet::new(),
             selecting: BTreeSet::new(),
-            ends_of_scores: ends.collect(),
+            ends_of_scores,
         }
     }
 
@@ -156,10 +163,16 @@ impl<'w> Watch<'w> {
             self.look_at(&set.target, set.field, &write, set.before.as_ref());
             let place = (set.target.clone(), set.field);
             let Some(held) = self.held.get_mut(&place) else { continue };
+            let mut meeting = None;
             let is_replaced =
                 held.current.at == step.at && held.current.writer() != set.origin.writer.as_ref();
             if is_replaced && let Some(loser) = held.current.writer() {
                 let (loser, because) = (loser.clone(), Some(Arc::clone(&set.origin)));
+                let of_others = loser.policy != step.policy;
+                let values = held.current.number().zip(write.number());
+                if let Some(values) = values.filter(|(one, other)| of_others && one != other) {
+                    meeting = Some((held.current.clone(), write.clone(), values));
+                }
                 has_lost(&mut self.lost, loser, step.at, because);
             } else if held.current.at < step.at
                 && let Some(winner) = held.current.writer().filter(|it| !self.won.contains(*it))
@@ -168,6 +181,9 @@ impl<'w> Watch<'w> {
             }
             let shown = held.set(write);
             self.tell(&place, shown);
+            if let Some((one, other, values)) = meeting {
+                self.tell_two_writers(&place, &one, &other, values);
+            }
         }
         let world = simulation.world();
         for recorded in &step.recorded {
@@ -264,9 +280,15 @@ impl<'w> Watch<'w> {
                 if !matches!(selected, Value::Names(names) if names.is_empty()) {
                     self.selecting.insert(writer.policy.clone());
                 }
-                let ended = self.ends_of_scores.get(&write.at).cloned();
+                let ended = self.ends_of_scores.get(&write.at);
                 let changed = before.filter(|before| *before != selected);
-                let Some(((score, cluster), before)) = ended.zip(changed) else { return };
+                let Some((ended, before)) = ended.zip(changed) else { return };
+                // Of several, rather one of a cluster that is not selected any more.
+                let is_left = |(_, cluster): &&Score| {
+                    is_named(before, cluster) && !is_named(selected, cluster)
+                };
+                let ended = ended.iter().find(is_left).or(ended.first()).cloned();
+                let Some((score, cluster)) = ended else { return };
                 let values = (before.clone(), selected.clone());
                 let about =
                     About::ScoreEnds { placement: target.clone(), score, cluster, values, at };
@@ -321,4 +343,9 @@ pub(super) fn key(sort: Sort, writer: &Writer, other: Option<Writer>, field: Opt
 /// Two policies, whichever of them is named first.
 pub(super) fn in_order(one: &PolicyName, other: &PolicyName) -> (PolicyName, PolicyName) {
     (one.min(other).clone(), one.max(other).clone())
+}
+
+/// Whether a value is a list with this name in it.
+fn is_named(value: &Value, name: &str) -> bool {
+    matches!(value, Value::Names(names) if names.contains(name))
 }

@@ -29,16 +29,19 @@ pub(super) static SCRIPT: LazyLock<String> = LazyLock::new(|| {
     texts.map(inlined).collect()
 });
 
-/// A module as it stands among the others: without its imports, which are a line each, without comments that have
-/// lines of their own, and without indentation. No text in it goes over several lines.
+/// A module as it stands among the others: without its imports, which are a line each, without comments, of which those
+/// with types are within lines, and without indentation. No text in it goes over several lines or looks like a comment.
 fn inlined(text: &str) -> String {
     let mut script = String::with_capacity(text.len());
-    let mut is_in_comment = false;
-    for line in text.lines().map(str::trim) {
-        let begins_comment = line.starts_with("/**") && !line.starts_with("/** @type {");
-        is_in_comment |= begins_comment;
-        let is_left_out = is_in_comment || line.starts_with("//") || line.starts_with("import ");
-        is_in_comment &= !line.ends_with("*/");
+    let mut rest = text;
+    let mut code = String::with_capacity(text.len());
+    while let Some((before, comment)) = rest.split_once("/**") {
+        code.push_str(before);
+        rest = comment.split_once("*/").map_or("", |(_, after)| after.trim_start_matches(' '));
+    }
+    code.push_str(rest);
+    for line in code.lines().map(str::trim) {
+        let is_left_out = line.starts_with("//") || line.starts_with("import ");
         if !is_left_out && !line.is_empty() {
             script.push_str(line.strip_prefix("export ").unwrap_or(line));
             script.push('\n');
