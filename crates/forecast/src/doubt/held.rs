@@ -160,9 +160,7 @@ impl Held {
             return None;
         }
         let of_another = |it: &&Write| it.policy() != after.policy() && is_recent(it.at, after.at);
-        // To raise further undoes nothing.
-        let is_lowered = values.1 < values.0;
-        let in_force = self.raised.as_ref().filter(|it| is_lowered && of_another(it)).cloned();
+        let in_force = self.raised.as_ref().filter(of_another).cloned();
         Some(Change { before: before.clone(), after: after.clone(), values, in_force })
     }
 
