@@ -78,12 +78,8 @@ pub(super) fn findings(checked: &mut Checked) -> anyhow::Result<Vec<PlacedFindin
             let Some((one, other)) = writer.zip(it.finding.other.as_deref()) else { return true };
             let is_shown =
                 |one: &Identity, other: &Identity| shown.contains(&(one.clone(), other.clone()));
-            let sees_all = |it: &InputPlace| {
-                is_run(it, one)
-                    && is_run(it, other)
-                    && !alternate_slowly(it, [one, other], (period.from(), period.to()))
-            };
-            !places.iter().any(sees_all) && !is_shown(one, other) && !is_shown(other, one)
+            let are_run = places.iter().any(|it| is_run(it, one) && is_run(it, other));
+            !are_run && !is_shown(one, other) && !is_shown(other, one)
         }
         _ => true,
     });
@@ -94,37 +90,6 @@ pub(super) fn findings(checked: &mut Checked) -> anyhow::Result<Vec<PlacedFindin
 fn is_run(place: &InputPlace, policy: &Identity) -> bool {
     let policy = PolicyName::new(Family::CronScaling, policy.clone());
     place.world.slim_of(&policy).is_some()
-}
-
-/// What one policy has set is not followed for longer than this.
-const FOLLOWED: SignedDuration = SignedDuration::from_hours(24 * 8);
-
-/// What comes again later than this is of another season.
-const SEASON: SignedDuration = SignedDuration::from_hours(24 * 60);
-
-/// Whether one of two policies sets something in a long time between two firings of the other, which a run does not
-/// tell from what belongs together.
-fn alternate_slowly(
-    place: &InputPlace,
-    policies: [&Identity; 2],
-    (from, to): (Timestamp, Timestamp),
-) -> bool {
-    let firings = policies.map(|policy| {
-        let policy = PolicyName::new(Family::CronScaling, policy.clone());
-        let schedules = place.world.schedules(&policy);
-        let rules = schedules.iter().filter(|rule| !rule.is_off);
-        let firings: BTreeSet<Timestamp> = rules.flat_map(|rule| rule.begins(from, to)).collect();
-        firings.into_iter().collect::<Vec<_>>()
-    });
-    let is_between = |outer: &[Timestamp], inner: &[Timestamp]| {
-        outer.windows(2).any(|pair| {
-            let apart = pair[1].duration_since(pair[0]);
-            let next = inner.partition_point(|at| *at <= pair[0]);
-            (FOLLOWED..SEASON).contains(&apart) && inner.get(next).is_some_and(|at| *at < pair[1])
-        })
-    };
-    let [one, other] = &firings;
-    is_between(one, other) || is_between(other, one)
 }
 
 /// The objects that are one of two writers by their fields.
