@@ -15,6 +15,7 @@ mod lanes;
 pub(crate) mod progress;
 mod question;
 mod ruler;
+mod standing_out;
 mod story;
 mod svg;
 mod text;

@@ -384,6 +384,14 @@ impl Recorded {
         }
     }
 
+    /// The rule that fired while another one decided, if that is what happened.
+    #[must_use]
+    pub fn superseded(&self) -> Option<Arc<str>> {
+        let Recorded::CronScaling(recorded) = self else { return None };
+        let (occurrence, rule) = recorded.occurrence()?;
+        rule.filter(|_| occurrence == Occurrence::Superseded)
+    }
+
     /// The object it happened to, if the policy sets something of several objects.
     #[must_use]
     pub fn object(&self) -> Option<&Identity> {

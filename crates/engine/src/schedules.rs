@@ -33,6 +33,8 @@ pub struct RuleSchedule {
     /// Where of several that are open the highest priority decides, and the order only among equals: the priority,
     /// and what it sets.
     pub ranked: Option<(i32, u32)>,
+    /// What it asks for, as a number to compare with those of other rules of its policy; `None` if that is several.
+    pub asks_for: Option<i64>,
 }
 
 impl RuleSchedule {

@@ -16,6 +16,7 @@ mod difference;
 mod doubt;
 mod explain;
 mod origin;
+mod overlap;
 mod part;
 mod period;
 mod series;
@@ -31,6 +32,7 @@ pub use difference::{
 pub use doubt::{About, Doubt, standing_doubts};
 pub use explain::{Change, Explanation, explain, explain_object};
 pub use origin::{Origin, Writer};
+pub use overlap::{OpenWindows, Outranked, Overlap};
 pub use part::{Forecast, Part};
 pub use period::Period;
 pub use series::{Segment, Series};

@@ -12,7 +12,11 @@ use almanac_engine::{Field, Identity, PolicyName, Value, World, islands};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::doubt::{RECENT, Watch, days_to_run};
-use crate::{AssumedValues, Assumption, Doubt, LastWrite, Origin, Period, Series, Simulation};
+use crate::overlap::Meetings;
+use crate::{
+    AssumedValues, Assumption, Doubt, LastWrite, OpenWindows, Origin, Overlap, Period, Series,
+    Simulation,
+};
 
 /// What will happen in a period.
 #[derive(Clone, Debug)]
@@ -39,12 +43,14 @@ struct Written {
 }
 
 /// One island: its series, and what was assumed.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Part {
     /// A series for each field that can be set, in the order of the objects and of their fields.
     pub series: Vec<Series>,
     /// What was assumed.
     pub assumptions: Vec<Assumption>,
+    /// The instants at which several rules fire of which one decides, by the position of the series.
+    pub meetings: BTreeMap<usize, Vec<Overlap>>,
 }
 
 impl<'a> Forecast<'a> {
@@ -163,7 +169,7 @@ impl<'a> Forecast<'a> {
     #[must_use]
     pub fn part(&self, part: usize) -> Part {
         let Some(island) = self.islands.get(part) else {
-            return Part { series: Vec::new(), assumptions: Vec::new() };
+            return Part::default();
         };
         let mut simulation = self.simulation(island);
         let assumptions = simulation.assumptions().to_vec();
@@ -176,7 +182,9 @@ impl<'a> Forecast<'a> {
                 Series::start(object.clone(), *field, write, self.period)
             })
             .collect();
+        let mut meetings = Meetings::of(&island.policies);
         while let Some(step) = simulation.step(self.period.to()) {
+            meetings.take_down(simulation.world(), &step, &series);
             for set in &step.set {
                 let place = series.binary_search_by(|it| {
                     it.target.cmp(&set.target).then(it.field.cmp(&set.field))
@@ -186,7 +194,14 @@ impl<'a> Forecast<'a> {
                 }
             }
         }
-        Part { series, assumptions }
+        Part { series, assumptions, meetings: meetings.end() }
+    }
+
+    /// The windows of one part that are open at once though they ask for different values.
+    #[must_use]
+    pub fn open_windows(&self, part: usize) -> OpenWindows<'a> {
+        let policies = self.islands.get(part).map_or(&[][..], |island| &island.policies);
+        OpenWindows::new(self.world, policies, self.period)
     }
 
     /// Runs one part for what is probably not meant in it; nothing, out of range. Days on which rules come as on earlier

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use almanac_engine::{Field, Identity, World};
-use almanac_forecast::Series;
+use almanac_engine::{Field, Identity, RuleSchedule, World};
+use almanac_forecast::{Overlap, Series, Writer};
 
 /// The labels by which pods are commonly told apart.
 const TELLING: [&str; 6] = [
@@ -23,21 +23,35 @@ pub(super) struct Drawn<'a> {
     pub(super) series: &'a Series,
     /// Which of the series are drawn as this one, by their positions; the first of them is.
     pub(super) positions: Vec<usize>,
+    /// The times at which rules ask for something that another one decides, in order.
+    pub(super) overlaps: Vec<Overlap>,
+    /// Those that decide when none of their windows is open.
+    pub(super) idle: Vec<Writer>,
 }
 
 #[cfg(test)]
 impl<'a> Drawn<'a> {
     /// A series by itself.
     pub(super) fn of(series: &'a Series) -> Drawn<'a> {
-        Drawn { title: series.target.to_string(), series, positions: vec![0] }
+        Drawn {
+            title: series.target.to_string(),
+            series,
+            positions: vec![0],
+            overlaps: Vec::new(),
+            idle: Vec::new(),
+        }
     }
 }
 
 /// The pods of a namespace with the same label.
 type Pods = (Box<str>, Option<(&'static str, Box<str>)>);
 
-/// What to draw, in the order of the first of each.
-pub(super) fn drawn<'a>(world: &World, series: &'a [Series]) -> Vec<Drawn<'a>> {
+/// What to draw, in the order of the first of each; the overlaps of each series are found by its position.
+pub(super) fn drawn<'a>(
+    world: &World,
+    series: &'a [Series],
+    overlaps: impl Fn(usize) -> Vec<Overlap>,
+) -> Vec<Drawn<'a>> {
     let mut groups: Vec<(&Series, Option<Pods>, Vec<usize>)> = Vec::new();
     // Of each group of pods, those that agree with one another.
     let mut of_pods: BTreeMap<Pods, Vec<usize>> = BTreeMap::new();
@@ -63,9 +77,24 @@ pub(super) fn drawn<'a>(world: &World, series: &'a [Series]) -> Vec<Drawn<'a>> {
             }
             _ => series.target.to_string(),
         };
-        Drawn { title, series, positions }
+        let overlaps = positions.first().map(|it| overlaps(*it)).unwrap_or_default();
+        Drawn { title, series, positions, overlaps, idle: idle(world, series) }
     };
     groups.into_iter().map(drawn).collect()
+}
+
+/// Those that set a value without naming a rule although they have windows: none of these is open then.
+fn idle(world: &World, series: &Series) -> Vec<Writer> {
+    let mut idle: Vec<Writer> = Vec::new();
+    for writer in series.segments.iter().filter_map(|it| it.origin.writer.as_ref()) {
+        if writer.rule.is_none()
+            && !idle.contains(writer)
+            && world.schedules(&writer.policy).iter().any(RuleSchedule::has_windows)
+        {
+            idle.push(writer.clone());
+        }
+    }
+    idle
 }
 
 fn pods(world: &World, series: &Series) -> Option<Pods> {

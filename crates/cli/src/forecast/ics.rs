@@ -16,7 +16,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     ics::begin("Almanac forecast", output)?;
     let assumptions = question.write_parts(
         |which, part, sheet| {
-            for drawn in agreeing::drawn(&which.place.world, &part.series) {
+            for drawn in agreeing::drawn(&which.place.world, &part.series, |_| Vec::new()) {
                 write_series(question.view, which.place.name.as_deref(), &drawn, sheet)?;
             }
             Ok(())

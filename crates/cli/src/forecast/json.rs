@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use almanac_calendar::tzdata_version;
 use almanac_engine::Value;
-use almanac_forecast::{Origin, Series, Total};
+use almanac_forecast::{Origin, Overlap, Series, Total, Writer};
 use serde_json::json;
 
 use super::instants::Instants;
@@ -26,10 +26,12 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     )?;
     let assumptions = question.write_parts(
         |which, part, sheet| {
-            part.series.iter().try_for_each(|series| {
+            let overlaps = question.overlaps(which, part);
+            part.series.iter().enumerate().try_for_each(|(position, series)| {
                 let api_version = which.place.api_version(&series.target);
                 let name = which.place.name.as_deref();
-                write_series(question.view, name, &api_version, series, sheet)
+                let overlaps = overlaps(position);
+                write_series(question.view, name, &api_version, (series, &overlaps), sheet)
             })
         },
         &mut WithoutFirstByte::new(&mut *output),
@@ -73,7 +75,7 @@ fn write_series(
     view: View,
     place: Option<&str>,
     api_version: &str,
-    series: &Series,
+    (series, overlaps): (&Series, &[Overlap]),
     output: &mut impl Write,
 ) -> anyhow::Result<()> {
     let target = json!({
@@ -109,8 +111,41 @@ fn write_series(
     }
     output.write_all(b"\n]")?;
     write_totals(series, output)?;
+    write_overlaps(overlaps, output)?;
     output.write_all(b"}")?;
     Ok(())
+}
+
+/// The times at which rules ask for something that another one decides, if there are any.
+fn write_overlaps(overlaps: &[Overlap], output: &mut impl Write) -> anyhow::Result<()> {
+    if overlaps.is_empty() {
+        return Ok(());
+    }
+    output.write_all(b",\"overlaps\":[")?;
+    let all = overlaps.iter().flat_map(|it| it.rules.iter().map(move |rule| (it, rule)));
+    for (index, (Overlap { from, to, .. }, outranked)) in all.enumerate() {
+        let (policy, reason) = (policy(&outranked.rule), json!(*outranked.because));
+        output.write_all(if index == 0 { b"\n" } else { b",\n" })?;
+        write!(
+            output,
+            "{{\"from\":\"{from}\",\"to\":\"{to}\",\"policy\":{policy},\"reason\":{reason}}}"
+        )?;
+    }
+    output.write_all(b"\n]")?;
+    Ok(())
+}
+
+fn policy(writer: &Writer) -> serde_json::Value {
+    let policy = &writer.policy.identity;
+    let mut told = json!({
+        "kind": policy.kind(),
+        "namespace": policy.namespace(),
+        "name": policy.name(),
+    });
+    if let Some(rule) = &writer.rule {
+        told["rule"] = json!(**rule);
+    }
+    told
 }
 
 /// What pods add up to, in the form of the values: a number, or an object of numbers by name.
@@ -204,16 +239,7 @@ impl Origins {
 fn rest_of_segment(origin: &Origin) -> Vec<u8> {
     let mut rest = String::new();
     if let Some(writer) = &origin.writer {
-        let policy = &writer.policy.identity;
-        let mut policy = json!({
-            "kind": policy.kind(),
-            "namespace": policy.namespace(),
-            "name": policy.name(),
-        });
-        if let Some(rule) = &writer.rule {
-            policy["rule"] = json!(**rule);
-        }
-        rest = format!(",\"policy\":{policy}");
+        rest = format!(",\"policy\":{}", policy(writer));
     }
     let reason = json!(*origin.reason);
     format!("{rest},\"reason\":{reason}}}").into_bytes()
@@ -230,7 +256,7 @@ mod tests {
             .to_vec();
         let mut rest = WithoutFirstByte::new(&mut output);
         for series in all {
-            write_series(kinds::view(), None, "example.com/v1", series, &mut rest).unwrap();
+            write_series(kinds::view(), None, "example.com/v1", (series, &[]), &mut rest).unwrap();
         }
         output.extend_from_slice(b"\n]}\n");
         String::from_utf8(output).unwrap()

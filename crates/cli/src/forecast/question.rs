@@ -9,9 +9,10 @@ use std::mem;
 
 use almanac_calendar::Zone;
 use almanac_engine::PolicyName;
-use almanac_forecast::{Assumption, Doubt, Forecast, Part, Period};
+use almanac_forecast::{Assumption, Doubt, Forecast, OpenWindows, Overlap, Part, Period};
 use jiff::Timestamp;
 
+use super::agreeing::{Drawn, drawn};
 use super::in_order::in_order;
 use super::progress::Progress;
 use crate::clock_changes::TouchedRule;
@@ -60,6 +61,9 @@ pub(super) type Assumptions = BTreeSet<(Assumption, usize)>;
 
 /// Of one sort so many assumptions are told to a person, and the rest counted.
 const TOLD: usize = 5;
+
+/// Of so many pairs of values and pods it is asked which windows decide.
+const ASKED: usize = 1_000_000;
 
 /// The period shown, and the zone.
 #[derive(Clone, Copy)]
@@ -131,6 +135,29 @@ impl Question<'_> {
             .map_or_else(Vec::new, |(of_place, _, own)| of_place.forecast.doubts(own))
     }
 
+    /// What is drawn of a part.
+    pub(super) fn drawn<'p>(&self, which: Which<'_>, part: &'p Part) -> Vec<Drawn<'p>> {
+        drawn(&which.place.world, &part.series, self.overlaps(which, part))
+    }
+
+    /// Finds the windows and firings that do not decide about a series of a part, by its position.
+    pub(super) fn overlaps<'p>(
+        &'p self,
+        which: Which<'_>,
+        part: &'p Part,
+    ) -> impl Fn(usize) -> Vec<Overlap> + 'p {
+        let windows = self.find(which.index).map(|(it, _, own)| it.forecast.open_windows(own));
+        let windows = windows.filter(|it| !it.is_empty() && is_looked_through(which.place, part));
+        move |position| {
+            let series = part.series.get(position);
+            let of = |windows: &OpenWindows<'_>| series.map(|it| windows.of(&it.target));
+            let mut all = windows.as_ref().and_then(of).unwrap_or_default();
+            all.extend(part.meetings.get(&position).into_iter().flatten().cloned());
+            all.sort_by_key(|it| (it.from, it.to));
+            all
+        }
+    }
+
     /// Draws every part, each with its place among them, and writes them one after the other.
     /// Returns what was assumed in them.
     pub(super) fn write_parts(
@@ -166,13 +193,14 @@ impl Question<'_> {
     pub(super) fn of_each_part<T: Send>(
         &self,
         doing: &'static str,
-        find: impl Fn(usize, &InputPlace, &Part) -> T + Sync,
+        find: impl Fn(usize, Which<'_>, &Part) -> T + Sync,
     ) -> anyhow::Result<Vec<T>> {
         let mut progress = Progress::new(doing, self.count());
         let mut all = Vec::with_capacity(self.count());
         let find = |index, hand: &mut dyn FnMut(T) -> anyhow::Result<()>| match self.find(index) {
-            Some((of_place, number, own)) => {
-                hand(find(number, of_place.place, &of_place.forecast.part(own)))
+            Some((OfPlace { place, forecast, .. }, number, own)) => {
+                let which = Which { index, place, is_first: own == 0 };
+                hand(find(number, which, &forecast.part(own)))
             }
             None => Ok(()),
         };
@@ -266,6 +294,12 @@ impl Question<'_> {
             format!("in {}: ", names.join(", "))
         }
     }
+}
+
+/// Whether it is affordable to ask of every object which of the open windows decides: of pods that follow policies for
+/// levels, all are looked through each time.
+pub(super) fn is_looked_through(place: &InputPlace, part: &Part) -> bool {
+    part.series.len().saturating_mul(place.world.pods.len()) <= ASKED
 }
 
 impl Sheet<'_> {

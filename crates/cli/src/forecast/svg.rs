@@ -7,16 +7,20 @@
 mod series;
 mod starts;
 mod stories;
+mod styles;
 
 use std::io::Write;
+
+use almanac_engine::Field;
 
 use self::series::{height, place, write_series};
 use self::starts::write_starts;
 use super::WHY_EMPTY;
-use super::agreeing::{self, Drawn};
+use super::agreeing::Drawn;
 use super::question::{Assumptions, OfPlace, Question, View};
 use super::ruler::marks;
 use super::text::{in_zone, wrapped};
+use crate::input::InputPlace;
 use crate::markup::escaped;
 use crate::wall_clock::civil;
 
@@ -24,43 +28,51 @@ use crate::wall_clock::civil;
 const WIDTH: u32 = 760;
 const LEFT: f64 = 16.0;
 const LENGTH: f64 = 728.0;
-const HEAD: u32 = 64;
+const HEAD: u32 = 72;
 /// The height of a line of text.
-const LINE: u32 = 18;
-const CHARACTER: f64 = 7.0;
+const LINE: u32 = 22;
+const CHARACTER: f64 = 8.6;
 /// So many letters fit beside each other.
-const LETTERS: usize = 104;
+const LETTERS: usize = 84;
 
+/// Letters of 16, of which 8 are left at half the size.
 const STYLE: &str = "\
-text{font:12px system-ui,sans-serif;fill:#1c2733}.quiet{fill:#5b6b7b}.title{font-weight:600}\
-.page{fill:#fff}.mark{stroke:#d5dde5}.bar{fill:#bcd7f2;stroke:#2b6cb0}.number{text-anchor:middle}\
-.unknown{fill:none;stroke:#8a97a5;stroke-dasharray:4 3}\
-@media(prefers-color-scheme:dark){text{fill:#e4ebf2}.quiet{fill:#9badbe}.page{fill:#10161d}\
-.mark{stroke:#2b3845}.bar{fill:#1d4468;stroke:#7db8ee}}";
+text{font:16px system-ui,sans-serif;fill:#1c2733;pointer-events:none}.quiet{fill:#566575}.title{font-weight:600}\
+.page{fill:#fff}.mark{stroke:#d5dde5}.number{text-anchor:middle}\
+.value{paint-order:stroke;stroke:#fff;stroke-width:3px;stroke-opacity:.75;stroke-linejoin:round}\
+.bar{fill:#bcd7f2;stroke:#2b6cb0}.nobody{fill:#f4f7fa;stroke:#8a97a5;stroke-dasharray:2 2}\
+.unknown{fill:none;stroke:#8a97a5;stroke-dasharray:4 3}.overlap{fill:#566575}\
+.warning,.contested{fill:#8a4b00}\
+@media(prefers-color-scheme:dark){text{fill:#e4ebf2}.quiet,.overlap{fill:#9badbe}.page{fill:#10161d}\
+.mark{stroke:#2b3845}.value{stroke:#10161d}.bar{fill:#1d4468;stroke:#7db8ee}\
+.nobody{fill:#1a232d;stroke:#9badbe}.warning,.contested{fill:#e5b567}}";
+
+/// What a row is sorted by, as on the page, and how high it is.
+type Measured = ((String, String, Field), u32);
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
     let view = question.view;
-    // Where a part stands depends on how high those before it are, so that is found first.
-    let measured = question.of_each_part("measuring", |number, place, part| {
+    // Where a row stands depends on how high those before it are, so that is found first.
+    let measured = question.of_each_part("measuring", |number, which, part| {
         let assumptions = part.assumptions.iter().map(|it| (it.clone(), number));
-        let height = height_of_all(view, &agreeing::drawn(&place.world, &part.series));
-        (height, assumptions.collect::<Vec<_>>())
+        let rows = question.drawn(which, part);
+        let rows = rows.iter().map(|drawn| measured(view, which.place, drawn));
+        (rows.collect::<Vec<_>>(), assumptions.collect::<Vec<_>>())
     })?;
-    let (heights, assumptions): (Vec<u32>, Vec<_>) = measured.into_iter().unzip();
+    let (rows, assumptions): (Vec<Vec<Measured>>, Vec<_>) = measured.into_iter().unzip();
     let notes = notes(question, &assumptions.into_iter().flatten().collect());
-    let end_of_series = HEAD + heights.iter().sum::<u32>();
+    let (tops, height_of_all) = tops(&rows);
+    let end_of_series = HEAD + height_of_all;
     let jobs: usize = question.forecasts.iter().map(|it| it.cron_jobs.len()).sum();
     let below = end_of_series
         + u32::try_from(jobs).unwrap_or(u32::MAX / starts::HEIGHT / 2) * starts::HEIGHT;
     let height = below + u32::try_from(notes.len()).unwrap_or(u32::MAX / LINE / 2) * LINE + 8;
-    let tops = tops(&heights);
     write_head(view, height, output)?;
     question.write_parts(
         |which, part, sheet| {
-            let mut top = tops.get(which.index).copied().unwrap_or(HEAD);
-            for drawn in agreeing::drawn(&which.place.world, &part.series) {
-                write_series(view, which.place.name.as_deref(), &drawn, f64::from(top), sheet)?;
-                top += self::series::height(view, drawn.series);
+            let tops = tops.get(which.index).into_iter().flatten();
+            for (drawn, top) in question.drawn(which, part).iter().zip(tops) {
+                write_series(view, which.place.name.as_deref(), drawn, f64::from(*top), sheet)?;
             }
             Ok(())
         },
@@ -79,7 +91,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     }
     if question.is_empty() {
         let why = escaped(WHY_EMPTY);
-        writeln!(output, "<text x=\"{LEFT}\" y=\"60\">{why}</text>")?;
+        writeln!(output, "<text x=\"{LEFT}\" y=\"72\">{why}</text>")?;
     }
     writeln!(output, "</svg>")?;
     Ok(())
@@ -106,8 +118,10 @@ fn write_head(view: View, height: u32, output: &mut impl Write) -> anyhow::Resul
     writeln!(
         output,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \
-         role=\"group\">\n<style>{STYLE}</style>\n\
-         <rect class=\"page\" width=\"{WIDTH}\" height=\"{height}\"/>"
+         role=\"group\">\n<style>{STYLE}{}</style>\n{}\n\
+         <rect class=\"page\" width=\"{WIDTH}\" height=\"{height}\"/>",
+        styles::sheet(),
+        styles::patterns()
     )?;
     let View { period, zone } = view;
     let (from, to) = (civil(zone, period.from()), civil(zone, period.to()));
@@ -117,14 +131,14 @@ fn write_head(view: View, height: u32, output: &mut impl Write) -> anyhow::Resul
     let about = "What policies set over time. Each step has a title of its own: its value, since when and until \
                  when it holds, who sets it and why.";
     writeln!(output, "<desc>{about}</desc>")?;
-    writeln!(output, "<text class=\"title\" x=\"{LEFT}\" y=\"22\">{title}</text>")?;
+    writeln!(output, "<text class=\"title\" x=\"{LEFT}\" y=\"24\">{title}</text>")?;
     for mark in marks(period, zone, LENGTH / CHARACTER) {
         let x = place(view, mark.at);
         let bottom = height - 8;
         writeln!(
             output,
             "<line class=\"mark\" x1=\"{x:.2}\" x2=\"{x:.2}\" y1=\"36\" y2=\"{bottom}\"/>\
-             <text class=\"quiet\" x=\"{:.2}\" y=\"48\">{}</text>",
+             <text class=\"quiet\" x=\"{:.2}\" y=\"54\">{}</text>",
             x + 3.0,
             escaped(&mark.label)
         )?;
@@ -132,18 +146,27 @@ fn write_head(view: View, height: u32, output: &mut impl Write) -> anyhow::Resul
     Ok(())
 }
 
-fn height_of_all(view: View, drawn: &[Drawn<'_>]) -> u32 {
-    drawn.iter().map(|drawn| height(view, drawn.series)).sum()
+fn measured(view: View, place: &InputPlace, drawn: &Drawn<'_>) -> Measured {
+    let target = &drawn.series.target;
+    let group =
+        [place.name.as_deref().unwrap_or(""), target.namespace(), target.kind()].join(" · ");
+    ((group, drawn.title.clone(), drawn.series.field), height(view, drawn))
 }
 
-/// Where each part begins.
-fn tops(heights: &[u32]) -> Vec<u32> {
-    let above = heights.iter().scan(HEAD, |top, height| {
-        let begins = *top;
-        *top += height;
-        Some(begins)
+/// Where each row of each part begins, in their order on the page, and how high all of them are.
+fn tops(parts: &[Vec<Measured>]) -> (Vec<Vec<u32>>, u32) {
+    let mut tops: Vec<Vec<u32>> = parts.iter().map(|rows| vec![HEAD; rows.len()]).collect();
+    let all = parts.iter().enumerate().flat_map(|(part, rows)| {
+        rows.iter().enumerate().map(move |(row, (key, height))| (key, part, row, *height))
     });
-    above.collect()
+    let mut all: Vec<_> = all.collect();
+    all.sort();
+    let mut above = 0;
+    for (_, part, row, height) in all {
+        tops[part][row] += above;
+        above += height;
+    }
+    (tops, above)
 }
 
 #[cfg(test)]
@@ -156,11 +179,12 @@ mod tests {
     fn drawn(series: &[Series]) -> String {
         let (view, all) = (kinds::view(), series.iter().map(Drawn::of).collect::<Vec<_>>());
         let mut output = Vec::new();
-        write_head(view, HEAD + height_of_all(view, &all) + 8, &mut output).unwrap();
+        let heights = all.iter().map(|it| height(view, it)).sum::<u32>();
+        write_head(view, HEAD + heights + 8, &mut output).unwrap();
         let mut top = HEAD;
         for drawn in &all {
             write_series(view, None, drawn, f64::from(top), &mut output).unwrap();
-            top += height(view, drawn.series);
+            top += height(view, drawn);
         }
         output.extend_from_slice(b"</svg>\n");
         String::from_utf8(output).unwrap()
@@ -183,7 +207,18 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_stacked_vertically() {
-        assert_eq!(tops(&[104, 208, 68]), [64, 168, 376]);
+    fn rows_stand_below_each_other_in_the_order_of_the_page() {
+        let row = |group: &str, title: &str, height| {
+            ((group.to_owned(), title.to_owned(), Field::Replicas), height)
+        };
+        let parts = [vec![row("b", "x", 10), row("a", "z", 20)], vec![row("a", "y", 40)]];
+        assert_eq!(tops(&parts), (vec![vec![132, 112], vec![72]], 70));
+    }
+
+    #[test]
+    fn letters_are_legible_at_half_the_size() {
+        assert!(STYLE.starts_with("text{font:16px "));
+        let widest = "m".repeat(LETTERS).len();
+        assert!(f64::from(u16::try_from(widest).unwrap()) * CHARACTER <= LENGTH);
     }
 }

@@ -11,7 +11,6 @@ use anstyle::{AnsiColor, Style};
 pub(super) use self::series::wrapped;
 use self::series::{Room, write_series};
 use super::WHY_EMPTY;
-use super::agreeing::drawn;
 use super::question::{OfPlace, Question, View};
 use super::ruler::marks;
 use crate::drawing::Drawing;
@@ -39,8 +38,8 @@ const TOUCHED_RULES: usize = 12;
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
     let output = &mut Drawing::new(output);
-    write_head(question, output)?;
     let columns = width().clamp(NARROWEST, WIDEST) - MARGIN - 1;
+    write_head(question, columns + MARGIN, output)?;
     let view = question.view;
     let marks = marks(view.period, view.zone, count(columns));
     let room = Room { view, marks: &marks, columns };
@@ -49,7 +48,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
             if let Some(name) = which.place.name.as_ref().filter(|_| which.is_first) {
                 writeln!(sheet, "\n{STRONG}In {name}{STRONG:#}")?;
             }
-            let all = drawn(&which.place.world, &part.series);
+            let all = question.drawn(which, part);
             all.iter().try_for_each(|drawn| Ok(write_series(room, drawn, sheet)?))
         },
         output,
@@ -69,7 +68,8 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
         }
     }
     if more > 1 {
-        writeln!(output, "  and {more} more like these (-o json lists them all)")?;
+        let more = format!("and {more} more like these (-o json lists them all)");
+        writeln!(output, "  {}", wrapped(&more, columns + MARGIN - 4).join("\n    "))?;
     }
     let assumptions = question.assumptions_in_short(&assumptions);
     if !assumptions.is_empty() {
@@ -126,20 +126,28 @@ pub(super) fn write_findings(question: &Question<'_>, output: &mut impl Write) -
     Ok(())
 }
 
-fn write_head(question: &Question<'_>, output: &mut impl Write) -> io::Result<()> {
+fn write_head(question: &Question<'_>, width: usize, output: &mut impl Write) -> io::Result<()> {
     let View { period, zone } = question.view;
     let (from, to) = (civil(zone, period.from()), civil(zone, period.to()));
-    writeln!(
-        output,
-        "{STRONG}{from} to {to}{STRONG:#}{QUIET}{}, tzdata {}{QUIET:#}",
-        in_zone(zone),
-        tzdata_version()
-    )?;
+    let (title, rest) = (format!("{from} to {to}"), in_zone(zone));
+    let rest = format!("{rest}, tzdata {}", tzdata_version());
+    if title.len() + rest.len() <= width {
+        writeln!(output, "{STRONG}{title}{STRONG:#}{QUIET}{rest}{QUIET:#}")?;
+    } else {
+        for (index, line) in wrapped(&format!("{title}{rest}"), width - 2).iter().enumerate() {
+            writeln!(output, "{}{STRONG}{line}{STRONG:#}", if index == 0 { "" } else { "  " })?;
+        }
+    }
     for warning in warnings_of_clocks(zone, period) {
-        writeln!(output, "{WARNING}!{WARNING:#} {warning}")?;
+        for (index, line) in wrapped(&warning, width - 2).iter().enumerate() {
+            match index {
+                0 => writeln!(output, "{WARNING}!{WARNING:#} {line}")?,
+                _ => writeln!(output, "  {line}")?,
+            }
+        }
     }
     if question.is_empty() {
-        writeln!(output, "\n{WHY_EMPTY}")?;
+        writeln!(output, "\n{}", wrapped(WHY_EMPTY, width).join("\n"))?;
     }
     Ok(())
 }

@@ -14,6 +14,7 @@ mod levels;
 mod output;
 mod placements;
 mod running;
+mod story;
 mod units;
 mod units_explained;
 mod units_over_time;

@@ -66,6 +66,10 @@ impl Logic for CronRules {
             is_off: rule.suspended,
             schedule: Schedule::Firings(rule.firings.clone()),
             ranked: None,
+            asks_for: match rule.desired {
+                DesiredScale::Replicas(number) => Some(number.into()),
+                DesiredScale::Bounds(_) => None,
+            },
         };
         rules.map(of_rule).collect()
     }

@@ -87,6 +87,7 @@ impl Logic for Levels {
             is_off: !it.is_enabled,
             schedule: Schedule::Windows(it.windows.clone()),
             ranked: None,
+            asks_for: Some(it.target.number().into()),
         });
         schedules.collect()
     }

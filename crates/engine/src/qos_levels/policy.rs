@@ -95,6 +95,12 @@ impl Level {
         (Self::LOWEST..=Self::HIGHEST).contains(&number).then_some(Level(number))
     }
 
+    /// Its number.
+    #[must_use]
+    pub fn number(self) -> i8 {
+        self.0
+    }
+
     /// The text of the annotation; `None` when the level is written by having none.
     #[must_use]
     pub fn written(self, format: LevelFormat) -> Option<Arc<str>> {

@@ -47,6 +47,7 @@ impl Logic for Schedules {
             is_off: false,
             schedule: Schedule::Windows(behaviour.windows.clone()),
             ranked: Some((behaviour.priority, behaviour.value)),
+            asks_for: Some(behaviour.value.into()),
         };
         (0..).zip(behaviours.into_iter().flatten()).map(of_behaviour).collect()
     }

@@ -9,13 +9,13 @@ use std::io::Write;
 use std::sync::Arc;
 
 use almanac_engine::{Family, Identity, PolicyName, Slim, Value};
-use almanac_forecast::{Doubt, Origin, Part, Series, Writer};
+use almanac_forecast::{Doubt, Origin, Outranked, Overlap, Part, Period, Series, Writer};
 use serde_json::json;
 
-use crate::forecast::agreeing::{Drawn, drawn};
+use crate::forecast::agreeing::Drawn;
 use crate::forecast::json::{WithoutFirstByte, write_value};
-use crate::forecast::question::{Question, View};
-use crate::forecast::story;
+use crate::forecast::question::{Question, View, is_looked_through};
+use crate::forecast::{standing_out, story};
 use crate::input::InputPlace;
 
 /// What is probably not meant is looked for among so many values that depend on each other; `almanac lint` takes the
@@ -31,7 +31,13 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
             };
             let is_small = part.series.len() <= DOUBTED;
             let doubts = if is_small { question.doubts(which) } else { Vec::new() };
-            write_part((question.view, which.place), (part, &doubts), of_rule, sheet)
+            let drawn = question.drawn(which, part);
+            let left_out = [
+                (!is_small).then_some("what is probably not meant, which almanac lint tells"),
+                (!is_looked_through(which.place, part)).then_some("windows that are open at once"),
+            ];
+            let told = Told { drawn: &drawn, doubts: &doubts, left_out: &left_out };
+            write_part((question.view, which.place), (part, &told), of_rule, sheet)
         },
         &mut WithoutFirstByte::new(&mut *output),
     )?;
@@ -60,28 +66,47 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     Ok(())
 }
 
+/// What is told of a part.
+struct Told<'a> {
+    drawn: &'a [Drawn<'a>],
+    doubts: &'a [Doubt],
+    /// What was not looked for in it.
+    left_out: &'a [Option<&'static str>],
+}
+
 /// A part, with a comma before it. Where a rule is written is found by the caller.
 fn write_part(
     (view, place): (View, &InputPlace),
-    (part, doubts): (&Part, &[Doubt]),
+    (part, told): (&Part, &Told<'_>),
     written_at: impl Fn(&Writer) -> Option<String>,
     output: &mut impl Write,
 ) -> anyhow::Result<()> {
-    let mut origins = Origins::default();
+    let (mut origins, mut outranked) = (Origins::default(), Vec::new());
     write!(output, ",\n{{\"place\":{},\"rows\":[", json!(place.name))?;
-    for (index, drawn) in drawn(&place.world, &part.series).iter().enumerate() {
+    for (index, drawn) in told.drawn.iter().enumerate() {
         output.write_all(if index == 0 { b"\n" } else { b",\n" })?;
-        write_row(view, place, (drawn, &part.series), &mut origins, output)?;
+        write_row((view, place), (drawn, &part.series), (&mut origins, &mut outranked), output)?;
     }
     let mut writers = Writers::default();
-    let told = |origin: &Arc<Origin>| {
+    let idle: Vec<&Writer> = told.drawn.iter().flat_map(|it| &it.idle).collect();
+    let of_origin = |origin: &Arc<Origin>| {
         let writer = origin.writer.as_ref().map(|it| writers.position(it));
         json!([writer, origin.reason])
     };
-    let all: Vec<_> = origins.all.iter().map(told).collect();
+    let all: Vec<_> = origins.all.iter().map(of_origin).collect();
+    let rules = |rules: &Arc<[Outranked]>| -> serde_json::Value {
+        let one = |it: &Outranked| json!([writers.position(&it.rule), it.because, it.is_by_rank]);
+        rules.iter().map(one).collect()
+    };
+    let outranked: Vec<_> = outranked.iter().map(rules).collect();
     let writer = |writer: &Writer| {
         let policy = names(&writer.policy.identity);
-        json!({"policy": policy, "rule": writer.rule.as_deref(), "at": written_at(writer)})
+        let mut told =
+            json!({"policy": policy, "rule": writer.rule.as_deref(), "at": written_at(writer)});
+        if idle.contains(&writer) {
+            told["idle"] = json!(true);
+        }
+        told
     };
     let writers: Vec<_> = writers.0.iter().map(writer).collect();
     let doubt = |doubt: &Doubt| {
@@ -91,17 +116,24 @@ fn write_part(
             "told": doubt.about.to_string(), "advice": doubt.about.advice(),
         })
     };
-    let doubts: Vec<_> = doubts.iter().map(doubt).collect();
-    let rest = json!({"origins": all, "writers": writers, "doubts": doubts}).to_string();
+    let doubts: Vec<_> = told.doubts.iter().map(doubt).collect();
+    let left_out: Vec<_> = told.left_out.iter().flatten().collect();
+    let mut rest = json!({"origins": all, "writers": writers, "doubts": doubts});
+    if !outranked.is_empty() {
+        rest["outranked"] = json!(outranked);
+    }
+    if !left_out.is_empty() {
+        rest["leftOut"] = json!(left_out);
+    }
+    let rest = rest.to_string();
     write!(output, "],{}", rest.trim_start_matches('{'))?;
     Ok(())
 }
 
 fn write_row(
-    view: View,
-    place: &InputPlace,
+    (view, place): (View, &InputPlace),
     (drawn, all): (&Drawn<'_>, &[Series]),
-    origins: &mut Origins,
+    (origins, outranked): (&mut Origins, &mut Vec<Arc<[Outranked]>>),
     output: &mut impl Write,
 ) -> anyhow::Result<()> {
     let series = drawn.series;
@@ -119,6 +151,14 @@ fn write_row(
     }
     if let Some(story) = story::of(series, view) {
         head["story"] = json!(story);
+    }
+    let standing_out = standing_out::sentences(drawn, view);
+    if !standing_out.is_empty() {
+        head["standsOut"] =
+            standing_out.iter().map(|it| json!([it.told, it.is_contested])).collect();
+    }
+    if !drawn.overlaps.is_empty() {
+        head["overlaps"] = overlaps(&drawn.overlaps, view.period, outranked);
     }
     let head = head.to_string();
     write!(output, "{},\"run\":[", head.trim_end_matches('}'))?;
@@ -150,6 +190,32 @@ fn write_row(
     }
     output.write_all(b"]}")?;
     Ok(())
+}
+
+/// Overlaps as steps: how long none, how long this one, and of which rules. Most are like one another.
+fn overlaps(
+    all: &[Overlap],
+    period: Period,
+    outranked: &mut Vec<Arc<[Outranked]>>,
+) -> serde_json::Value {
+    let mut steps: Vec<(i64, i64, usize)> = Vec::new();
+    let (mut run, mut end) = (Vec::with_capacity(all.len()), period.from());
+    for Overlap { from, to, rules } in all {
+        let known = outranked.iter().position(|it| it == rules);
+        let rules = known.unwrap_or_else(|| {
+            outranked.push(Arc::clone(rules));
+            outranked.len() - 1
+        });
+        let since = from.as_millisecond() - end.as_millisecond();
+        let step = (since, to.as_millisecond() - from.as_millisecond(), rules);
+        let known = steps.iter().position(|it| *it == step);
+        run.push(known.unwrap_or_else(|| {
+            steps.push(step);
+            steps.len() - 1
+        }));
+        end = *to;
+    }
+    json!({"run": run, "steps": steps})
 }
 
 fn names(object: &Identity) -> serde_json::Value {
@@ -204,13 +270,15 @@ mod tests {
     use super::*;
     use crate::forecast::kinds::{self, assert_written_down};
 
-    fn written(series: Vec<Series>) -> String {
-        let part = Part { series, assumptions: Vec::new() };
+    fn written(series: &[Series]) -> String {
+        let drawn: Vec<_> = series.iter().map(Drawn::of).collect();
+        let told = Told { drawn: &drawn, doubts: &[], left_out: &[] };
+        let part = Part { series: series.to_vec(), ..Part::default() };
         let place = InputPlace::of(&[], None);
         let mut output = b"{\"parts\":[".to_vec();
         let written_at = |_: &Writer| Some("policies/hours.yaml:7".to_owned());
         let mut rest = WithoutFirstByte::new(&mut output);
-        write_part((kinds::view(), &place), (&part, &[]), written_at, &mut rest).unwrap();
+        write_part((kinds::view(), &place), (&part, &told), written_at, &mut rest).unwrap();
         output.extend_from_slice(
             b"],\"occurrences\":[],\"clockChanges\":[],\"assumptions\":[],\"findings\":[]}\n",
         );
@@ -219,12 +287,12 @@ mod tests {
 
     #[test]
     fn values_of_every_kind_are_columns() {
-        assert_written_down("kinds.columns.json", &written(kinds::series_of_every_kind()));
+        assert_written_down("kinds.columns.json", &written(&kinds::series_of_every_kind()));
     }
 
     #[test]
     fn hostile_names_read_back_from_columns_as_they_are() {
-        let written = written(kinds::hostile_series());
+        let written = written(&kinds::hostile_series());
         assert_written_down("hostile.columns.json", &written);
         let told: serde_json::Value = serde_json::from_str(&written).unwrap();
         let name = &told["parts"][0]["rows"][0]["values"][0];

@@ -30,7 +30,7 @@ pub(super) static SCRIPT: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// A module as it stands among the others: without its imports, which are a line each, without comments, of which those
-/// with types are within lines, and without indentation. No text in it goes over several lines or looks like a comment.
+/// with types are within lines, without indentation, and without the ends of lines that go on. No text in it goes over several lines or looks like a comment.
 fn inlined(text: &str) -> String {
     let mut script = String::with_capacity(text.len());
     let mut rest = text;
@@ -44,7 +44,9 @@ fn inlined(text: &str) -> String {
         let is_left_out = line.starts_with("//") || line.starts_with("import ");
         if !is_left_out && !line.is_empty() {
             script.push_str(line.strip_prefix("export ").unwrap_or(line));
-            script.push('\n');
+            if !line.ends_with(['{', '(', '[', ',', ';']) {
+                script.push('\n');
+            }
         }
     }
     script

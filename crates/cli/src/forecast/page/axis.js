@@ -1,23 +1,24 @@
 // The time axis: its labels, and what is behind every row: days and weeks, nights, weekends, clock changes and now.
 import { DAY, HOUR, WEEKDAYS, lasting } from "./clock.js";
-import { svg } from "./elements.js";
+import { svg, upright } from "./elements.js";
+
+/** @typedef {import("./clock.js").Clock} Clock */
+/** @typedef {import("./scale.js").Scale} Scale */
 
 const STEPS = [5 / 60, 0.25, 0.5, 1, 3, 6, 12, 24, 168].map((hours) => hours * HOUR);
-const LABEL = 58;
+/** What a label needs, and what the number of a day does. */
+const LABEL = 58, NUMBER = 20;
 const NIGHT = [22 * HOUR, 6 * HOUR];
 
-/**
- * @typedef {import("./clock.js").createClock} CreateClock
- * @typedef {{time: number, label: string, isDay: boolean}} Mark
- */
+/** @typedef {{time: number, label: string, isDay: boolean}} Mark */
 
 /** The marks: round times of the wall clock, as close as their labels let them be. @returns {Mark[]} */
-export function marksOf(/** @type {any} */ scale, /** @type {any} */ clock) {
-  const step = STEPS.find((it) => (scale.width * it) / scale.length > LABEL);
+export function marksOf(/** @type {Scale} */ scale, /** @type {Clock} */ clock) {
+  const step = STEPS.find((it) => (scale.width * it) / scale.length > (it === DAY ? NUMBER : LABEL));
   return step === undefined ? months(scale, clock) : evenMarks(scale, clock, step);
 }
 
-function evenMarks(/** @type {any} */ scale, /** @type {any} */ clock, /** @type {number} */ step) {
+function evenMarks(/** @type {Scale} */ scale, /** @type {Clock} */ clock, /** @type {number} */ step) {
   /** @type {Mark[]} */
   const found = [];
   // Weeks begin on Mondays; the epoch was a Thursday.
@@ -28,12 +29,13 @@ function evenMarks(/** @type {any} */ scale, /** @type {any} */ clock, /** @type
     if (time < scale.from || time === found.at(-1)?.time) continue;
     const it = clock.wall(time), isDay = civil % DAY === 0;
     const day = WEEKDAYS[it.weekday] + " " + it.day;
-    const wide = step === DAY && (scale.width * step) / scale.length > 90;
-    found.push({ time, label: step > DAY ? it.day + " " + it.month : isDay ? (wide ? day + " " + it.month : day) : it.time, isDay });
+    const room = step === DAY ? (scale.width * step) / scale.length : LABEL;
+    const named = room > 90 ? day + " " + it.month : room > 48 ? day : String(it.day);
+    found.push({ time, label: step > DAY ? it.day + " " + it.month : isDay ? named : it.time, isDay });
   }
 }
 
-function months(/** @type {any} */ scale, /** @type {any} */ clock) {
+function months(/** @type {Scale} */ scale, /** @type {Clock} */ clock) {
   /** @type {Mark[]} */
   const found = [];
   const every = [1, 3, 12, 60].find((n) => (scale.width * n * 30.4 * DAY) / scale.length > LABEL) ?? 600;
@@ -50,7 +52,7 @@ function months(/** @type {any} */ scale, /** @type {any} */ clock) {
 }
 
 /** How far the clock goes at each change in view. */
-function changesOf(/** @type {any} */ scale, /** @type {any} */ clock) {
+function changesOf(/** @type {Scale} */ scale, /** @type {Clock} */ clock) {
   return clock.offsets.slice(1).flatMap((/** @type {[number, number]} */ [at, seconds], /** @type {number} */ index) => {
     if (at < scale.from || at >= scale.to) return [];
     const by = (seconds - clock.offsets[index][1]) * 1000;
@@ -58,12 +60,12 @@ function changesOf(/** @type {any} */ scale, /** @type {any} */ clock) {
   });
 }
 
-export function drawAxis(/** @type {SVGElement} */ axis, /** @type {any} */ scale, /** @type {any} */ clock) {
+export function drawAxis(/** @type {SVGElement} */ axis, /** @type {Scale} */ scale, /** @type {Clock} */ clock) {
   const children = [];
   let free = 0;
   for (const { time, label, isDay } of marksOf(scale, clock)) {
     const x = scale.x(time);
-    children.push(svg("line", { class: "mark", x1: x, x2: x, y1: isDay ? 18 : 26, y2: 34 }));
+    children.push(upright("mark", x, isDay ? 18 : 26, 34));
     if (x + 3 < free || x + 7 * label.length > scale.width + 4) continue;
     free = x + 3 + 6.6 * label.length;
     children.push(svg("text", { x: x + 3, y: 30, class: isDay ? "day" : "time" }, [label]));
@@ -80,7 +82,8 @@ export function drawAxis(/** @type {SVGElement} */ axis, /** @type {any} */ scal
 }
 
 /** What is behind the rows. */
-export function drawShade(/** @type {SVGElement} */ shade, /** @type {any} */ scale, /** @type {any} */ clock, /** @type {number} */ now) {
+export function drawShade(/** @type {SVGElement} */ shade, /** @type {Scale} */ scale, /** @type {Clock} */ clock, /** @type {number} */ now) {
+  /** @type {SVGElement[]} */
   const children = [];
   const width = (scale.width * DAY) / scale.length;
   const area = (/** @type {string} */ name, /** @type {number} */ from, /** @type {number} */ to) => {
@@ -89,9 +92,9 @@ export function drawShade(/** @type {SVGElement} */ shade, /** @type {any} */ sc
   };
   const line = (/** @type {string} */ name, /** @type {number} */ at) => {
     const x = scale.x(at);
-    if (x >= 0 && x <= scale.width) children.push(svg("line", { class: name, x1: x, x2: x, y1: 0, y2: "100%" }));
+    if (x >= 0 && x <= scale.width) children.push(upright(name, x, 0, "100%"));
   };
-  if (width >= 2.5) {
+  if (width >= 5) {
     for (const { at, next, weekday, civil } of clock.midnights(scale.from - DAY, scale.to)) {
       if (weekday > 4) area("weekend", at, next);
       if (width >= 40) area("night", clock.instant(civil + NIGHT[0]), clock.instant(civil + DAY + NIGHT[1]));

@@ -84,3 +84,5 @@ export function lasting(/** @type {number} */ length) {
   }
   return parts.join(" ") || "less than 1 s";
 }
+
+/** @typedef {ReturnType<typeof createClock>} Clock */

@@ -4,13 +4,17 @@
  * @typedef {number|string|string[]|Record<string, number>|false|null} Value
  * A list or an object is of names; what is not there is false, and what nobody knows is null.
  * @typedef {[kind: string, namespace: string, name: string, group: string]} Names
- * @typedef {{policy: Names, rule: string|null, at: string|null}} Writer
+ * @typedef {{policy: Names, rule: string|null, at: string|null, idle?: boolean}} Writer
+ * One is idle that decides when none of its windows is open.
+ * @typedef {{from: number, to: number, rules: {writer: Writer, because: string, isByRank: boolean}[]}} Overlap
+ * Rules that ask for something that another one decides: for a time, or at an instant.
  * @typedef {{writer: number|null, reason: string}} Origin
  * @typedef {{policy: string[], rule: string|null, at: number[], told: string, advice: string, key: string}} Doubt
  * @typedef {{
  *   target: Names, field: string, place: string|null, title: string, members: string[],
  *   caps: Record<string, number|null>|null, of: Names|null, story: string|null,
- *   count: number, values: Value[], origins: Origin[], writers: Writer[], written: number[], highest: number,
+ *   count: number, values: Value[], origins: Origin[], writers: Writer[], written: number[], styled: Writer[], highest: number,
+ *   overlaps: Overlap[], standsOut: [told: string, isContested: boolean][],
  *   doubts: Doubt[], starts: Float64Array, value: Uint32Array, origin: Uint32Array, end: number,
  * }} Series A field of an object. Its steps are columns: when each begins, and which value and origin it has.
  * @typedef {{
@@ -19,6 +23,7 @@
  * }} Row What is drawn as one: mostly one series. What happens at instants has marks, and no series.
  */
 
+export const keyOf = JSON.stringify;
 const called = (/** @type {Names} */ [kind, namespace, name]) => kind + " " + (namespace ? namespace + "/" : "") + name;
 export const policyOf = (/** @type {Writer} */ writer) => called(writer.policy) + (writer.rule ? " " + writer.rule : "");
 const isByName = (/** @type {unknown} */ value) => value !== null && typeof value === "object" && !Array.isArray(value);
@@ -29,14 +34,15 @@ function createSeries(/** @type {any} */ raw, /** @type {any} */ part, /** @type
   const series = {
     target: raw.target, field: raw.field, place: part.place, members: raw.members ?? [], caps: raw.caps ?? null,
     of: raw.of ?? null, doubts: part.doubts ?? [], story: raw.story ?? null, count: raw.run.length, values: raw.values, origins: part.origins,
-    writers: part.writers, title: (part.place ? part.place + ": " : "") + (raw.title ?? called(raw.target)),
+    writers: part.writers, standsOut: raw.standsOut ?? [], styled: [], title: (part.place ? part.place + ": " : "") + (raw.title ?? called(raw.target)),
   };
   const written = new Set();
   for (const [, , origin] of raw.steps) if (part.origins[origin].writer !== null) written.add(part.origins[origin].writer);
-  series.written = [...written].sort((one, other) => one - other);
+  series.written = [...written];
   const numbers = raw.values.flatMap((/** @type {Value} */ it) => typeof it === "number" ? [it] : isByName(it) ? Object.values(/** @type {any} */ (it)) : []);
   series.highest = numbers.reduce((/** @type {number} */ most, /** @type {number} */ it) => Math.max(most, it), 1);
   // A year has thousands of steps: the columns are made once somebody looks.
+  /** @type {any} */
   let columns = null;
   const column = () => {
     if (columns) return columns;
@@ -55,8 +61,52 @@ function createSeries(/** @type {any} */ raw, /** @type {any} */ part, /** @type
   for (const name of /** @type {const} */ (["starts", "value", "origin", "end"])) {
     Object.defineProperty(series, name, { get: () => column()[name] });
   }
+  /** @type {Overlap[]|null} */
+  let overlaps = raw.overlaps ? null : [];
+  Object.defineProperty(series, "overlaps", { get: () => (overlaps ??= overlapsOf(raw.overlaps, part, from)) });
   return series;
 }
+
+/** @returns {Overlap[]} */
+function overlapsOf(/** @type {{run: number[], steps: [number, number, number][]}} */ { run, steps }, /** @type {any} */ part, /** @type {number} */ from) {
+  let end = from;
+  return run.map((index) => {
+    const [since, length, rules] = steps[index], begin = end + since;
+    end = begin + length;
+    return { from: begin, to: end, rules: part.outranked[rules] };
+  });
+}
+
+/** The overlaps that begin or last in a time. */
+export const overlapsIn = (/** @type {Series} */ series, /** @type {number} */ from, /** @type {number} */ to) =>
+  series.overlaps.filter((it) => it.from < to && (it.to > from || it.from >= from));
+
+const GAP = 5 * 60e3;
+
+/** Whether no rule decides in a step, only for a short time between two that do, though the value is another one then. */
+export function isGap(/** @type {Series} */ series, /** @type {number} */ step) {
+  const [before, within, after] = [step - 1, step, step + 1].map((it) => (it < 0 || it >= series.count ? null : writerOf(series, it)));
+  if (!before?.rule || !within || within.rule || !after?.rule || endOf(series, step) - series.starts[step] > GAP) return false;
+  const policies = new Set([before, within, after].map((it) => keyOf(it.policy)));
+  const [one, own, other] = [step - 1, step, step + 1].map((it) => series.value[it]);
+  return policies.size === 1 && one !== own && own !== other;
+}
+
+/** Who has set the value before, if a step is that of another policy with another value. @returns {Writer|null} */
+export function takenFrom(/** @type {Series} */ series, /** @type {number} */ step) {
+  const [before, after] = step === 0 ? [null, null] : [writerOf(series, step - 1), writerOf(series, step)];
+  const isTaken = before && after && keyOf(before.policy) !== keyOf(after.policy) && series.value[step - 1] !== series.value[step];
+  return isTaken ? before : null;
+}
+
+/** The style of the rule that has set a step: those of a row are counted in the order in which they come. */
+export function styleOf(/** @type {Series} */ series, /** @type {number} */ step) {
+  const writer = writerOf(series, step);
+  return writer === null || writer.idle ? "nobody" : styleOfRule(series, writer);
+}
+
+export const STYLES = 12;
+export const styleOfRule = (/** @type {Series} */ series, /** @type {Writer} */ writer) => "rule" + (series.styled.indexOf(writer) % STYLES);
 
 /** Which step holds at an instant. */
 export function stepAt(/** @type {Series} */ series, /** @type {number} */ time) {
@@ -87,22 +137,24 @@ export function said(/** @type {Value|undefined} */ value) {
   return String(value);
 }
 
-export const valueAt = (/** @type {Series} */ series, /** @type {number} */ time) => series.values[series.value[stepAt(series, time)]];
+export const valueOf = (/** @type {Series} */ series, /** @type {number} */ step) => series.values[series.value[step]];
+export const valueAt = (/** @type {Series} */ series, /** @type {number} */ time) => valueOf(series, stepAt(series, time));
 
 /** The rows of all parts; bounds of one autoscaler are one row, and so are the pods of units and those that wait. */
 export function createRows(/** @type {any} */ forecast, /** @type {number} */ from) {
   const all = forecast.parts.flatMap((/** @type {any} */ part) => {
     part.origins = part.origins.map((/** @type {[number|null, string]} */ [writer, reason]) => ({ writer, reason }));
-    for (const doubt of part.doubts ?? []) doubt.key = JSON.stringify(doubt.policy);
+    part.outranked = (part.outranked ?? []).map((/** @type {[number, string, boolean][]} */ rules) => rules.map(([writer, because, isByRank]) => ({ writer: part.writers[writer], because, isByRank })));
+    for (const doubt of part.doubts ?? []) doubt.key = keyOf(doubt.policy);
     return part.rows.map((/** @type {any} */ raw) => createSeries(raw, part, from));
   });
-  const place = (/** @type {Series} */ it) => JSON.stringify([it.place, it.target]);
+  const place = (/** @type {Series} */ it) => keyOf([it.place, it.target]);
   const byObject = new Map();
   for (const series of all) byObject.set(place(series) + series.field, series);
   // The workloads of autoscalers with both bounds, in whose rows they stand.
   const bounded = new Set();
   for (const it of all) {
-    if (it.field === "minReplicas" && it.of && byObject.has(place(it) + "maxReplicas")) bounded.add(JSON.stringify([it.place, it.of]));
+    if (it.field === "minReplicas" && it.of && byObject.has(place(it) + "maxReplicas")) bounded.add(keyOf([it.place, it.of]));
   }
   const taken = new Set();
   /** @type {Row[]} */
@@ -116,7 +168,7 @@ export function createRows(/** @type {any} */ forecast, /** @type {number} */ fr
     const other = (/** @type {string} */ field) => byObject.get(place(series) + field);
     if (series.field === "minReplicas" || series.field === "maxReplicas") {
       const bounds = [other("minReplicas"), other("maxReplicas")].filter(Boolean);
-      const within = series.of && byObject.get(JSON.stringify([series.place, series.of]) + "replicas");
+      const within = series.of && byObject.get(keyOf([series.place, series.of]) + "replicas");
       if (bounds.length > 1) take("bounds", within && !taken.has(within) ? [...bounds, within] : bounds);
       else take(kindOf(series), bounds);
     } else if (series.field === "unitPods" || series.field === "pendingPods") {
@@ -149,7 +201,7 @@ function tellGroupsApart(/** @type {Row[]} */ rows) {
 function rowsOfMarks(/** @type {any[]} */ occurrences) {
   const rows = new Map();
   for (const { place, object, at } of occurrences) {
-    const key = JSON.stringify([place, ...object, "starts"]);
+    const key = keyOf([place, ...object, "starts"]);
     if (!rows.has(key)) {
       const title = (place ? place + ": " : "") + called(object);
       rows.set(key, {
@@ -174,13 +226,15 @@ function createRow(/** @type {Row["kind"]} */ kind, /** @type {Series[]} */ seri
   const [objectKind, namespace] = first.target;
   const policies = series.flatMap((it) => it.written.map((writer) => policyOf(it.writers[writer])));
   const members = series.flatMap((it) => it.members);
+  const styled = [...new Set(series.flatMap((it) => it.written.map((writer) => it.writers[writer])))].filter((it) => !it.idle);
+  for (const it of series) it.styled = styled;
   return {
-    kind, series, title: first.title, name: first.members.length > 0 ? first.title : first.target[2], key: JSON.stringify([first.place, ...first.target, first.field]),
+    kind, series, title: first.title, name: first.members.length > 0 ? first.title : first.target[2], key: keyOf([first.place, ...first.target, first.field]),
     group: [first.place, namespace, objectKind].filter(Boolean).join(" · "),
     names: [...series.map((it) => it.title + " " + it.field), ...policies, ...members].join(" ").toLowerCase(),
     isConstant: series.every((it) => it.count === 1) && (kind !== "lanes" || lanesOf(first).length === 1), marks: [],
     lanes: kind === "lanes" ? lanesOf(first) : [],
-    doubts: first.doubts.filter((it) => series.some((one) => one.written.some((writer) => JSON.stringify(one.writers[writer].policy) === it.key))),
+    doubts: first.doubts.filter((it) => series.some((one) => one.written.some((writer) => keyOf(one.writers[writer].policy) === it.key))),
   };
 }
 
@@ -194,7 +248,7 @@ function lanesOf(/** @type {Series} */ { values }) {
 }
 
 // What is called like that which is not there, or is not known, has a lane of its own.
-const laneOf = (/** @type {string} */ name) => (name === "none" || name === "unknown" ? JSON.stringify(name) : name);
+const laneOf = (/** @type {string} */ name) => (name === "none" || name === "unknown" ? keyOf(name) : name);
 
 /** Whether a value is in a lane. */
 export function isInLane(/** @type {Value} */ value, /** @type {string} */ lane) {

@@ -2,21 +2,34 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** @returns {SVGElement} */
-export function svg(/** @type {string} */ name, /** @type {Record<string, string|number>} */ attributes = {}, /** @type {(Node|string)[]} */ children = []) {
-  const made = document.createElementNS(SVG, name);
+/** @typedef {Record<string, string|number>} Attributes */
+
+function filled(/** @type {any} */ made, /** @type {Attributes} */ attributes, /** @type {(Node|string)[]} */ children) {
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
   made.append(...children);
   return made;
 }
 
+/** @returns {SVGElement} */
+export const svg = (/** @type {string} */ name, /** @type {Attributes} */ attributes = {}, /** @type {(Node|string)[]} */ children = []) =>
+  filled(document.createElementNS(SVG, name), attributes, children);
+
 /** @returns {any} */
-export function html(/** @type {string} */ name, /** @type {Record<string, string|number>} */ attributes = {}, /** @type {(Node|string)[]} */ children = []) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
-  made.append(...children);
-  return made;
-}
+export const html = (/** @type {string} */ name, /** @type {Attributes} */ attributes = {}, /** @type {(Node|string)[]} */ children = []) =>
+  filled(document.createElement(name), attributes, children);
+
+/** A piece of what a rule is drawn with. */
+export const swatch = (/** @type {string} */ style) =>
+  svg("svg", { class: "swatch", viewBox: "0 0 22 12", "aria-hidden": "true" }, [svg("rect", { class: style, x: 0.5, y: 0.5, width: 21, height: 11 })]);
+
+/** What is written in a drawing. */
+export const written = (/** @type {string} */ text, /** @type {Attributes} */ attributes) => svg("text", { class: "value", ...attributes }, [text]);
+
+/** A line from the top to the bottom. */
+export const upright = (/** @type {string} */ name, /** @type {number} */ x, /** @type {number|string} */ y1, /** @type {number|string} */ y2) =>
+  svg("line", { class: name, x1: x, x2: x, y1, y2 });
+
+export const on = (/** @type {string} */ id, /** @type {string} */ event, /** @type {(event: any) => void} */ action) => element(id).addEventListener(event, action);
 
 /** @returns {any} */
 export const element = (/** @type {string} */ id) => document.getElementById(id);

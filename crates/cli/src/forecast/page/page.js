@@ -2,13 +2,15 @@
 // finger and keyboard. All of it stands in the address, so that a link leads to exactly this view.
 import { HOUR, createClock } from "./clock.js";
 import { createScale } from "./scale.js";
-import { createRows, endOf, stepAt } from "./data.js";
-import { element, html, svg } from "./elements.js";
+import { STYLES, createRows, endOf, stepAt } from "./data.js";
+import { element, html, on, svg, swatch } from "./elements.js";
 import { drawAxis, drawShade } from "./axis.js";
-import { STYLES, heightOf } from "./shapes.js";
 import { createWhy } from "./why.js";
 import { createList } from "./rows.js";
 import { createTable } from "./table.js";
+
+/** @typedef {import("./data.js").Row} Row */
+/** @typedef {import("./data.js").Series} Series */
 
 const read = (/** @type {string} */ id) => JSON.parse(element(id).textContent);
 const about = read("about"), forecast = read("forecast");
@@ -16,9 +18,9 @@ const clock = createClock(about.zone, about.offsets);
 const scale = createScale({ from: about.from, to: about.to });
 const list = createList(createRows(forecast, about.from), scale, clock, { select });
 const table = createTable(list, scale, clock);
-const why = createWhy(scale, clock, { go: (time) => select(chosen?.row, time), close: () => select(null, null) });
+const why = createWhy(scale, clock, { go: (time) => select(chosen?.row ?? null, time), close: () => select(null, null) });
 
-/** @type {{row: any, time: number}|null} */
+/** @type {{row: Row, time: number}|null} */
 let chosen = null;
 let crossed = about.from;
 let asked = false, isTable = false;
@@ -75,7 +77,7 @@ function cross(/** @type {number} */ time) {
 }
 
 /** Opens the reason of a row at an instant: at the crosshair, if nothing else is said. */
-function select(/** @type {any} */ row, /** @type {number|null} */ time) {
+function select(/** @type {Row|null} */ row, /** @type {number|null} */ time) {
   if (!row) {
     chosen = null;
     list.select(null);
@@ -96,9 +98,9 @@ function select(/** @type {any} */ row, /** @type {number|null} */ time) {
 }
 
 // The instants at which something of a row changes, before or after one.
-function nextChange(/** @type {any} */ row, /** @type {number} */ time, /** @type {number} */ way) {
+function nextChange(/** @type {Row} */ row, /** @type {number} */ time, /** @type {number} */ way) {
   if (row.kind === "marks") return way > 0 ? row.marks.find((/** @type {number} */ at) => at > time) : row.marks.findLast((/** @type {number} */ at) => at < time);
-  const found = row.series.flatMap((/** @type {any} */ series) => {
+  const found = row.series.flatMap((series) => {
     const step = stepAt(series, time);
     if (way > 0) return step + 1 < series.count ? [endOf(series, step)] : [];
     return series.starts[step] < time ? [series.starts[step]] : step > 0 ? [series.starts[step - 1]] : [];
@@ -119,10 +121,10 @@ const actions = {
 };
 // Zooming by key or button keeps what the crosshair is at.
 const share = () => (crossed >= scale.from && crossed < scale.to && chosen ? (crossed - scale.from) / scale.length : 0.5);
-for (const [id, action] of Object.entries(actions)) element(id).addEventListener("click", action);
-element("filter").addEventListener("input", (/** @type {any} */ event) => { list.show({ filter: event.target.value }); table.first(); refresh(); });
-element("order").addEventListener("change", (/** @type {any} */ event) => { list.show({ order: event.target.value }); table.first(); refresh(); });
-element("as-table").addEventListener("click", () => setTable(!isTable));
+for (const [id, action] of Object.entries(actions)) on(id, "click", action);
+on("filter", "input", (event) => { list.show({ filter: event.target.value }); table.first(); refresh(); });
+on("order", "change", (event) => { list.show({ order: event.target.value }); table.first(); refresh(); });
+on("as-table", "click", () => setTable(!isTable));
 
 function setTable(/** @type {boolean} */ is) {
   isTable = is;
@@ -151,14 +153,14 @@ addEventListener("keydown", (event) => {
   if (handle() !== false) event.preventDefault();
 });
 
-function walk(/** @type {any} */ row, /** @type {number} */ by) {
+function walk(/** @type {Row} */ row, /** @type {number} */ by) {
   const next = list.shown[list.shown.indexOf(row) + by];
   if (!next) return;
   if (chosen) select(next, chosen.time);
   list.focus(next);
 }
 
-function step(/** @type {any} */ row, /** @type {number} */ way) {
+function step(/** @type {Row} */ row, /** @type {number} */ way) {
   const from = chosen?.row === row ? chosen.time : way > 0 ? scale.from : scale.to;
   const time = nextChange(row, from, way);
   if (time !== undefined) select(row, time);
@@ -171,7 +173,7 @@ const timeAt = (/** @type {number} */ x) => scale.time(x - (chart.getBoundingCli
 const isOnTime = (/** @type {any} */ event) => event.clientX >= chart.getBoundingClientRect().right - scale.width;
 /** @type {Map<number, number>} */
 const fingers = new Map();
-/** @type {{x: number, from: number, length: number, moved: boolean, apart: number, time: number}|null} */
+/** @type {{x: number, from: number, length: number, moved: boolean, apart: number, time: number, asks: any}|null} */
 let hold = null;
 
 chart.addEventListener("wheel", (/** @type {WheelEvent} */ event) => {
@@ -186,20 +188,32 @@ chart.addEventListener("wheel", (/** @type {WheelEvent} */ event) => {
 function grip() {
   const [one, other] = fingers.values();
   const x = other === undefined ? one : (one + other) / 2;
-  hold = { x, from: scale.from, length: scale.length, moved: hold?.moved ?? false, apart: other === undefined ? 0 : Math.abs(one - other), time: timeAt(x) };
+  hold = { x, from: scale.from, length: scale.length, moved: hold?.moved ?? false, apart: other === undefined ? 0 : Math.abs(one - other), time: timeAt(x), asks: null };
 }
+// A finger that stays where it is asks why, as a tap does, and goes on asking where it moves then.
+const LONG = 450;
+let pressed = 0;
 chart.addEventListener("pointerdown", (/** @type {PointerEvent} */ event) => {
   if (!isOnTime(event) || event.button !== 0) return;
   if (fingers.size === 0) hold = null;
   fingers.set(event.pointerId, event.clientX);
   grip();
+  clearTimeout(pressed);
+  const row = list.rowAt(event.target);
+  if (event.pointerType === "touch" && fingers.size === 1 && row) pressed = setTimeout(() => {
+    if (!hold || hold.moved || fingers.size !== 1) return;
+    hold.asks = row;
+    select(row, timeAt(hold.x));
+  }, LONG);
 });
+chart.addEventListener("contextmenu", (/** @type {any} */ event) => { if (hold?.asks || event.pointerType === "touch") event.preventDefault(); });
 addEventListener("pointermove", (event) => {
   if (fingers.has(event.pointerId) && hold) {
     fingers.set(event.pointerId, event.clientX);
     const [one, other] = fingers.values();
     const x = other === undefined ? one : (one + other) / 2;
     if (Math.abs(x - hold.x) < 4 && other === undefined && !hold.moved) return;
+    if (hold.asks && other === undefined) return select(hold.asks, timeAt(x));
     hold.moved = true;
     const length = other === undefined ? hold.length : hold.length * (hold.apart / Math.max(Math.abs(one - other), 10));
     const held = hold;
@@ -219,7 +233,7 @@ for (const end of ["pointerup", "pointercancel"]) {
   });
 }
 chart.addEventListener("click", (/** @type {MouseEvent} */ event) => {
-  if (hold?.moved || !isOnTime(event) || event.detail === 0) return;
+  if (hold?.moved || hold?.asks || !isOnTime(event) || event.detail === 0) return;
   const row = list.rowAt(event.target);
   if (row) select(row, timeAt(event.clientX));
 });
@@ -275,6 +289,7 @@ function tellNotes() {
   of("Findings", forecast.findings.map((/** @type {any} */ it) => [it.severity + " " + it.code + ":", it.file + (it.line ? ":" + it.line : "") + ":", it.message, it.fix ? "(" + it.fix + ")" : ""].join(" ").trim()));
   of("Clock changes", forecast.clockChanges.map((/** @type {any} */ it) => (it.place ? it.place + ": " : "") + it.told));
   of("Assumed", forecast.assumptions);
+  of("Not looked for", forecast.parts.flatMap((/** @type {any} */ part) => (part.leftOut ?? []).map((/** @type {string} */ it) => it + ", among " + part.rows.length + " values that depend on each other")));
 }
 
 // The styles of rules: six colours by four patterns, so that twelve can be told apart, also without colours.
@@ -286,10 +301,18 @@ function makePatterns() {
   element("patterns").firstElementChild.replaceChildren(...made);
 }
 
+function tellLegend() {
+  /** @type {[string, string][]} */
+  const styles = [["rule0", "a rule"], ["rule1", "another one"], ["nobody", "no rule decides"], ["unknown", "unknown, or none"], ["overlap", "rules overlap: one counts more"], ["contested-time", "contested, or a gap"]];
+  element("legend").append(...styles.map(([style, told]) => html("span", {}, [swatch(style), told])));
+  element("legend").open = innerWidth >= 1000;
+}
+
 if (about.empty) element("empty").textContent = about.empty;
 makePatterns();
 tellSource();
 tellNotes();
+tellLegend();
 recall();
 addEventListener("hashchange", recall);
 addEventListener("scroll", refresh, { passive: true });
@@ -297,4 +320,3 @@ addEventListener("resize", () => { measure(); refresh(); });
 addEventListener("beforeprint", () => { measure(); draw(); list.print(true); });
 addEventListener("afterprint", () => list.print(false));
 setInterval(() => { if (Date.now() < about.to + HOUR) refresh(); }, 60e3);
-element("bar").dataset.rows = String(list.shown.reduce((/** @type {number} */ sum, /** @type {any} */ row) => sum + heightOf(row), 0));

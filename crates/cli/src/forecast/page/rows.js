@@ -1,13 +1,18 @@
 // The list of rows: grouped, sorted, filtered; only what is on the screen is there, and drawn.
-import { said, valueAt } from "./data.js";
+import { keyOf, said, valueAt } from "./data.js";
 import { element, html, svg } from "./elements.js";
 import { binsOf, drawRow, heightOf } from "./shapes.js";
+
+/** @typedef {import("./clock.js").Clock} Clock */
+/** @typedef {import("./data.js").Row} Row */
+/** @typedef {import("./scale.js").Scale} Scale */
+/** @typedef {{key: string, top: number, height: number, group?: string, row?: Row, index: number, drawing: number}} Item */
 
 const GROUP = 30, MARGIN = 300;
 
 /** How many steps, and how high at most, for the orders. */
-const steps = (/** @type {any} */ row) => row.series.reduce((/** @type {number} */ sum, /** @type {any} */ it) => sum + it.count, row.marks.length);
-const highest = (/** @type {any} */ row) => Math.max(0, ...row.series.map((/** @type {any} */ it) => it.highest));
+const steps = (/** @type {Row} */ row) => row.series.reduce((/** @type {number} */ sum, it) => sum + it.count, row.marks.length);
+const highest = (/** @type {Row} */ row) => Math.max(0, ...row.series.map((it) => it.highest));
 const byName = (/** @type {any} */ one, /** @type {any} */ other) => (one.group < other.group ? -1 : one.group > other.group ? 1 : one.title < other.title ? -1 : one.title > other.title ? 1 : 0);
 const ORDERS = {
   name: byName,
@@ -16,21 +21,21 @@ const ORDERS = {
 };
 
 /**
- * @param {import("./data.js").Row[]} all
- * @param {any} scale
- * @param {any} clock
- * @param {{select: (row: any, time: number|null) => void}} actions
+ * @param {Row[]} all
+ * @param {Scale} scale
+ * @param {Clock} clock
+ * @param {{select: (row: Row, time: number|null) => void}} actions
  */
 export function createList(all, scale, clock, actions) {
-  const list = element("list"), chart = element("chart");
+  const list = element("list");
   /** @type {Map<string, {node: any, drawing: SVGElement, at: any, drawn: string}>} */
   const nodes = new Map();
-  /** @type {any[]} */
+  /** @type {Item[]} */
   let items = [];
-  /** @type {any[]} */
+  /** @type {Row[]} */
   let shown = [];
   let height = 0, filter = "", order = "name", isPrinted = false, isNarrow = false;
-  /** @type {any} */
+  /** @type {Row|null} */
   let selected = null;
   let cross = scale.from, stamp = 0;
 
@@ -40,11 +45,12 @@ export function createList(all, scale, clock, actions) {
     shown = all.filter((row) => words.every((it) => row.names.includes(it))).sort(compare);
     items = [];
     height = 0;
+    /** @type {string|null} */
     let group = null;
     shown.forEach((row, index) => {
       if (order === "name" && row.group !== group) {
         group = row.group;
-        items.push({ group, key: "group " + group, top: height, height: GROUP });
+        items.push({ group: row.group, key: "group " + group, top: height, height: GROUP, index: -1, drawing: 0 });
         height += GROUP;
       }
       const own = heightOf(row);
@@ -57,23 +63,24 @@ export function createList(all, scale, clock, actions) {
     element("empty").hidden = shown.length > 0;
   }
 
-  function nodeOf(/** @type {any} */ item) {
+  function nodeOf(/** @type {Item} */ item) {
     const known = nodes.get(item.key);
     if (known) return known;
     if (item.row === undefined) {
-      const made = { node: html("div", { class: "group", role: "listitem" }, [html("h2", {}, [item.group])]), drawing: svg("g"), at: null, drawn: "" };
+      const made = { node: html("div", { class: "group", role: "listitem" }, [html("h2", {}, [item.group ?? ""])]), drawing: svg("g"), at: null, drawn: "" };
       nodes.set(item.key, made);
       return made;
     }
-    const { row } = item;
+    const row = item.row;
     const at = html("span", { class: "at" });
-    const field = row.kind === "marks" ? "starts Jobs" : row.series.map((/** @type {any} */ it) => it.field).join(", ");
-    const contested = new Set(row.series.flatMap((/** @type {any} */ it) => it.written.map((/** @type {number} */ writer) => JSON.stringify(it.writers[writer].policy))));
+    const field = row.kind === "marks" ? "starts Jobs" : row.series.map((it) => it.field).join(", ");
+    const contested = new Set(row.series.flatMap((it) => it.written.map((writer) => keyOf(it.writers[writer].policy))));
     // The group above it says the rest.
     const name = html("span", { class: "title" }, [order === "name" ? row.name : row.title]);
     const label = html("button", { type: "button", class: "label", tabindex: -1, title: row.title + " " + field }, [name, html("span", { class: "field" }, [field]), at]);
     if (contested.size > 1) name.append(html("span", { class: "contested", title: "set by " + contested.size + " policies" }, ["⚑ " + contested.size]));
-    if (row.doubts.length > 0) name.append(html("span", { class: "contested", title: "probably not meant: " + row.doubts.map((/** @type {any} */ it) => it.told).join("; ") }, ["⚠ " + row.doubts.length]));
+    const doubts = [...row.doubts.map((it) => it.told), ...row.series.flatMap((it) => it.standsOut.filter(([, isContested]) => isContested).map(([told]) => told))];
+    if (doubts.length > 0) name.append(html("span", { class: "contested", title: "probably not meant: " + doubts.join("; ") }, ["⚠ " + doubts.length]));
     label.addEventListener("click", () => actions.select(row, null));
     const drawing = svg("svg", { class: "drawing", role: "img", preserveAspectRatio: "none" });
     const node = html("div", { class: "row " + row.kind + (row.isConstant ? " constant" : ""), role: "listitem" }, [label, drawing]);
@@ -87,7 +94,7 @@ export function createList(all, scale, clock, actions) {
   function inView() {
     const { top } = list.getBoundingClientRect();
     const from = -top - MARGIN, to = -top + innerHeight + MARGIN;
-    const isSelected = (/** @type {any} */ item) => item.row !== undefined && item.row === selected;
+    const isSelected = (/** @type {Item} */ item) => item.row !== undefined && item.row === selected;
     return items.filter((item) => isPrinted || (item.top + item.height > from && item.top < to) || isSelected(item));
   }
 
@@ -108,9 +115,9 @@ export function createList(all, scale, clock, actions) {
       if (made.drawn !== wanted) {
         made.drawn = wanted;
         made.drawing.setAttribute("viewBox", "0 0 " + scale.width + " " + item.drawing);
-        made.drawing.setAttribute("height", item.drawing);
+        made.drawing.setAttribute("height", String(item.drawing));
         made.drawing.replaceChildren(...drawRow(item.row, scale, item.drawing, bins));
-        const story = item.row.series.map((/** @type {any} */ it) => it.story ?? said(it.values[0])).join("; ");
+        const story = item.row.series.map((it) => it.story ?? said(it.values[0])).join("; ");
         made.drawing.setAttribute("aria-label", item.row.title + ": " + (story || item.row.marks.length + " times"));
       }
       tellAt(made, item.row);
@@ -121,21 +128,20 @@ export function createList(all, scale, clock, actions) {
     // One row can be reached by the tabulator key: the selected one, or the first on the screen.
     const { top } = element("bar").getBoundingClientRect();
     const inSight = items.find((it) => it.row && nodes.has(it.key) && list.getBoundingClientRect().top + it.top >= top)?.row;
-    const reached = shown.includes(selected) ? selected : inSight ?? shown.find((row) => nodes.has(row.key));
+    const reached = selected && shown.includes(selected) ? selected : inSight ?? shown.find((row) => nodes.has(row.key));
     for (const { node } of nodes.values()) {
       if (node.row) node.firstChild.tabIndex = node.row === reached ? 0 : -1;
     }
   }
 
-  function tellAt(/** @type {any} */ made, /** @type {any} */ row) {
-    const values = row.series.map((/** @type {any} */ it) => said(valueAt(it, cross)));
+  function tellAt(/** @type {any} */ made, /** @type {Row} */ row) {
+    const values = row.series.map((it) => said(valueAt(it, cross)));
     made.at.textContent = values.join(row.kind === "bounds" ? " / " : ", ");
   }
 
   return {
     get shown() { return shown; },
     get height() { return height; },
-    arrange,
     draw,
     /** @param {{filter?: string, order?: string, isNarrow?: boolean}} how */
     show(how) {
@@ -155,9 +161,9 @@ export function createList(all, scale, clock, actions) {
       cross = time;
       for (const made of nodes.values()) if (made.node.row) tellAt(made, made.node.row);
     },
-    select(/** @type {any} */ row) { selected = row; },
+    select(/** @type {Row|null} */ row) { selected = row; },
     find: (/** @type {string} */ key) => all.find((row) => row.key === key) ?? null,
-    focus(/** @type {any} */ row) {
+    focus(/** @type {Row} */ row) {
       const item = items.find((it) => it.row === row);
       if (!item) return;
       const top = list.getBoundingClientRect().top + item.top;
@@ -168,6 +174,5 @@ export function createList(all, scale, clock, actions) {
     },
     /** The row at a place of the screen. */
     rowAt: (/** @type {any} */ target) => target.closest?.(".row")?.row ?? null,
-    chart,
   };
 }

@@ -2,27 +2,35 @@
 // has a colour and a pattern of its own. Where steps are too narrow to be seen, what is drawn is how far up the value
 // is all the time of a day or a week, and how far at some time, and what it is when in words.
 import { DAY, WEEK } from "./clock.js";
-import { endOf, isInLane, namesOf, said, stepAt } from "./data.js";
-import { shortened, svg } from "./elements.js";
+import { STYLES, endOf, isGap, isInLane, namesOf, overlapsIn, said, stepAt, styleOf, takenFrom, valueAt, valueOf } from "./data.js";
+import { shortened, svg, written } from "./elements.js";
 
-export const STYLES = 12;
-const FINE = 3;
+/** @typedef {import("./clock.js").Clock} Clock */
+/** @typedef {import("./data.js").Row} Row */
+/** @typedef {import("./scale.js").Scale} Scale */
+/** @typedef {import("./data.js").Series} Series */
+
+const FINE = 5;
 const LETTER = 6.7;
+/** How much of a band is drawn beside a bound if the other one is not known. */
+const EDGE = 6;
+/** Labels closer than this run into one. */
+const NARROW = 13;
 
 /** How high a row is drawn. */
-export function heightOf(/** @type {any} */ row) {
+export function heightOf(/** @type {Row} */ row) {
   if (row.isConstant || row.kind === "marks") return 22;
   if (row.kind === "lanes") return Math.max(34, 6 + row.lanes.length * laneHeight(row));
   return row.kind === "units" ? 56 : 36;
 }
 
-const laneHeight = (/** @type {any} */ row) => Math.max(5, Math.min(15, Math.floor(240 / row.lanes.length)));
+const laneHeight = (/** @type {Row} */ row) => Math.max(5, Math.min(15, Math.floor(240 / row.lanes.length)));
 
 /**
  * Where the days of the view begin, or the weeks or months if days are too narrow: in pixels.
  * @returns {number[]}
  */
-export function binsOf(/** @type {any} */ scale, /** @type {any} */ clock) {
+export function binsOf(/** @type {Scale} */ scale, /** @type {Clock} */ clock) {
   const wide = (/** @type {number} */ length) => (scale.width * length) / scale.length >= 6;
   const days = clock.midnights(scale.from, scale.to);
   const kept = wide(DAY) ? days : wide(WEEK) ? days.filter((/** @type {any} */ it) => it.weekday === 0) : days.filter((/** @type {any} */ it) => new Date(it.civil).getUTCDate() === 1);
@@ -30,20 +38,48 @@ export function binsOf(/** @type {any} */ scale, /** @type {any} */ clock) {
 }
 
 /** The children of the drawing of a row. */
-export function drawRow(/** @type {any} */ row, /** @type {any} */ scale, /** @type {number} */ height, /** @type {number[]} */ bins) {
-  return [...drawn(row, scale, height, bins), ...doubts(row, scale)];
+export function drawRow(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {number} */ height, /** @type {number[]} */ bins) {
+  return [...drawn(row, scale, height, bins), ...standsOut(row, scale)];
 }
 
-// A mark where something is probably not meant.
-function doubts(/** @type {any} */ row, /** @type {any} */ scale) {
-  const marks = row.doubts.flatMap((/** @type {any} */ doubt) => doubt.at.slice(0, 1).map((/** @type {number} */ at) => ({ at, told: doubt.told })));
-  return marks.filter((/** @type {any} */ { at }) => at >= scale.from && at < scale.to).map((/** @type {any} */ { at, told }) => {
-    const x = scale.x(at);
-    return svg("path", { class: "doubt", d: "M" + (x - 5) + " 1h10l-5 9z" }, [svg("title", {}, [told])]);
+/**
+ * What stands out at the top of a row: a line where rules ask for something that another one decides; in the colour of
+ * warnings if nothing says which, or where no rule decides for a short time, or another policy takes over. What is narrow is
+ * a mark.
+ */
+function standsOut(/** @type {Row} */ row, /** @type {Scale} */ scale) {
+  /** @type {{from: number, to: number, isContested: boolean}[]} */
+  const spans = [];
+  const add = (/** @type {number} */ from, /** @type {number} */ to, /** @type {boolean} */ isContested) => spans.push({ from, to, isContested });
+  for (const series of row.series) {
+    for (const { from, to, rules } of overlapsIn(series, scale.from, scale.to)) add(from, to, rules.some((it) => !it.isByRank));
+    if (new Set(series.written).size < 2) continue;
+    for (let step = stepAt(series, scale.from); step < series.count && series.starts[step] < scale.to; step += 1) {
+      if (isGap(series, step)) add(series.starts[step], endOf(series, step), true);
+      else if (takenFrom(series, step)) add(series.starts[step], series.starts[step], true);
+    }
+  }
+  for (const { at } of row.doubts) if (at.length > 0 && at[0] >= scale.from) add(at[0], at[0], true);
+  spans.sort((one, other) => one.from - other.from);
+  return [false, true].flatMap((isContested) => {
+    /** @type {[number, number][]} */
+    const joined = [];
+    for (const span of spans) {
+      if (span.isContested !== isContested || span.from >= scale.to) continue;
+      const x = Math.max(scale.x(span.from), 0), end = Math.min(scale.x(span.to), scale.width), last = joined.at(-1);
+      if (last && x - last[1] < (isContested ? 4 : 2)) last[1] = Math.max(last[1], end);
+      else joined.push([x, end]);
+    }
+    const path = (/** @type {[number, number]} */ [x, end]) => {
+      if (end - x >= 8) return `M${tenth(x)} 0H${tenth(end)}v3H${tenth(x)}Z`;
+      const middle = Math.min(Math.max((x + end) / 2, 5), scale.width - 5);
+      return isContested ? `M${tenth(middle - 5)} 0h10l-5 8Z` : `M${tenth(middle - 1)} 0h2v3h-2Z`;
+    };
+    return joined.length > 0 ? [svg("path", { class: isContested ? "contested-time" : "overlap", d: joined.map(path).join("") })] : [];
   });
 }
 
-function drawn(/** @type {any} */ row, /** @type {any} */ scale, /** @type {number} */ height, /** @type {number[]} */ bins) {
+function drawn(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {number} */ height, /** @type {number[]} */ bins) {
   if (row.kind === "marks") return marks(row, scale, height);
   if (row.isConstant) return constant(row, scale, height);
   if (row.kind === "lanes") return lanes(row, scale);
@@ -52,25 +88,22 @@ function drawn(/** @type {any} */ row, /** @type {any} */ scale, /** @type {numb
 }
 
 // The steps in view, with their ends on the drawing.
-function visible(/** @type {any} */ series, /** @type {any} */ scale) {
+function visible(/** @type {Series} */ series, /** @type {Scale} */ scale) {
   const found = [];
   for (let step = stepAt(series, scale.from); step < series.count && series.starts[step] < scale.to; step += 1) {
     const x = Math.max(scale.x(series.starts[step]), -2), end = Math.min(scale.x(endOf(series, step)), scale.width + 2);
-    found.push({ step, x, end, value: series.values[series.value[step]] });
+    found.push({ step, x, end, value: valueOf(series, step) });
   }
   return found;
 }
 
-const isFine = (/** @type {any[]} */ steps, /** @type {any} */ scale) => steps.length > scale.width / FINE;
+const isFine = (/** @type {any[]} */ steps, /** @type {Scale} */ scale) => steps.length > scale.width / FINE;
 
-/** The style of the rule that has set a step: rules are counted in their order in the row. */
-function styleOf(/** @type {any} */ series, /** @type {number} */ step) {
-  const { writer } = series.origins[series.origin[step]];
-  return writer === null ? "nobody" : "rule" + (series.written.indexOf(writer) % STYLES);
-}
+/** As exact as can be seen. */
+const tenth = (/** @type {number} */ number) => number.toFixed(1);
 
 const box = (/** @type {number} */ x, /** @type {number} */ end, /** @type {number} */ top, /** @type {number} */ bottom) =>
-  "M" + x.toFixed(1) + " " + bottom.toFixed(1) + "V" + top.toFixed(1) + "H" + end.toFixed(1) + "V" + bottom.toFixed(1) + "Z";
+  `M${tenth(x)} ${tenth(bottom)}V${tenth(top)}H${tenth(end)}V${tenth(bottom)}Z`;
 
 // Boxes by their style, as one path each.
 function paths(/** @type {[string, string][]} */ boxes) {
@@ -79,25 +112,29 @@ function paths(/** @type {[string, string][]} */ boxes) {
   return [...byStyle].map(([style, d]) => svg("path", { class: style, d }));
 }
 
-function numbers(/** @type {any} */ row, /** @type {any} */ scale, /** @type {number} */ height, /** @type {number[]} */ bins) {
+function numbers(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {number} */ height, /** @type {number[]} */ bins) {
   const [series] = row.series;
   const steps = visible(series, scale), bottom = height - 2;
   const top = (/** @type {any} */ value) => typeof value === "number" ? bottom - Math.max((value / series.highest) * (height - 10), 1) : bottom - (value === null ? height / 2 : 1);
   if (isFine(steps, scale)) return [...fine(steps, series.highest, height, bins), ...told(series, scale, height)];
   /** @type {[string, string][]} */
   const boxes = steps.map(({ step, x, end, value }) => [value === null ? "unknown" : styleOf(series, step), box(x, end, top(value), bottom)]);
-  const labels = fitting(steps.map(({ x, end, value }) => ({ x, end, text: value === null ? "?" : said(value) })), scale, height / 2 + 4);
+  const labels = fitting(steps.map(({ x, end, value }) => ({ x, end, y: baseline(top(value), bottom), text: value === null ? "?" : said(value) })), scale);
   return [...paths(boxes), ...labels];
 }
 
+// Where a label stands for a box between two edges: in it, or else beside it.
+const baseline = (/** @type {number} */ top, /** @type {number} */ bottom) => bottom - top >= 12 ? (top + bottom) / 2 + 4 : top >= 14 ? top - 3 : bottom + 11;
+
 // The labels that have room, in their steps.
-function fitting(/** @type {{x: number, end: number, text: string}[]} */ labels, /** @type {any} */ scale, /** @type {number} */ y) {
-  return labels.flatMap(({ x, end, text }) => {
+function fitting(/** @type {{x: number, end: number, y: number, text: string}[]} */ labels, /** @type {Scale} */ scale) {
+  return labels.flatMap(({ x, end, y, text }) => {
     const from = Math.max(x, 0), to = Math.min(end, scale.width);
+    if (to - from < NARROW) return [];
     const letters = Math.floor((to - from - 4) / LETTER);
     const label = shortened(text, letters);
-    if (label !== text && (letters < 4 || /^[\d?]+$/.test(text))) return [];
-    return [svg("text", { class: "value", x: (from + to) / 2, y, "text-anchor": "middle" }, [label])];
+    if (label !== text && (letters < 4 || /^[\d?–]+$/.test(text))) return [];
+    return [written(label, { x: (from + to) / 2, y, "text-anchor": "middle" })];
   });
 }
 
@@ -116,23 +153,24 @@ function fine(/** @type {any[]} */ steps, /** @type {number} */ highest, /** @ty
   const bottom = height - 2;
   const outline = (/** @type {number[]} */ shares) => {
     let d = "M0 " + bottom;
-    for (let at = 0; at + 1 < bins.length; at += 1) d += "V" + (bottom - (Number.isFinite(shares[at]) ? shares[at] : 0) * (height - 10)).toFixed(1) + "H" + bins[at + 1].toFixed(1);
+    for (let at = 0; at + 1 < bins.length; at += 1) d += `V${tenth(bottom - (Number.isFinite(shares[at]) ? shares[at] : 0) * (height - 10))}H${tenth(bins[at + 1])}`;
     return d + "V" + bottom + "Z";
   };
   return [svg("path", { class: "at-most", d: outline(most) }), svg("path", { class: "at-least", d: outline(least) })];
 }
 
 // What it is when, as far as there is room.
-function told(/** @type {any} */ series, /** @type {any} */ scale, /** @type {number} */ height) {
+function told(/** @type {Series} */ series, /** @type {Scale} */ scale, /** @type {number} */ height) {
   if (!series.story) return [];
   const most = Math.floor(scale.width / LETTER) - 2;
   const text = series.story.length > most ? series.story.slice(0, most - 1) + "…" : series.story;
-  return [svg("text", { class: "value", x: 4, y: height / 2 + 4 }, [text])];
+  return [written(text, { x: 4, y: height / 2 + 4 })];
 }
 
-function lanes(/** @type {any} */ row, /** @type {any} */ scale) {
+function lanes(/** @type {Row} */ row, /** @type {Scale} */ scale) {
   const [series] = row.series;
   const steps = visible(series, scale), lane = laneHeight(row);
+  /** @type {SVGElement[]} */
   const all = [];
   const isNarrow = isFine(steps, scale);
   row.lanes.forEach((/** @type {string} */ name, /** @type {number} */ index) => {
@@ -150,44 +188,46 @@ function lanes(/** @type {any} */ row, /** @type {any} */ scale) {
     }
     if (last) boxes.push([last.style, box(last.x, last.end, top, bottom)]);
     all.push(svg("line", { class: "lane", x1: 0, x2: scale.width, y1: bottom + 1, y2: bottom + 1 }), ...paths(boxes));
-    if (lane >= 11 && !isNarrow) all.push(svg("text", { class: "value", x: 4, y: bottom - 2 }, [shortened(name, Math.floor(scale.width / LETTER / 2))]));
+    if (lane >= 11 && !isNarrow) all.push(written(shortened(name, Math.floor(scale.width / LETTER / 2)), { x: 4, y: bottom - 2 }));
   });
   return isNarrow ? [...all, ...told(series, scale, 3 + row.lanes.length * lane)] : all;
 }
 
 // The pods of units as areas one on the other, those that wait at the top, and the caps of all as a line.
-function units(/** @type {any} */ row, /** @type {any} */ scale, /** @type {number} */ height) {
-  const inUnits = row.series.find((/** @type {any} */ it) => it.field !== "pendingPods"), waiting = row.series.find((/** @type {any} */ it) => it.field === "pendingPods");
+function units(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {number} */ height) {
+  const inUnits = row.series.find((it) => it.field !== "pendingPods"), waiting = row.series.find((it) => it.field === "pendingPods");
   const names = inUnits ? namesOf(inUnits) : [];
-  const caps = names.map((name) => inUnits.caps?.[name] ?? null);
+  const caps = names.map((name) => inUnits?.caps?.[name] ?? null);
   const cap = caps.length > 0 && caps.every((it) => it !== null) ? caps.reduce((sum, it) => sum + it, 0) : null;
   const at = instantsOf(row.series, scale);
   const number = (/** @type {any} */ value, /** @type {string|null} */ name) => typeof value === "number" ? value : (name !== null && value?.[name]) || 0;
+  const isUnknown = (/** @type {number} */ time) => row.series.some((it) => valueAt(it, time) === null);
   const sums = at.map(({ time }) => {
-    const value = inUnits ? inUnits.values[inUnits.value[stepAt(inUnits, time)]] : null;
+    const value = inUnits ? valueAt(inUnits, time) : null;
     const all = names.map((name) => number(value, name));
-    const pending = waiting ? number(waiting.values[waiting.value[stepAt(waiting, time)]], null) : 0;
+    const pending = waiting ? number(valueAt(waiting, time), null) : 0;
     return [...all, pending];
   });
   const highest = Math.max(cap ?? 1, ...sums.map((it) => it.reduce((sum, one) => sum + one, 0)));
   const bottom = height - 2, y = (/** @type {number} */ sum) => bottom - (sum / highest) * (height - 10);
   /** @type {[string, string][]} */
   const boxes = [];
-  at.forEach(({ x, end }, index) => {
+  at.forEach(({ time, x, end }, index) => {
     let sum = 0;
+    if (isUnknown(time)) boxes.push(["unknown", box(x, end, y(highest / 2), bottom)]);
     sums[index].forEach((count, place) => {
-      if (count > 0) boxes.push([place < names.length ? "rule" + (place % STYLES) : "waiting", box(x, end, y(sum + count), y(sum))]);
+      if (count > 0) boxes.push([place < names.length ? "unit" + (place % STYLES) : "waiting", box(x, end, y(sum + count), y(sum))]);
       sum += count;
     });
   });
-  const text = (/** @type {number} */ index) => sums[index].map((count, place) => (count ? (place < names.length ? names[place] + " " + count : count + " waiting") : "")).filter(Boolean).join(", ") || "0";
-  const labels = at.length > scale.width / 40 ? [] : fitting(at.map(({ x, end }, index) => ({ x, end, text: text(index) })), scale, height - 8);
+  const text = (/** @type {number} */ index) => isUnknown(at[index].time) ? "?" : sums[index].map((count, place) => (count ? (place < names.length ? names[place] + " " + count : count + " waiting") : "")).filter(Boolean).join(", ") || "0";
+  const labels = at.length > scale.width / 40 ? [] : fitting(at.map(({ x, end }, index) => ({ x, end, y: height - 8, text: text(index) })), scale);
   const line = cap === null ? [] : [svg("line", { class: "cap", x1: 0, x2: scale.width, y1: y(cap), y2: y(cap) }, [svg("title", {}, ["caps: " + names.map((name, place) => name + " " + caps[place]).join(", ")])])];
   return [...paths(boxes), ...line, ...labels];
 }
 
 // The stretches over which none of several series changes; as fine as pixels.
-function instantsOf(/** @type {any[]} */ all, /** @type {any} */ scale) {
+function instantsOf(/** @type {any[]} */ all, /** @type {Scale} */ scale) {
   const times = new Set([scale.from]);
   for (const series of all) for (const { step } of visible(series, scale)) times.add(Math.max(series.starts[step], scale.from));
   let sorted = [...times].sort((one, other) => one - other);
@@ -198,37 +238,52 @@ function instantsOf(/** @type {any[]} */ all, /** @type {any} */ scale) {
   return sorted.map((time, index) => ({ time, x: scale.x(time), end: index + 1 < sorted.length ? scale.x(sorted[index + 1]) : scale.width + 2 }));
 }
 
-// A band from the lower bound to the upper one, with the replicas as a line in it.
-function band(/** @type {any} */ row, /** @type {any} */ scale, /** @type {number} */ height) {
+// A band from the lower bound to the upper one, with the replicas as a line in it. On the side of a bound that is not known
+// it is open: only its edge is drawn, and the rest is dashed.
+function band(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {number} */ height) {
   const [min, max, within] = row.series;
-  const at = instantsOf(row.series, scale), highest = Math.max(...row.series.map((/** @type {any} */ it) => it.highest));
-  const bottom = height - 2, y = (/** @type {any} */ value) => bottom - ((typeof value === "number" ? value : 0) / highest) * (height - 10);
-  const value = (/** @type {any} */ series, /** @type {number} */ time) => series.values[series.value[stepAt(series, time)]];
+  const at = instantsOf(row.series, scale), isOpen = max.values.includes(null);
+  // Above, there is room for what is not known.
+  const highest = Math.max(...row.series.map((it) => it.highest)) * (isOpen ? 1.6 : 1);
+  const bottom = height - 2, y = (/** @type {any} */ value) => bottom - (value / highest) * (height - 10);
+  const isKnown = (/** @type {any} */ it) => typeof it === "number";
+  /** @type {number[]} */
+  const tops = [];
   /** @type {[string, string][]} */
-  const boxes = at.map(({ time, x, end }) => {
-    const step = stepAt(max, time), other = stepAt(min, time);
-    const style = min.starts[other] > max.starts[step] ? styleOf(min, other) : styleOf(max, step);
-    const top = y(value(max, time));
-    return [value(min, time) === null && value(max, time) === null ? "unknown" : style, box(x, end, top, Math.max(y(value(min, time)), top + 1))];
+  const boxes = at.flatMap(({ time, x, end }) => {
+    const step = stepAt(max, time), other = stepAt(min, time), low = valueAt(min, time), high = valueAt(max, time);
+    const style = !isKnown(high) || (isKnown(low) && min.starts[other] > max.starts[step]) ? styleOf(min, other) : styleOf(max, step);
+    const top = isKnown(high) ? y(high) : 8, foot = isKnown(low) ? Math.max(y(low), top + 1) : bottom;
+    tops.push(baseline(top, foot));
+    if (isKnown(low) && isKnown(high)) return [[style, box(x, end, top, foot)]];
+    const rest = /** @type {[string, string]} */ (["unknown", box(x, end, top, foot)]);
+    if (isKnown(high)) return [rest, [style, box(x, end, top, Math.min(top + EDGE, bottom))]];
+    return isKnown(low) ? [rest, [style, box(x, end, Math.max(foot - EDGE, 0), foot)]] : [rest];
   });
-  const line = within ? [svg("path", { class: "within", d: at.map(({ time, x, end }, index) => (index ? "L" : "M") + x.toFixed(1) + " " + y(value(within, time)).toFixed(1) + "H" + end.toFixed(1)).join("") })] : [];
-  const text = (/** @type {number} */ time) => said(value(min, time)) + "–" + said(value(max, time));
-  const labels = at.length > scale.width / 20 ? [] : fitting(at.map(({ time, x, end }) => ({ x, end, text: text(time) })), scale, height / 2 + 4);
+  const stroke = (/** @type {{time: number, x: number, end: number}} */ { time, x, end }, /** @type {number} */ index) => {
+    const it = valueAt(within, time), isAlong = index > 0 && isKnown(valueAt(within, at[index - 1].time));
+    return isKnown(it) ? `${isAlong ? "L" : "M"}${tenth(x)} ${tenth(y(it))}H${tenth(end)}` : "";
+  };
+  const line = within ? [svg("path", { class: "within", d: at.map(stroke).join("") })] : [];
+  const shown = (/** @type {any} */ it) => (it === null ? "?" : said(it));
+  const text = (/** @type {number} */ time) => shown(valueAt(min, time)) + "–" + shown(valueAt(max, time));
+  const labels = at.length > scale.width / 20 ? [] : fitting(at.map(({ time, x, end }, index) => ({ x, end, y: tops[index], text: text(time) })), scale);
   return [...paths(boxes), ...line, ...labels];
 }
 
 // What never changes is a line with its value.
-function constant(/** @type {any} */ row, /** @type {any} */ scale, /** @type {number} */ height) {
-  const [first, second, ...rest] = row.series.map((/** @type {any} */ series) => said(series.values[series.value[0]]));
+function constant(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {number} */ height) {
+  const [first, second, ...rest] = row.series.map((series) => said(series.values[series.value[0]]));
   const text = row.kind === "bounds" ? [first + "–" + second, ...rest.map((/** @type {string} */ it) => "replicas " + it)].join(", ") : [first, second].filter((it) => it !== undefined).join(", ");
-  const style = row.series[0].values[0] === null ? "unknown" : styleOf(row.series[0], 0);
+  const known = row.series.find((it) => it.values[0] !== null);
+  const style = known ? styleOf(known, 0) : "unknown";
   return [
     svg("path", { class: style, d: box(-2, scale.width + 2, height / 2 + 5, height / 2 + 8) }),
-    svg("text", { class: "value", x: 4, y: height / 2 + 3 }, [shortened(text, Math.floor(scale.width / LETTER) - 1)]),
+    written(shortened(text, Math.floor(scale.width / LETTER) - 1), { x: 4, y: height / 2 + 3 }),
   ];
 }
 
-function marks(/** @type {any} */ row, /** @type {any} */ scale, /** @type {number} */ height) {
+function marks(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {number} */ height) {
   const seen = new Set();
   const ticks = row.marks.filter((/** @type {number} */ at) => at >= scale.from && at < scale.to).map((/** @type {number} */ at) => scale.x(at).toFixed(0));
   for (const x of ticks) seen.add(x);

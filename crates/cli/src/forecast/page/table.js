@@ -1,15 +1,20 @@
 // The same as a table: every step in view of every row that is shown, a page at a time.
-import { endOf, policyOf, said, stepAt, writerOf } from "./data.js";
-import { element, html } from "./elements.js";
+import { endOf, overlapsIn, policyOf, said, stepAt, valueOf, writerOf } from "./data.js";
+import { element, html, on } from "./elements.js";
+
+/** @typedef {import("./clock.js").Clock} Clock */
+/** @typedef {import("./data.js").Row} Row */
+/** @typedef {import("./scale.js").Scale} Scale */
+/** @typedef {import("./data.js").Series} Series */
 
 const PAGE = 100;
 
-export function createTable(/** @type {any} */ list, /** @type {any} */ scale, /** @type {any} */ clock) {
+export function createTable(/** @type {any} */ list, /** @type {Scale} */ scale, /** @type {Clock} */ clock) {
   const body = element("table-body");
   let page = 0;
 
   // How many steps of a series are in view, and the first of them.
-  function inSight(/** @type {any} */ series) {
+  function inSight(/** @type {Series} */ series) {
     const first = stepAt(series, scale.from);
     let last = stepAt(series, scale.to - 1);
     return { first, count: last - first + 1 };
@@ -17,23 +22,24 @@ export function createTable(/** @type {any} */ list, /** @type {any} */ scale, /
 
   /** @returns {{series: any, first: number, count: number, marks: number[], row: any}[]} */
   function columns() {
-    return list.shown.flatMap((/** @type {any} */ row) => row.kind === "marks"
+    return list.shown.flatMap((/** @type {Row} */ row) => row.kind === "marks"
       ? [{ row, series: null, first: 0, ...(() => { const marks = row.marks.filter((/** @type {number} */ at) => at >= scale.from && at < scale.to); return { marks, count: marks.length }; })() }]
-      : row.series.map((/** @type {any} */ series) => ({ row, series, marks: [], ...inSight(series) })));
+      : row.series.map((series) => ({ row, series, marks: [], ...inSight(series) })));
   }
 
   function lineOf(/** @type {any} */ { row, series, first, marks }, /** @type {number} */ index) {
     const cells = series === null
-      ? [clock.shown(marks[index]), "", row.title, "", "starts a Job", "", ""]
+      ? [clock.shown(marks[index]), "", row.title, "", "starts a Job", "", "", ""]
       : stepLine(series, first + index);
     return html("tr", {}, cells.map((cell, place) => (place === 2 ? html("th", { scope: "row" }, [cell]) : html("td", {}, [cell]))));
   }
 
-  function stepLine(/** @type {any} */ series, /** @type {number} */ step) {
+  function stepLine(/** @type {Series} */ series, /** @type {number} */ step) {
     const writer = writerOf(series, step);
     return [
       clock.shown(series.starts[step]), clock.shown(endOf(series, step)), series.title, series.field,
-      said(series.values[series.value[step]]), writer ? policyOf(writer) : "", series.origins[series.origin[step]].reason,
+      said(valueOf(series, step)), writer ? policyOf(writer) : "", series.origins[series.origin[step]].reason,
+      [...new Set(overlapsIn(series, series.starts[step], endOf(series, step)).flatMap((it) => it.rules.map((rule) => policyOf(rule.writer))))].join(", "),
     ];
   }
 
@@ -56,7 +62,7 @@ export function createTable(/** @type {any} */ list, /** @type {any} */ scale, /
     element("table-after").disabled = page === pages - 1;
   }
 
-  element("table-before").addEventListener("click", () => { page -= 1; draw(); });
-  element("table-after").addEventListener("click", () => { page += 1; draw(); });
+  on("table-before", "click", () => { page -= 1; draw(); });
+  on("table-after", "click", () => { page += 1; draw(); });
   return { draw, first() { page = 0; } };
 }

@@ -1,8 +1,12 @@
 // A week as a heat map: what a row mostly is at each hour of each weekday of the time in view, and on which days it is
 // something else. Found from the steps alone.
 import { DAY, HOUR, WEEKDAYS, lasting } from "./clock.js";
-import { endOf, said, stepAt } from "./data.js";
+import { endOf, said, stepAt, valueOf } from "./data.js";
 import { html, svg } from "./elements.js";
+
+/** @typedef {import("./clock.js").Clock} Clock */
+/** @typedef {import("./scale.js").Scale} Scale */
+/** @typedef {import("./data.js").Series} Series */
 
 const CELL = 11, LEFT = 30, TOP = 14;
 /** So many days are told. */
@@ -12,10 +16,10 @@ const TOLD = 12;
  * What each hour of each day is, and how long: `4` all of it, or `4 for 18 min, 21 for 42 min`.
  * @returns {Map<number, Map<string, number>[]>} By day, and by hour of the day: the time of each value.
  */
-function hoursOf(/** @type {any} */ series, /** @type {any} */ scale, /** @type {any} */ clock) {
+function hoursOf(/** @type {Series} */ series, /** @type {Scale} */ scale, /** @type {Clock} */ clock) {
   const days = new Map();
   for (let step = stepAt(series, scale.from); step < series.count && series.starts[step] < scale.to; step += 1) {
-    const value = said(series.values[series.value[step]]);
+    const value = said(valueOf(series, step));
     const end = Math.min(endOf(series, step), scale.to);
     for (let time = Math.max(series.starts[step], scale.from); time < end; ) {
       const civil = clock.civil(time);
@@ -43,7 +47,7 @@ function mostOften(/** @type {string[]} */ words) {
 }
 
 /** @returns {HTMLElement} */
-export function weekOf(/** @type {any} */ series, /** @type {any} */ scale, /** @type {any} */ clock) {
+export function weekOf(/** @type {Series} */ series, /** @type {Scale} */ scale, /** @type {Clock} */ clock) {
   const days = hoursOf(series, scale, clock);
   /** @type {string[][]} */
   const words = Array.from({ length: 7 * 24 }, () => []);

@@ -1,29 +1,39 @@
 // Why a row is what it is at an instant: its value, since and until when, who has set it, where that is written, and
 // what comes next.
 import { WEEK, lasting } from "./clock.js";
-import { endOf, policyOf, said, stepAt, writerOf } from "./data.js";
-import { element, html } from "./elements.js";
+import { endOf, isGap, overlapsIn, policyOf, said, stepAt, styleOfRule, takenFrom, valueOf, writerOf } from "./data.js";
+import { element, html, on, swatch } from "./elements.js";
 import { weekOf } from "./week.js";
 
-export function createWhy(/** @type {any} */ scale, /** @type {any} */ clock, /** @type {{go: (time: number) => void, close: () => void}} */ actions) {
+/** @typedef {import("./clock.js").Clock} Clock */
+/** @typedef {import("./data.js").Row} Row */
+/** @typedef {import("./scale.js").Scale} Scale */
+/** @typedef {import("./data.js").Series} Series */
+
+export function createWhy(/** @type {Scale} */ scale, /** @type {Clock} */ clock, /** @type {{go: (time: number) => void, close: () => void}} */ actions) {
   const panel = element("why"), body = element("why-body");
-  element("why-close").addEventListener("click", actions.close);
+  on("why-close", "click", actions.close);
 
   const line = (/** @type {string} */ name, /** @type {(Node|string)[]} */ value) => [html("dt", {}, [name]), html("dd", {}, value)];
 
-  function of(/** @type {any} */ series, /** @type {number} */ time) {
+  function of(/** @type {Series} */ series, /** @type {number} */ time) {
     const step = stepAt(series, time), from = series.starts[step], to = endOf(series, step);
     const writer = writerOf(series, step);
-    const value = series.values[series.value[step]];
+    const value = valueOf(series, step);
     const facts = [
       ...line("since", [clock.shown(from) + (step === 0 ? " (the forecast begins)" : "")]),
       ...line("until", [clock.shown(to) + (step + 1 < series.count ? "" : " (the forecast ends)") + ", " + lasting(to - from)]),
       ...line("because", [series.origins[series.origin[step]].reason]),
     ];
-    if (writer) facts.push(...line("set by", [policyOf(writer)]));
+    if (writer) facts.push(...line("set by", [...(writer.idle ? [] : [swatch(styleOfRule(series, writer))]), policyOf(writer)]));
     if (writer?.at) facts.push(...line("written in", [html("code", {}, [writer.at])]));
+    const before = takenFrom(series, step);
+    if (before) facts.push(...line("instead of", [said(valueOf(series, step - 1)) + ", set by " + policyOf(before)]));
+    if (isGap(series, step)) facts.push(...line("gap", ["no rule is open for " + lasting(to - from)]));
+    const others = new Map(overlapsIn(series, from, to).filter((it) => it.to === it.from || (it.from <= time && time < it.to)).flatMap((it) => it.rules).map((it) => [policyOf(it.writer), it]));
+    for (const [name, other] of others) facts.push(...line("but not", [name + ": " + other.because + (other.writer.at ? " " : ""), ...(other.writer.at ? [html("code", {}, [other.writer.at])] : [])]));
     if (step + 1 < series.count) {
-      const after = writerOf(series, step + 1), next = said(series.values[series.value[step + 1]]);
+      const after = writerOf(series, step + 1), next = said(valueOf(series, step + 1));
       const go = html("button", { type: "button", class: "link" }, [clock.shown(to)]);
       go.addEventListener("click", () => actions.go(to));
       facts.push(...line("then", [next + " at ", go, after ? ", by " + policyOf(after) : ""]));
@@ -33,18 +43,22 @@ export function createWhy(/** @type {any} */ scale, /** @type {any} */ clock, /*
     ]);
   }
 
-  function show(/** @type {any} */ row, /** @type {number} */ time) {
-    const parts = row.series.map((/** @type {any} */ series) => of(series, time));
-    const stories = row.series.filter((/** @type {any} */ it) => it.story).map((/** @type {any} */ it) => html("p", { class: "story" }, [(row.series.length > 1 ? it.field + ": " : "") + it.story]));
+  function show(/** @type {Row} */ row, /** @type {number} */ time) {
+    const parts = row.series.map((series) => of(series, time));
+    const stories = row.series.filter((it) => it.story).map((it) => html("p", { class: "story" }, [(row.series.length > 1 ? it.field + ": " : "") + it.story]));
     const doubts = row.doubts.map((/** @type {any} */ it) => html("p", { class: "warning" }, ["⚠ " + (it.rule ? it.rule + " " : "") + it.told + " (" + it.advice + ")"]));
-    const members = row.series.flatMap((/** @type {any} */ it) => it.members);
+    for (const [told, isContested] of row.series.flatMap((it) => it.standsOut)) doubts.push(html("p", isContested ? { class: "warning" } : { class: "quiet" }, [(isContested ? "⚠ " : "~ ") + told]));
+    const [first] = row.series;
+    const rules = first && row.kind !== "units" ? first.styled.map((/** @type {any} */ it) => html("li", {}, [swatch(styleOfRule(first, it)), policyOf(it)])) : [];
+    if (rules.length > 1) doubts.push(html("h3", {}, ["Rules"]), html("ul", { class: "rules" }, rules));
+    const members = row.series.flatMap((it) => it.members);
     if (row.kind === "marks") {
       const next = row.marks.find((/** @type {number} */ at) => at >= time);
       const said = next === undefined ? "last started a Job at" : "next starts a Job at";
-      parts.push(html("dl", {}, line(said, [clock.shown(next ?? row.marks.at(-1))])));
+      parts.push(html("dl", {}, line(said, [clock.shown(next ?? row.marks[row.marks.length - 1])])));
     }
     const all = [html("h2", {}, [row.title]), html("p", { class: "quiet" }, ["at " + clock.shown(time)]), ...parts, ...stories, ...doubts];
-    if (scale.length > 2 * WEEK) all.push(...row.series.filter((/** @type {any} */ it) => it.count > 1).map((/** @type {any} */ it) => weekOf(it, scale, clock)));
+    if (scale.length > 2 * WEEK) all.push(...row.series.filter((it) => it.count > 1).map((it) => weekOf(it, scale, clock)));
     if (members.length > 0) all.push(html("details", {}, [html("summary", {}, ["All " + members.length]), html("p", {}, [members.join(", ")])]));
     const link = html("a", { href: location.hash || "#" }, ["Link to this"]);
     body.replaceChildren(...all, html("p", {}, [link]));

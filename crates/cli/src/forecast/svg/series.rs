@@ -1,47 +1,93 @@
 //! One series as a picture: a number as steps, a text as bands with their texts, names as thin rows
-//! with their names, and numbers by name as steps for each name.
+//! with their names, and numbers by name as steps for each name. Above them is what rules there are, and what stands out.
 
-use std::collections::BTreeSet;
 use std::io::Write;
 
-use almanac_forecast::Series;
+use almanac_forecast::Origin;
 use jiff::Timestamp;
 
 use super::stories::Stories;
+use super::styles::Styles;
 use super::{CHARACTER, LEFT, LENGTH, LETTERS, LINE, escaped};
 use crate::forecast::agreeing::Drawn;
 use crate::forecast::drawn::{Block, Kind, Shown, Stretch, blocks};
 use crate::forecast::lanes::shortened;
 use crate::forecast::question::View;
-use crate::forecast::story;
 use crate::forecast::text::wrapped;
+use crate::forecast::{standing_out, story};
 
-/// From the top of a block to its bars, if none of them needs a label above it.
-const TITLE: f64 = 24.0;
 const BAR: f64 = 56.0;
-const BAND: f64 = 24.0;
+const BAND: f64 = 28.0;
+/// The letters above a step, and the marks of what stands out.
+const ABOVE: f64 = 22.0;
 /// From one thin row to the next.
-const THIN: u32 = 20;
+const THIN: u32 = 24;
+/// Below a block.
+const GAP: u32 = 16;
+/// Marks with less than this between them are one.
+const APART: f64 = 8.0;
 
 /// How high a series is, in the units of the picture.
-pub(super) fn height(view: View, series: &Series) -> u32 {
-    let lines = u32::try_from(sentence(series, view).len()).unwrap_or(0);
-    lines * LINE + blocks(series).iter().map(height_of_block).sum::<u32>()
-}
-
-/// What the series is when, in lines, where the period is long.
-fn sentence(series: &Series, view: View) -> Vec<String> {
-    story::for_long(series, view).map_or_else(Vec::new, |told| wrapped(&told, LETTERS))
+pub(super) fn height(view: View, drawn: &Drawn<'_>) -> u32 {
+    let lines = u32::try_from(Head::of(view, drawn).lines()).unwrap_or(u32::MAX / LINE / 2);
+    lines * LINE + blocks(drawn.series).iter().map(height_of_block).sum::<u32>()
 }
 
 fn height_of_block(block: &Block<'_>) -> u32 {
-    match block.kind() {
-        Kind::Number => 104,
-        Kind::Text => 68,
-        Kind::Names => {
-            let rows = u32::try_from(block.rows().len()).unwrap_or(u32::MAX / THIN / 2);
-            44 + THIN * rows
+    LINE + GAP
+        + match block.kind() {
+            Kind::Number if block.stretches.len() > 1 => 78,
+            // What never changes needs no scale.
+            Kind::Number | Kind::Text => 50,
+            Kind::Names => {
+                22 + THIN * u32::try_from(block.rows().len()).unwrap_or(u32::MAX / THIN / 2)
+            }
         }
+}
+
+/// What is written above a series.
+struct Head {
+    /// What it is when, where the period is long, and what stands out.
+    told: Vec<(&'static str, String)>,
+    /// The rules, in lines.
+    legend: Vec<Vec<(String, String)>>,
+}
+
+impl Head {
+    fn of(view: View, drawn: &Drawn<'_>) -> Head {
+        let story = story::for_long(drawn.series, view).map(|told| ("", told));
+        let standing_out = standing_out::sentences(drawn, view).into_iter().map(|it| {
+            if it.is_contested {
+                ("warning", format!("! {}", it.told))
+            } else {
+                ("quiet", format!("~ {}", it.told))
+            }
+        });
+        let in_lines = |(class, told): (&'static str, String)| {
+            let lines = wrapped(&told, LETTERS).into_iter().enumerate();
+            lines.map(move |(index, line)| {
+                (class, if index == 0 { line } else { format!("\u{2003}{line}") })
+            })
+        };
+        let told = story.into_iter().chain(standing_out).flat_map(in_lines).collect();
+        let mut legend: Vec<Vec<(String, String)>> = Vec::new();
+        let mut room = 0;
+        for (class, name) in Styles::of(drawn).legend() {
+            let name = shortened(&name, LETTERS - 5);
+            let length = name.chars().count() + 5;
+            if let Some(line) = legend.last_mut().filter(|_| room >= length) {
+                line.push((class, name));
+            } else {
+                legend.push(vec![(class, name)]);
+                room = LETTERS;
+            }
+            room -= length;
+        }
+        Head { told, legend }
+    }
+
+    fn lines(&self) -> usize {
+        self.told.len() + self.legend.len()
     }
 }
 
@@ -52,13 +98,14 @@ pub(super) fn write_series(
     mut top: f64,
     output: &mut impl Write,
 ) -> anyhow::Result<()> {
-    let mut stories = Stories::new(view);
     let Drawn { title: of, series, .. } = drawn;
+    let styles = Styles::of(drawn);
+    let mut stories = Stories::new(view);
     let blocks = blocks(series);
     let numbers = blocks.iter().flat_map(|block| &block.stretches).filter_map(Stretch::number);
     // One scale for all names, so that they can be compared.
     let highest = numbers.max().unwrap_or(0).max(1);
-    let mut sentence = sentence(series, view);
+    let mut head = Some(Head::of(view, drawn));
     for block in &blocks {
         let name = block.name.map_or(String::new(), |name| format!(", {name}"));
         let place = place.map_or(String::new(), |place| format!("{place}: "));
@@ -66,23 +113,56 @@ pub(super) fn write_series(
         writeln!(output, "<g role=\"group\" aria-label=\"{}\">", escaped(&title))?;
         let title = shortened(&title, LETTERS);
         let title = escaped(&title);
-        let baseline = top + 14.0;
+        let baseline = top + 16.0;
         writeln!(output, "<text class=\"title\" x=\"{LEFT}\" y=\"{baseline:.2}\">{title}</text>")?;
-        for line in sentence.drain(..) {
-            top += f64::from(LINE);
-            let (line, y) = (escaped(&line), top + 14.0);
-            writeln!(output, "<text x=\"{LEFT}\" y=\"{y:.2}\">{line}</text>")?;
+        let mut body = top + f64::from(LINE);
+        let is_first = head.is_some();
+        if let Some(head) = head.take() {
+            body = write_head(&head, body, output)?;
         }
-        let mut picture = Picture { view, stories: &mut stories, output };
+        let mut picture = Picture { view, styles: &styles, stories: &mut stories, output };
         match block.kind() {
-            Kind::Number => picture.write_steps(block, highest, top + 32.0 + BAR)?,
-            Kind::Text => picture.write_bands(block, top + TITLE)?,
-            Kind::Names => picture.write_rows(block, top + TITLE)?,
+            Kind::Number if block.stretches.len() > 1 => {
+                picture.write_steps(block, highest, body + ABOVE + BAR)?;
+            }
+            Kind::Number | Kind::Text => picture.write_bands(block, body + ABOVE)?,
+            Kind::Names => picture.write_rows(block, body + ABOVE)?,
+        }
+        if is_first {
+            picture.write_marks(drawn, body + 2.0)?;
         }
         writeln!(output, "</g>")?;
-        top += f64::from(height_of_block(block));
+        top = body + f64::from(height_of_block(block) - LINE);
     }
     Ok(())
+}
+
+/// Returns where it ends.
+fn write_head(head: &Head, top: f64, output: &mut impl Write) -> anyhow::Result<f64> {
+    let mut top = top;
+    for (class, line) in &head.told {
+        let (line, y) = (escaped(line), top + 16.0);
+        writeln!(output, "<text class=\"{class}\" x=\"{LEFT}\" y=\"{y:.2}\">{line}</text>")?;
+        top += f64::from(LINE);
+    }
+    for line in &head.legend {
+        let mut x = LEFT;
+        for (class, name) in line {
+            let y = top + 4.0;
+            let baseline = top + 16.0;
+            writeln!(
+                output,
+                "<rect class=\"{class}\" x=\"{x:.2}\" y=\"{y:.2}\" width=\"20\" height=\"14\"/>\
+                 <text class=\"quiet\" x=\"{:.2}\" y=\"{baseline:.2}\">{}</text>",
+                x + 26.0,
+                escaped(name)
+            )?;
+            let length = u16::try_from(name.chars().count()).unwrap_or(u16::MAX);
+            x += (f64::from(length) + 5.0) * CHARACTER;
+        }
+        top += f64::from(LINE);
+    }
+    Ok(top)
 }
 
 /// Where an instant stands.
@@ -94,6 +174,7 @@ pub(super) fn place(view: View, at: Timestamp) -> f64 {
 
 struct Picture<'a, W> {
     view: View,
+    styles: &'a Styles<'a>,
     stories: &'a mut Stories,
     output: &'a mut W,
 }
@@ -120,31 +201,24 @@ impl<W: Write> Picture<'_, W> {
             // What is zero is a line on the ground.
             let height = (share * BAR).max(1.0);
             let step = Shape::new(self.view, stretch, base - height, height);
-            self.write_shape(&step, stretch, name.as_deref(), "")?;
+            self.write_shape(&step, stretch, name.as_deref())?;
             if step.has_room_for_its_label(labelled) {
                 labelled = step.middle() + step.label_width() / 2.0;
                 // In its step, or above it when it does not fit.
-                let fits = step.width >= step.label_width() && step.height >= 16.0;
-                self.write_label(&step, if fits { step.y + 13.0 } else { step.y - 3.0 })?;
+                let fits = step.width >= step.label_width() && step.height >= 20.0;
+                self.write_label(&step, if fits { step.y + 17.0 } else { step.y - 4.0 })?;
             }
         }
         Ok(())
     }
 
     fn write_bands(&mut self, block: &Block<'_>, y: f64) -> anyhow::Result<()> {
-        let texts = block.stretches.iter().filter_map(|stretch| match stretch.shown {
-            Shown::Text(text) => Some(text),
-            _ => None,
-        });
-        let texts: Vec<&str> = texts.collect::<BTreeSet<_>>().into_iter().collect();
         for stretch in &block.stretches {
             let mut band = Shape::new(self.view, stretch, y, BAND);
-            let place = texts.iter().position(|text| stretch.shown == Shown::Text(text));
-            let strength = place.map_or(1.0, |place| strength(place, texts.len()));
-            self.write_shape(&band, stretch, None, &format!(" fill-opacity=\"{strength:.2}\""))?;
+            self.write_shape(&band, stretch, None)?;
             if let Some(label) = band.as_much_of_its_label_as_fits() {
                 band.label = label;
-                self.write_label(&band, y + 16.0)?;
+                self.write_label(&band, y + 20.0)?;
             }
         }
         Ok(())
@@ -154,17 +228,48 @@ impl<W: Write> Picture<'_, W> {
         let tops = (0_u32..).map(|index| top + f64::from(index * THIN));
         for (row, y) in block.rows().iter().zip(tops) {
             for stretch in row {
-                let shape = Shape::new(self.view, stretch, y, f64::from(THIN - 4));
-                self.write_shape(&shape, stretch, None, "")?;
+                let shape = Shape::new(self.view, stretch, y, f64::from(THIN - 3));
+                self.write_shape(&shape, stretch, None)?;
             }
             if let Some(first) = row.first() {
                 let label = shortened(&first.shown.to_string(), LETTERS);
-                let (x, y, label) = (LEFT + 4.0, y + 12.0, escaped(&label));
+                let (x, y, label) = (LEFT + 4.0, y + 16.0, escaped(&label));
                 writeln!(
                     self.output,
-                    "<text pointer-events=\"none\" x=\"{x:.2}\" y=\"{y:.2}\">{label}</text>"
+                    "<text class=\"value\" x=\"{x:.2}\" y=\"{y:.2}\">{label}</text>"
                 )?;
             }
+        }
+        Ok(())
+    }
+
+    /// A line where rules ask for something that another one decides, and a mark where that is not said by anybody.
+    fn write_marks(&mut self, drawn: &Drawn<'_>, y: f64) -> anyhow::Result<()> {
+        let mut last: Option<(&str, f64, f64)> = None;
+        for (from, to, is_contested) in standing_out::spans(drawn) {
+            let (x, end) = (place(self.view, from), place(self.view, to));
+            let class = if is_contested { "contested" } else { "overlap" };
+            if let Some((_, _, known)) = last.as_mut().filter(|it| it.0 == class && x - it.2 < 1.0)
+            {
+                *known = end;
+                continue;
+            }
+            self.write_mark(last.replace((class, x, end)), y)?;
+        }
+        self.write_mark(last, y)
+    }
+
+    fn write_mark(&mut self, mark: Option<(&str, f64, f64)>, y: f64) -> anyhow::Result<()> {
+        let Some((class, x, end)) = mark else { return Ok(()) };
+        if end - x >= APART {
+            let width = end - x;
+            writeln!(
+                self.output,
+                "<rect class=\"{class}\" x=\"{x:.2}\" y=\"{y:.2}\" width=\"{width:.2}\" height=\"4\"/>"
+            )?;
+        } else {
+            let x = f64::midpoint(x, end) - 5.0;
+            writeln!(self.output, "<path class=\"{class}\" d=\"M{x:.2} {y:.2}h10l-5 8z\"/>")?;
         }
         Ok(())
     }
@@ -174,23 +279,31 @@ impl<W: Write> Picture<'_, W> {
         shape: &Shape,
         stretch: &Stretch<'_>,
         name: Option<&str>,
-        attributes: &str,
     ) -> anyhow::Result<()> {
         let Shape { x, y, width, height, label } = shape;
-        let is_something = !matches!(stretch.shown, Shown::Unknown | Shown::Nothing);
-        let class = if is_something { "bar" } else { "unknown" };
+        let class = self.class(stretch.shown, stretch.origin);
         write!(
             self.output,
             "<rect class=\"{class}\" x=\"{x:.2}\" y=\"{y:.2}\" width=\"{width:.2}\" \
-             height=\"{height:.2}\"{attributes}"
+             height=\"{height:.2}\""
         )?;
         self.stories.write(stretch, name, &escaped(label), self.output)?;
         Ok(())
     }
 
+    fn class(&self, shown: Shown<'_>, origin: &Origin) -> String {
+        match shown {
+            Shown::Unknown | Shown::Nothing => "unknown".to_owned(),
+            Shown::Number(_) | Shown::Text(_) | Shown::Names(_) => self.styles.class(origin),
+        }
+    }
+
     fn write_label(&mut self, shape: &Shape, y: f64) -> anyhow::Result<()> {
         let (x, label) = (shape.middle(), escaped(&shape.label));
-        writeln!(self.output, "<text class=\"number\" x=\"{x:.2}\" y=\"{y:.2}\">{label}</text>")?;
+        writeln!(
+            self.output,
+            "<text class=\"value number\" x=\"{x:.2}\" y=\"{y:.2}\">{label}</text>"
+        )?;
         Ok(())
     }
 }
@@ -212,7 +325,7 @@ impl Shape {
 
     /// Whether the label stands clear of the one before, which ends there.
     fn has_room_for_its_label(&self, labelled: f64) -> bool {
-        self.width >= 6.0 && self.middle() - self.label_width() / 2.0 >= labelled
+        self.width >= 8.0 && self.middle() - self.label_width() / 2.0 >= labelled
     }
 
     fn as_much_of_its_label_as_fits(&self) -> Option<String> {
@@ -223,10 +336,4 @@ impl Shape {
         // One or two letters tell nothing.
         (shortened == self.label || room >= 4).then_some(shortened)
     }
-}
-
-/// How strongly one of so many texts is coloured: their order from faint to full.
-fn strength(place: usize, texts: usize) -> f64 {
-    let number = |it: usize| f64::from(u16::try_from(it).unwrap_or(u16::MAX));
-    0.4 + 0.6 * number(place + 1) / number(texts)
 }

@@ -12,7 +12,7 @@ use crate::forecast::drawn::{Block, blocks};
 use crate::forecast::lanes::{Lane, lanes, shortened};
 use crate::forecast::question::View;
 use crate::forecast::ruler::Mark;
-use crate::forecast::story;
+use crate::forecast::{standing_out, story};
 use crate::wall_clock::civil;
 
 /// How wide the labels of the lanes are, unless they need more.
@@ -37,22 +37,17 @@ pub(super) fn write_series(
     let mut warning = warning(series);
     let blocks = blocks(series);
     if let Some(sentence) = story::for_long(series, room.view) {
-        writeln!(output, "\n{STRONG}{title}{STRONG:#} {}", series.field)?;
-        if let Some(warning) = warning.take() {
-            writeln!(output, "{WARNING}!{WARNING:#} {warning}")?;
-        }
+        write_title(room, &format!("{title} {}", series.field), warning.take(), output)?;
         for line in wrapped(&sentence, room.columns + MARGIN - 4) {
             writeln!(output, "  {VALUE}{line}{VALUE:#}")?;
         }
         write_reasons(room, series, output)?;
+        write_standing_out(room, drawn, output)?;
         return write_totals(room, series, output);
     }
     for block in &blocks {
         let name = block.name.map_or(String::new(), |name| format!(", {name}"));
-        writeln!(output, "\n{STRONG}{title}{STRONG:#} {}{name}", series.field)?;
-        if let Some(warning) = warning.take() {
-            writeln!(output, "{WARNING}!{WARNING:#} {warning}")?;
-        }
+        write_title(room, &format!("{title} {}{name}", series.field), warning.take(), output)?;
         write_lanes(room, block, output)?;
     }
     if blocks.len() > 1 {
@@ -60,7 +55,48 @@ pub(super) fn write_series(
         writeln!(output)?;
     }
     write_reasons(room, series, output)?;
+    write_standing_out(room, drawn, output)?;
     write_totals(room, series, output)
+}
+
+/// What the series is of, and whether several policies set it.
+fn write_title(
+    room: Room<'_>,
+    title: &str,
+    warning: Option<String>,
+    output: &mut impl Write,
+) -> io::Result<()> {
+    writeln!(output)?;
+    for (index, line) in wrapped(title, room.columns + MARGIN - 2).iter().enumerate() {
+        writeln!(output, "{}{STRONG}{line}{STRONG:#}", if index == 0 { "" } else { "  " })?;
+    }
+    let warning = warning.map(|warning| wrapped(&warning, room.columns + MARGIN - 2));
+    for (index, line) in warning.iter().flatten().enumerate() {
+        match index {
+            0 => writeln!(output, "{WARNING}!{WARNING:#} {line}")?,
+            _ => writeln!(output, "  {line}")?,
+        }
+    }
+    Ok(())
+}
+
+/// What stands out: with a warning where nothing in a policy says what is to happen.
+fn write_standing_out(
+    room: Room<'_>,
+    drawn: &Drawn<'_>,
+    output: &mut impl Write,
+) -> io::Result<()> {
+    for out in standing_out::sentences(drawn, room.view) {
+        let lines = wrapped(&out.told, room.columns + MARGIN - 6);
+        for (index, line) in lines.iter().enumerate() {
+            match (index, out.is_contested) {
+                (0, true) => writeln!(output, "  {WARNING}!{WARNING:#} {line}")?,
+                (0, false) => writeln!(output, "  {QUIET}~{QUIET:#} {line}")?,
+                _ => writeln!(output, "    {line}")?,
+            }
+        }
+    }
+    Ok(())
 }
 
 /// What pods add up to.

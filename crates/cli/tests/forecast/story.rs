@@ -1,0 +1,151 @@
+//! The text at three widths, and what stands out in every output.
+
+use std::path::Path;
+
+use crate::{almanac, assert_written_down, command, folder_with, json, text};
+
+fn examples(width: u32) -> std::process::Output {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let arguments = ["forecast", "-f", "examples", "--from", "2026-11-26", "--for", "2d"];
+    let mut command = command(&root, &[&arguments[..], &["--zone", "Europe/Berlin"]].concat());
+    command.env("COLUMNS", width.to_string()).output().unwrap()
+}
+
+/// What is said beside the drawing, however it is broken into lines.
+fn words(shown: &str) -> Vec<&str> {
+    let said = shown.lines().filter(|line| !line.contains(['┤', '╷']));
+    said.flat_map(str::split_whitespace).collect()
+}
+
+#[test]
+fn the_text_tells_the_same_at_60_80_and_200_columns() {
+    let widths = [60, 80, 200].map(|width| (width, examples(width)));
+    for (width, output) in &widths {
+        assert_written_down(&format!("examples.{width}.txt"), output);
+        let shown = text(&output.stdout);
+        let broken = shown.lines().filter(|line| line.chars().count() > *width as usize);
+        // A word that is longer stands on a line of its own.
+        let too_wide: Vec<&str> =
+            broken.filter(|line| line.trim_start_matches(['!', '~', ' ']).contains(' ')).collect();
+        assert!(too_wide.is_empty(), "wider than {width}: {too_wide:?}");
+    }
+    let [narrow, usual, wide] = widths.map(|(_, output)| text(&output.stdout));
+    assert!(words(&narrow).len() > 500);
+    assert_eq!(words(&narrow), words(&usual));
+    assert_eq!(words(&usual), words(&wide));
+}
+
+/// Windows that overlap, by rank and by order only, and with a gap; two policies that set one number, at one instant too.
+const CONTESTED: &str = "\
+apiVersion: autoscaling.karpenter.sh/v1alpha1
+kind: MetricsProducer
+metadata: {name: nodes}
+spec:
+  schedule:
+    timezone: UTC
+    defaultReplicas: 2
+    behaviors:
+    - {replicas: 8, start: {hours: '8'}, end: {hours: '12'}}
+    - {replicas: 12, start: {hours: '10'}, end: {hours: '11'}}
+    - {replicas: 9, start: {hours: '12', minutes: '4'}, end: {hours: '18'}}
+    - {replicas: 30, priority: 5, start: {hours: '16'}, end: {hours: '20'}}
+---
+apiVersion: autoscaling.karmada.io/v1alpha1
+kind: CronFederatedHPA
+metadata: {name: base}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  rules:
+  - {name: up, schedule: '0 8 * * *', targetReplicas: 30}
+  - {name: down, schedule: '0 20 * * *', targetReplicas: 4}
+---
+apiVersion: autoscaling.karmada.io/v1alpha1
+kind: CronFederatedHPA
+metadata: {name: other}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  rules:
+  - {name: lunch, schedule: '0 12 * * *', targetReplicas: 10}
+  - {name: eight, schedule: '0 20 * * *', targetReplicas: 6}
+";
+
+const OUT: [&str; 5] = [
+    "behaviors[1] asks for another value, behaviors[0] decides",
+    "behaviors[2] asks for another value, behaviors[3] decides",
+    "a gap, in which no rule is open",
+    "down asks for another value, eight decides",
+    "other lunch takes over from base up",
+];
+
+#[test]
+fn overlaps_gaps_and_contested_times_stand_out_in_every_output() {
+    let folder = folder_with("contested", &[("all.yaml", CONTESTED)]);
+    let forecast = |output| {
+        let arguments =
+            ["forecast", "-f", ".", "--from", "2026-03-02", "--for", "2d", "-o", output];
+        almanac(&folder, &arguments)
+    };
+    assert_written_down("contested.txt", &forecast("text"));
+    assert_written_down("contested.svg", &forecast("svg"));
+    assert_written_down("contested.json", &forecast("json"));
+    for output in ["text", "svg", "html"] {
+        let told = text(&forecast(output).stdout);
+        // A line of a picture is an element.
+        let (mut told, mut rest) = (String::new(), told.as_str());
+        while let Some((before, after)) = rest.split_once("</text>\n<text") {
+            told += before;
+            told.push(' ');
+            rest = after.split_once('>').unwrap().1;
+        }
+        let told = told + rest;
+        let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        for words in OUT {
+            assert!(told.contains(words), "{words} in {output}");
+        }
+    }
+    let told = json(&forecast("json"));
+    let overlaps = |series: usize| {
+        let all = told["series"][series]["overlaps"].as_array().unwrap().iter();
+        let told = all.map(|it| {
+            let text = |it: &serde_json::Value| it.as_str().unwrap()[8..16].replace('T', " ");
+            let rule = it["policy"]["rule"].as_str().unwrap();
+            format!("{} to {}: {rule}", text(&it["from"]), text(&it["to"]))
+        });
+        told.collect::<Vec<_>>()
+    };
+    assert_eq!(overlaps(0), ["02 20:00 to 02 20:00: down", "03 20:00 to 03 20:00: down"]);
+    let of_windows = overlaps(1);
+    assert_eq!(
+        of_windows[..2],
+        ["02 10:00 to 02 11:00: behaviors[1]", "02 16:00 to 02 18:00: behaviors[2]"]
+    );
+    assert_eq!(of_windows.len(), 4);
+}
+
+#[test]
+fn windows_that_ask_for_the_same_do_not_stand_out() {
+    let alike =
+        CONTESTED.replace("replicas: 12,", "replicas: 8,").replace("replicas: 30,", "replicas: 9,");
+    let alike = alike.split("---").next().unwrap().replace("minutes: '4'", "minutes: '0'");
+    let folder = folder_with("alike", &[("all.yaml", &alike)]);
+    let shown = text(&almanac(&folder, &["forecast", "-f", ".", "--from", "2026-03-02"]).stdout);
+    assert!(!shown.contains('~') && !shown.contains('!'), "{shown}");
+}
+
+#[test]
+fn the_data_of_the_page_hold_units_with_their_caps() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let arguments = ["forecast", "-f", "examples/units", "--from", "2026-03-02", "--for", "1d"];
+    let mut output =
+        almanac(&root, &[&arguments[..], &["-o", "html", "ResourcePolicy/tickets"]].concat());
+    let page = text(&output.stdout);
+    let (_, rest) = page.split_once("id=\"forecast\">").unwrap();
+    let data: serde_json::Value =
+        serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
+    assert_eq!(
+        data["parts"][0]["rows"][0]["caps"],
+        serde_json::json!({"reserved": 20, "spot": 30})
+    );
+    output.stdout = serde_json::to_vec_pretty(&data).unwrap();
+    assert_written_down("units.columns.json", &output);
+}
