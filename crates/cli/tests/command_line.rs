@@ -141,7 +141,16 @@ fn machine_readable_output_is_the_same_in_every_locale() {
     for output in ["json", "svg", "html"] {
         let arguments = [DRAWN[0], &["-o", output]].concat();
         let plain = command(&arguments).env("LC_ALL", "C").output().unwrap();
-        assert_eq!(text(&plain.stdout), text(&almanac(&arguments).stdout), "{output}");
+        // A page says when it was made.
+        let told = |output: &[u8]| {
+            let lines = text(output);
+            lines
+                .lines()
+                .filter(|line| !line.contains("id=\"about\""))
+                .collect::<Vec<_>>()
+                .join("\n")
+        };
+        assert_eq!(told(&plain.stdout), told(&almanac(&arguments).stdout), "{output}");
     }
 }
 
