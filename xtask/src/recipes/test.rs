@@ -1,9 +1,10 @@
 //! `cargo xtask test`: every test of the workspace, from the quickest kind to the slowest.
 //!
-//! A test that needs a real cluster is in a file `tests/cluster_*.rs`, in any package. Such a test
-//! is run, or it is listed as not run; it never skips itself silently. How a cluster is created is
-//! up to the harness.
+//! A test that needs a real cluster is in a file `tests/cluster_*.rs`, in any package, and one that needs a browser in
+//! `tests/browser_*.rs`. Such a test is run, or it is listed as not run; it never skips itself silently. How a cluster is
+//! created is up to the harness.
 
+mod browser;
 mod harness;
 
 use std::collections::BTreeSet;
@@ -25,6 +26,10 @@ pub(super) const RECIPE: Recipe =
 /// What the file name of a real-cluster test begins with.
 const CLUSTER: &str = "cluster_";
 
+/// What tests are called that cannot run everywhere.
+const REAL_CLUSTER: &str = "real-cluster tests";
+const PAGES: &str = "tests of pages in a browser";
+
 /// The variable that names an existing cluster for the tests.
 const FOREIGN_CLUSTER: &str = "KUBECONFIG_TEST";
 
@@ -37,10 +42,16 @@ fn threads() -> usize {
 }
 
 fn run(run: &mut Run) -> anyhow::Result<()> {
-    let (cluster, plain) = integration_tests(&run.workspace);
+    let (cluster, mut plain) = integration_tests(&run.workspace);
+    let without_browser = browser::why_not();
+    if let Some(because) = &without_browser {
+        let (pages, others) = plain.into_iter().partition(|it| it.starts_with(browser::BROWSER));
+        plain = others;
+        not_run(run, PAGES, &pages, because)?;
+    }
     if run.arguments.quick {
         run_without_cluster(run, &plain);
-        let left_out = list(&run.workspace, &cluster, "--quick")?;
+        let left_out = list(&run.workspace, REAL_CLUSTER, &cluster, "--quick")?;
         run.leave_out(left_out);
         return Ok(());
     }
@@ -48,7 +59,8 @@ fn run(run: &mut Run) -> anyhow::Result<()> {
         run_without_cluster(run, &plain);
         return Ok(());
     };
-    if can_run != cluster {
+    let all = can_run == cluster && without_browser.is_none();
+    if !all {
         run_without_cluster(run, &plain);
     }
     if can_run.is_empty() {
@@ -56,7 +68,6 @@ fn run(run: &mut Run) -> anyhow::Result<()> {
     }
     // When nothing is left out, a single cargo call runs everything: another call with other kinds
     // of targets would recompile the dependencies with other features.
-    let all = can_run == cluster;
     let step = cargo_test(run, &[], if all { &[] } else { &can_run });
     let title = if all { "all tests" } else { "real-cluster tests" };
     run_on_cluster(run, &harness, title, &step, &can_run)
@@ -79,14 +90,14 @@ fn what_can_run(run: &mut Run, tests: &[String]) -> anyhow::Result<Option<(Harne
     let (verdicts, harness) = match verdicts {
         Ok(both) => both,
         Err(error) => {
-            not_run(run, tests, &format!("{error:#}"))?;
+            not_run(run, REAL_CLUSTER, tests, &format!("{error:#}"))?;
             return Ok(None);
         }
     };
     let mut can_run = Vec::new();
     for test in tests {
         match harness::why_not(&verdicts, test) {
-            Some(because) => not_run(run, std::slice::from_ref(test), &because)?,
+            Some(because) => not_run(run, REAL_CLUSTER, std::slice::from_ref(test), &because)?,
             None => can_run.push(test.clone()),
         }
     }
@@ -106,7 +117,7 @@ fn run_on_cluster(
         return Ok(());
     }
     if !run.step("control plane", &harness.build_control_plane()) {
-        return not_run(run, tests, "the control plane could not be built");
+        return not_run(run, REAL_CLUSTER, tests, "the control plane could not be built");
     }
     match harness.start_control_plane() {
         Ok(plane) => {
@@ -118,15 +129,17 @@ fn run_on_cluster(
             run.step(title, &step.clone().environment(&environment));
             Ok(())
         }
-        Err(error) => not_run(run, tests, &format!("{error:#}")),
+        Err(error) => not_run(run, REAL_CLUSTER, tests, &format!("{error:#}")),
     }
 }
 
 /// Lists tests that should have run, and records that they did not: a failure.
-fn not_run(run: &mut Run, tests: &[String], because: &str) -> anyhow::Result<()> {
-    let count = list(&run.workspace, tests, because)?;
-    let what = format!("{count} real-cluster tests not run ({because})");
-    run.fail(&what, "cargo xtask test; or leave them out: cargo xtask test --quick");
+fn not_run(run: &mut Run, sort: &str, tests: &[String], because: &str) -> anyhow::Result<()> {
+    let count = list(&run.workspace, sort, tests, because)?;
+    let what = format!("{count} {sort} not run ({because})");
+    let leave_out =
+        if sort == REAL_CLUSTER { "; or leave them out: cargo xtask test --quick" } else { "" };
+    run.fail(&what, &format!("cargo xtask test{leave_out}"));
     Ok(())
 }
 
@@ -149,7 +162,7 @@ fn integration_tests(workspace: &Workspace) -> (Vec<String>, Vec<String>) {
 }
 
 /// Prints every test of some files by its name, as not run, and returns how many there are.
-fn list(workspace: &Workspace, files: &[String], why: &str) -> anyhow::Result<usize> {
+fn list(workspace: &Workspace, sort: &str, files: &[String], why: &str) -> anyhow::Result<usize> {
     let mut tests = Vec::new();
     for (member, target) in workspace.targets("test") {
         if !files.contains(&target.name) {
@@ -162,7 +175,7 @@ fn list(workspace: &Workspace, files: &[String], why: &str) -> anyhow::Result<us
             tests.extend(found.iter().map(|it| format!("{} {}: {it}", member.name, target.name)));
         }
     }
-    println!("\n== real-cluster tests: {} NOT RUN ({why})", tests.len());
+    println!("\n== {sort}: {} NOT RUN ({why})", tests.len());
     for test in &tests {
         println!("   not run: {test}");
     }

@@ -1,0 +1,75 @@
+//! What the tests of pages need: a browser, and npm for the rules they check the pages with. What is missing is installed
+//! where that is allowed.
+
+use std::process::{Command, Stdio};
+
+/// What the file name of a test of a page begins with.
+pub(super) const BROWSER: &str = "browser_";
+
+/// The packages of Debian and Ubuntu have the names of their programs.
+const PROGRAMS: [&str; 2] = ["chromium", "npm"];
+
+/// Why the tests of pages cannot run; `None` if they can.
+pub(super) fn why_not() -> Option<String> {
+    why_not_with(&PROGRAMS, is_there, install)
+}
+
+fn why_not_with(
+    programs: &[&str],
+    is_there: impl Fn(&str) -> bool,
+    install: impl Fn(&[&str]) -> String,
+) -> Option<String> {
+    let missing = || programs.iter().copied().filter(|it| !is_there(it)).collect::<Vec<_>>();
+    let before = missing();
+    if before.is_empty() {
+        return None;
+    }
+    let told = install(&before);
+    let after = missing();
+    (!after.is_empty()).then(|| {
+        format!("{} is not on the PATH, and could not be installed: {told}", after.join(" and "))
+    })
+}
+
+fn is_there(program: &str) -> bool {
+    let mut command = Command::new(program);
+    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// Returns the last line of what was said.
+fn install(programs: &[&str]) -> String {
+    println!("\n{} is missing; installing it with apt-get", programs.join(" and "));
+    let install = format!("apt-get update -qq && apt-get install -y -qq {}", programs.join(" "));
+    match Command::new("sh").args(["-c", &install]).stdin(Stdio::null()).output() {
+        Ok(output) => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            said.lines().last().unwrap_or_default().to_owned()
+        }
+        Err(error) => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_installed_and_else_told() {
+        let installed = Cell::new(false);
+        let comes = |program: &str| program != "npm" || installed.get();
+        let install = |missing: &[&str]| {
+            assert_eq!(missing, ["npm"]);
+            installed.set(true);
+            String::new()
+        };
+        assert_eq!(why_not_with(&PROGRAMS, comes, install), None);
+        assert!(installed.get());
+        let why = why_not_with(&PROGRAMS, |_| false, |_| "you are not root".to_owned());
+        let told =
+            "chromium and npm is not on the PATH, and could not be installed: you are not root";
+        assert_eq!(why.as_deref(), Some(told));
+    }
+}
