@@ -15,12 +15,20 @@ mod chromium;
 mod installing;
 #[path = "browser_forecast/kinds.rs"]
 mod kinds;
+#[path = "browser_forecast/npm.rs"]
+mod npm;
 #[path = "browser_forecast/reading.rs"]
 mod reading;
 #[path = "browser_forecast/sizes.rs"]
 mod sizes;
+#[path = "browser_forecast/standing_out.rs"]
+mod standing_out;
+#[path = "browser_forecast/styles.rs"]
+mod styles;
 #[path = "browser_forecast/twin.rs"]
 mod twin;
+#[path = "browser_forecast/types.rs"]
+mod types;
 
 use std::fs;
 use std::path::{Path, PathBuf};

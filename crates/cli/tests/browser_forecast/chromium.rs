@@ -159,6 +159,27 @@ impl Page {
         self.call("Input.dispatchTouchEvent", &json!({ "type": "touchEnd", "touchPoints": [] }));
     }
 
+    /// Puts a finger down, and leaves it there.
+    pub(crate) fn hold(&mut self, (x, y): (f64, f64)) {
+        self.call(
+            "Emulation.setTouchEmulationEnabled",
+            &json!({ "enabled": true, "maxTouchPoints": 2 }),
+        );
+        let points = json!([{ "x": x, "y": y, "id": 0 }]);
+        let event = json!({ "type": "touchStart", "touchPoints": points });
+        self.call("Input.dispatchTouchEvent", &event);
+    }
+
+    /// Moves the finger that is down, and lifts it.
+    pub(crate) fn slide(&mut self, to: &[(f64, f64)]) {
+        for (x, y) in to {
+            let points = json!([{ "x": x, "y": y, "id": 0 }]);
+            let event = json!({ "type": "touchMove", "touchPoints": points });
+            self.call("Input.dispatchTouchEvent", &event);
+        }
+        self.call("Input.dispatchTouchEvent", &json!({ "type": "touchEnd", "touchPoints": [] }));
+    }
+
     /// Runs a script beside those of the page, whatever its policy lets it run.
     pub(crate) fn run(&mut self, script: &str) {
         let answer = self.call("Runtime.evaluate", &json!({ "expression": script }));

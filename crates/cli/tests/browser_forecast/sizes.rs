@@ -129,7 +129,10 @@ fn one_fifty_and_a_thousand_rows_open_and_zoom_over_a_day_a_week_and_a_year() {
             content.len()
         );
         let mut page = open(&folder, &content);
-        assert_eq!(text(&mut page, "count"), format!("{count} rows"));
+        assert_eq!(
+            text(&mut page, "count"),
+            format!("{count} {}", if count == 1 { "row" } else { "rows" })
+        );
         let took = "(async () => { const frame = () => new Promise(requestAnimationFrame); const opened = performance.now(); \
                     document.getElementById('closer').click(); await frame(); await frame(); \
                     return [Math.round(opened), Math.round(performance.now() - opened)]; })()";

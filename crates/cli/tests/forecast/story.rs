@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde_json::Value;
+
 use crate::{almanac, assert_written_down, command, folder_with, json, text};
 
 fn examples(width: u32) -> std::process::Output {
@@ -36,38 +38,7 @@ fn the_text_tells_the_same_at_60_80_and_200_columns() {
 }
 
 /// Windows that overlap, by rank and by order only, and with a gap; two policies that set one number, at one instant too.
-const CONTESTED: &str = "\
-apiVersion: autoscaling.karpenter.sh/v1alpha1
-kind: MetricsProducer
-metadata: {name: nodes}
-spec:
-  schedule:
-    timezone: UTC
-    defaultReplicas: 2
-    behaviors:
-    - {replicas: 8, start: {hours: '8'}, end: {hours: '12'}}
-    - {replicas: 12, start: {hours: '10'}, end: {hours: '11'}}
-    - {replicas: 9, start: {hours: '12', minutes: '4'}, end: {hours: '18'}}
-    - {replicas: 30, priority: 5, start: {hours: '16'}, end: {hours: '20'}}
----
-apiVersion: autoscaling.karmada.io/v1alpha1
-kind: CronFederatedHPA
-metadata: {name: base}
-spec:
-  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
-  rules:
-  - {name: up, schedule: '0 8 * * *', targetReplicas: 30}
-  - {name: down, schedule: '0 20 * * *', targetReplicas: 4}
----
-apiVersion: autoscaling.karmada.io/v1alpha1
-kind: CronFederatedHPA
-metadata: {name: other}
-spec:
-  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
-  rules:
-  - {name: lunch, schedule: '0 12 * * *', targetReplicas: 10}
-  - {name: eight, schedule: '0 20 * * *', targetReplicas: 6}
-";
+const CONTESTED: &str = include_str!("contested.yaml");
 
 const OUT: [&str; 5] = [
     "behaviors[1] asks for another value, behaviors[0] decides",
@@ -107,7 +78,7 @@ fn overlaps_gaps_and_contested_times_stand_out_in_every_output() {
     let overlaps = |series: usize| {
         let all = told["series"][series]["overlaps"].as_array().unwrap().iter();
         let told = all.map(|it| {
-            let text = |it: &serde_json::Value| it.as_str().unwrap()[8..16].replace('T', " ");
+            let text = |it: &Value| it.as_str().unwrap()[8..16].replace('T', " ");
             let rule = it["policy"]["rule"].as_str().unwrap();
             format!("{} to {}: {rule}", text(&it["from"]), text(&it["to"]))
         });
@@ -140,12 +111,119 @@ fn the_data_of_the_page_hold_units_with_their_caps() {
         almanac(&root, &[&arguments[..], &["-o", "html", "ResourcePolicy/tickets"]].concat());
     let page = text(&output.stdout);
     let (_, rest) = page.split_once("id=\"forecast\">").unwrap();
-    let data: serde_json::Value =
-        serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
+    let data: Value = serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
     assert_eq!(
         data["parts"][0]["rows"][0]["caps"],
         serde_json::json!({"reserved": 20, "spot": 30})
     );
     output.stdout = serde_json::to_vec_pretty(&data).unwrap();
     assert_written_down("units.columns.json", &output);
+}
+
+/// `Deployment.apps default/shop replicas`.
+fn title(series: &Value) -> String {
+    let text = |it: &Value| it.as_str().unwrap().to_owned();
+    let target = &series["target"];
+    let group = target["apiVersion"].as_str().unwrap().split_once('/');
+    let group = group.map_or(String::new(), |(group, _)| format!(".{group}"));
+    let name = format!("{}/{}", text(&target["namespace"]), text(&target["name"]));
+    format!("{}{group} {name} {}", text(&target["kind"]), text(&series["field"]))
+}
+
+/// What a picture shows in a group: whose value it is, from when to when, and which.
+fn shapes(picture: &str, title: &str) -> Vec<[String; 4]> {
+    let value = |shape: &str, name: &str| {
+        let found = shape
+            .split_once(&format!(" {name}=\""))
+            .map(|(_, rest)| rest.split('"').next().unwrap());
+        found.unwrap_or_default().to_owned()
+    };
+    let groups = picture.split("<g role=\"group\" aria-label=\"").skip(1);
+    let of_series = groups.filter(|it| {
+        it.starts_with(&format!("{title}\"")) || it.starts_with(&format!("{title}, "))
+    });
+    let shapes =
+        of_series.flat_map(|group| group.lines().filter(|line| line.contains("data-from")));
+    shapes
+        .map(|it| ["data-name", "data-from", "data-to", "data-value"].map(|name| value(it, name)))
+        .collect()
+}
+
+/// What a value consists of, as a picture shows it: by name, or one a name that is listed.
+fn pieces(value: &Value) -> Vec<(String, String)> {
+    let one = |value: &str| vec![(String::new(), value.to_owned())];
+    match value {
+        Value::Number(number) => one(&number.to_string()),
+        Value::String(text) => one(text),
+        Value::Array(names) if !names.is_empty() => {
+            names.iter().flat_map(|it| one(it.as_str().unwrap())).collect()
+        }
+        Value::Object(numbers) if !numbers.is_empty() => {
+            numbers.iter().map(|(name, it)| (name.clone(), it.to_string())).collect()
+        }
+        Value::Array(_) | Value::Object(_) | Value::Null | Value::Bool(_) => Vec::new(),
+    }
+}
+
+#[test]
+fn picture_text_and_json_tell_the_same_for_every_kind_of_value() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let arguments = ["forecast", "-f", "examples", "--from", "2026-11-26", "--for", "2d", "-o"];
+    let forecast = |output| almanac(&root, &[&arguments[..], &[output]].concat());
+    let (told, picture, shown) =
+        (json(&forecast("json")), text(&forecast("svg").stdout), text(&forecast("text").stdout));
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (mut kinds, mut count) = (std::collections::BTreeSet::new(), 0);
+    for series in told["series"].as_array().unwrap() {
+        let title = title(series);
+        let shapes = shapes(&picture, &title);
+        assert!(!shapes.is_empty(), "{title} is not in the picture");
+        let section =
+            shown.split_once(&format!("{title} ")).or(shown.split_once(&format!("{title}, ")));
+        let (_, section) = section.unwrap_or_else(|| panic!("{title} is not in the text"));
+        for segment in series["segments"].as_array().unwrap() {
+            let at = segment["from"].as_str().unwrap();
+            let of_now = shapes.iter().filter(|[_, from, to, _]| &**from <= at && at < &**to);
+            let drawn: Vec<_> =
+                of_now.map(|[name, _, _, value]| (name.clone(), value.clone())).collect();
+            for piece in pieces(&segment["value"]) {
+                assert!(drawn.contains(&piece), "{piece:?} of {title} at {at}: {drawn:?}");
+                count += 1;
+            }
+            let others = drawn.iter().filter(|(_, value)| value != "none" && value != "unknown");
+            assert_eq!(others.count(), pieces(&segment["value"]).len(), "{title} at {at}");
+            let reason = segment["reason"]
+                .as_str()
+                .unwrap()
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ");
+            // Of a value that comes again, the first reason is told.
+            let known = series["segments"].as_array().unwrap().iter().any(|it| {
+                it["value"] == segment["value"]
+                    && it["policy"] == segment["policy"]
+                    && section.contains(
+                        &*it["reason"]
+                            .as_str()
+                            .unwrap()
+                            .split_whitespace()
+                            .collect::<Vec<_>>()
+                            .join(" "),
+                    )
+            });
+            assert!(known, "{reason} of {title} is not in the text");
+            kinds.insert(match &segment["value"] {
+                Value::Number(_) => "a number",
+                Value::String(_) => "a level",
+                Value::Array(_) => "clusters",
+                Value::Object(_) => "units",
+                Value::Null | Value::Bool(_) => "nothing",
+            });
+        }
+    }
+    assert_eq!(
+        kinds.into_iter().collect::<Vec<_>>(),
+        ["a level", "a number", "clusters", "nothing", "units"]
+    );
+    assert!(count > 100, "{count}");
 }

@@ -30,7 +30,7 @@ function evenMarks(/** @type {Scale} */ scale, /** @type {Clock} */ clock, /** @
     const it = clock.wall(time), isDay = civil % DAY === 0;
     const day = WEEKDAYS[it.weekday] + " " + it.day;
     const room = step === DAY ? (scale.width * step) / scale.length : LABEL;
-    const named = room > 90 ? day + " " + it.month : room > 48 ? day : String(it.day);
+    const named = room > 90 ? day + " " + it.month : room > 48 ? day : it.day === 1 || found.length === 0 ? it.day + " " + it.month : String(it.day);
     found.push({ time, label: step > DAY ? it.day + " " + it.month : isDay ? named : it.time, isDay });
   }
 }

@@ -2,8 +2,8 @@
 // finger and keyboard. All of it stands in the address, so that a link leads to exactly this view.
 import { HOUR, createClock } from "./clock.js";
 import { createScale } from "./scale.js";
-import { STYLES, createRows, endOf, stepAt } from "./data.js";
-import { element, html, on, svg, swatch } from "./elements.js";
+import { createRows, endOf, stepAt } from "./data.js";
+import { element, html, on } from "./elements.js";
 import { drawAxis, drawShade } from "./axis.js";
 import { createWhy } from "./why.js";
 import { createList } from "./rows.js";
@@ -50,7 +50,7 @@ function draw() {
   shade.setAttribute("height", String(list.height));
   drawShade(shade, scale, clock, Date.now());
   drawCross();
-  element("chart").hidden = isTable;
+  element("chart").hidden = element("axis-line").hidden = isTable;
   element("table").hidden = !isTable;
   if (!isTable) list.draw();
   table.draw();
@@ -292,27 +292,10 @@ function tellNotes() {
   of("Not looked for", forecast.parts.flatMap((/** @type {any} */ part) => (part.leftOut ?? []).map((/** @type {string} */ it) => it + ", among " + part.rows.length + " values that depend on each other")));
 }
 
-// The styles of rules: six colours by four patterns, so that twelve can be told apart, also without colours.
-function makePatterns() {
-  const lines = [[], ["M-1 7L7 -1"], ["M2 3h2v2h-2z"], ["M-1 -1L7 7"]];
-  const made = Array.from({ length: STYLES }, (_, style) => svg("pattern", { id: "style" + style, width: 6, height: 6, patternUnits: "userSpaceOnUse" }, [
-    svg("rect", { width: 6, height: 6, class: "fill" + (style % 6) }), ...lines[style % 4].map((d) => svg("path", { d, class: "line" + (style % 6) })),
-  ]));
-  element("patterns").firstElementChild.replaceChildren(...made);
-}
-
-function tellLegend() {
-  /** @type {[string, string][]} */
-  const styles = [["rule0", "a rule"], ["rule1", "another one"], ["nobody", "no rule decides"], ["unknown", "unknown, or none"], ["overlap", "rules overlap: one counts more"], ["contested-time", "contested, or a gap"]];
-  element("legend").append(...styles.map(([style, told]) => html("span", {}, [swatch(style), told])));
-  element("legend").open = innerWidth >= 1000;
-}
-
 if (about.empty) element("empty").textContent = about.empty;
-makePatterns();
 tellSource();
 tellNotes();
-tellLegend();
+element("legend").open = innerWidth >= 1000;
 recall();
 addEventListener("hashchange", recall);
 addEventListener("scroll", refresh, { passive: true });

@@ -59,7 +59,7 @@ export function createList(all, scale, clock, actions) {
       height += whole;
     });
     list.style.height = height + "px";
-    element("count").textContent = shown.length === all.length ? all.length + " rows" : shown.length + " of " + all.length + " rows";
+    element("count").textContent = (shown.length === all.length ? "" : shown.length + " of ") + all.length + (all.length === 1 ? " row" : " rows");
     element("empty").hidden = shown.length > 0;
   }
 
@@ -136,7 +136,8 @@ export function createList(all, scale, clock, actions) {
 
   function tellAt(/** @type {any} */ made, /** @type {Row} */ row) {
     const values = row.series.map((it) => said(valueAt(it, cross)));
-    made.at.textContent = values.join(row.kind === "bounds" ? " / " : ", ");
+    made.at.title = values.join(", ");
+    made.at.textContent = row.kind === "bounds" ? values.map((it) => (it === "unknown" ? "?" : it)).join(" / ") : values.join(", ");
   }
 
   return {

@@ -71,9 +71,9 @@ function standsOut(/** @type {Row} */ row, /** @type {Scale} */ scale) {
       else joined.push([x, end]);
     }
     const path = (/** @type {[number, number]} */ [x, end]) => {
-      if (end - x >= 8) return `M${tenth(x)} 0H${tenth(end)}v3H${tenth(x)}Z`;
+      if (end - x >= 8) return `M${tenth(x)} 0H${tenth(end)}v${isContested ? 5 : 2}H${tenth(x)}Z`;
       const middle = Math.min(Math.max((x + end) / 2, 5), scale.width - 5);
-      return isContested ? `M${tenth(middle - 5)} 0h10l-5 8Z` : `M${tenth(middle - 1)} 0h2v3h-2Z`;
+      return isContested ? `M${tenth(middle - 5)} 0h10l-5 8Z` : `M${tenth(middle - 1)} 0h2v2h-2Z`;
     };
     return joined.length > 0 ? [svg("path", { class: isContested ? "contested-time" : "overlap", d: joined.map(path).join("") })] : [];
   });
@@ -82,9 +82,9 @@ function standsOut(/** @type {Row} */ row, /** @type {Scale} */ scale) {
 function drawn(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {number} */ height, /** @type {number[]} */ bins) {
   if (row.kind === "marks") return marks(row, scale, height);
   if (row.isConstant) return constant(row, scale, height);
-  if (row.kind === "lanes") return lanes(row, scale);
-  if (row.kind === "units") return units(row, scale, height);
-  return row.kind === "bounds" ? band(row, scale, height) : numbers(row, scale, height, bins);
+  if (row.kind === "lanes") return lanes(row, scale, bins);
+  if (row.kind === "units") return units(row, scale, height, bins);
+  return row.kind === "bounds" ? band(row, scale, height, bins) : numbers(row, scale, height, bins);
 }
 
 // The steps in view, with their ends on the drawing.
@@ -138,25 +138,33 @@ function fitting(/** @type {{x: number, end: number, y: number, text: string}[]}
   });
 }
 
+/**
+ * Days or weeks, each with what lies in it.
+ * @template {{x: number, end: number}} T
+ */
+function inBins(/** @type {T[]} */ items, /** @type {number[]} */ bins) {
+  let first = 0;
+  return bins.slice(0, -1).map((x, bin) => {
+    const end = bins[bin + 1], within = [];
+    while (first + 1 < items.length && items[first].end <= x) first += 1;
+    for (let index = first; index < items.length && items[index].x < end; index += 1) within.push(items[index]);
+    return { x, end, within };
+  });
+}
+
+const atMost = (/** @type {string} */ d) => svg("path", { class: "at-most", d });
+const atLeast = (/** @type {string} */ d) => svg("path", { class: "at-least", d });
+
 // A day or a week at a time: what it is at least, and at most.
 function fine(/** @type {any[]} */ steps, /** @type {number} */ highest, /** @type {number} */ height, /** @type {number[]} */ bins) {
-  const least = bins.map(() => Infinity), most = bins.map(() => 0);
-  let bin = 0;
-  for (const { x, end, value } of steps) {
-    const number = typeof value === "number" ? value / highest : 0;
-    while (bin + 2 < bins.length && bins[bin + 1] <= x) bin += 1;
-    for (let at = bin; at + 1 < bins.length && (at === bin || bins[at] < end); at += 1) {
-      least[at] = Math.min(least[at], number);
-      most[at] = Math.max(most[at], number);
-    }
-  }
   const bottom = height - 2;
-  const outline = (/** @type {number[]} */ shares) => {
-    let d = "M0 " + bottom;
-    for (let at = 0; at + 1 < bins.length; at += 1) d += `V${tenth(bottom - (Number.isFinite(shares[at]) ? shares[at] : 0) * (height - 10))}H${tenth(bins[at + 1])}`;
-    return d + "V" + bottom + "Z";
-  };
-  return [svg("path", { class: "at-most", d: outline(most) }), svg("path", { class: "at-least", d: outline(least) })];
+  let least = "M0 " + bottom, most = least;
+  for (const { end, within } of inBins(steps, bins)) {
+    const ys = within.map(({ value }) => bottom - ((typeof value === "number" ? value : 0) / highest) * (height - 10));
+    least += `V${tenth(Math.max(0, ...ys))}H${tenth(end)}`;
+    most += `V${tenth(Math.min(bottom, ...ys))}H${tenth(end)}`;
+  }
+  return [atMost(most + "V" + bottom + "Z"), atLeast(least + "V" + bottom + "Z")];
 }
 
 // What it is when, as far as there is room.
@@ -167,7 +175,7 @@ function told(/** @type {Series} */ series, /** @type {Scale} */ scale, /** @typ
   return [written(text, { x: 4, y: height / 2 + 4 })];
 }
 
-function lanes(/** @type {Row} */ row, /** @type {Scale} */ scale) {
+function lanes(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {number[]} */ bins) {
   const [series] = row.series;
   const steps = visible(series, scale), lane = laneHeight(row);
   /** @type {SVGElement[]} */
@@ -176,6 +184,8 @@ function lanes(/** @type {Row} */ row, /** @type {Scale} */ scale) {
   row.lanes.forEach((/** @type {string} */ name, /** @type {number} */ index) => {
     const top = 3 + index * lane, bottom = top + lane - 2;
     const style = name === "none" || name === "unknown" ? "unknown" : null;
+    all.push(svg("line", { class: "lane", x1: 0, x2: scale.width, y1: bottom + 1, y2: bottom + 1 }));
+    if (isNarrow) return all.push(...fineLane(steps, name, [top, bottom], bins));
     /** @type {[string, string][]} */
     const boxes = [];
     let last = null;
@@ -187,28 +197,46 @@ function lanes(/** @type {Row} */ row, /** @type {Scale} */ scale) {
       else { if (last) boxes.push([last.style, box(last.x, last.end, top, bottom)]); last = { style: own, x, end: Math.max(end, x + 1) }; }
     }
     if (last) boxes.push([last.style, box(last.x, last.end, top, bottom)]);
-    all.push(svg("line", { class: "lane", x1: 0, x2: scale.width, y1: bottom + 1, y2: bottom + 1 }), ...paths(boxes));
-    if (lane >= 11 && !isNarrow) all.push(written(shortened(name, Math.floor(scale.width / LETTER / 2)), { x: 4, y: bottom - 2 }));
+    all.push(...paths(boxes));
+    if (lane >= 11) all.push(written(shortened(name, Math.floor(scale.width / LETTER / 2)), { x: 4, y: bottom - 2 }));
   });
   return isNarrow ? [...all, ...told(series, scale, 3 + row.lanes.length * lane)] : all;
 }
 
+// A day or a week at a time: whether it is in a lane at some time, and all the time.
+function fineLane(/** @type {any[]} */ steps, /** @type {string} */ name, /** @type {number[]} */ [top, bottom], /** @type {number[]} */ bins) {
+  let some = "", always = "";
+  for (const { x, end, within } of inBins(steps, bins)) {
+    const count = within.filter(({ value }) => isInLane(value, name)).length;
+    if (count === 0) continue;
+    if (count === within.length) always += box(x, end, top, bottom); else some += box(x, end, top, bottom);
+  }
+  return [atMost(some), atLeast(always)];
+}
+
 // The pods of units as areas one on the other, those that wait at the top, and the caps of all as a line.
-function units(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {number} */ height) {
+function units(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {number} */ height, /** @type {number[]} */ bins) {
   const inUnits = row.series.find((it) => it.field !== "pendingPods"), waiting = row.series.find((it) => it.field === "pendingPods");
   const names = inUnits ? namesOf(inUnits) : [];
   const caps = names.map((name) => inUnits?.caps?.[name] ?? null);
   const cap = caps.length > 0 && caps.every((it) => it !== null) ? caps.reduce((sum, it) => sum + it, 0) : null;
-  const at = instantsOf(row.series, scale);
+  let at = instantsOf(row.series, scale);
   const number = (/** @type {any} */ value, /** @type {string|null} */ name) => typeof value === "number" ? value : (name !== null && value?.[name]) || 0;
   const isUnknown = (/** @type {number} */ time) => row.series.some((it) => valueAt(it, time) === null);
-  const sums = at.map(({ time }) => {
+  const countsAt = (/** @type {number} */ time) => {
     const value = inUnits ? valueAt(inUnits, time) : null;
-    const all = names.map((name) => number(value, name));
-    const pending = waiting ? number(valueAt(waiting, time), null) : 0;
-    return [...all, pending];
-  });
-  const highest = Math.max(cap ?? 1, ...sums.map((it) => it.reduce((sum, one) => sum + one, 0)));
+    return [...names.map((name) => number(value, name)), waiting ? number(valueAt(waiting, time), null) : 0];
+  };
+  const sum = (/** @type {number[]} */ all) => all.reduce((sum, one) => sum + one, 0);
+  // Where steps are too narrow, a day or a week is drawn as it is at its highest.
+  if (isFine(at, scale)) {
+    at = inBins(at, bins).map(({ x, end, within }) => {
+      const highest = within.reduce((most, it) => (sum(countsAt(most.time)) >= sum(countsAt(it.time)) ? most : it));
+      return { ...highest, x, end };
+    });
+  }
+  const sums = at.map(({ time }) => countsAt(time));
+  const highest = Math.max(cap ?? 1, ...sums.map(sum));
   const bottom = height - 2, y = (/** @type {number} */ sum) => bottom - (sum / highest) * (height - 10);
   /** @type {[string, string][]} */
   const boxes = [];
@@ -226,27 +254,24 @@ function units(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {nu
   return [...paths(boxes), ...line, ...labels];
 }
 
-// The stretches over which none of several series changes; as fine as pixels.
+// The stretches over which none of several series changes.
 function instantsOf(/** @type {any[]} */ all, /** @type {Scale} */ scale) {
   const times = new Set([scale.from]);
   for (const series of all) for (const { step } of visible(series, scale)) times.add(Math.max(series.starts[step], scale.from));
-  let sorted = [...times].sort((one, other) => one - other);
-  if (sorted.length > scale.width) {
-    const kept = new Map(sorted.map((time) => [Math.floor(scale.x(time)), time]));
-    sorted = [...kept.values()];
-  }
+  const sorted = [...times].sort((one, other) => one - other);
   return sorted.map((time, index) => ({ time, x: scale.x(time), end: index + 1 < sorted.length ? scale.x(sorted[index + 1]) : scale.width + 2 }));
 }
 
 // A band from the lower bound to the upper one, with the replicas as a line in it. On the side of a bound that is not known
 // it is open: only its edge is drawn, and the rest is dashed.
-function band(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {number} */ height) {
+function band(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {number} */ height, /** @type {number[]} */ bins) {
   const [min, max, within] = row.series;
   const at = instantsOf(row.series, scale), isOpen = max.values.includes(null);
   // Above, there is room for what is not known.
   const highest = Math.max(...row.series.map((it) => it.highest)) * (isOpen ? 1.6 : 1);
   const bottom = height - 2, y = (/** @type {any} */ value) => bottom - (value / highest) * (height - 10);
   const isKnown = (/** @type {any} */ it) => typeof it === "number";
+  if (isFine(at, scale)) return [...fineBand(at, [min, max], y, bins), ...told(min, scale, height / 2), ...told(max, scale, height * 1.4)];
   /** @type {number[]} */
   const tops = [];
   /** @type {[string, string][]} */
@@ -269,6 +294,18 @@ function band(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {num
   const text = (/** @type {number} */ time) => shown(valueAt(min, time)) + "–" + shown(valueAt(max, time));
   const labels = at.length > scale.width / 20 ? [] : fitting(at.map(({ time, x, end }, index) => ({ x, end, y: tops[index], text: text(time) })), scale);
   return [...paths(boxes), ...line, ...labels];
+}
+
+// A day or a week at a time: where the band is at some time, and where it always is. What is not known is as far as can be.
+function fineBand(/** @type {{time: number, x: number, end: number}[]} */ at, /** @type {Series[]} */ [min, max], /** @type {(value: any) => number} */ y, /** @type {number[]} */ bins) {
+  let some = "", always = "";
+  for (const { x, end, within } of inBins(at, bins)) {
+    const highs = within.map(({ time }) => valueAt(max, time)), tops = highs.map((it) => (it === null ? 8 : y(it)));
+    const feet = within.map(({ time }) => y(valueAt(min, time) ?? 0));
+    some += box(x, end, Math.min(...tops), Math.max(...feet));
+    if (Math.min(...feet) > Math.max(...tops)) always += box(x, end, Math.max(...tops), Math.min(...feet));
+  }
+  return [atMost(some), atLeast(always)];
 }
 
 // What never changes is a line with its value.

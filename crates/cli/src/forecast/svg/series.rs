@@ -262,10 +262,11 @@ impl<W: Write> Picture<'_, W> {
     fn write_mark(&mut self, mark: Option<(&str, f64, f64)>, y: f64) -> anyhow::Result<()> {
         let Some((class, x, end)) = mark else { return Ok(()) };
         if end - x >= APART {
-            let width = end - x;
+            // Thin or thick, so that they can be told apart without colours.
+            let (width, height) = (end - x, if class == "overlap" { 3 } else { 6 });
             writeln!(
                 self.output,
-                "<rect class=\"{class}\" x=\"{x:.2}\" y=\"{y:.2}\" width=\"{width:.2}\" height=\"4\"/>"
+                "<rect class=\"{class}\" x=\"{x:.2}\" y=\"{y:.2}\" width=\"{width:.2}\" height=\"{height}\"/>"
             )?;
         } else {
             let x = f64::midpoint(x, end) - 5.0;

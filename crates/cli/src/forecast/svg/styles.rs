@@ -1,5 +1,5 @@
-//! The colours and patterns of rules, as on the page: six colours by four patterns, so that twelve can be told apart, also
-//! without colours.
+//! The colours and patterns of rules, as on the page: six colours and twelve patterns, so that all can be told apart without
+//! colours too.
 
 use std::fmt::Write as _;
 
@@ -18,7 +18,20 @@ const COLOURS: [[&str; 4]; 6] = [
     ["#f7c9cf", "#a8324a", "#5c2430", "#f29aac"],
     ["#c4e7e6", "#1d7371", "#174a49", "#7fd1cf"],
 ];
-const PATTERNS: [&str; 4] = ["", "M-1 7L7 -1", "M2 3h2v2h-2z", "M-1 -1L7 7"];
+const PATTERNS: [&str; STYLES] = [
+    "",
+    "M-1 7L7 -1",
+    "M2 3h2v2h-2z",
+    "M-1 -1L7 7",
+    "M0 3H6",
+    "M3 0V6",
+    "M0 3H6M3 0V6",
+    "M-1 7L7 -1M-1 -1L7 7",
+    "M1 1h1v1h-1zM4 4h1v1h-1z",
+    "M0 1H6M0 4H6",
+    "M1 0V6M4 0V6",
+    "M3 1l2 2l-2 2l-2 -2z",
+];
 
 /// The styles of light, and those that are others in the dark.
 pub(super) fn sheet() -> String {
@@ -38,8 +51,8 @@ pub(super) fn sheet() -> String {
 /// What the styles are filled with.
 pub(super) fn patterns() -> String {
     let mut patterns = String::from("<defs>");
-    for style in 0..STYLES {
-        let (colour, lines) = (style % COLOURS.len(), PATTERNS[style % PATTERNS.len()]);
+    for (style, lines) in PATTERNS.iter().enumerate() {
+        let colour = style % COLOURS.len();
         let _ = write!(
             patterns,
             "<pattern id=\"style{style}\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">\
