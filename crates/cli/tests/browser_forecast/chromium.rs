@@ -87,6 +87,11 @@ impl Page {
         self.call("Emulation.setEmulatedMedia", &json!({ "features": [feature] }));
     }
 
+    /// Lets the page think that it is on paper, or on a screen.
+    pub(crate) fn on_medium(&mut self, medium: &str) {
+        self.call("Emulation.setEmulatedMedia", &json!({ "media": medium }));
+    }
+
     /// Lets the page be so many pixels wide and high.
     pub(crate) fn resize(&mut self, width: u32, height: u32) {
         let size =

@@ -92,6 +92,18 @@ fn on_paper_every_row_is_there() {
     assert!(page.evaluate(rows).as_u64().unwrap() < all, "only what is in view is drawn");
     page.evaluate("dispatchEvent(new Event('beforeprint'))");
     assert_eq!(page.evaluate(rows), all);
+    page.resize(703, 1000);
+    page.on_medium("print");
+    page.evaluate("dispatchEvent(new Event('beforeprint'))");
+    let places = "['#axis', '.drawing', '#shade'].map((it) => Math.round(document.querySelector(it).getBoundingClientRect().left / 10))";
+    let places: Vec<u32> = serde_json::from_value(page.evaluate(places)).unwrap();
+    assert!(
+        places.iter().all(|it| it.abs_diff(places[0]) <= 2),
+        "the axis and rows differ: {places:?}"
+    );
+    assert_eq!(misplaced(&mut page), Value::Array(Vec::new()));
+    page.on_medium("");
+    page.resize(800, 400);
     page.evaluate("dispatchEvent(new Event('afterprint'))");
     assert!(page.evaluate(rows).as_u64().unwrap() < all);
     assert_quiet(&page);

@@ -300,6 +300,14 @@ recall();
 addEventListener("hashchange", recall);
 addEventListener("scroll", refresh, { passive: true });
 addEventListener("resize", () => { measure(); refresh(); });
-addEventListener("beforeprint", () => { measure(); draw(); list.print(true); });
-addEventListener("afterprint", () => list.print(false));
+// A browser does not say how wide the paper is. Upright, what is left beside the names is mostly so wide.
+const PAPER = 480;
+addEventListener("beforeprint", () => {
+  list.show({ isNarrow: false });
+  scale.width = PAPER;
+  for (const notes of document.querySelectorAll("footer details")) notes.setAttribute("open", "");
+  list.print(true);
+  draw();
+});
+addEventListener("afterprint", () => { list.print(false); measure(); refresh(); });
 setInterval(() => { if (Date.now() < about.to + HOUR) refresh(); }, 60e3);
