@@ -262,3 +262,6 @@ impl Meetings {
 fn position(series: &[Series], set: &Set) -> Option<usize> {
     series.binary_search_by(|it| it.target.cmp(&set.target).then(it.field.cmp(&set.field))).ok()
 }
+
+#[cfg(test)]
+mod tests;
