@@ -26,9 +26,7 @@ fn why_not_with(
     }
     let told = install(&before);
     let after = missing();
-    (!after.is_empty()).then(|| {
-        format!("{} is not on the PATH, and could not be installed: {told}", after.join(" and "))
-    })
+    (!after.is_empty()).then(|| format!("missing: {}; to install: {told}", after.join(", ")))
 }
 
 fn is_there(program: &str) -> bool {
@@ -39,12 +37,12 @@ fn is_there(program: &str) -> bool {
 
 /// Returns the last line of what was said.
 fn install(programs: &[&str]) -> String {
-    println!("\n{} is missing; installing it with apt-get", programs.join(" and "));
+    println!("\ninstalling with apt-get: {}", programs.join(", "));
     let install = format!("apt-get update -qq && apt-get install -y -qq {}", programs.join(" "));
     match Command::new("sh").args(["-c", &install]).stdin(Stdio::null()).output() {
         Ok(output) => {
             let said = String::from_utf8_lossy(&output.stderr);
-            said.lines().last().unwrap_or_default().to_owned()
+            said.lines().last().unwrap_or("apt-get failed").to_owned()
         }
         Err(error) => error.to_string(),
     }
