@@ -66,8 +66,7 @@ mod tests {
         assert_eq!(why_not_with(&PROGRAMS, comes, install), None);
         assert!(installed.get());
         let why = why_not_with(&PROGRAMS, |_| false, |_| "you are not root".to_owned());
-        let told =
-            "chromium and npm is not on the PATH, and could not be installed: you are not root";
+        let told = "missing: chromium, npm; to install: you are not root";
         assert_eq!(why.as_deref(), Some(told));
     }
 }
