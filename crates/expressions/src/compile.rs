@@ -114,15 +114,14 @@ impl Compiler<'_> {
         }
         let (of, known) = self.node(of)?;
         let field = self.field_type(part, &known)?;
-        Ok((Node::Field { of: of.into(), name: name.into(), is_optional: false }, field))
+        Ok((of.field(name), field))
     }
 
     fn name(&self, part: &Part, name: &str) -> Typed {
         let plain = name.strip_prefix('.');
-        let variable = self.variables.iter().rposition(|(known, _)| known == name);
-        if let Some(position) = variable {
-            let known = self.variables.get(position).map_or(Known::Dyn, |(_, known)| known.clone());
-            return Ok((Node::Variable(position), known));
+        let mut variables = self.variables.iter().rev().enumerate();
+        if let Some((outwards, (_, known))) = variables.find(|(_, (known, _))| known == name) {
+            return Ok((Node::Variable(outwards), known.clone()));
         }
         let name = plain.unwrap_or(name);
         if name == OBJECT {

@@ -1,21 +1,109 @@
-//! A document: an object in as little memory as it can be read from, a few kilobytes for one cluster.
+//! A document: an object in as little memory as it can be read from, two kilobytes for one cluster.
 //!
 //! It is two pieces of memory, all values in a row and all texts in a row, so that ten thousand of them are neither
-//! millions of allocations nor a tree to walk, and no text has to be checked again when it is read. Maps are in the
-//! order of their keys.
+//! millions of allocations nor a tree to walk, and no text has to be checked again when it is read. A value is one word,
+//! which says where the rest is, so that the items of a list and the entries of a map are found without going through
+//! what is in them. What is there twice, such as the keys of the maps in a list, is there once, and the names that are in
+//! nearly all clusters are in none. Maps are in the order of their keys.
+
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json};
 
 use crate::failure::Failure;
 
-const NULL: u8 = 0;
-const FALSE: u8 = 1;
-const TRUE: u8 = 2;
-const INT: u8 = 3;
-const DOUBLE: u8 = 4;
-const TEXT: u8 = 5;
-const LIST: u8 = 6;
-const MAP: u8 = 7;
+// The lowest bits of a word say what a value is, and the others which, or where in the words it is.
+const BITS_OF_TAG: u32 = 3;
+const SIMPLE: u32 = 0;
+/// The number of one of the names that are in nearly all clusters.
+const NAME: u32 = 1;
+/// Two words, the lower one first.
+const INT: u32 = 2;
+/// Two words, the lower one first.
+const DOUBLE: u32 = 3;
+/// The word says where in the texts it begins, and how long it is.
+const SHORT_TEXT: u32 = 4;
+/// Two words: where in the texts it begins, and how long it is.
+const LONG_TEXT: u32 = 5;
+/// How many items there are, and a word for each.
+const LIST: u32 = 6;
+/// How many entries there are, and two words for each: its key and its value.
+const MAP: u32 = 7;
+
+const NULL: u32 = SIMPLE;
+const FALSE: u32 = 1 << BITS_OF_TAG | SIMPLE;
+const TRUE: u32 = 2 << BITS_OF_TAG | SIMPLE;
+
+/// The names that are in nearly all clusters, in order.
+const NAMES: [&str; 36] = [
+    "allocatable",
+    "annotations",
+    "apiVersion",
+    "caBundle",
+    "capacity",
+    "clusterClaims",
+    "conditions",
+    "cpu",
+    "creationTimestamp",
+    "effect",
+    "ephemeral-storage",
+    "finalizers",
+    "generation",
+    "hubAcceptsClient",
+    "key",
+    "kind",
+    "kubernetes",
+    "labels",
+    "lastTransitionTime",
+    "leaseDurationSeconds",
+    "managedClusterClientConfigs",
+    "memory",
+    "message",
+    "metadata",
+    "name",
+    "pods",
+    "reason",
+    "resourceVersion",
+    "spec",
+    "status",
+    "taints",
+    "timeAdded",
+    "type",
+    "uid",
+    "value",
+    "version",
+];
+
+/// The name of a field that documents are asked for.
+#[derive(Debug)]
+pub(crate) struct Name {
+    text: Box<str>,
+    /// Its word, if it is in nearly all clusters.
+    word: Option<u32>,
+}
+
+impl Name {
+    pub(crate) fn new(text: &str) -> Name {
+        Name { text: text.into(), word: word_of_name(text) }
+    }
+}
+
+impl std::ops::Deref for Name {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.text
+    }
+}
+
+fn word_of_name(text: &str) -> Option<u32> {
+    let number = NAMES.binary_search(&text).ok()?;
+    Some(u32::try_from(number).ok()? << BITS_OF_TAG | NAME)
+}
+
+/// How long a short text is, and where it begins, in so many bits.
+const BITS_OF_LENGTH: u32 = 11;
+const BITS_OF_START: u32 = u32::BITS - BITS_OF_TAG - BITS_OF_LENGTH;
 
 /// How many lists and maps are in each other at most: what JSON is read with.
 const MOST_NESTED: usize = 128;
@@ -23,9 +111,17 @@ const MOST_NESTED: usize = 128;
 /// An object, or any other value that can be written as JSON.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Document {
-    values: Box<[u8]>,
+    /// The first one is the whole.
+    words: Box<[u32]>,
     texts: Box<str>,
-    is_too_deep: bool,
+    unreadable: Option<Unreadable>,
+}
+
+/// Why nothing is kept of an object.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unreadable {
+    TooDeep,
+    TooLarge,
 }
 
 impl Document {
@@ -33,77 +129,198 @@ impl Document {
     /// result.
     #[must_use]
     pub fn of(json: &Json) -> Document {
-        let mut texts = String::new();
-        let mut values = Vec::new();
-        let is_too_deep = !write(json, 0, &mut values, &mut texts);
-        if is_too_deep {
-            return Document { is_too_deep, ..Document::default() };
+        let mut writer = Writer { words: vec![NULL], ..Writer::default() };
+        match writer.value(json, 0) {
+            Ok(whole) => {
+                writer.set(0, whole);
+                let Writer { words, texts, .. } = writer;
+                Document { words: words.into(), texts: texts.into(), unreadable: None }
+            }
+            Err(unreadable) => Document { unreadable: Some(unreadable), ..Document::default() },
         }
-        Document { values: values.into(), texts: texts.into(), is_too_deep }
     }
 
     /// The whole of it.
     pub(crate) fn root(&self) -> Result<Stored<'_>, Failure> {
-        if self.is_too_deep {
-            let message = format!("the object is nested more than {MOST_NESTED} levels deep");
-            return Err(Failure::other(message));
+        match self.unreadable {
+            None => Ok(self.whole()),
+            Some(Unreadable::TooDeep) => {
+                let message = format!("the object is nested more than {MOST_NESTED} levels deep");
+                Err(Failure::other(message))
+            }
+            Some(Unreadable::TooLarge) => Err(Failure::other("the object is too large")),
         }
-        Ok(Stored { bytes: &self.values, texts: &self.texts })
+    }
+
+    fn whole(&self) -> Stored<'_> {
+        Stored { word: self.word(0), document: self }
     }
 
     /// How many bytes it takes.
     #[must_use]
     pub fn size(&self) -> usize {
-        self.values.len() + self.texts.len()
+        size_of_val(&*self.words) + self.texts.len()
+    }
+
+    /// What is not there reads as nothing: there is no way to make such a document.
+    fn word(&self, at: usize) -> u32 {
+        self.words.get(at).copied().unwrap_or(NULL)
+    }
+
+    /// How many bits there are in the two words from one on.
+    fn double_word(&self, at: usize) -> u64 {
+        u64::from(self.word(at)) | u64::from(self.word(at + 1)) << u32::BITS
+    }
+
+    /// The words of the items of a list, or the entries of a map.
+    fn nested(&self, at: usize, words_of_each: usize) -> &[u32] {
+        let length = position(self.word(at));
+        self.words.get(at + 1..at + 1 + length * words_of_each).unwrap_or_default()
+    }
+
+    /// Where a text begins that is no name, and how long it is.
+    fn extent(&self, word: u32) -> (usize, usize) {
+        if tag(word) == SHORT_TEXT {
+            let start = word >> (BITS_OF_TAG + BITS_OF_LENGTH);
+            (position(start), position(word >> BITS_OF_TAG & ((1 << BITS_OF_LENGTH) - 1)))
+        } else {
+            let at = position(word >> BITS_OF_TAG);
+            (position(self.word(at)), position(self.word(at + 1)))
+        }
+    }
+
+    fn text(&self, word: u32) -> &str {
+        if tag(word) == NAME {
+            return NAMES.get(position(word >> BITS_OF_TAG)).copied().unwrap_or_default();
+        }
+        let (start, length) = self.extent(word);
+        self.texts.get(start..start + length).unwrap_or_default()
+    }
+
+    /// Whether a word is this text. Most are of another length, and are not looked at.
+    fn is_text(&self, word: u32, text: &str) -> bool {
+        if tag(word) == NAME {
+            return self.text(word) == text;
+        }
+        let (start, length) = self.extent(word);
+        length == text.len()
+            && self.texts.as_bytes().get(start..start + length) == Some(text.as_bytes())
     }
 }
 
 impl std::fmt::Debug for Document {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        Stored { bytes: &self.values, texts: &self.texts }.fmt(formatter)
+        self.whole().fmt(formatter)
     }
 }
 
-/// Writes a value that is in so many others, unless that is too deep.
-#[must_use]
-fn write(json: &Json, level: usize, bytes: &mut Vec<u8>, texts: &mut String) -> bool {
-    match json {
-        Json::Null => bytes.push(NULL),
-        Json::Bool(value) => bytes.push(if *value { TRUE } else { FALSE }),
-        Json::Number(number) => {
-            if let Some(whole) = number.as_i64() {
-                bytes.push(INT);
-                bytes.extend(whole.to_le_bytes());
-            } else {
-                bytes.push(DOUBLE);
-                bytes.extend(number.as_f64().unwrap_or_default().to_le_bytes());
+/// Writes a document.
+#[derive(Default)]
+struct Writer<'j> {
+    words: Vec<u32>,
+    texts: String,
+    /// The words of the texts so far.
+    known: BTreeMap<&'j str, u32>,
+}
+
+impl<'j> Writer<'j> {
+    /// The word of a value that is in so many others.
+    fn value(&mut self, json: &'j Json, level: usize) -> Result<u32, Unreadable> {
+        match json {
+            Json::Null => Ok(NULL),
+            Json::Bool(value) => Ok(if *value { TRUE } else { FALSE }),
+            Json::Number(number) => {
+                let (tag, bits) = match number.as_i64() {
+                    Some(whole) => (INT, whole.cast_unsigned()),
+                    None => (DOUBLE, number.as_f64().unwrap_or_default().to_bits()),
+                };
+                let low = u32::try_from(bits & u64::from(u32::MAX)).unwrap_or_default();
+                let high = u32::try_from(bits >> u32::BITS).unwrap_or_default();
+                word(tag, self.push(&[low, high]))
             }
-        }
-        Json::String(text) => {
-            bytes.push(TEXT);
-            write_text(text, bytes, texts);
-        }
-        Json::Array(_) | Json::Object(_) if level == MOST_NESTED => return false,
-        Json::Array(items) => {
-            let mut content = Vec::new();
-            if !items.iter().all(|item| write(item, level + 1, &mut content, texts)) {
-                return false;
+            Json::String(text) => self.text(text),
+            Json::Array(_) | Json::Object(_) if level == MOST_NESTED => Err(Unreadable::TooDeep),
+            Json::Array(items) => {
+                let at = self.reserve(items.len(), 1)?;
+                for (position, item) in items.iter().enumerate() {
+                    let item = self.value(item, level + 1)?;
+                    self.set(at + 1 + position, item);
+                }
+                word(LIST, at)
             }
-            write_nested(LIST, items.len(), &content, bytes);
-        }
-        Json::Object(entries) => {
-            let mut content = Vec::new();
-            let is_written = sorted(entries).into_iter().all(|(key, value)| {
-                write_text(key, &mut content, texts);
-                write(value, level + 1, &mut content, texts)
-            });
-            if !is_written {
-                return false;
+            Json::Object(entries) => {
+                let at = self.reserve(entries.len(), 2)?;
+                let entries = sorted(entries);
+                // The keys are side by side, because those of one map are read together.
+                for (position, (key, _)) in entries.iter().enumerate() {
+                    let key = self.text(key)?;
+                    self.set(at + 1 + 2 * position, key);
+                }
+                for (position, (_, value)) in entries.into_iter().enumerate() {
+                    let value = self.value(value, level + 1)?;
+                    self.set(at + 2 + 2 * position, value);
+                }
+                word(MAP, at)
             }
-            write_nested(MAP, entries.len(), &content, bytes);
         }
     }
-    true
+
+    fn text(&mut self, text: &'j str) -> Result<u32, Unreadable> {
+        if let Some(known) = word_of_name(text).or_else(|| self.known.get(text).copied()) {
+            return Ok(known);
+        }
+        let start = self.texts.len();
+        self.texts.push_str(text);
+        let is_short = start < 1 << BITS_OF_START && text.len() < 1 << BITS_OF_LENGTH;
+        let word = if is_short {
+            word(SHORT_TEXT, start << BITS_OF_LENGTH | text.len())?
+        } else {
+            let extent = [number(start)?, number(text.len())?];
+            word(LONG_TEXT, self.push(&extent))?
+        };
+        self.known.insert(text, word);
+        Ok(word)
+    }
+
+    /// Makes room for so many items, with their number before them.
+    fn reserve(&mut self, length: usize, words_of_each: usize) -> Result<usize, Unreadable> {
+        let at = self.push(&[number(length)?]);
+        self.words.resize(at + 1 + length * words_of_each, NULL);
+        Ok(at)
+    }
+
+    fn push(&mut self, words: &[u32]) -> usize {
+        let at = self.words.len();
+        self.words.extend(words);
+        at
+    }
+
+    fn set(&mut self, at: usize, word: u32) {
+        if let Some(known) = self.words.get_mut(at) {
+            *known = word;
+        }
+    }
+}
+
+fn tag(word: u32) -> u32 {
+    word & ((1 << BITS_OF_TAG) - 1)
+}
+
+fn word(tag: u32, of: usize) -> Result<u32, Unreadable> {
+    let of = number(of)?;
+    if of >> (u32::BITS - BITS_OF_TAG) == 0 {
+        Ok(of << BITS_OF_TAG | tag)
+    } else {
+        Err(Unreadable::TooLarge)
+    }
+}
+
+fn number(of: usize) -> Result<u32, Unreadable> {
+    u32::try_from(of).map_err(|_| Unreadable::TooLarge)
+}
+
+fn position(of: u32) -> usize {
+    usize::try_from(of).unwrap_or(usize::MAX)
 }
 
 /// In the order of the keys, whichever order the map has them in.
@@ -113,39 +330,11 @@ fn sorted(entries: &Map<String, Json>) -> Vec<(&String, &Json)> {
     sorted
 }
 
-/// Where it begins among all texts, and how long it is.
-fn write_text(text: &str, bytes: &mut Vec<u8>, texts: &mut String) {
-    write_length(texts.len(), bytes);
-    write_length(text.len(), bytes);
-    texts.push_str(text);
-}
-
-fn write_nested(tag: u8, length: usize, content: &[u8], bytes: &mut Vec<u8>) {
-    bytes.push(tag);
-    write_length(content.len(), bytes);
-    write_length(length, bytes);
-    bytes.extend(content);
-}
-
-/// Seven bits to a byte, the last byte below 128.
-fn write_length(mut length: usize, bytes: &mut Vec<u8>) {
-    loop {
-        let low = u8::try_from(length & 0x7f).unwrap_or_default();
-        length >>= 7;
-        if length == 0 {
-            bytes.push(low);
-            return;
-        }
-        bytes.push(low | 0x80);
-    }
-}
-
 /// A value in a document.
 #[derive(Clone, Copy)]
 pub(crate) struct Stored<'d> {
-    /// From its first byte on.
-    bytes: &'d [u8],
-    texts: &'d str,
+    word: u32,
+    document: &'d Document,
 }
 
 /// What a value in a document is.
@@ -160,26 +349,52 @@ pub(crate) enum Content<'d> {
     Map(StoredMap<'d>),
 }
 
-/// A list in a document.
+/// A list in a document, by where it is.
 #[derive(Clone, Copy)]
 pub(crate) struct StoredList<'d> {
-    length: usize,
-    bytes: &'d [u8],
-    texts: &'d str,
+    at: u32,
+    document: &'d Document,
 }
 
-/// A map in a document.
+/// A map in a document, by where it is.
 #[derive(Clone, Copy)]
 pub(crate) struct StoredMap<'d> {
-    length: usize,
-    bytes: &'d [u8],
-    texts: &'d str,
+    at: u32,
+    document: &'d Document,
 }
 
 impl<'d> Stored<'d> {
+    pub(crate) fn map(self) -> Option<StoredMap<'d>> {
+        let at = self.word >> BITS_OF_TAG;
+        (tag(self.word) == MAP).then_some(StoredMap { at, document: self.document })
+    }
+
+    /// How long it is, if it is a text.
+    pub(crate) fn length_of_text(self) -> Option<usize> {
+        match tag(self.word) {
+            NAME => Some(self.document.text(self.word).len()),
+            SHORT_TEXT | LONG_TEXT => Some(self.document.extent(self.word).1),
+            _ => None,
+        }
+    }
+
+    /// Whether a text is this one.
+    pub(crate) fn is_text(self, text: &str) -> bool {
+        self.document.is_text(self.word, text)
+    }
+
     pub(crate) fn content(self) -> Content<'d> {
-        let mut reader = Reader { bytes: self.bytes, texts: self.texts };
-        reader.value()
+        let Stored { word, document } = self;
+        let of = word >> BITS_OF_TAG;
+        match tag(word) {
+            SIMPLE if word == NULL => Content::Null,
+            SIMPLE => Content::Bool(word == TRUE),
+            INT => Content::Int(document.double_word(position(of)).cast_signed()),
+            DOUBLE => Content::Double(f64::from_bits(document.double_word(position(of)))),
+            LIST => Content::List(StoredList { at: of, document }),
+            MAP => Content::Map(StoredMap { at: of, document }),
+            _ => Content::Text(document.text(word)),
+        }
     }
 }
 
@@ -198,121 +413,65 @@ impl std::fmt::Debug for Stored<'_> {
 }
 
 impl<'d> StoredList<'d> {
-    pub(crate) fn len(self) -> usize {
-        self.length
+    fn items(self) -> &'d [u32] {
+        self.document.nested(position(self.at), 1)
     }
 
-    pub(crate) fn iter(self) -> impl Iterator<Item = Stored<'d>> {
-        let mut reader = Reader { bytes: self.bytes, texts: self.texts };
-        (0..self.length).map(move |_| reader.skip_value())
+    pub(crate) fn len(self) -> usize {
+        position(self.document.word(position(self.at)))
     }
 
     pub(crate) fn get(self, position: usize) -> Option<Stored<'d>> {
-        self.iter().nth(position)
+        let word = *self.items().get(position)?;
+        Some(Stored { word, document: self.document })
     }
 }
 
 impl std::fmt::Debug for StoredList<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_list().entries(self.iter()).finish()
+        let items = (0..self.len()).filter_map(|position| self.get(position));
+        formatter.debug_list().entries(items).finish()
     }
 }
 
 impl<'d> StoredMap<'d> {
-    pub(crate) fn len(self) -> usize {
-        self.length
+    fn entries(self) -> &'d [u32] {
+        self.document.nested(position(self.at), 2)
     }
 
-    pub(crate) fn iter(self) -> impl Iterator<Item = (&'d str, Stored<'d>)> {
-        let mut reader = Reader { bytes: self.bytes, texts: self.texts };
-        (0..self.length).map(move |_| (reader.text(), reader.skip_value()))
+    pub(crate) fn len(self) -> usize {
+        position(self.document.word(position(self.at)))
+    }
+
+    /// The key and the value at a position.
+    pub(crate) fn entry(self, position: usize) -> Option<(&'d str, Stored<'d>)> {
+        let words = self.entries();
+        let (key, word) = (*words.get(2 * position)?, *words.get(2 * position + 1)?);
+        Some((self.document.text(key), Stored { word, document: self.document }))
     }
 
     pub(crate) fn get(self, key: &str) -> Option<Stored<'d>> {
-        self.iter().find(|(known, _)| *known == key).map(|(_, value)| value)
+        self.find(|word| self.document.is_text(word, key))
+    }
+
+    pub(crate) fn field(self, name: &Name) -> Option<Stored<'d>> {
+        match name.word {
+            Some(name) => self.find(|word| word == name),
+            None => self.get(name),
+        }
+    }
+
+    fn find(self, is_wanted: impl Fn(u32) -> bool) -> Option<Stored<'d>> {
+        let words = self.entries();
+        let entry = words.chunks_exact(2).find(|entry| is_wanted(entry[0]))?;
+        Some(Stored { word: entry[1], document: self.document })
     }
 }
 
 impl std::fmt::Debug for StoredMap<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_map().entries(self.iter()).finish()
-    }
-}
-
-/// Reads what has been written. What is cut off reads as nothing: there is no way to make such a document.
-struct Reader<'d> {
-    bytes: &'d [u8],
-    texts: &'d str,
-}
-
-impl<'d> Reader<'d> {
-    fn value(&mut self) -> Content<'d> {
-        match self.take(1).first().copied().unwrap_or(NULL) {
-            FALSE => Content::Bool(false),
-            TRUE => Content::Bool(true),
-            INT => Content::Int(i64::from_le_bytes(self.eight())),
-            DOUBLE => Content::Double(f64::from_le_bytes(self.eight())),
-            TEXT => Content::Text(self.text()),
-            LIST => {
-                let (length, bytes) = self.nested();
-                Content::List(StoredList { length, bytes, texts: self.texts })
-            }
-            MAP => {
-                let (length, bytes) = self.nested();
-                Content::Map(StoredMap { length, bytes, texts: self.texts })
-            }
-            _ => Content::Null,
-        }
-    }
-
-    /// The next value, without reading it.
-    fn skip_value(&mut self) -> Stored<'d> {
-        let start = Stored { bytes: self.bytes, texts: self.texts };
-        match self.take(1).first().copied().unwrap_or(NULL) {
-            INT | DOUBLE => {
-                self.take(8);
-            }
-            TEXT => {
-                self.text();
-            }
-            LIST | MAP => {
-                self.nested();
-            }
-            _ => {}
-        }
-        start
-    }
-
-    fn nested(&mut self) -> (usize, &'d [u8]) {
-        let (size, length) = (self.length(), self.length());
-        (length, self.take(size))
-    }
-
-    fn text(&mut self) -> &'d str {
-        let (start, length) = (self.length(), self.length());
-        self.texts.get(start..start + length).unwrap_or_default()
-    }
-
-    fn eight(&mut self) -> [u8; 8] {
-        self.take(8).try_into().unwrap_or_default()
-    }
-
-    fn length(&mut self) -> usize {
-        let (mut length, mut shift) = (0, 0);
-        loop {
-            let Some(byte) = self.take(1).first().copied() else { return length };
-            length |= usize::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return length;
-            }
-            shift += 7;
-        }
-    }
-
-    fn take(&mut self, length: usize) -> &'d [u8] {
-        let (taken, rest) = self.bytes.split_at(length.min(self.bytes.len()));
-        self.bytes = rest;
-        taken
+        let entries = (0..self.len()).filter_map(|position| self.entry(position));
+        formatter.debug_map().entries(entries).finish()
     }
 }
 
@@ -353,5 +512,39 @@ mod tests {
         let Some(Content::List(list)) = map.get("a").map(Stored::content) else { panic!("a list") };
         assert_eq!((list.len(), list.get(2).is_none()), (2, true));
         assert_eq!(format!("{:?}", list.get(1)), "Some({\"b\": \"c\"})");
+    }
+
+    #[test]
+    fn a_name_of_all_clusters_is_found_like_any_other() {
+        assert!(NAMES.is_sorted_by(|one, next| one < next));
+        for key in ["status", "stature", "statu", "annotations", "version"] {
+            let document = Document::of(&json!({ (key): key, "other": [] }));
+            let Content::Map(map) = document.root().unwrap().content() else { panic!("a map") };
+            for asked in ["status", "stature", "statu", "annotations", "version"] {
+                let found = [map.get(asked), map.field(&Name::new(asked))];
+                for found in found.map(|it| it.is_some_and(|it| it.is_text(asked))) {
+                    assert_eq!(found, key == asked, "{asked} in {key}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_text_is_there_once_however_often_and_however_long_it_is() {
+        let long = "y".repeat(3_000);
+        let (once, twice) = (json!([long]), json!([long, long]));
+        let sizes = [&once, &twice].map(|it| Document::of(it).size());
+        assert_eq!(sizes[1], sizes[0] + 4, "one more word");
+        assert_eq!(shown(&twice), format!("[{long:?}, {long:?}]"));
+    }
+
+    #[test]
+    fn what_is_behind_a_lot_of_text_is_found() {
+        let many: Vec<String> = (0..200).map(|it| format!("{it:01500}")).collect();
+        let document = Document::of(&json!({ "many": many, "z": { "far": "ä" } }));
+        let Content::Map(map) = document.root().unwrap().content() else { panic!("a map") };
+        let Some(Content::Map(map)) = map.get("z").map(Stored::content) else { panic!("a map") };
+        assert_eq!(format!("{:?}", map.get("far")), "Some(\"ä\")");
+        assert_eq!(shown(&json!(many)), format!("{many:?}"));
     }
 }

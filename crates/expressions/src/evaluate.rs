@@ -1,10 +1,16 @@
 //! Evaluates a compiled expression over an object. Every step is counted, so that it ends.
 
-use crate::document::Document;
+mod each;
+mod stored;
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use crate::document::{Document, Name, StoredMap};
 use crate::failure::Failure;
-use crate::functions;
+use crate::functions::{self, Function};
 use crate::meter::Meter;
-use crate::node::{Each, Item, Node};
+use crate::node::{Fields, Item, Node};
 use crate::source::shortened;
 use crate::value::{List, Map, Text, Value, is_key};
 
@@ -18,7 +24,7 @@ pub struct Subject<'a> {
 }
 
 /// Scores, each with its name.
-pub type NamedScores<'a> = Vec<(&'a str, i64)>;
+pub type NamedScores<'a> = Arc<[(&'a str, i32)]>;
 
 impl std::fmt::Debug for Subject<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -29,113 +35,209 @@ impl std::fmt::Debug for Subject<'_> {
 type Evaluated<'v> = Result<Value<'v>, Failure>;
 
 /// An evaluation.
-pub(crate) struct Scope<'s, 'v> {
-    subject: &'s Subject<'v>,
-    meter: &'s Meter,
-    variables: Vec<Value<'v>>,
+pub(crate) struct Evaluation<'s, 'v> {
+    pub(crate) subject: &'s Subject<'v>,
+    pub(crate) meter: &'s Meter,
 }
 
-impl<'s, 'v> Scope<'s, 'v> {
-    pub(crate) fn new(subject: &'s Subject<'v>, meter: &'s Meter) -> Scope<'s, 'v> {
-        Scope { subject, meter, variables: Vec::new() }
-    }
+/// The variable of a macro, and what is around it.
+#[derive(Clone, Copy)]
+pub(crate) struct Scope<'f, 'v> {
+    variable: &'f Value<'v>,
+    outer: Option<&'f Scope<'f, 'v>>,
+}
 
-    pub(crate) fn evaluate(&mut self, node: &'v Node) -> Evaluated<'v> {
+/// A value that something is found out of: a constant and a variable stay where they are.
+enum Operand<'f, 'v> {
+    There(&'f Value<'v>),
+    Made(Value<'v>),
+}
+
+impl<'v> Operand<'_, 'v> {
+    fn made(self) -> Value<'v> {
+        match self {
+            Operand::There(value) => value.clone(),
+            Operand::Made(value) => value,
+        }
+    }
+}
+
+impl<'v> Deref for Operand<'_, 'v> {
+    type Target = Value<'v>;
+
+    fn deref(&self) -> &Value<'v> {
+        match self {
+            Operand::There(value) => value,
+            Operand::Made(value) => value,
+        }
+    }
+}
+
+/// The scope that a part is evaluated in, if there is a macro around it.
+type Within<'f, 'v> = Option<&'f Scope<'f, 'v>>;
+
+impl<'v> Evaluation<'_, 'v> {
+    pub(crate) fn evaluate(&self, node: &'v Node, within: Within<'_, 'v>) -> Evaluated<'v> {
         self.meter.spend(1)?;
         match node {
+            Node::Logical { parts, decides } => return self.logical(parts, *decides, within),
+            Node::Equals { one, other, is_negated } => {
+                if let (Node::Fields(fields), Node::Constant(Value::Text(text))) =
+                    (&**one, &**other)
+                    && let Some(map) = self.stored_map(&fields.of, within)
+                    && let Some((is_text, steps)) = stored::is_text(map, &fields.names, text)
+                {
+                    self.meter.spend(steps)?;
+                    return Ok(Value::Bool(is_text != *is_negated));
+                }
+            }
+            _ => {}
+        }
+        self.operation(node, within)
+    }
+
+    /// Evaluates what has no quicker way.
+    #[inline(never)]
+    fn operation(&self, node: &'v Node, within: Within<'_, 'v>) -> Evaluated<'v> {
+        match node {
+            Node::Logical { parts, decides } => self.logical(parts, *decides, within),
             Node::Constant(value) => Ok(borrowed(value)),
             Node::Object => self.subject.object.root().map(Value::from),
-            Node::Variable(position) => {
-                Ok(self.variables.get(*position).cloned().unwrap_or(Value::Null))
+            Node::Variable(outwards) => {
+                Ok(variable(*outwards, within).cloned().unwrap_or(Value::Null))
             }
-            Node::Scores(name) => self.scores(name),
-            Node::Field { of, name, is_optional } => self.field(of, name, *is_optional),
-            Node::Has { of, name } => self.has(of, name),
-            Node::Index { of, index, is_optional } => self.index(of, index, *is_optional),
-            Node::Logical { parts, decides } => self.logical(parts, *decides),
-            Node::Not(of) => match self.evaluate(of)? {
+            Node::Scores(name) => self.scores(name, within),
+            Node::Fields(fields) => self.fields(fields, within),
+            Node::OptionalField { of, name } => self.field(&*self.operand(of, within)?, name, true),
+            Node::Has { of, name } => self.has(of, name, within),
+            Node::Index { of, index, is_optional } => self.index(of, index, *is_optional, within),
+            Node::Not(of) => match self.evaluate(of, within)? {
                 Value::Bool(value) => Ok(Value::Bool(!value)),
                 other => Err(no_overload("!", &[&other])),
             },
-            Node::Negative(of) => crate::arithmetic::negative(&self.evaluate(of)?),
-            Node::Condition { condition, then, otherwise } => match self.evaluate(condition)? {
-                Value::Bool(true) => self.evaluate(then),
-                Value::Bool(false) => self.evaluate(otherwise),
-                other => Err(no_overload("?:", &[&other])),
-            },
-            Node::Equals { one, other, is_negated } => {
-                let (one, other) = (self.evaluate(one)?, self.evaluate(other)?);
-                let is_of_other_type = one.type_name() != other.type_name();
-                // What Kubernetes adds to the language is the same as nothing else, and is not compared with it.
-                if is_of_other_type && one.is_of_kubernetes() && !is_negated {
-                    return Err(no_overload("==", &[&one, &other]));
+            Node::Negative(of) => crate::arithmetic::negative(&*self.operand(of, within)?),
+            Node::Condition { condition, then, otherwise } => {
+                match self.evaluate(condition, within)? {
+                    Value::Bool(true) => self.evaluate(then, within),
+                    Value::Bool(false) => self.evaluate(otherwise, within),
+                    other => Err(no_overload("?:", &[&other])),
                 }
-                Ok(Value::Bool(one.equals(&other, self.meter)? != *is_negated))
+            }
+            Node::Equals { one, other, is_negated } => {
+                let (one, other) = (self.operand(one, within)?, self.operand(other, within)?);
+                self.equal(&one, &other, *is_negated).map(Value::Bool)
             }
             Node::Compare { one, other, comparison } => {
-                let (one, other) = (self.evaluate(one)?, self.evaluate(other)?);
+                let (one, other) = (self.operand(one, within)?, self.operand(other, within)?);
                 let order = one.compare(&other, self.meter)?;
                 let order =
                     order.ok_or_else(|| no_overload(comparison.symbol(), &[&one, &other]))?;
                 Ok(Value::Bool(comparison.holds(order)))
             }
             Node::Arithmetic { one, other, operator } => {
-                let (one, other) = (self.evaluate(one)?, self.evaluate(other)?);
+                let (one, other) = (self.evaluate(one, within)?, self.evaluate(other, within)?);
                 operator.apply(one, other, self.meter)
             }
-            Node::In { item, container } => self.contains(item, container),
-            Node::List(items) => self.list(items),
-            Node::Map(entries) => self.map(entries),
-            Node::Each { range, each } => self.each(range, each),
-            Node::OptionalMap { of, result, is_flat } => self.optional_map(of, result, *is_flat),
-            Node::Or { of, otherwise, is_optional } => match self.evaluate(of)? {
-                Value::Optional(None) => self.evaluate(otherwise),
+            Node::In { item, container } => self.contains(item, container, within),
+            Node::List(items) => self.list(items, within),
+            Node::Map(entries) => self.map(entries, within),
+            Node::Each { range, each } => self.each(range, each, within),
+            Node::OptionalMap { of, result, is_flat } => {
+                self.optional_map(of, result, *is_flat, within)
+            }
+            Node::Or { of, otherwise, is_optional } => match self.evaluate(of, within)? {
+                Value::Optional(None) => self.evaluate(otherwise, within),
                 Value::Optional(Some(value)) if !is_optional => Ok((**value).clone()),
                 // What is not optional is there.
                 value => Ok(value),
             },
-            Node::Pattern { text, pattern, prepared } => match self.evaluate(text)? {
-                Value::Text(text) => prepared.apply(pattern, &text, self.meter),
-                other => Err(no_overload("matches", &[&other])),
+            Node::Pattern { text, pattern, prepared } => match &*self.operand(text, within)? {
+                Value::Text(text) => prepared.apply(pattern, text, self.meter),
+                other => Err(no_overload("matches", &[other])),
             },
-            Node::Call { overloads, arguments } => {
-                let values = arguments.iter().map(|it| self.evaluate(it));
-                let values: Vec<Value<'v>> = values.collect::<Result<_, _>>()?;
+            Node::Call { overloads, arguments } => self.call(overloads, arguments, within),
+        }
+    }
+
+    /// Evaluates something that is only looked at.
+    fn operand<'f>(
+        &self,
+        node: &'v Node,
+        within: Within<'f, 'v>,
+    ) -> Result<Operand<'f, 'v>, Failure>
+    where
+        'v: 'f,
+    {
+        match node {
+            Node::Constant(value) => self.meter.spend(1).map(|()| Operand::There(value)),
+            Node::Variable(outwards) => {
+                self.meter.spend(1)?;
+                Ok(Operand::There(variable(*outwards, within).unwrap_or(&Value::Null)))
+            }
+            node => self.evaluate(node, within).map(Operand::Made),
+        }
+    }
+
+    fn call(
+        &self,
+        overloads: &[&'static Function],
+        arguments: &'v [Node],
+        within: Within<'_, 'v>,
+    ) -> Evaluated<'v> {
+        match arguments {
+            [one] => functions::call(overloads, &[&*self.operand(one, within)?], self.meter),
+            [one, other] => {
+                let (one, other) = (self.operand(one, within)?, self.operand(other, within)?);
+                functions::call(overloads, &[&*one, &*other], self.meter)
+            }
+            arguments => {
+                let values = arguments.iter().map(|it| self.operand(it, within));
+                let values: Vec<Operand<'_, 'v>> = values.collect::<Result<_, _>>()?;
+                let values: Vec<&Value<'v>> = values.iter().map(|it| &**it).collect();
                 functions::call(overloads, &values, self.meter)
             }
         }
     }
 
-    fn scores(&mut self, name: &'v Node) -> Evaluated<'v> {
-        let name = match self.evaluate(name)? {
-            Value::Text(name) => name,
-            other => return Err(no_overload("scores", &[&other])),
-        };
-        let Some(scores) = (self.subject.scores)(&name) else {
-            let name = shortened(&name);
+    fn scores(&self, name: &'v Node, within: Within<'_, 'v>) -> Evaluated<'v> {
+        let name = self.operand(name, within)?;
+        let Value::Text(name) = &*name else { return Err(no_overload("scores", &[&name])) };
+        let Some(scores) = (self.subject.scores)(name) else {
+            let name = shortened(name);
             return Err(Failure::other(format!("there is no AddOnPlacementScore {name}")));
         };
         // They are looked up, and each becomes a map of its own.
         self.meter.spend(scores.len().saturating_mul(4).saturating_add(16))?;
-        let text = |text| Value::Text(Text::Stored(text));
-        let scores = scores.into_iter().map(|(name, value)| {
-            Value::map([(text("name"), text(name)), (text("value"), Value::Int(value))])
-        });
-        Value::list(scores.collect::<Result<Vec<_>, _>>()?)
+        Ok(Value::List(List::Scores(scores)))
     }
 
-    fn field(&mut self, of: &'v Node, name: &'v str, is_optional: bool) -> Evaluated<'v> {
-        let of = self.evaluate(of)?;
+    /// A field of a field of something, and so on.
+    fn fields(&self, fields: &'v Fields, within: Within<'_, 'v>) -> Evaluated<'v> {
+        let Fields { of, names } = fields;
+        // One has been taken.
+        let stored = self.stored_map(of, within).and_then(|map| stored::field(map, names));
+        if let Some((found, steps)) = stored {
+            return self.meter.spend(steps - 1).map(|()| found.into());
+        }
+        self.meter.spend(names.len() - 1)?;
+        let mut value = self.operand(of, within)?;
+        for name in names {
+            value = Operand::Made(self.field(&value, name, false)?);
+        }
+        Ok(value.made())
+    }
+
+    fn field(&self, of: &Value<'v>, name: &'v Name, is_optional: bool) -> Evaluated<'v> {
         let (of, is_optional) = match of {
             Value::Optional(None) => return Ok(Value::Optional(None)),
-            Value::Optional(Some(of)) => ((**of).clone(), true),
+            Value::Optional(Some(of)) => (&***of, true),
             of => (of, is_optional),
         };
-        let found = match &of {
+        let found = match of {
             Value::Map(map) => map.field(name, self.meter)?,
-            Value::List(_) => return Err(no_overload("[]", &[&of, &Value::text("")])),
+            Value::List(_) => return Err(no_overload("[]", &[of, &Value::text("")])),
             _ if is_optional && !of.is_of_kubernetes() => None,
-            _ => return Err(no_overload("selecting a field", &[&of])),
+            _ => return Err(no_overload("selecting a field", &[of])),
         };
         match (found, is_optional) {
             (found, true) => Value::optional(found),
@@ -144,36 +246,64 @@ impl<'s, 'v> Scope<'s, 'v> {
         }
     }
 
-    fn has(&mut self, of: &'v Node, name: &'v str) -> Evaluated<'v> {
-        let of = match self.evaluate(of)? {
+    /// The map in the document that the object is, or a variable.
+    fn stored_map(&self, of: &'v Node, within: Within<'_, 'v>) -> Option<StoredMap<'v>> {
+        match of {
+            Node::Object => self.subject.object.root().ok()?.map(),
+            Node::Variable(outwards) => match variable(*outwards, within)? {
+                Value::Map(Map::Stored(map)) => Some(*map),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn equal(&self, one: &Value<'v>, other: &Value<'v>, is_negated: bool) -> Result<bool, Failure> {
+        // What Kubernetes adds to the language is the same as nothing else, and is not compared with it.
+        if !is_negated && one.is_of_kubernetes() && one.type_name() != other.type_name() {
+            return Err(no_overload("==", &[one, other]));
+        }
+        Ok(one.equals(other, self.meter)? != is_negated)
+    }
+
+    fn has(&self, of: &'v Node, name: &'v Name, within: Within<'_, 'v>) -> Evaluated<'v> {
+        let of = self.operand(of, within)?;
+        let of = match &*of {
             Value::Optional(None) => return Ok(Value::Bool(false)),
-            Value::Optional(Some(of)) => (**of).clone(),
+            Value::Optional(Some(of)) => &***of,
             of => of,
         };
         match of {
             Value::Map(map) => Ok(Value::Bool(map.field(name, self.meter)?.is_some())),
-            Value::List(_) => Err(no_overload("has", &[&of])),
+            Value::List(_) => Err(no_overload("has", &[of])),
             _ => Ok(Value::Bool(false)),
         }
     }
 
-    fn index(&mut self, of: &'v Node, index: &'v Node, is_optional: bool) -> Evaluated<'v> {
-        let (of, is_optional) = match self.evaluate(of)? {
+    fn index(
+        &self,
+        of: &'v Node,
+        index: &'v Node,
+        is_optional: bool,
+        within: Within<'_, 'v>,
+    ) -> Evaluated<'v> {
+        let of = self.operand(of, within)?;
+        let (of, is_optional) = match &*of {
             Value::Optional(None) => return Ok(Value::Optional(None)),
-            Value::Optional(Some(of)) => ((**of).clone(), true),
+            Value::Optional(Some(of)) => (&***of, true),
             of => (of, is_optional),
         };
-        let index = self.evaluate(index)?;
-        let found = match &of {
+        let index = self.operand(index, within)?;
+        let found = match of {
             Value::Map(map) if is_key(&index) => map.get(&index, self.meter)?,
             Value::List(list) => {
-                let position = position(&index).ok_or_else(|| no_overload("[]", &[&of, &index]))?;
+                let position = position(&index).ok_or_else(|| no_overload("[]", &[of, &index]))?;
                 self.meter.spend(list.len() / 8)?;
                 position.and_then(|position| list.get(position))
             }
-            Value::Map(_) => return Err(no_overload("[]", &[&of, &index])),
+            Value::Map(_) => return Err(no_overload("[]", &[of, &index])),
             _ if is_optional && is_key(&index) => None,
-            _ => return Err(no_overload("[]", &[&of, &index])),
+            _ => return Err(no_overload("[]", &[of, &index])),
         };
         match (found, is_optional) {
             (found, true) => Value::optional(found),
@@ -183,10 +313,10 @@ impl<'s, 'v> Scope<'s, 'v> {
     }
 
     /// One that decides does so even if another one fails.
-    fn logical(&mut self, parts: &'v [Node], decides: bool) -> Evaluated<'v> {
+    fn logical(&self, parts: &'v [Node], decides: bool, within: Within<'_, 'v>) -> Evaluated<'v> {
         let mut failed = None;
         for part in parts {
-            match self.evaluate(part) {
+            match self.evaluate(part, within) {
                 Ok(Value::Bool(value)) if value == decides => return Ok(Value::Bool(decides)),
                 Ok(Value::Bool(_)) => {}
                 Ok(other) => failed = failed.or_else(|| Some(not_boolean(decides, &other))),
@@ -196,9 +326,14 @@ impl<'s, 'v> Scope<'s, 'v> {
         failed.map_or(Ok(Value::Bool(!decides)), Err)
     }
 
-    fn contains(&mut self, item: &'v Node, container: &'v Node) -> Evaluated<'v> {
-        let (item, container) = (self.evaluate(item)?, self.evaluate(container)?);
-        match &container {
+    fn contains(
+        &self,
+        item: &'v Node,
+        container: &'v Node,
+        within: Within<'_, 'v>,
+    ) -> Evaluated<'v> {
+        let (item, container) = (self.operand(item, within)?, self.operand(container, within)?);
+        match &*container {
             Value::List(list) => {
                 for known in list.iter() {
                     if known.equals(&item, self.meter)? {
@@ -216,116 +351,43 @@ impl<'s, 'v> Scope<'s, 'v> {
     }
 
     /// The value of an item of a list or a map; `None` if it is optional and there is none.
-    fn item(&mut self, item: &'v Item) -> Result<Option<Value<'v>>, Failure> {
-        match self.evaluate(&item.node)? {
+    fn item(&self, item: &'v Item, within: Within<'_, 'v>) -> Result<Option<Value<'v>>, Failure> {
+        match self.evaluate(&item.node, within)? {
             value if !item.is_optional => Ok(Some(value)),
             Value::Optional(value) => Ok(value.map(|value| (**value).clone())),
             other => Err(no_overload("?", &[&other])),
         }
     }
 
-    fn list(&mut self, items: &'v [Item]) -> Evaluated<'v> {
+    fn list(&self, items: &'v [Item], within: Within<'_, 'v>) -> Evaluated<'v> {
         let mut values = Vec::with_capacity(items.len());
         for item in items {
-            values.extend(self.item(item)?);
+            values.extend(self.item(item, within)?);
         }
         Value::list(values)
     }
 
-    fn map(&mut self, entries: &'v [(Node, Item)]) -> Evaluated<'v> {
+    fn map(&self, entries: &'v [(Node, Item)], within: Within<'_, 'v>) -> Evaluated<'v> {
         let mut values: Vec<(Value<'v>, Value<'v>)> = Vec::with_capacity(entries.len());
         for (key, item) in entries {
-            let key = self.evaluate(key)?;
+            let key = self.evaluate(key, within)?;
             // Its place among the others is looked for.
             self.meter.spend(1 + key.steps())?;
-            if let Some(value) = self.item(item)? {
+            if let Some(value) = self.item(item, within)? {
                 values.push((key, value));
             }
         }
         Value::map(values)
     }
+}
 
-    /// Evaluates something with a variable.
-    fn with(&mut self, variable: Value<'v>, node: &'v Node) -> Evaluated<'v> {
-        self.variables.push(variable);
-        let result = self.evaluate(node);
-        self.variables.pop();
-        result
+/// A variable, by how many are between it and where it is read.
+fn variable<'f, 'v>(outwards: usize, within: Within<'f, 'v>) -> Option<&'f Value<'v>> {
+    let mut scope = within?;
+    for _ in 0..outwards {
+        scope = scope.outer?;
     }
-
-    fn holds(&mut self, variable: &Value<'v>, node: &'v Node) -> Result<bool, Failure> {
-        match self.with(variable.clone(), node)? {
-            Value::Bool(value) => Ok(value),
-            other => Err(no_overload("?:", &[&other])),
-        }
-    }
-
-    fn each(&mut self, range: &'v Node, each: &'v Each) -> Evaluated<'v> {
-        let range = match self.evaluate(range)? {
-            Value::List(list) => list,
-            Value::Map(map) => {
-                self.meter.spend(map.len())?;
-                List::of(keys(&map))?
-            }
-            other => return Err(no_overload("going through its items", &[&other])),
-        };
-        match each {
-            Each::Quantified { holds, decides } => {
-                let mut failed = None;
-                for item in range.iter() {
-                    match self.with(item, holds) {
-                        Ok(Value::Bool(value)) if value == *decides => {
-                            return Ok(Value::Bool(value));
-                        }
-                        Ok(Value::Bool(_)) => {}
-                        Ok(other) => failed = Some(not_boolean(*decides, &other)),
-                        Err(failure) => failed = Some(self.meter.pass_over(failure)?),
-                    }
-                }
-                failed.map_or(Ok(Value::Bool(!decides)), Err)
-            }
-            Each::ExactlyOne { holds } => {
-                let mut found = 0_usize;
-                for item in range.iter() {
-                    found += usize::from(self.holds(&item, holds)?);
-                }
-                Ok(Value::Bool(found == 1))
-            }
-            Each::Filter { holds } => {
-                let mut kept = Vec::new();
-                for item in range.iter() {
-                    if self.holds(&item, holds)? {
-                        kept.push(item);
-                    }
-                }
-                Value::list(kept)
-            }
-            Each::Map { holds, result } => {
-                let mut made = Vec::new();
-                for item in range.iter() {
-                    let is_kept = match holds {
-                        Some(holds) => self.holds(&item, holds)?,
-                        None => true,
-                    };
-                    if is_kept {
-                        made.push(self.with(item, result)?);
-                    }
-                }
-                Value::list(made)
-            }
-        }
-    }
-
-    fn optional_map(&mut self, of: &'v Node, result: &'v Node, is_flat: bool) -> Evaluated<'v> {
-        match self.evaluate(of)? {
-            Value::Optional(None) => Ok(Value::Optional(None)),
-            Value::Optional(Some(value)) => {
-                let result = self.with((**value).clone(), result)?;
-                if is_flat { Ok(result) } else { Value::some(result) }
-            }
-            other => Err(no_overload("optMap", &[&other])),
-        }
-    }
+    Some(scope.variable)
 }
 
 /// A constant, without copying its text.
@@ -334,10 +396,6 @@ fn borrowed<'v>(value: &'v Value<'static>) -> Value<'v> {
         Value::Text(text) => Value::Text(Text::Stored(text)),
         other => other.clone(),
     }
-}
-
-fn keys<'v>(map: &Map<'v>) -> std::sync::Arc<[Value<'v>]> {
-    map.iter().map(|(key, _)| key).collect()
 }
 
 /// The position that an index is; `None` for what is no index, and within it for one that is in no list.

@@ -58,7 +58,7 @@ impl Function {
         Function { name, is_method: true, takes, returns, run }
     }
 
-    fn accepts(&self, values: &[Value<'_>]) -> bool {
+    fn accepts(&self, values: &[&Value<'_>]) -> bool {
         self.takes.len() == values.len()
             && self.takes.iter().zip(values).all(|(takes, value)| takes.accepts(value))
     }
@@ -82,27 +82,27 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Function> {
 /// Calls the first of the overloads of a function that is for these values.
 pub(crate) fn call<'v>(
     overloads: &[&'static Function],
-    values: &[Value<'v>],
+    values: &[&Value<'v>],
     meter: &Meter,
 ) -> Result<Value<'v>, Failure> {
     // No function goes through what it is given without these steps; some take more.
-    meter.spend(1 + values.iter().map(Value::steps).sum::<usize>())?;
+    meter.spend(1 + values.iter().map(|it| it.steps()).sum::<usize>())?;
     if let Some(function) = overloads.iter().find(|it| it.accepts(values)) {
         return (function.run)(&Arguments { values, meter });
     }
     let function = overloads.first().map_or("", |it| it.name);
-    Err(Failure::NoSuchOverload { function, of: values.iter().map(Value::type_name).collect() })
+    Err(Failure::NoSuchOverload { function, of: values.iter().map(|it| it.type_name()).collect() })
 }
 
 /// What a function is called with: as many values as it takes, and of their types.
 pub(crate) struct Arguments<'a, 'v> {
-    values: &'a [Value<'v>],
+    values: &'a [&'a Value<'v>],
     pub(crate) meter: &'a Meter,
 }
 
 impl<'a, 'v> Arguments<'a, 'v> {
     fn value(&self, position: usize) -> &'a Value<'v> {
-        self.values.get(position).unwrap_or(&Value::Null)
+        self.values.get(position).copied().unwrap_or(&Value::Null)
     }
 
     fn text(&self, position: usize) -> &'a str {

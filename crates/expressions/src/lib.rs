@@ -51,7 +51,7 @@ pub use quantity::Quantity;
 pub use source::{CompileError, Position};
 
 use compile::Compiled;
-use evaluate::Scope;
+use evaluate::Evaluation;
 use value::Value;
 
 /// An expression, compiled. Two are equal if they are written alike.
@@ -99,7 +99,7 @@ impl Expression {
 
     /// Whether it holds for an object, in the steps that the meter has left.
     pub fn holds<'a>(&'a self, subject: &Subject<'a>, meter: &Meter) -> Result<bool, Failure> {
-        match Scope::new(subject, meter).evaluate(&self.compiled.node)? {
+        match (Evaluation { subject, meter }).evaluate(&self.compiled.node, None)? {
             Value::Bool(holds) => Ok(holds),
             other => Err(Failure::NotABoolean(other.type_name())),
         }

@@ -26,8 +26,8 @@ const STEPS_OF_FAILURE: usize = 8;
 /// object share one, so that many of them take no longer than one.
 #[derive(Debug)]
 pub struct Meter {
+    /// One more than are left; 0 once there were too few.
     left: Cell<usize>,
-    is_overdrawn: Cell<bool>,
 }
 
 impl Meter {
@@ -44,28 +44,20 @@ impl Meter {
     }
 
     fn of(steps: usize) -> Meter {
-        Meter { left: Cell::new(steps), is_overdrawn: Cell::new(false) }
+        Meter { left: Cell::new(steps.saturating_add(1)) }
     }
 
     /// How many steps are left.
     #[must_use]
     pub fn left(&self) -> usize {
-        self.left.get()
+        self.left.get().saturating_sub(1)
     }
 
     /// Takes so many steps. If there are too few left, none is left after that, and nothing is free any more.
     pub(crate) fn spend(&self, steps: usize) -> Result<(), Failure> {
-        match self.left.get().checked_sub(steps) {
-            Some(left) if !self.is_overdrawn.get() => {
-                self.left.set(left);
-                Ok(())
-            }
-            _ => {
-                self.left.set(0);
-                self.is_overdrawn.set(true);
-                Err(Failure::TooManySteps)
-            }
-        }
+        let left = self.left.get().saturating_sub(steps);
+        self.left.set(left);
+        if left == 0 { Err(Failure::TooManySteps) } else { Ok(()) }
     }
 
     /// The steps to go through a text.

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::arithmetic::Operator;
+use crate::document::Name;
 use crate::functions::{Function, Prepared};
 use crate::pattern::Pattern;
 use crate::value::Value;
@@ -13,18 +14,18 @@ pub(crate) enum Node {
     Constant(Value<'static>),
     /// The object.
     Object,
-    /// The variable of a macro, by how many are around it.
+    /// The variable of a macro, by how many others are between it and where it is read.
     Variable(usize),
     /// The scores in the object of a name.
     Scores(Box<Node>),
-    Field {
+    Fields(Fields),
+    OptionalField {
         of: Box<Node>,
-        name: Box<str>,
-        is_optional: bool,
+        name: Name,
     },
     Has {
         of: Box<Node>,
-        name: Box<str>,
+        name: Name,
     },
     Index {
         of: Box<Node>,
@@ -92,7 +93,24 @@ pub(crate) enum Node {
     },
 }
 
+/// A field of a field of something, and so on.
+#[derive(Debug)]
+pub(crate) struct Fields {
+    /// No such fields themselves.
+    pub(crate) of: Box<Node>,
+    pub(crate) names: Vec<Name>,
+}
+
 impl Node {
+    pub(crate) fn field(self, name: &str) -> Node {
+        let mut fields = match self {
+            Node::Fields(fields) => fields,
+            of => Fields { of: of.into(), names: Vec::with_capacity(1) },
+        };
+        fields.names.push(Name::new(name));
+        Node::Fields(fields)
+    }
+
     /// Its value, if it is always the same.
     pub(crate) fn constant(&self) -> Option<Value<'static>> {
         match self {

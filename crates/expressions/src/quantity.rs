@@ -73,21 +73,28 @@ fn billionths(unsigned: &str) -> Option<u128> {
         return None;
     }
     let Scale { of_two, of_ten } = scale(suffix)?;
-    let digits = [whole, fraction].concat();
-    let digits = digits.trim_start_matches('0');
-    if digits.is_empty() {
+    let digits = digits(whole, fraction)?;
+    if digits == 0 {
         return Some(0);
     }
     let exponent = of_ten + 9 - i32::try_from(fraction.len()).ok()?;
     let power = 10_u128.checked_pow(exponent.unsigned_abs());
-    // What has more digits than fit is larger than the largest, or so long that nobody means it.
-    let digits = digits.parse::<u128>().ok()?.checked_mul(1 << of_two);
+    let digits = digits.checked_mul(1 << of_two);
     let billionths = if exponent >= 0 {
         digits.zip(power).and_then(|(digits, power)| digits.checked_mul(power))
     } else {
         digits.map(|digits| power.map_or(1, |power| digits.div_ceil(power)))
     };
     Some(billionths.unwrap_or(LARGEST).min(LARGEST))
+}
+
+/// The number that some digits are. What has more than fit is larger than the largest, or so long that nobody means it.
+fn digits(whole: &str, fraction: &str) -> Option<u128> {
+    let mut digits = whole.bytes().chain(fraction.bytes()).map(|digit| digit - b'0');
+    if whole.len() + fraction.len() < 20 {
+        return Some(digits.fold(0_u64, |number, digit| number * 10 + u64::from(digit)).into());
+    }
+    digits.try_fold(0_u128, |number, digit| number.checked_mul(10)?.checked_add(digit.into()))
 }
 
 fn scale(suffix: &str) -> Option<Scale> {

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::document::{Content, Stored, StoredList};
+use crate::evaluate::NamedScores;
 use crate::failure::Failure;
 use crate::meter::Meter;
 use crate::network::Network;
@@ -18,7 +19,7 @@ use crate::quantity::Quantity;
 use crate::url::Url;
 use crate::version::Version;
 
-pub(crate) use map::{Map, is_key};
+pub(crate) use map::{Map, is_key, steps_to_key};
 
 /// How many lists, maps and optional values an expression may put into each other. What goes through values goes
 /// down the stack with them, by so many levels more than a document has at most.
@@ -57,6 +58,8 @@ pub(crate) enum Text<'v> {
 #[derive(Clone, Debug)]
 pub(crate) enum List<'v> {
     Stored(StoredList<'v>),
+    /// One of the maps of scores.
+    Scores(NamedScores<'v>),
     /// One that an expression has made, and how deep it is.
     Made(Arc<[Value<'v>]>, u8),
 }
@@ -344,6 +347,13 @@ impl<'v> List<'v> {
     fn depth(&self) -> u8 {
         match self {
             List::Stored(_) => 0,
+            List::Scores(scores) => {
+                if scores.is_empty() {
+                    1
+                } else {
+                    2
+                }
+            }
             List::Made(_, depth) => *depth,
         }
     }
@@ -351,6 +361,7 @@ impl<'v> List<'v> {
     pub(crate) fn len(&self) -> usize {
         match self {
             List::Stored(list) => list.len(),
+            List::Scores(scores) => scores.len(),
             List::Made(items, _) => items.len(),
         }
     }
@@ -358,14 +369,15 @@ impl<'v> List<'v> {
     pub(crate) fn get(&self, position: usize) -> Option<Value<'v>> {
         match self {
             List::Stored(list) => list.get(position).map(Value::from),
+            List::Scores(scores) => {
+                let (name, score) = *scores.get(position)?;
+                Some(Value::Map(Map::Score { name, score }))
+            }
             List::Made(items, _) => items.get(position).cloned(),
         }
     }
 
-    pub(crate) fn iter(&self) -> Box<dyn Iterator<Item = Value<'v>> + '_> {
-        match self {
-            List::Stored(list) => Box::new(list.iter().map(Value::from)),
-            List::Made(items, _) => Box::new(items.iter().cloned()),
-        }
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Value<'v>> + '_ {
+        (0..self.len()).filter_map(|position| self.get(position))
     }
 }

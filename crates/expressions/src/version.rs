@@ -1,5 +1,6 @@
 //! Semantic versions, as Kubernetes reads and orders them.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 /// A version, without what it says of its build: that has no part in the order.
@@ -22,7 +23,27 @@ impl Version {
     /// A version in full; `None` for anything else.
     pub(crate) fn parse(text: &str) -> Option<Version> {
         let mut parts = text.splitn(3, '.');
-        let (major, minor, rest) = (parts.next()?, parts.next()?, parts.next()?);
+        Version::of(parts.next()?, parts.next()?, parts.next()?, number)
+    }
+
+    /// A version that may begin with a `v`, have leading zeros, and lack the last numbers.
+    pub(crate) fn parse_leniently(text: &str) -> Option<Version> {
+        let text = text.strip_prefix('v').unwrap_or(text);
+        let mut parts = text.splitn(3, '.');
+        let (major, minor, rest) = (parts.next()?, parts.next(), parts.next());
+        let rest = rest.unwrap_or("0");
+        let is_without_patch = rest.len() > 1 && rest.starts_with(['+', '-']);
+        let rest = if is_without_patch { format!("0{rest}").into() } else { Cow::Borrowed(rest) };
+        Version::of(major, minor.unwrap_or("0"), &rest, lenient_number)
+    }
+
+    /// A version by its parts, given how numbers are read.
+    fn of(
+        major: &str,
+        minor: &str,
+        rest: &str,
+        number: fn(&str) -> Option<u64>,
+    ) -> Option<Version> {
         let (rest, build) = split_at(rest, '+');
         let (patch, pre) = split_at(rest, '-');
         let is_build = |part: &str| !part.is_empty() && part.bytes().all(is_of_identifier);
@@ -37,17 +58,6 @@ impl Version {
             patch: number(patch)?,
             pre: pre?,
         })
-    }
-
-    /// A version that may begin with a `v`, have leading zeros, and lack the last numbers.
-    pub(crate) fn parse_leniently(text: &str) -> Option<Version> {
-        let text = text.strip_prefix('v').unwrap_or(text);
-        let mut parts: Vec<String> = text.splitn(3, '.').map(without_leading_zeros).collect();
-        if parts.len() < 3 && parts.last().is_some_and(|last| last.contains(['+', '-'])) {
-            return None;
-        }
-        parts.resize(3, "0".to_owned());
-        Version::parse(&parts.join("."))
     }
 }
 
@@ -103,12 +113,10 @@ fn identifier(text: &str) -> Option<Identifier> {
     Some(Identifier::Text(text.to_owned()))
 }
 
-fn without_leading_zeros(part: &str) -> String {
-    let stripped = part.trim_start_matches('0');
-    match stripped.bytes().next() {
-        _ if part.len() < 2 => part.to_owned(),
-        Some(b'0'..=b'9') => stripped.to_owned(),
-        _ => format!("0{stripped}"),
+fn lenient_number(text: &str) -> Option<u64> {
+    match text.trim_start_matches('0') {
+        "" if !text.is_empty() => Some(0),
+        digits => number(digits),
     }
 }
 
@@ -143,12 +151,19 @@ mod tests {
         {
             assert_eq!(Version::parse(bad), None, "{bad}");
         }
-        for (lenient, full) in
-            [("v1.30", "1.30.0"), ("1", "1.0.0"), ("01.002.3", "1.2.3"), ("v0.0.0", "0.0.0")]
-        {
+        for (lenient, full) in [
+            ("v1.30", "1.30.0"),
+            ("1", "1.0.0"),
+            ("01.002.3", "1.2.3"),
+            ("v00.0.000", "0.0.0"),
+            ("1.2.-rc", "1.2.0-rc"),
+            ("1.2.00+b", "1.2.0"),
+        ] {
             assert_eq!(Version::parse_leniently(lenient), Version::parse(full), "{lenient}");
         }
-        for bad in ["", "v", "1.2-rc.1", "vv1.2.3", "1..2"] {
+        for bad in
+            ["", "v", "1.2-rc.1", "1+b", "vv1.2.3", "1..2", "1.2.", "1.2.-", "1.2.0x", "1.2.x-rc"]
+        {
             assert_eq!(Version::parse_leniently(bad), None, "{bad}");
         }
         let prerelease = Version::parse_leniently("v1.30.1-rc.1+build.5");

@@ -35,8 +35,8 @@ fn result(text: &str) -> String {
         Err(error) => return format!("!{error}"),
     };
     let scores = |object: &str| match object {
-        "load" => Some(vec![("cpu", 30), ("memory", -20)]),
-        "empty" => Some(Vec::new()),
+        "load" => Some([("cpu", 30), ("memory", -20)].into()),
+        "empty" => Some([].into()),
         _ => None,
     };
     match expression.holds(&Subject { object: &document, scores: &scores }, &Meter::new()) {

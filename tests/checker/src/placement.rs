@@ -55,7 +55,7 @@ fn matches(input: &Input<'_>, candidate: &Candidate<'_>, steps: usize, now: Time
         let scores = input.scores.get(object)?.get(candidate.name)?;
         let is_valid = scores.valid_until.is_none_or(|end| now < end);
         let values = scores.values.iter().filter(|_| is_valid);
-        Some(values.map(|(name, score)| (&**name, i64::from(score.get()))).collect())
+        Some(values.map(|(name, score)| (&**name, i32::from(score.get()))).collect())
     };
     let subject = Subject { object: &candidate.cluster.object, scores: &scores };
     let fits = |it: &&ClusterSelector| {

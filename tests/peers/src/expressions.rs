@@ -47,8 +47,8 @@ pub fn clusters() -> Vec<Value> {
 
 /// The scores of a cluster in the object of a name.
 #[must_use]
-pub fn scores_of(cluster: &str, object: &str) -> Option<Vec<(&'static str, i64)>> {
-    let number = cluster.strip_prefix('c')?.parse::<i64>().ok()?;
+pub fn scores_of(cluster: &str, object: &str) -> Option<Vec<(&'static str, i32)>> {
+    let number = cluster.strip_prefix('c')?.parse::<i32>().ok()?;
     match object {
         "default" if number % 4 != 3 => Some(vec![("cpu", number * 20 - 100), ("memory", -number)]),
         "empty" => Some(Vec::new()),

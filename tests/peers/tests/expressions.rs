@@ -124,7 +124,7 @@ fn record() -> ExpressionsRecord {
 fn ours(expression: &str, objects: &[(String, Document)]) -> String {
     let Ok(compiled) = Expression::compile(expression) else { return "!".to_owned() };
     let letters = objects.iter().map(|(name, object)| {
-        let scores = |of: &str| scores_of(name, of);
+        let scores = |of: &str| scores_of(name, of).map(Into::into);
         match compiled.holds(&Subject { object, scores: &scores }, &Meter::new()) {
             Ok(true) => 't',
             Ok(false) => 'f',

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use almanac_expressions::{Expression, Failure, Meter, Subject};
+use almanac_expressions::{Expression, Failure, Meter, NamedScores, Subject};
 use jiff::Timestamp;
 
 use super::{Candidate, Cluster, ClusterSelector, Input, Placement, Scores};
@@ -292,14 +292,14 @@ impl<'i, 'a> Reading<'i, 'a> {
     }
 
     /// The scores of the cluster in the object of a name: none of them, if it has expired.
-    fn scores(&self, object: &str) -> Option<Vec<(&'a str, i64)>> {
+    fn scores(&self, object: &str) -> Option<NamedScores<'a>> {
         self.reads_scores.set(true);
         let (object, scores) = self.scores.of(object, self.candidate.name)?;
         let Scores { values, valid_until } = scores;
         match *valid_until {
             Some(expired) if expired <= self.now => {
                 self.expired.borrow_mut().insert(Arc::clone(object), expired);
-                return Some(Vec::new());
+                return Some([].into());
             }
             Some(end) => {
                 let earliest = self.until.get().map_or(end, |known| known.min(end));

@@ -135,6 +135,7 @@ impl Compiler<'_> {
     ) -> Result<Node, CompileError> {
         let constants: Option<Vec<_>> = arguments.iter().map(Node::constant).collect();
         if let Some(constants) = constants {
+            let constants: Vec<&Value<'static>> = constants.iter().collect();
             match functions::call(&overloads, &constants, self.constants) {
                 Ok(value) if value.is_small() => return Ok(Node::Constant(value)),
                 Ok(_) | Err(Failure::TooManySteps) => {}

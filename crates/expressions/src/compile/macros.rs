@@ -1,6 +1,7 @@
 //! Macros: what goes through the items of something, with a variable for each.
 
 use super::{Compiler, Typed};
+use crate::document::Name;
 use crate::node::{Each, Node};
 use crate::source::CompileError;
 use crate::syntax::{Part, Syntax};
@@ -34,7 +35,7 @@ impl Compiler<'_> {
         };
         let (of, known) = self.node(of)?;
         self.field_type(part, &known)?;
-        Ok((Node::Has { of: of.into(), name: name.as_str().into() }, Known::BOOL))
+        Ok((Node::Has { of: of.into(), name: Name::new(name) }, Known::BOOL))
     }
 
     fn each(&mut self, part: &Part, of: &Part, name: &str, arguments: &[Part]) -> Typed {

@@ -2,6 +2,7 @@
 
 use super::{Compiler, Typed};
 use crate::arithmetic::{self, Operator};
+use crate::document::Name;
 use crate::node::{Comparison, Node};
 use crate::source::{CompileError, shortened};
 use crate::syntax::{Binary, Part};
@@ -158,7 +159,7 @@ impl Compiler<'_> {
                 known => Known::optional(known),
             },
         };
-        Ok((Node::Field { of: of.into(), name: name.into(), is_optional: true }, known))
+        Ok((Node::OptionalField { of: of.into(), name: Name::new(name) }, known))
     }
 
     pub(super) fn no_overload(&self, part: &Part, function: &str, of: &[Known]) -> CompileError {

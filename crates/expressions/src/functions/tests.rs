@@ -154,7 +154,7 @@ fn called(
     };
     let values: Vec<Value<'static>> = function.takes.iter().enumerate().map(of).collect();
     let meter = Meter::new();
-    let result = call(&[function], &values, &meter);
+    let result = call(&[function], &values.iter().collect::<Vec<_>>(), &meter);
     assert!(meter.left() > 0, "{function:?} takes too many steps to compare them");
     (MOST_STEPS - meter.left(), result.ok())
 }

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::{Text, Value, one_deeper};
-use crate::document::StoredMap;
+use crate::document::{Name, StoredMap};
 use crate::failure::Failure;
 use crate::meter::Meter;
 
@@ -13,6 +13,11 @@ use crate::meter::Meter;
 #[derive(Clone, Debug)]
 pub(crate) enum Map<'v> {
     Stored(StoredMap<'v>),
+    /// A score, with its `name` and its `value`.
+    Score {
+        name: &'v str,
+        score: i32,
+    },
     Made(Arc<MadeMap<'v>>),
 }
 
@@ -60,6 +65,7 @@ impl<'v> Map<'v> {
     pub(super) fn depth(&self) -> u8 {
         match self {
             Map::Stored(_) => 0,
+            Map::Score { .. } => 1,
             Map::Made(map) => map.depth,
         }
     }
@@ -67,6 +73,7 @@ impl<'v> Map<'v> {
     pub(crate) fn len(&self) -> usize {
         match self {
             Map::Stored(map) => map.len(),
+            Map::Score { .. } => 2,
             Map::Made(map) => map.entries.len(),
         }
     }
@@ -74,8 +81,13 @@ impl<'v> Map<'v> {
     /// The value of a key. A whole number finds keys that are integers with or without a sign.
     pub(crate) fn get(&self, key: &Value<'v>, meter: &Meter) -> Result<Option<Value<'v>>, Failure> {
         let map = match (self, key) {
-            (Map::Stored(_), Value::Text(text)) => return self.field(text, meter),
+            (Map::Stored(_) | Map::Score { .. }, Value::Text(text)) => {
+                return self.of_text(text, meter);
+            }
             (Map::Stored(_), _) => return Ok(None),
+            (Map::Score { .. }, key) => {
+                return meter.spend(1 + key.steps()).map(|()| None);
+            }
             (Map::Made(map), _) => map,
         };
         meter.spend(1 + key.steps())?;
@@ -97,12 +109,19 @@ impl<'v> Map<'v> {
     }
 
     /// The value of a key that is text.
-    pub(crate) fn field(&self, key: &str, meter: &Meter) -> Result<Option<Value<'v>>, Failure> {
+    fn of_text(&self, key: &str, meter: &Meter) -> Result<Option<Value<'v>>, Failure> {
         match self {
             Map::Stored(map) => {
-                // Keys of the same length are compared letter by letter.
-                meter.spend(map.len() / 4 + map.len() * (key.len() / 256) + key.len() / 16)?;
+                meter.spend(steps_to_key(map.len(), key))?;
                 Ok(map.get(key).map(Value::from))
+            }
+            Map::Score { name, score } => {
+                meter.spend(1 + key.len() / 16)?;
+                Ok(match key {
+                    "name" => Some(Value::Text(Text::Stored(name))),
+                    "value" => Some(Value::Int((*score).into())),
+                    _ => None,
+                })
             }
             Map::Made(map) => {
                 meter.spend(1 + key.len() / 16)?;
@@ -115,13 +134,33 @@ impl<'v> Map<'v> {
         }
     }
 
-    pub(crate) fn iter(&self) -> Box<dyn Iterator<Item = (Value<'v>, Value<'v>)> + '_> {
+    /// The value of a field.
+    pub(crate) fn field(&self, name: &Name, meter: &Meter) -> Result<Option<Value<'v>>, Failure> {
         match self {
-            Map::Stored(map) => Box::new(
-                map.iter().map(|(key, value)| (Value::Text(Text::Stored(key)), Value::from(value))),
-            ),
-            Map::Made(map) => Box::new(map.entries.iter().cloned()),
+            Map::Stored(map) => {
+                meter.spend(steps_to_key(map.len(), name))?;
+                Ok(map.field(name).map(Value::from))
+            }
+            map => map.of_text(name, meter),
         }
+    }
+
+    /// The key and the value at a position.
+    fn entry(&self, position: usize) -> Option<(Value<'v>, Value<'v>)> {
+        let text = |text| Value::Text(Text::Stored(text));
+        match (self, position) {
+            (Map::Stored(map), _) => {
+                map.entry(position).map(|(key, value)| (text(key), Value::from(value)))
+            }
+            (Map::Score { name, .. }, 0) => Some((text("name"), text(name))),
+            (Map::Score { score, .. }, 1) => Some((text("value"), Value::Int((*score).into()))),
+            (Map::Score { .. }, _) => None,
+            (Map::Made(map), _) => map.entries.get(position).cloned(),
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Value<'v>, Value<'v>)> + '_ {
+        (0..self.len()).filter_map(|position| self.entry(position))
     }
 }
 
@@ -143,6 +182,11 @@ impl<'v> MadeMap<'v> {
         };
         Some(&self.entries[position].1)
     }
+}
+
+/// The steps to find a key among so many in a document: those of the same length are compared letter by letter.
+pub(crate) fn steps_to_key(keys: usize, key: &str) -> usize {
+    keys / 4 + keys * (key.len() / 256) + key.len() / 16
 }
 
 /// Whether a map may have such a key.

@@ -145,7 +145,7 @@ proptest! {
     fn no_sequence_of_pieces_panics(pieces in proptest::collection::vec(select(&PIECES[..]), 0..20)) {
         let object = Document::of(&json!({ "metadata": { "name": "a" } }));
         if let Ok(expression) = Expression::compile(&pieces.concat()) {
-            let _ = expression.holds(&Subject { object: &object, scores: &|_| Some(vec![("a", 1)]) }, &Meter::new());
+            let _ = expression.holds(&Subject { object: &object, scores: &|_| Some([("a", 1)].into()) }, &Meter::new());
         }
     }
 

@@ -89,7 +89,7 @@ fn what_fails_beside_what_decides_takes_steps_too() {
 fn each_score_takes_steps() {
     let text = "managedCluster.scores('usage').size() == 1000";
     let (expression, object) = (Expression::compile(text).unwrap(), object(json!({})));
-    let scores = |_: &str| Some(vec![("a", 1); 1_000]);
+    let scores = |_: &str| Some(vec![("a", 1); 1_000].into());
     let meter = Meter::new();
     let subject = Subject { object: &object, scores: &scores };
     assert_eq!(expression.holds(&subject, &meter), Ok(true));

@@ -1,0 +1,63 @@
+//! What is asked of a document without making values on the way: what is in a field, and whether that is a text. Most of
+//! what expressions ask of clusters is no more than that. It takes the same steps as the operations that it stands for.
+
+use crate::document::{Name, Stored, StoredMap};
+use crate::node::{Fields, Node};
+use crate::value::{Value, steps_to_key};
+
+/// What is in a field of a field of a map, and so on, with the steps to find it; `None` if it is not there, or something on
+/// the way is no map.
+pub(super) fn field<'v>(map: StoredMap<'v>, names: &[Name]) -> Option<(Stored<'v>, usize)> {
+    let (last, names) = names.split_last()?;
+    let mut map = map;
+    // One for each field, and one for what the first is of.
+    let mut steps = 2 + names.len();
+    for name in names {
+        let found = map.field(name)?.map()?;
+        steps += steps_to_key(map.len(), name);
+        map = found;
+    }
+    Some((map.field(last)?, steps + steps_to_key(map.len(), last)))
+}
+
+/// Whether what is in a field is this text, with the steps to find that out; `None` if there is no text.
+pub(super) fn is_text(map: StoredMap<'_>, names: &[Name], text: &str) -> Option<(bool, usize)> {
+    let (found, steps) = field(map, names)?;
+    let length = found.length_of_text()?;
+    let is_as_long = length == text.len();
+    // One for the text, and one to compare them.
+    let steps = 2 + steps + if is_as_long { length / 16 } else { 0 };
+    Some((is_as_long && found.is_text(text), steps))
+}
+
+/// What is asked first of each item of a list, if that is whether a field of it is some text. If it is not, nothing else is
+/// asked: of many claims or conditions, an expression wants one.
+pub(super) struct FirstQuestion<'v> {
+    names: &'v [Name],
+    text: &'v str,
+    /// The steps that are taken beside those of the question.
+    around: usize,
+}
+
+impl<'v> FirstQuestion<'v> {
+    /// The first question of what an item is asked, with the variable of the item.
+    pub(super) fn of(holds: &'v Node) -> Option<FirstQuestion<'v>> {
+        let (first, around) = match holds {
+            Node::Logical { parts, decides: false } => (parts.first()?, 2),
+            first => (first, 1),
+        };
+        let Node::Equals { one, other, is_negated: false } = first else { return None };
+        let (Node::Fields(Fields { of, names }), Node::Constant(Value::Text(text))) =
+            (&**one, &**other)
+        else {
+            return None;
+        };
+        matches!(**of, Node::Variable(0)).then_some(FirstQuestion { names, text, around })
+    }
+
+    /// The steps to find out that an item does not hold; `None` if it may.
+    pub(super) fn steps_to_no(&self, item: Stored<'v>) -> Option<usize> {
+        let (is_text, steps) = is_text(item.map()?, self.names, self.text)?;
+        (!is_text).then_some(self.around + steps)
+    }
+}
