@@ -206,7 +206,7 @@ impl<'v> Evaluation<'_, 'v> {
             let name = shortened(name);
             return Err(Failure::other(format!("there is no AddOnPlacementScore {name}")));
         };
-        // They are looked up, and each becomes a map of its own.
+        // They are looked up, and each is a map of its own.
         self.meter.spend(scores.len().saturating_mul(4).saturating_add(16))?;
         Ok(Value::List(List::Scores(scores)))
     }
