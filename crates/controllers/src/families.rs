@@ -3,6 +3,8 @@
 //!
 //! To add a family, add a field and an arm where one is chosen.
 
+use std::sync::Arc;
+
 use almanac_api::kinds::Kind;
 use almanac_api::status::conditions::{ConditionReason, ConditionState, ConditionType};
 use almanac_engine::{Family, Identity, PolicyName, Recorded};
@@ -63,7 +65,7 @@ pub(crate) struct ReportSubject {
     /// Its target, if it has one.
     pub(crate) target: Option<Identity>,
     /// The last writer of the target, as far as known.
-    pub(crate) changed_by: Option<Box<str>>,
+    pub(crate) changed_by: Option<Arc<str>>,
 }
 
 impl ReportSubject {

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use almanac_api::status::TargetProblem;
 use almanac_api::status::placement::Obstacle;
-use almanac_engine::cron_scaling::ExternalChange;
 use almanac_engine::turn::{self, OpenTurn, Turn};
 use almanac_engine::{
     Action, Family, Identity, Outcome, PolicyName, Reach, Recorded, TargetReference, Unreachable,
@@ -186,7 +185,7 @@ impl Reconciler {
         policy: &PolicyName,
         about: &TurnSubject,
         turn: &Turn,
-        changed_by: Option<Box<str>>,
+        changed_by: Option<Arc<str>>,
     ) {
         let target = about.target.as_ref().map(|it| it.target.identity().clone());
         let (policy_name, uid) = (policy.clone(), about.uid.clone());
@@ -333,11 +332,10 @@ impl Reconciler {
                 hub.note_due(&policy.identity, turn.wake_at);
             }
             let foreign = target.as_ref().map(|target| targets.foreign(target)).unwrap_or_default();
-            let changes: Vec<ExternalChange> = foreign.iter().map(|it| it.change).collect();
-            turn.recorded.extend(world.detect_undone(policy, &changes, now));
+            turn.recorded.extend(world.detect_undone(policy, foreign, now));
             let undone = turn.recorded.iter().find_map(Recorded::undone);
-            let by = foreign.iter().find(|it| Some(it.change.field) == undone);
-            (turn, by.map(|it| it.by.clone()), settled)
+            let by = foreign.iter().find(|it| Some(it.field) == undone);
+            (turn, by.map(|it| Arc::clone(&it.by)), settled)
         };
         self.report(policy, about, &turn, changed_by);
         let Settled { again, lag } = settled.unwrap_or_default();

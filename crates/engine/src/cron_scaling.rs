@@ -19,7 +19,7 @@ pub use memory::{Memory, Pending, RuleMemory};
 pub use policy::{Bounds, CronRule, CronScaling, DesiredScale, InvalidBounds, UnusableRule};
 pub use reasons::{Cause, render};
 pub use settle::{Settled, settle};
-pub use undone::{ANOTHER_WRITER, ExternalChange, Undone};
+pub use undone::{ANOTHER_WRITER, Undone};
 
 pub(crate) use decide::deadline;
 pub(crate) use logic::{CronRules, close, upsert};

@@ -9,8 +9,9 @@ use almanac_calendar::{ClockEffect, Zone};
 use jiff::Timestamp;
 
 use crate::beginning::{Beginning, RunStart};
-use crate::cron_scaling::{self, CronRules, ExternalChange};
+use crate::cron_scaling::{self, CronRules};
 use crate::metric_scaling::{self, Autoscalers};
+use crate::other_writer::ExternalChange;
 use crate::placement::{self, Placements};
 use crate::qos_levels::{self, Levels};
 use crate::scheduled_capacity::{self, Schedules};

@@ -36,6 +36,7 @@ mod footprint;
 mod identity;
 mod labels;
 pub mod metric_scaling;
+pub mod other_writer;
 pub mod placement;
 mod presumption;
 pub mod qos_levels;

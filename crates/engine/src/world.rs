@@ -9,8 +9,9 @@ use std::sync::Arc;
 use almanac_calendar::Zone;
 use jiff::Timestamp;
 
-use crate::cron_scaling::{self, CronScaling, ExternalChange};
+use crate::cron_scaling::{self, CronScaling};
 use crate::metric_scaling::{self, FiniteNumber, MetricScaling, Samples};
+use crate::other_writer::ExternalChange;
 use crate::placement::{
     self, DecisionLedger, Hub, HubChange, HubObject, Matched, Placement, PlacementDecision, Scores,
 };

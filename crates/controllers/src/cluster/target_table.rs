@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use almanac_api::kinds::Kind;
-use almanac_engine::cron_scaling::ExternalChange;
-use almanac_engine::{Identity, PolicyName};
+use almanac_engine::other_writer::ExternalChange;
+use almanac_engine::{Field, Identity, PolicyName};
 
 use super::OLDEST_VERSION;
 
@@ -14,14 +14,7 @@ pub(crate) struct TargetTable {
     found: BTreeMap<Identity, TargetEntry>,
     targeted_by: BTreeMap<Identity, Vec<PolicyName>>,
     /// Changes by others of values that a policy had just set.
-    foreign: BTreeMap<Identity, Vec<AttributedChange>>,
-}
-
-/// A change by another writer.
-pub(crate) struct AttributedChange {
-    pub(crate) change: ExternalChange,
-    /// The writer, by its field manager.
-    pub(crate) by: Box<str>,
+    foreign: BTreeMap<Identity, Vec<ExternalChange>>,
 }
 
 /// A target that is there.
@@ -54,12 +47,12 @@ impl TargetTable {
     pub(crate) fn note_field_change(
         &mut self,
         target: &Identity,
-        change: ExternalChange,
+        (field, to): (Field, u32),
         by: Option<&str>,
     ) {
         let noted = self.foreign.entry(target.clone()).or_default();
-        noted.retain(|it| it.change.field != change.field);
-        noted.extend(by.map(|by| AttributedChange { change, by: by.into() }));
+        noted.retain(|it| it.field != field);
+        noted.extend(by.map(|by| ExternalChange { field, to, by: by.into() }));
         if noted.is_empty() {
             self.foreign.remove(target);
         }
@@ -71,7 +64,7 @@ impl TargetTable {
     }
 
     /// Changes by others of values that a policy had just set in a target.
-    pub(crate) fn foreign(&self, target: &Identity) -> &[AttributedChange] {
+    pub(crate) fn foreign(&self, target: &Identity) -> &[ExternalChange] {
         self.foreign.get(target).map(Vec::as_slice).unwrap_or_default()
     }
 

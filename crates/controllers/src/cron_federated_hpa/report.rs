@@ -3,6 +3,7 @@
 
 use almanac_engine::Identity;
 use almanac_engine::cron_scaling::{Applied, Ending, Execution, MAX_COUNTED, Recorded};
+use almanac_engine::other_writer::advice;
 use almanac_shell::event_log::{Event, EventLog};
 use jiff::{SignedDuration, Timestamp};
 use tracing::field::display;
@@ -45,9 +46,11 @@ fn event_of<'a>(of: &ReportSubject, recorded: &'a Recorded) -> Option<(&'a str, 
         Recorded::Undone { rule, field, set, found, .. } => {
             let writer = of.changed_by.as_deref();
             let writer = writer.map_or_else(String::new, |name| format!(", {name},"));
+            let advice = of.changed_by.as_deref().and_then(|by| advice(by, *field));
+            let advice = advice.map_or_else(String::new, |advice| format!(": {advice}"));
             let note = format!(
                 "rule {rule} set {field} of {} to {set}; another writer{writer} has since set \
-                 it to {found}. That value is left as it is",
+                 it to {found}. That value is left as it is{advice}",
                 target(of)
             );
             (rule, event(of, true, "UndoneByAnotherWriter", note))
@@ -151,7 +154,7 @@ mod tests {
             policy: PolicyName::new(Family::CronScaling, object),
             uid: "1".into(),
             target: None,
-            changed_by: changed_by.map(Box::from),
+            changed_by: changed_by.map(Arc::from),
         };
         let (_, event) = event_of(&of, recorded).expect("it has an Event");
         let kind = if event.is_warning { "Warning" } else { "Normal" };
@@ -208,7 +211,9 @@ mod tests {
         };
         assert_eq!(line(&undone), expected("another writer"));
         let argo = line_after(&undone, Some("argocd-controller"));
-        assert_eq!(argo, expected("another writer, argocd-controller,"));
+        let (told, advice) = argo.split_at(expected("another writer, argocd-controller,").len());
+        assert_eq!(told, expected("another writer, argocd-controller,"));
+        assert!(advice.contains("/spec/replicas to ignoreDifferences"), "{advice}");
     }
 
     #[test]

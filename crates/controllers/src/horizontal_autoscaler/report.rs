@@ -1,8 +1,9 @@
 //! Reports what happened to an autoscaler, in Events and in the log. What fails is an Event of the condition that
 //! says so, once; here it is only logged.
 
-use almanac_engine::Identity;
 use almanac_engine::metric_scaling::Recorded;
+use almanac_engine::other_writer::advice;
+use almanac_engine::{Field, Identity};
 use almanac_shell::event_log::{Event, EventLog};
 
 use crate::families::ReportSubject;
@@ -41,9 +42,11 @@ fn event_of(of: &ReportSubject, recorded: &Recorded) -> Option<Event> {
         Recorded::Undone { set, found, .. } => {
             let writer = of.changed_by.as_deref();
             let writer = writer.map_or_else(String::new, |name| format!(", {name},"));
+            let advice = of.changed_by.as_deref().and_then(|by| advice(by, Field::Replicas));
+            let advice = advice.unwrap_or_else(|| "let only one of them scale it".to_owned());
             let note = format!(
                 "set the replicas of {target} to {set}; another writer{writer} has since set them to {found}. \
-                 They are set again, but at most once every query period: let only one of them scale it"
+                 They are set again, less and less often: {advice}"
             );
             (true, "UndoneByAnotherWriter", note)
         }

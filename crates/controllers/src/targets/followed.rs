@@ -6,7 +6,6 @@ use std::time::Duration;
 use almanac_api::exempt::is_marked;
 use almanac_api::kinds::Kind;
 use almanac_api::slim;
-use almanac_engine::cron_scaling::ExternalChange;
 use almanac_engine::{Field, Identity, PolicyName};
 use almanac_shell::following::{Follower, WatchFailure};
 use almanac_shell::writer::FIELD_MANAGER;
@@ -122,7 +121,7 @@ impl TargetFollower {
         &self,
         state: &mut ClusterState,
         target: &Identity,
-        changes: &[ExternalChange],
+        changes: &[(Field, u32)],
         metadata: &ObjectMeta,
     ) {
         let now = self.turns.now();
@@ -130,7 +129,7 @@ impl TargetFollower {
         let policies: Vec<PolicyName> =
             state.targets.policies_targeting(target).iter().filter(minds).cloned().collect();
         for change in changes {
-            let by = writer_of(metadata, change.field);
+            let by = writer_of(metadata, change.0);
             let by = by.filter(|_| !state.targets.policies_targeting(target).is_empty());
             state.targets.note_field_change(target, *change, by);
         }
@@ -235,11 +234,8 @@ impl Follower for TargetFollower {
 }
 
 /// The fields of a target, as the world has them.
-fn numbers(state: &ClusterState, target: &Identity) -> Vec<ExternalChange> {
-    let number = |field: Field| {
-        let to = field.read(&state.world, target)?.number()?;
-        Some(ExternalChange { field, to })
-    };
+fn numbers(state: &ClusterState, target: &Identity) -> Vec<(Field, u32)> {
+    let number = |field: Field| Some((field, field.read(&state.world, target)?.number()?));
     Field::ALL.into_iter().filter_map(number).collect()
 }
 

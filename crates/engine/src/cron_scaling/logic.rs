@@ -7,12 +7,12 @@ use jiff::Timestamp;
 
 use super::memory::MAX_CLOCK_SKEW;
 use super::{
-    Cause, CronRule, CronScaling, Decision, DesiredScale, Ending, Execution, ExternalChange, Input,
-    Memory, Undone, decide, explain, gather, next_firing, render, settle, skip_stopped, undone,
-    wake_at,
+    Cause, CronRule, CronScaling, Decision, DesiredScale, Ending, Execution, Input, Memory, Undone,
+    decide, explain, gather, next_firing, render, settle, skip_stopped, undone, wake_at,
 };
 use crate::beginning::{Beginning, RunStart};
 use crate::families::{Logic, OpenDecision, Recorded, ReplicasAskedFor, RuleExplanation};
+use crate::other_writer::ExternalChange;
 use crate::schedules::{RuleSchedule, Schedule};
 use crate::turn::{Closed, PolicyDecision};
 use crate::world::{Policies, PolicyObject};

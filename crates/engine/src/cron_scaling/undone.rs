@@ -9,6 +9,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Ending, Execution, Recorded, RuleMemory};
+use crate::other_writer::{ExternalChange, advice};
 use crate::{Field, Identity, Value, World};
 
 /// A value that is replaced within this time after a firing counts as undone.
@@ -17,15 +18,6 @@ const UNDO_WINDOW: SignedDuration = SignedDuration::from_mins(2);
 /// How the message about an undone value starts.
 pub const ANOTHER_WRITER: &str = "another writer has set";
 
-/// A field of a target that another writer has changed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ExternalChange {
-    /// Which one.
-    pub field: Field,
-    /// What it was changed to.
-    pub to: u32,
-}
-
 /// A firing whose value another writer has replaced at once.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Undone {
@@ -33,7 +25,7 @@ pub struct Undone {
     pub scheduled: Timestamp,
     /// What was replaced.
     pub field: Field,
-    /// What was done to it: `another writer has set replicas to 2 since`.
+    /// What was done to it, and what to do about it: `another writer has set replicas to 2 since`.
     pub message: Arc<str>,
     /// Whether the value is back to what the rule set, or was set by another rule since. It has been
     /// reported and is not reported again.
@@ -95,10 +87,10 @@ pub(crate) fn detect_undone(
         }
     }
     let mut recorded = Vec::new();
-    let is_foreign =
-        |it: &&LastSet| foreign.contains(&ExternalChange { field: it.field, to: it.found });
     let replaced = all.iter().filter(|it| it.set != it.found && is_just_now(it.executed, now));
-    for LastSet { rule, scheduled, field, set, found, .. } in replaced.filter(is_foreign) {
+    for LastSet { rule, scheduled, field, set, found, .. } in replaced {
+        let change = foreign.iter().find(|it| it.field == *field && it.to == *found);
+        let Some(ExternalChange { by, .. }) = change else { continue };
         let rule = &mut memory.rules[*rule];
         let known = rule.undone.as_deref();
         if known.is_some_and(|known| !known.is_over && known.field != *field) {
@@ -109,7 +101,8 @@ pub(crate) fn detect_undone(
             let rule = Arc::clone(&rule.name);
             recorded.push(Recorded::Undone { rule, scheduled, field, set, found });
         }
-        let message = Arc::from(format!("{ANOTHER_WRITER} {field} to {found} since"));
+        let advice = advice(by, field).map(|advice| format!("; {advice}")).unwrap_or_default();
+        let message = Arc::from(format!("{ANOTHER_WRITER} {field} to {found} since{advice}"));
         rule.undone = Some(Box::new(Undone { scheduled, field, message, is_over: false }));
     }
     recorded

@@ -67,7 +67,7 @@ fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Cau
             carry_out(input, &wanted, now, &mut memory, &mut decision, reasons);
         }
     }
-    let quiet = memory.contest.and_then(|contest| later(QUIET, contest.at));
+    let quiet = memory.contest.as_ref().and_then(|contest| later(QUIET, contest.at));
     decision.wake_at = earliest([decision.wake_at, quiet.filter(|at| *at > now)]);
     memory.trim(input.policy, now);
     decision.memory = memory;
@@ -226,10 +226,10 @@ fn carry_out(
     }
     let period = input.settings.query_period;
     if let (Some(last), Some(found)) = (memory.last_scale, wanted.set)
-        && last.replicas == replicas
+        && (last.replicas == replicas || last.is_fought_over() && last.replicas != found)
     {
         note_contest(memory, last, found, now, &mut decision.recorded);
-        let again = last.at.checked_add(period).ok();
+        let again = last.at.checked_add(last.pause(period)).ok();
         if let Some(again) = again.filter(|again| *again > now) {
             let cause = Cause::Contested { found, replicas };
             let until = Some(again);
@@ -260,7 +260,7 @@ fn note_interference(
     if let (Some(last), Some(found), None) = (memory.last_scale, set, &memory.failure)
         && last.replicas != found
         && now.duration_since(last.at) < QUIET
-        && memory.contest.is_none_or(|contest| contest.found != found)
+        && memory.contest.as_ref().is_none_or(|contest| contest.found != found)
     {
         note_contest(memory, last, found, now, recorded);
     }
@@ -277,7 +277,8 @@ fn note_contest(
     if memory.contest.is_none() {
         recorded.push(Recorded::Undone { at: last.at, set: last.replicas, found });
     }
-    memory.contest = Some(Contest { at: now, found });
+    let by = memory.contest.take().and_then(|contest| contest.by);
+    memory.contest = Some(Contest { at: now, found, by });
 }
 
 fn earliest<const N: usize>(instants: [Option<Timestamp>; N]) -> Option<Timestamp> {

@@ -13,6 +13,7 @@ use super::{
 };
 use crate::beginning::{Beginning, RunStart};
 use crate::families::{Logic, OpenDecision, Recorded, ReplicasAskedFor, RuleExplanation};
+use crate::other_writer::ExternalChange;
 use crate::turn::{Closed, PolicyDecision};
 use crate::world::{Policies, PolicyObject};
 use crate::{
@@ -34,6 +35,25 @@ fn policy_of<'w>(world: &'w World, policy: &Identity) -> Option<&'w MetricScalin
 }
 
 impl Logic for Autoscalers {
+    /// That it was replaced is known without them; this is about who has done it.
+    fn detect_undone(
+        &self,
+        world: &mut World,
+        identity: &Identity,
+        foreign: &[ExternalChange],
+        _: Timestamp,
+    ) -> Vec<Recorded> {
+        let object = world.metric_scalings.get_mut(identity);
+        let memory = object.and_then(|object| object.memory.as_mut());
+        if let Some(contest) = memory.and_then(|memory| memory.contest.as_mut()) {
+            let is_it =
+                |it: &&ExternalChange| it.field == Field::Replicas && it.to == contest.found;
+            contest.by =
+                foreign.iter().find(is_it).map(|it| Arc::clone(&it.by)).or(contest.by.take());
+        }
+        Vec::new()
+    }
+
     fn names<'w>(&self, world: &'w World) -> Box<dyn Iterator<Item = &'w Identity> + 'w> {
         Box::new(world.metric_scalings.keys())
     }

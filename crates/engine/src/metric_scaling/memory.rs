@@ -59,15 +59,50 @@ pub struct LastScale {
     pub at: Timestamp,
     /// To how many.
     pub replicas: u32,
+    /// How often in a row another writer had replaced what was set before.
+    pub again: u32,
 }
 
 /// Another writer that sets the replicas to something else.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Contest {
     /// When it was noticed last.
     pub at: Timestamp,
     /// What the other writer had set then.
     pub found: u32,
+    /// The writer, by its field manager, if that is known.
+    pub by: Option<Arc<str>>,
+}
+
+/// So often in a row the same is set again once a query period; then after pauses that double.
+const AT_ONCE: u32 = 3;
+
+/// The first of these pauses, and the longest: not more than three times an hour in the long run.
+const FIRST_PAUSE: SignedDuration = SignedDuration::from_mins(1);
+const LONGEST_PAUSE: SignedDuration = SignedDuration::from_mins(20);
+
+/// What has stayed for this long beyond its pause is replaced by nobody any more.
+const CALM: SignedDuration = SignedDuration::from_mins(10);
+
+impl LastScale {
+    /// How long to wait before what another writer has replaced is set again.
+    pub(super) fn pause(&self, query_period: SignedDuration) -> SignedDuration {
+        let Some(doublings) = self.again.checked_sub(AT_ONCE) else { return query_period };
+        let pause = FIRST_PAUSE * 2_i32.pow(doublings.min(8));
+        pause.min(LONGEST_PAUSE).max(query_period)
+    }
+
+    /// Whether another writer has replaced it so often that anything is set with pauses only.
+    pub(super) fn is_fought_over(&self) -> bool {
+        self.again >= AT_ONCE
+    }
+
+    /// How often in a row it was replaced, if it is replaced once more after this time, or not.
+    fn count(&self, is_replaced: bool, now: Timestamp) -> u32 {
+        let is_calm = now.duration_since(self.at) > self.pause(SignedDuration::ZERO) * 2 + CALM;
+        let before = if is_calm { 0 } else { self.again };
+        before.saturating_add(u32::from(is_replaced))
+    }
 }
 
 /// How long it must be quiet until another writer has given up.
@@ -100,7 +135,9 @@ impl Memory {
         }
         memory.last_scale =
             memory.last_scale.map(|last| LastScale { at: last.at.min(now), ..last });
-        memory.contest = memory.contest.map(|it| Contest { at: it.at.min(now), ..it });
+        if let Some(contest) = &mut memory.contest {
+            contest.at = contest.at.min(now);
+        }
         if let Some((written, replicas)) = memory.written_with.zip(replicas) {
             memory.written_with = None;
             memory.make_up_for_what_was_not_written(written, replicas, now);
@@ -131,7 +168,8 @@ impl Memory {
 
     /// Notes that the replicas were set.
     pub(super) fn scaled(&mut self, from: u32, replicas: u32, now: Timestamp) {
-        self.last_scale = Some(LastScale { at: now, replicas });
+        let again = self.last_scale.map_or(0, |last| last.count(last.replicas != from, now));
+        self.last_scale = Some(LastScale { at: now, replicas, again });
         self.failure = None;
         if from == replicas {
             return;

@@ -6,7 +6,8 @@ use std::cmp::Ordering;
 use almanac_engine::metric_scaling::{
     Cause, Limited, Memory, MetricScaling, SampleProblem, Select, TargetState, render_limited,
 };
-use almanac_engine::{Identity, Verdict};
+use almanac_engine::other_writer::advice;
+use almanac_engine::{Field, Identity, Verdict};
 
 use super::Decided;
 use crate::finding::Finding;
@@ -121,10 +122,11 @@ fn obstacle(
     memory: &Memory,
     decided: &Decided<'_>,
 ) -> Option<(ConditionReason, String)> {
-    if let Some((contest, last)) = memory.contest.zip(memory.last_scale) {
+    if let Some((contest, last)) = memory.contest.as_ref().zip(memory.last_scale) {
+        let advice = contest.by.as_deref().and_then(|by| advice(by, Field::Replicas));
+        let advice = advice.unwrap_or_else(|| "let only one of them scale it".to_owned());
         let message = format!(
-            "another writer has set the replicas of {target} to {}, where this autoscaler sets {}; \
-             let only one of them scale it",
+            "another writer has set the replicas of {target} to {}, where this autoscaler sets {}; {advice}",
             contest.found, last.replicas
         );
         return Some((ConditionReason::UndoneByAnotherWriter, message));

@@ -41,7 +41,7 @@ pub fn read(status: &Value) -> Option<Memory> {
     scale_events.sort_by_key(|event| event.at);
     let set = lenient::count(&status["desiredReplicas"]);
     let last_scale = lenient::instant(&status["lastScaleTime"]).zip(set);
-    let last_scale = last_scale.map(|(at, replicas)| LastScale { at, replicas });
+    let last_scale = last_scale.map(|(at, replicas)| LastScale { at, replicas, again: 0 });
     // One that has never recommended anything has lost nothing.
     let has_done_something = !status["recommendations"].is_null() || last_scale.is_some();
     Some(Memory {
@@ -105,7 +105,7 @@ mod tests {
                     change: 1,
                 },
             ],
-            last_scale: Some(LastScale { at: at("2026-01-05T09:03:00Z"), replicas: 7 }),
+            last_scale: Some(LastScale { at: at("2026-01-05T09:03:00Z"), replicas: 7, again: 0 }),
             contest: None,
             failure: None,
             target: Some(Arc::from("Deployment.apps default/shop")),

@@ -1,6 +1,7 @@
 //! What another writer replaces as soon as a rule has set it.
 
-use almanac_engine::cron_scaling::{ExternalChange, Recorded};
+use almanac_engine::cron_scaling::Recorded;
+use almanac_engine::other_writer::ExternalChange;
 use almanac_engine::{self as engine, Field, Outcome, Value};
 use jiff::Timestamp;
 
@@ -12,7 +13,7 @@ fn noticed(scaling: &mut Scaling, now: Timestamp) -> Vec<String> {
     let name = scaling.name();
     let target = scaling.world.target_of(&name).unwrap().target.identity().clone();
     let number = |field: Field| match field.read(&scaling.world, &target) {
-        Some(Value::Number(to)) => Some(ExternalChange { field, to }),
+        Some(Value::Number(to)) => Some(ExternalChange { field, to, by: "somebody".into() }),
         _ => None,
     };
     let foreign: Vec<ExternalChange> = Field::ALL.into_iter().filter_map(number).collect();
@@ -132,7 +133,7 @@ fn a_change_without_a_known_other_writer_is_not_undone() {
     // Set by another policy, after another writer had set something else.
     let mut scaling = start();
     scaling.set_replicas(7);
-    let earlier = ExternalChange { field: Field::Replicas, to: 2 };
+    let earlier = ExternalChange { field: Field::Replicas, to: 2, by: "somebody".into() };
     assert!(noticed_of(&mut scaling, &[earlier], monday("09:03:30")).is_empty());
 }
 

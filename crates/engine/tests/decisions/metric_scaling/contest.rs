@@ -1,7 +1,8 @@
-//! Another writer on the same target: it is told once, and answered no more often than queries are asked.
+//! Another writer on the same target: it is told once, and answered less and less often.
 
 use almanac_engine::metric_scaling::{Recorded, ScalingRules, Select};
 use almanac_engine::{Outcome, Workload};
+use jiff::SignedDuration;
 
 use crate::support::monday;
 use crate::support::scaling::{Autoscaler, Scaling, external};
@@ -46,7 +47,7 @@ fn a_writer_who_replaces_what_was_just_set_is_told_even_where_something_else_is_
     assert_eq!(scaling.recorded(), [undone]);
     assert_eq!(scaling.wake_at(), Some(monday("09:02:30")), "to say that it is over");
     scaling.turn(monday("09:02:30"));
-    assert_eq!((scaling.memory().unwrap().contest, scaling.recorded()), (None, vec![]));
+    assert_eq!((scaling.memory().unwrap().contest.clone(), scaling.recorded()), (None, vec![]));
 }
 
 #[test]
@@ -75,4 +76,72 @@ fn a_contest_that_was_over_for_two_minutes_is_told_anew() {
     scaling.set(5);
     scaling.turn(monday("09:04"));
     assert!(scaling.recorded().iter().any(|it| matches!(it, Recorded::Undone { .. })));
+}
+
+/// Resets the replicas every three seconds, and gives a turn each time and whenever one is due; the instants of all writes.
+fn fight(
+    scaling: &mut Scaling,
+    from: &str,
+    lasting: SignedDuration,
+    mut answer: impl FnMut(i64) -> f64,
+) -> Vec<i64> {
+    let begun = monday(from);
+    let (mut now, mut written) = (begun, Vec::new());
+    while now.duration_since(begun) < lasting {
+        scaling.answer("q", answer(now.duration_since(begun).as_secs()));
+        scaling.turn(now);
+        if scaling.recorded().iter().any(|it| matches!(it, Recorded::Scaled { .. })) {
+            written.push(now.duration_since(begun).as_secs());
+        }
+        scaling.set(5);
+        now += SignedDuration::from_secs(3);
+    }
+    written
+}
+
+#[test]
+fn a_tool_that_resets_the_replicas_for_hours_is_answered_a_few_times_an_hour() {
+    let mut scaling = Scaling::new(Autoscaler::of("shop", 0, 100).by(external("q")), 5);
+    let written = fight(&mut scaling, "09:00", SignedDuration::from_hours(4), |_| 8.0);
+    let within = |hour: i64| written.iter().filter(|it| **it / 3600 == hour).count();
+    assert!(within(0) <= 10, "{written:?}");
+    assert!((1..4).all(|hour| within(hour) <= 3), "{written:?}");
+    assert!(within(3) >= 2, "it is not given up: {written:?}");
+}
+
+#[test]
+fn nor_is_it_answered_more_often_where_the_recommendation_changes() {
+    let mut scaling = Scaling::new(Autoscaler::of("shop", 0, 100).by(external("q")), 5);
+    let up_and_up = |seconds: i64| f64::from(u32::try_from(seconds / 300).unwrap_or(0) + 8);
+    let written = fight(&mut scaling, "09:00", SignedDuration::from_hours(2), up_and_up);
+    assert!(written.len() <= 13, "{written:?}");
+}
+
+#[test]
+fn a_tool_that_comes_every_few_minutes_is_answered_a_few_times_an_hour_too() {
+    let mut scaling = Scaling::new(Autoscaler::of("shop", 0, 100).by(external("q")), 5);
+    scaling.answer("q", 8.0);
+    let mut written = Vec::new();
+    for second in (0..4 * 3600).step_by(5) {
+        if second % 180 == 0 {
+            scaling.set(5);
+        }
+        scaling.turn(monday("09:00") + SignedDuration::from_secs(second));
+        if scaling.recorded().iter().any(|it| matches!(it, Recorded::Scaled { .. })) {
+            written.push(second);
+        }
+    }
+    let last = written.iter().filter(|it| **it >= 3 * 3600).count();
+    assert!((2..=4).contains(&last), "{written:?}");
+}
+
+#[test]
+fn after_an_hour_of_peace_it_is_answered_at_once_again() {
+    let mut scaling = Scaling::new(Autoscaler::of("shop", 0, 100).by(external("q")), 5);
+    fight(&mut scaling, "09:00", SignedDuration::from_hours(1), |_| 8.0);
+    assert_eq!(scaling.turn(monday("10:30")), 8);
+    scaling.set(5);
+    assert_eq!(scaling.turn(monday("12:00")), 8);
+    scaling.set(5);
+    assert_eq!(scaling.turn(monday("12:00:10")), 8);
 }

@@ -136,7 +136,39 @@ struct Life<'a> {
     is_put_off: bool,
     answers: [Option<u32>; 2],
     now: Timestamp,
-    last: Option<(Timestamp, u32)>,
+    last: Option<Written>,
+}
+
+/// What was set last, when, and how often in a row another writer had replaced what was set before.
+#[derive(Clone, Copy)]
+struct Written {
+    at: Timestamp,
+    replicas: u32,
+    again: u32,
+}
+
+impl Written {
+    /// How long nothing is set against another writer, beyond a query period.
+    fn pause(self) -> i64 {
+        if self.again < 3 { 0 } else { (60 << (self.again - 3).min(10)).min(1200) }
+    }
+
+    fn puts_off(self, from: u32, expected: u32, now: Timestamp) -> bool {
+        let is_same = self.replicas == expected;
+        let is_fought_over = self.again >= 3 && self.replicas != from;
+        from != expected
+            && (is_same || is_fought_over)
+            && now < self.at + seconds(self.pause().max(10))
+    }
+
+    fn then(before: Option<Written>, from: u32, replicas: u32, now: Timestamp) -> Written {
+        let again = before.map_or(0, |before| {
+            let is_over = now > before.at + seconds(2 * before.pause() + 600);
+            let replaced = u32::from(before.replicas != from);
+            if is_over { replaced } else { before.again + replaced }
+        });
+        Written { at: now, replicas, again }
+    }
 }
 
 impl Life<'_> {
@@ -194,7 +226,7 @@ impl Life<'_> {
                     // What was put off may not be wanted any more by then, and what is wanted by then may be put
                     // off.
                     let then = self.decision(self.now)?;
-                    let before = self.scaling.memory().and_then(|memory| memory.contest);
+                    let before = self.scaling.memory().and_then(|memory| memory.contest.clone());
                     let is_contested = self.is_put_off
                         || then.memory.contest.is_some()
                         || then.memory.contest != before;
@@ -243,9 +275,7 @@ impl Life<'_> {
             [Some(a), Some(b)] => self.model.wanted(self.case, [a, b], from, now),
             _ => from,
         };
-        let is_put_off = self
-            .last
-            .is_some_and(|(at, set)| set == expected && from != expected && now < at + seconds(10));
+        let is_put_off = self.last.is_some_and(|last| last.puts_off(from, expected, now));
         self.is_put_off = is_put_off;
         let expected = if is_put_off { from } else { expected };
         let set = open.actions().iter().find_map(|action| match action {
@@ -256,7 +286,7 @@ impl Life<'_> {
         prop_assert_eq!(found, expected, "at {} from {}", now, from);
         if found != from {
             self.model.scaled.push((now, i64::from(found) - i64::from(from)));
-            self.last = Some((now, found));
+            self.last = Some(Written::then(self.last, from, found, now));
         }
         let world: &mut World = &mut self.scaling.world;
         let outcomes: Vec<Outcome> = open.actions().iter().map(|it| world.apply(it)).collect();
