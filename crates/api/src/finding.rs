@@ -89,6 +89,19 @@ impl Finding {
         self.code.severity()
     }
 
+    /// The line that says it all, and what to do if it does not say that already: for a condition, or an answer to
+    /// `kubectl apply`.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        with_fix(self.to_string(), self)
+    }
+
+    /// The same without the field, for those who say that beside it.
+    #[must_use]
+    pub fn sentence_about_field(&self) -> String {
+        with_fix(self.message.clone(), self)
+    }
+
     /// A value that is there but cannot be, in Kubernetes' words.
     #[must_use]
     pub fn invalid(code: Code, field: &Path<'_>, value: impl Shown, why: &str) -> Self {
@@ -111,6 +124,14 @@ impl Finding {
     pub fn forbidden(code: Code, field: &Path<'_>, why: &str) -> Self {
         Self::new(code, field, format!("Forbidden: {why}"))
     }
+}
+
+fn with_fix(mut text: String, finding: &Finding) -> String {
+    if let Some(fix) = finding.fix.as_deref().filter(|fix| !text.contains(fix)) {
+        text.push_str("; ");
+        text.push_str(fix);
+    }
+    text
 }
 
 /// `spec.rules[1].schedule: Invalid value: …`, the one line that says it all.

@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &AgentArguments, output: &mut impl Write) -> anyhow
         Ok(|end| agent.run(end))
     };
     process::run(
-        (&arguments.connection, &arguments.process),
+        (&arguments.connection, &arguments.process.serving),
         Vec::new(),
         THREADS,
         output,

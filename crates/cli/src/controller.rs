@@ -122,7 +122,7 @@ pub(crate) fn run(
         Ok(|end| process.run(end))
     };
     process::run(
-        (&arguments.connection, &arguments.process),
+        (&arguments.connection, &arguments.process.serving),
         Vec::new(),
         THREADS,
         output,

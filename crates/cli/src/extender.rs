@@ -110,7 +110,13 @@ pub(crate) fn run(
     };
     let of_tls = [&arguments.tls_cert_file, &arguments.tls_key_file, &arguments.tls_client_ca_file];
     let files = of_tls.into_iter().flatten().cloned().collect();
-    process::run((&arguments.connection, &arguments.process), files, THREADS, output, carried_out)
+    process::run(
+        (&arguments.connection, &arguments.process.serving),
+        files,
+        THREADS,
+        output,
+        carried_out,
+    )
 }
 
 /// An address that can be called. What comes before the last colon may be an IPv6 address without brackets, since that

@@ -36,6 +36,7 @@ mod stretches;
 mod subject;
 mod validate;
 mod wall_clock;
+mod webhook;
 mod when;
 mod written_at;
 
@@ -87,6 +88,7 @@ enum Command {
     Controller(controller::ControllerArguments),
     Agent(agent::AgentArguments),
     Extender(extender::ExtenderArguments),
+    Webhook(webhook::WebhookArguments),
     Completion(completion::CompletionArguments),
     Man(man::ManArguments),
 }
@@ -133,6 +135,7 @@ fn main() -> ExitCode {
         Command::Controller(arguments) => controller::run(arguments, &mut output),
         Command::Agent(arguments) => agent::run(arguments, &mut output),
         Command::Extender(arguments) => extender::run(arguments, &mut output),
+        Command::Webhook(arguments) => webhook::run(arguments, &mut output),
         Command::Completion(arguments) => completion::run(arguments, &mut output),
         Command::Man(arguments) => man::run(arguments, Arguments::command(), &mut output),
     };

@@ -93,10 +93,6 @@ pub(crate) struct ProcessArguments {
     #[arg(long, value_name = "NAME")]
     identity: Option<String>,
 
-    /// The address on which to serve metrics and health checks
-    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8080")]
-    listen: SocketAddr,
-
     /// Maximum number of writes in flight [default: 32; 4 for the agent of a single node]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     writes_at_once: Option<u16>,
@@ -108,6 +104,17 @@ pub(crate) struct ProcessArguments {
     /// Maximum burst of writes, on top of the sustained rate
     #[arg(long, value_name = "N", default_value_t = 60, requires = "writes_per_second", value_parser = clap::value_parser!(u32).range(1..))]
     write_burst: u32,
+
+    #[command(flatten)]
+    pub(crate) serving: ServingArguments,
+}
+
+/// How it is observed, and by which clock.
+#[derive(Args)]
+pub(crate) struct ServingArguments {
+    /// The address on which to serve metrics and health checks
+    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8080")]
+    listen: SocketAddr,
 
     /// Log format
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = LogFormat::Json)]
@@ -145,6 +152,13 @@ impl ProcessArguments {
 
     /// The policies' clock.
     pub(crate) fn clock(&self) -> Clock {
+        self.serving.clock()
+    }
+}
+
+impl ServingArguments {
+    /// The policies' clock.
+    pub(crate) fn clock(&self) -> Clock {
         Clock::system(self.clock_offset.unwrap_or_default())
     }
 }
@@ -155,7 +169,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 /// Runs a process until it is told to end. `begin` makes it, once there is a connection, and returns what runs it. It
 /// reads these files once, so that another process has to begin when one of them is replaced.
 pub(crate) fn run<Carried, Run>(
-    (connection, process): (&ConnectionArguments, &ProcessArguments),
+    (connection, process): (&ConnectionArguments, &ServingArguments),
     files: Vec<PathBuf>,
     threads: usize,
     output: &mut impl Write,
@@ -184,7 +198,7 @@ where
 
 async fn carry_out<Carried, Run>(
     connection: &ConnectionArguments,
-    process: &ProcessArguments,
+    process: &ServingArguments,
     files: Vec<PathBuf>,
     begin: impl FnOnce(&Connection, Health, &mut Registry) -> anyhow::Result<Carried>,
 ) -> anyhow::Result<()>

@@ -23,6 +23,7 @@
 //! | `placement` | the same, and the hub that it selects from and writes its decisions to |
 //! | [`agent`] | the other process, which carries out the policies for levels of pods |
 //! | [`extender`] | the process beside a kube-scheduler, which decides about units of nodes |
+//! | [`webhook`] | the process that answers whether a policy may be applied |
 //! | [`scalable_node_group`] | groups of nodes, which are no policies: from watching them to their status |
 //!
 //! What a policy wants is decided in `almanac-engine`; how requests are sent is up to `almanac-shell`.
@@ -53,4 +54,5 @@ mod targets;
 mod term;
 mod terms;
 mod upstream;
+pub mod webhook;
 mod work_queue;

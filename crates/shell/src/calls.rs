@@ -28,7 +28,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 pub use self::passing_on::{NotPassedOn, OwnFiles, PassingOn};
-pub use self::tls::{Tls, TlsError, TlsFiles};
+pub use self::tls::{Shown, Tls, TlsError, TlsFiles};
 use crate::endpoints::listener::next;
 use crate::slots::{Slot, Slots};
 

@@ -11,6 +11,7 @@
 //! | [`event_log`] | Events, bounded |
 //! | [`endpoints`] | metrics and health over HTTP |
 //! | [`calls`] | calls from other programs, answered over HTTP, and passed on |
+//! | [`certificates`] | certificates that processes make, keep and renew themselves |
 //! | [`prometheus`] | queries to a Prometheus, and what is wrong with the responses |
 //! | [`process_metrics`] | the version, and the resources that the process uses |
 //! | [`log`] | one line per event, for machines or for people |
@@ -22,6 +23,7 @@
 pub mod backoff;
 pub mod budget;
 pub mod calls;
+pub mod certificates;
 pub mod client;
 pub mod clock;
 pub mod endpoints;

@@ -10,7 +10,8 @@ use super::object::CheckedObject;
 use crate::finding::{Code, FieldPath, Finding, Path};
 
 /// Checks objects of one cluster against each other. Each is told apart by a number, and each finding
-/// is about the object of its number. `place` says where an object is, for findings about another one.
+/// is about the object of its number. `place` says where an object is, for findings about another one; nothing where
+/// its name says all.
 pub fn check_together<'a>(
     objects: impl IntoIterator<Item = (usize, &'a CheckedObject)>,
     place: impl Fn(usize) -> String,
@@ -63,10 +64,17 @@ pub(super) fn defined_twice(identity: &Identity, first: &str) -> Finding {
         .with_fix("remove one of them, or rename it")
 }
 
+/// Where something is, as a part of a sentence; nothing where there is nothing to say.
+pub(super) fn at(place: &str) -> String {
+    if place.is_empty() { String::new() } else { format!(", at {place}") }
+}
+
 fn two_writers(target: &Identity, writer: impl Display, place: &str) -> Finding {
     let spec = Path::Root.key("spec");
-    let message =
-        format!("{target} is already scaled by {writer}, at {place}; each undoes the other's work");
+    let message = format!(
+        "{target} is already scaled by {writer}{}; each undoes the other's work",
+        at(place)
+    );
     Finding::new(Code::TwoWriters, spec.key("scaleTargetRef"), message).with_fix(
         "let only one of them scale it; cron rules can set the bounds of an autoscaler instead",
     )

@@ -9,6 +9,7 @@ use almanac_engine::{Identity, LabelSelector, Labels, Slim, ValueRequirement};
 
 use super::label_sets::LabelSet;
 use super::object::CheckedObject;
+use super::together::at;
 use super::unit_caps::Asked;
 use crate::finding::{Code, Finding, Path};
 use crate::kinds::nearest;
@@ -136,19 +137,19 @@ fn two_policies(
     pods: &[&Identity],
     place: &str,
 ) -> Finding {
+    let place = at(place);
     let what = match pods {
         [] if !other.pods.is_within(&first.pods) => {
-            format!("all pods of {}, at {place}, are selected here too", first.identity)
+            let comma = if place.is_empty() { "" } else { "," };
+            format!("all pods of {}{place}{comma} are selected here too", first.identity)
         }
         [] => {
-            format!("all pods that it selects are also selected by {}, at {place}", first.identity)
+            format!("all pods that it selects are also selected by {}{place}", first.identity)
         }
-        [pod] => format!("{pod} is also selected by {}, at {place}", first.identity),
-        [pod, more @ ..] => format!(
-            "{pod} and {} more are also selected by {}, at {place}",
-            more.len(),
-            first.identity
-        ),
+        [pod] => format!("{pod} is also selected by {}{place}", first.identity),
+        [pod, more @ ..] => {
+            format!("{pod} and {} more are also selected by {}{place}", more.len(), first.identity)
+        }
     };
     let message = format!("{what}; a pod of two policies is not scheduled");
     let spec = Path::Root.key("spec");
@@ -165,10 +166,10 @@ fn own_costs(governed: &[&Governed<'_>], pod_place: impl Fn(usize) -> String) ->
         more => format!(" and {more} more"),
     };
     let message = format!(
-        "{}, at {}{more}, has the annotation {DELETION_COST} itself; it is left as it is, so the order of the units \
+        "{}{}{more}, has the annotation {DELETION_COST} itself; it is left as it is, so the order of the units \
          does not decide which of these pods is deleted first",
         first.identity,
-        pod_place(first.index)
+        at(&pod_place(first.index))
     );
     let spec = Path::Root.key("spec");
     Some(

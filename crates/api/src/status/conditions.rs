@@ -371,10 +371,5 @@ pub(super) fn listed<'a>(findings: impl Iterator<Item = &'a Finding>) -> Option<
 }
 
 fn told(finding: &Finding) -> String {
-    let mut text = finding.to_string();
-    if let Some(fix) = finding.fix.as_deref().filter(|fix| !text.contains(fix)) {
-        text.push_str("; ");
-        text.push_str(fix);
-    }
-    lenient::cut(&text, FINDING_CHARACTERS)
+    lenient::cut(&finding.sentence(), FINDING_CHARACTERS)
 }

@@ -1,13 +1,15 @@
 //! TLS for calls: who we are, and who may call.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use tokio_rustls::rustls::server::WebPkiClientVerifier;
+use tokio_rustls::rustls::server::{ClientHello, ResolvesServerCert, WebPkiClientVerifier};
+use tokio_rustls::rustls::sign::CertifiedKey;
 use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 use tokio_rustls::server::TlsStream;
 
@@ -93,8 +95,52 @@ impl Tls {
         Ok(Tls { acceptor: Arc::new(settings).into() })
     }
 
+    /// With the certificate that is shown at the time; without one, no connection is agreed on.
+    #[must_use]
+    pub fn showing(shown: &Shown) -> Tls {
+        let builder = ServerConfig::builder().with_no_client_auth();
+        let settings = builder.with_cert_resolver(Arc::new(shown.clone()));
+        Tls { acceptor: Arc::new(settings).into() }
+    }
+
     pub(super) async fn accept(&self, stream: TcpStream) -> std::io::Result<TlsStream<TcpStream>> {
         self.acceptor.accept(stream).await
+    }
+}
+
+/// The certificate that a server shows to those who call from now on. Copies are the same one.
+#[derive(Clone, Default)]
+pub struct Shown {
+    current: Arc<RwLock<Option<Arc<CertifiedKey>>>>,
+}
+
+impl Shown {
+    /// Shows a certificate with its key, both as PEM.
+    pub fn show(&self, certificate: &str, key: &str) -> Result<(), String> {
+        let chain = CertificateDer::pem_slice_iter(certificate.as_bytes());
+        let chain = chain.collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
+        let key =
+            PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|error| error.to_string())?;
+        let certified = CertifiedKey::from_der(chain, key, &ring::default_provider());
+        let certified = Arc::new(certified.map_err(|error| error.to_string())?);
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Some(certified);
+        Ok(())
+    }
+
+    fn current(&self) -> Option<Arc<CertifiedKey>> {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl std::fmt::Debug for Shown {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Shown")
+    }
+}
+
+impl ResolvesServerCert for Shown {
+    fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        self.current()
     }
 }
 

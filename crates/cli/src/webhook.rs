@@ -1,0 +1,156 @@
+//! `almanac webhook`: answers an API server whether policies may be applied.
+
+use std::io::Write;
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use almanac_controllers::webhook::{Certificate, Webhook, WebhookEndpoints};
+use almanac_shell::calls::{Tls, TlsFiles};
+use almanac_shell::certificates::Wanted;
+use almanac_shell::certificates::keeping::{Keeping, Places};
+use almanac_shell::client::Connection;
+use anyhow::{Context as _, ensure};
+use clap::{Args, ValueHint};
+use jiff::SignedDuration;
+use prometheus_client::registry::Registry;
+
+use crate::outcome::exit_codes_without_findings;
+use crate::process::{self, ConnectionArguments, ServingArguments};
+
+/// Answer an API server whether policies may be applied
+///
+/// It refuses what `almanac validate` calls an error, and warns of what it warns of, also beside what is in the cluster.
+/// Any number of replicas answer. They make and renew their certificate themselves, keep it in a Secret, and write its
+/// authority into the webhook configuration of the cluster.
+#[derive(Args)]
+#[command(after_help = concat!("Examples:
+  almanac webhook
+  almanac webhook --tls-cert-file tls.crt --tls-key-file tls.key
+
+", exit_codes_without_findings!()))]
+pub(crate) struct WebhookArguments {
+    #[command(flatten)]
+    connection: ConnectionArguments,
+
+    /// The address on which to answer the API server
+    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8443")]
+    webhook_listen: SocketAddr,
+
+    /// The validating webhook configuration into which to write the authority of the certificate
+    #[arg(long, value_name = "NAME", default_value = "almanac")]
+    webhook_configuration: String,
+
+    /// The Secret that keeps the certificate, in the namespace of the context or the pod; it is there already
+    #[arg(long, value_name = "NAME", default_value = "almanac-webhook")]
+    certificate_secret: String,
+
+    /// The names and addresses by which the API server calls [default: those of the Service almanac-webhook]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    certificate_names: Vec<String>,
+
+    /// How long a certificate lasts; it is renewed when a third of that is left
+    #[arg(long, value_name = "DURATION", default_value = "720h", value_parser = lifetime)]
+    certificate_lifetime: SignedDuration,
+
+    /// Answer with this certificate, which another product makes, in place of one of our own
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_key_file")]
+    tls_cert_file: Option<PathBuf>,
+
+    /// The key of the certificate
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_cert_file")]
+    tls_key_file: Option<PathBuf>,
+
+    #[command(flatten)]
+    serving: ServingArguments,
+}
+
+/// Reviews take a fraction of a millisecond each; an API server sends many at once.
+const THREADS: usize = 2;
+
+/// The name of the Service in `deploy/`.
+const SERVICE: &str = "almanac-webhook";
+
+pub(crate) fn run(
+    arguments: &WebhookArguments,
+    output: &mut impl Write,
+) -> anyhow::Result<ExitCode> {
+    let WebhookArguments { tls_cert_file, tls_key_file, .. } = arguments;
+    let files = tls_cert_file.clone().zip(tls_key_file.clone());
+    let read_once = [tls_cert_file, tls_key_file].into_iter().flatten().cloned().collect();
+    let carried_out = |connection: &Connection, health, registry: &mut Registry| {
+        let certificate = match &files {
+            Some((certificate, key)) => Certificate::Own(Tls::read(&TlsFiles {
+                certificate: certificate.clone(),
+                key: key.clone(),
+                client_authorities: None,
+            })?),
+            None => Certificate::Kept(Box::new(keeping(arguments, connection)?)),
+        };
+        let endpoints =
+            WebhookEndpoints { listener: listen(arguments.webhook_listen)?, certificate };
+        let (client, clock) = (connection.client.clone(), arguments.serving.clock());
+        let webhook = Webhook::new(client, clock, endpoints, health, registry);
+        Ok(|end| webhook.run(end))
+    };
+    let serving = (&arguments.connection, &arguments.serving);
+    process::run(serving, read_once, THREADS, output, carried_out)
+}
+
+fn keeping(arguments: &WebhookArguments, connection: &Connection) -> anyhow::Result<Keeping> {
+    let namespace = &connection.namespace;
+    let mut names = arguments.certificate_names.clone();
+    if names.is_empty() {
+        names = ["", ".cluster.local"]
+            .map(|domain| format!("{SERVICE}.{namespace}.svc{domain}"))
+            .to_vec();
+    }
+    ensure!(
+        names.iter().all(|name| !name.is_empty() && !name.contains(char::is_whitespace)),
+        "--certificate-names: a name is empty or has a space in it; write DNS names and IP addresses, with a comma \
+         between two of them"
+    );
+    let places = Places {
+        namespace: namespace.clone(),
+        secret: arguments.certificate_secret.clone(),
+        configuration: arguments.webhook_configuration.clone(),
+    };
+    Ok(Keeping {
+        client: connection.client.clone(),
+        places,
+        wanted: Wanted { names, lifetime: arguments.certificate_lifetime },
+        clock: arguments.serving.clock(),
+    })
+}
+
+/// Shorter ones would be renewed all the time, and longer ones outlive what Kubernetes' own certificates last.
+fn lifetime(text: &str) -> Result<SignedDuration, String> {
+    let allowed = SignedDuration::from_secs(10)..=SignedDuration::from_hours(24 * 398);
+    let lifetime: Result<SignedDuration, _> = text.parse();
+    lifetime.ok().filter(|it| allowed.contains(it)).ok_or_else(|| {
+        "must be a duration from 10 s to 9552 h (398 days), such as 720h or 90m".to_owned()
+    })
+}
+
+fn listen(address: SocketAddr) -> anyhow::Result<tokio::net::TcpListener> {
+    let bound = TcpListener::bind(address).and_then(|listener| {
+        listener.set_nonblocking(true)?;
+        tokio::net::TcpListener::from_std(listener)
+    });
+    bound.with_context(|| format!("failed to listen on {address}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lifetime_is_neither_shorter_than_a_renewal_takes_nor_endless() {
+        for good in ["10s", "720h", "90m", "9552h"] {
+            assert!(lifetime(good).is_ok(), "{good}");
+        }
+        for bad in ["9s", "0s", "-1h", "9553h", "30", "soon", ""] {
+            assert!(lifetime(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! A control plane that asks the webhook. The program of the test stands in for its pods, for which there are no images
+//! here; everything else is as the manifest has it.
+
+use std::collections::BTreeSet;
+use std::process::Output;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use almanac_harness::{
+    AuditLog, ControlPlaneOptions, Kubectl, Observation, OwnTest, PATIENCE, Program, ProgramPort,
+    TestResult, await_condition, on_own_control_plane,
+};
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+
+use crate::documented::{run_section, shell};
+use crate::reading::get;
+use crate::rights::{Right, compare, granted, right};
+
+pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+const NAMESPACE: &str = "almanac-system";
+const NAME: &str = "almanac-webhook";
+const ACCOUNT: &str = "system:serviceaccount:almanac-system:almanac-webhook";
+/// The one in the manifest.
+pub(crate) const CONFIGURATION: [&str; 2] = ["validatingwebhookconfiguration", "almanac"];
+
+/// The control plane, and the webhook.
+pub(crate) struct Desk<'a> {
+    test: &'a OwnTest,
+    pub(crate) kubectl: Kubectl,
+    pub(crate) webhook: Program,
+    files: AtomicUsize,
+    /// Keeps the port for the webhook, also while that is down.
+    _port: ProgramPort,
+}
+
+/// What became of `kubectl apply`.
+pub(crate) struct Applied {
+    pub(crate) is_done: bool,
+    /// What kubectl said on standard error: why not, and warnings.
+    pub(crate) said: String,
+}
+
+/// Runs a test with the webhook, which is ready. In the end, it must not have lacked or wasted a permission.
+pub(crate) fn at_the_desk(
+    further: &[&str],
+    test: impl AsyncFnOnce(&Desk<'_>) -> TestResult,
+) -> TestResult {
+    let options = ControlPlaneOptions::api_only().audited_with_reads_of(ACCOUNT);
+    on_own_control_plane(&options, async |own| {
+        let kubectl = own.kubectl().await?;
+        for what in ["deploy/units-crds", "deploy/hub-crds"] {
+            kubectl.run(&["apply", "--server-side", "-f", &format!("{ROOT}/{what}")]).await?;
+        }
+        run_section(own, &kubectl, ("docs/webhook.md", "Install it")).await?;
+        let established = ["wait", "--for=condition=Established", "crd", "--all", "--timeout=90s"];
+        kubectl.run(&established).await?;
+        kubectl.run(&["create", "namespace", "shop"]).await?;
+        let port = ProgramPort::take()?;
+        call_the_program(&kubectl, port.number()).await?;
+        let account = own.service_account(NAMESPACE, NAME).await?;
+        let webhook = start(&kubectl, &account.kubeconfig(), port.number(), further).await?;
+        webhook.await_ready().await?;
+        let desk = Desk { test: own, kubectl, webhook, files: AtomicUsize::new(0), _port: port };
+        test(&desk).await?;
+        ensure!(desk.webhook.stop().await?.success(), "it did not end well");
+        desk.check_rights().await
+    })
+}
+
+/// Has the API server call a port of this machine in place of the Service.
+async fn call_the_program(kubectl: &Kubectl, port: u16) -> TestResult {
+    let configuration = get(kubectl, &CONFIGURATION).await?;
+    let count = configuration["webhooks"].as_array().map_or(0, Vec::len);
+    ensure!(count == 2, "{configuration}");
+    let url = format!("https://127.0.0.1:{port}/validate");
+    let changes = (0..count).map(|index| {
+        json!({"op": "replace", "path": format!("/webhooks/{index}/clientConfig"), "value": {"url": url}})
+    });
+    let changes = Value::Array(changes.collect()).to_string();
+    let [kind, name] = CONFIGURATION;
+    kubectl.run(&["patch", kind, name, "--type=json", "-p", &changes]).await?;
+    Ok(())
+}
+
+async fn start(
+    kubectl: &Kubectl,
+    kubeconfig: &std::path::Path,
+    port: u16,
+    further: &[&str],
+) -> anyhow::Result<Program> {
+    let deployment = get(kubectl, &["-n", NAMESPACE, "deployment", NAME]).await?;
+    let arguments = &deployment["spec"]["template"]["spec"]["containers"][0]["args"];
+    let arguments: Vec<String> =
+        serde_json::from_value(arguments.clone()).context("no arguments")?;
+    let listen = format!("--webhook-listen=127.0.0.1:{port}");
+    let arguments = arguments.iter().map(String::as_str);
+    let mut all: Vec<&str> = arguments.filter(|it| !it.starts_with("--webhook-listen")).collect();
+    let kubeconfig = kubeconfig.display().to_string();
+    all.extend(["--kubeconfig", &kubeconfig, &listen, "--certificate-names=127.0.0.1"]);
+    all.extend(further);
+    Program::start_listening(env!("CARGO_BIN_EXE_almanac").as_ref(), &all, &[])
+}
+
+impl Desk<'_> {
+    /// Runs a script as a person would, with kubectl and the binary under test.
+    pub(crate) async fn shell(&self, script: &str) -> anyhow::Result<Output> {
+        shell(self.test, &self.kubectl, script).await
+    }
+
+    /// Writes an object to a file; its path.
+    pub(crate) fn write(&self, object: &Value) -> anyhow::Result<String> {
+        let number = self.files.fetch_add(1, Ordering::Relaxed);
+        let file = self.test.plane.folder().join(format!("applied-{number}.json"));
+        std::fs::write(&file, object.to_string())?;
+        Ok(file.display().to_string())
+    }
+
+    /// Applies an object.
+    pub(crate) async fn apply(&self, object: &Value) -> anyhow::Result<Applied> {
+        let file = self.write(object)?;
+        let output = self.shell(&format!("kubectl apply --server-side -f {file}")).await?;
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        Ok(Applied { is_done: output.status.success(), said })
+    }
+
+    /// What `validate` finds in an object, as (severity, field, message, fix).
+    pub(crate) async fn validate(&self, object: &Value) -> anyhow::Result<Vec<Value>> {
+        let file = self.write(object)?;
+        let output = self.shell(&format!("almanac validate -o json {file} || [ $? = 1 ]")).await?;
+        let told: Value = serde_json::from_slice(&output.stdout)
+            .with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())?;
+        Ok(told["findings"].as_array().cloned().unwrap_or_default())
+    }
+
+    /// Has everything fail that the webhook does not answer, or has it pass.
+    pub(crate) async fn set_failure_policy(&self, policy: &str) -> TestResult {
+        let changes = [0, 1].map(|index| {
+            json!({"op": "replace", "path": format!("/webhooks/{index}/failurePolicy"), "value": policy})
+        });
+        let [kind, name] = CONFIGURATION;
+        let changes = json!(changes).to_string();
+        self.kubectl.run(&["patch", kind, name, "--type=json", "-p", &changes]).await?;
+        Ok(())
+    }
+
+    async fn check_rights(&self) -> TestResult {
+        let requests = AuditLog::of(&self.test.plane)?.requests(&self.test.client()).await?;
+        let ours: Vec<_> = requests.iter().filter(|request| request.user == ACCOUNT).collect();
+        let refused: Vec<_> = ours.iter().filter(|it| it.code == 403).collect();
+        ensure!(refused.is_empty(), "refused: {refused:#?}");
+        let used: BTreeSet<Right> = ours.iter().filter_map(|request| right(request)).collect();
+        let roles: [&[&str]; 2] = [&["clusterrole", NAME], &["-n", NAMESPACE, "role", NAME]];
+        compare(&used, &granted(&self.kubectl, &roles).await?);
+        Ok(())
+    }
+}
+
+/// Waits until the API server asks the webhook, after it was told to: it hears of a configuration a moment later. What
+/// was applied before stays what it is, so each attempt is with an object of its own.
+pub(crate) async fn await_refusal(desk: &Desk<'_>) -> TestResult {
+    await_condition("a wrong object to be refused", PATIENCE, async || {
+        let number = desk.files.load(Ordering::Relaxed);
+        let applied = desk.apply(&cron(&format!("probe-{number}"), "0 0 * *")).await?;
+        Ok(Observation::of(!applied.is_done, applied.said))
+    })
+    .await
+}
+
+/// A policy with this schedule.
+pub(crate) fn cron(name: &str, schedule: &str) -> Value {
+    json!({
+        "apiVersion": "autoscaling.karmada.io/v1alpha1", "kind": "CronFederatedHPA",
+        "metadata": {"name": name, "namespace": "shop"},
+        "spec": {
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name},
+            "rules": [{"name": "up", "schedule": schedule, "targetReplicas": 5}],
+        },
+    })
+}

@@ -1,0 +1,145 @@
+//! What is refused and what is warned of, in the words of `validate`.
+
+use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
+use serde_json::{Value, json};
+
+use crate::desk::{CONFIGURATION, Desk, at_the_desk, await_refusal, cron};
+use crate::reading::{await_value, get};
+
+/// One object of each kind that can be wrong in a way that its schema does not know, and one that is only doubtful.
+fn wrong_objects() -> Vec<Value> {
+    let producer = json!({
+        "apiVersion": "autoscaling.karpenter.sh/v1alpha1", "kind": "MetricsProducer",
+        "metadata": {"name": "hours", "namespace": "shop"},
+        "spec": {"schedule": {
+            "timezone": "Europe/Atlantis", "defaultReplicas": 2,
+            "behaviors": [{
+                "replicas": 6,
+                "start": {"weekdays": "fri", "hours": "17"},
+                "end": {"weekdays": "mon", "hours": "8"},
+            }],
+        }},
+    });
+    let autoscaler = json!({
+        "apiVersion": "autoscaling.karpenter.sh/v1alpha1", "kind": "HorizontalAutoscaler",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+            "minReplicas": 3, "maxReplicas": 9,
+            "metrics": [{"prometheus": {"query": "max(a, b)", "target": {"type": "Value", "value": "1"}}}],
+        },
+    });
+    let placement = json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"predicates": [{"requiredClusterSelector": {
+            "celSelector": {"celExpressions": ["managedCluster.nothing("]},
+        }}]},
+    });
+    let units = json!({
+        "apiVersion": "scheduling.sigs.x-k8s.io/v1alpha1", "kind": "ResourcePolicy",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {
+            "podSelector": {"matchExpressions": [{"key": "app", "operator": "Is", "values": ["web"]}]},
+            "units": [{"name": "own", "nodeSelector": {"matchLabels": {"pool": "own"}}}],
+        },
+    });
+    let levels = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "volcano-agent-config", "namespace": "shop"},
+        "data": {"config.yaml": "globalConfig:\n  timeBasedQoSPolicies:\n  - name: night\n    startTime: '25:00'\n"},
+    });
+    vec![cron("web", "0 0 * *"), producer, autoscaler, placement, units, levels]
+}
+
+async fn each_answer_is_that_of_validate(desk: &Desk<'_>) -> TestResult {
+    for object in wrong_objects() {
+        let told = desk.validate(&object).await?;
+        let errors: Vec<&Value> = told.iter().filter(|it| it["severity"] == "error").collect();
+        assert!(!errors.is_empty(), "validate finds nothing in {object}: {told:?}");
+        let applied = desk.apply(&object).await?;
+        assert!(!applied.is_done, "{object} was applied: {}", applied.said);
+        for error in errors {
+            let message = error["message"].as_str().unwrap_or_default();
+            let field = error["field"].as_str().unwrap_or_default();
+            assert!(
+                !message.is_empty() && applied.said.contains(message),
+                "{error}: {}",
+                applied.said
+            );
+            assert!(applied.said.contains(field), "{error}: {}", applied.said);
+        }
+    }
+    Ok(())
+}
+
+async fn others_are_seen(desk: &Desk<'_>) -> TestResult {
+    let mut evening = cron("web", "0 20 * * *");
+    evening["metadata"]["name"] = json!("evening");
+    let applied = desk.apply(&evening).await?;
+    assert!(applied.is_done && applied.said.is_empty(), "{}", applied.said);
+    await_condition("the other writer to be told", PATIENCE, async || {
+        let applied = desk.apply(&cron("web", "0 8 * * *")).await?;
+        let expected = "Warning: spec.scaleTargetRef: Deployment.apps shop/web is already scaled by CronFederatedHPA";
+        let holds = applied.is_done && applied.said.contains(expected);
+        Ok(Observation::of(holds, applied.said))
+    })
+    .await?;
+    // The same minute with different values is a warning of the object alone.
+    let mut twice = cron("twice", "0 8 * * *");
+    twice["spec"]["rules"] = json!([
+        {"name": "up", "schedule": "0 8 * * *", "targetReplicas": 5},
+        {"name": "down", "schedule": "0 8 * * 1", "targetReplicas": 2},
+    ]);
+    let told = desk.validate(&twice).await?;
+    let message = told[0]["message"].as_str().unwrap_or_default().to_owned();
+    let applied = desk.apply(&twice).await?;
+    assert!(applied.is_done && applied.said.contains(&message), "{message}: {}", applied.said);
+    Ok(())
+}
+
+/// What was wrong before the webhook came can be labelled and deleted.
+async fn what_is_there_can_go(desk: &Desk<'_>) -> TestResult {
+    let [kind, name] = CONFIGURATION;
+    let configuration = get(&desk.kubectl, &[kind, name]).await?;
+    desk.kubectl.run(&["delete", kind, name]).await?;
+    let wrong = cron("old", "0 0 * *");
+    await_condition("nobody to be asked", PATIENCE, async || {
+        let applied = desk.apply(&wrong).await?;
+        Ok(Observation::of(applied.is_done, applied.said))
+    })
+    .await?;
+    let mut again = configuration;
+    again["metadata"] = json!({"name": name});
+    desk.kubectl.run(&["apply", "--server-side", "-f", &desk.write(&again)?]).await?;
+    await_refusal(desk).await?;
+    let mut labelled = wrong;
+    labelled["metadata"]["labels"] = json!({"team": "shop"});
+    let applied = desk.apply(&labelled).await?;
+    let label = ["-n", "shop", "cronfederatedhpa", "old"];
+    await_value(&desk.kubectl, &label, "/metadata/labels/team", &json!("shop")).await?;
+    assert!(
+        applied.is_done && applied.said.contains("Warning: spec.rules[0].schedule"),
+        "{}",
+        applied.said
+    );
+    desk.kubectl.run(&["-n", "shop", "delete", "cronfederatedhpa", "old"]).await?;
+    Ok(())
+}
+
+#[test]
+fn a_wrong_policy_is_refused_with_the_words_of_validate() -> TestResult {
+    at_the_desk(&[], async |desk| {
+        await_refusal(desk).await?;
+        each_answer_is_that_of_validate(desk).await?;
+        let other = json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": "other", "namespace": "shop"},
+            "data": {"config.yaml": "timeBasedQoSPolicies: nonsense"},
+        });
+        let applied = desk.apply(&other).await?;
+        assert!(applied.is_done && applied.said.is_empty(), "{}", applied.said);
+        others_are_seen(desk).await?;
+        what_is_there_can_go(desk).await
+    })
+}

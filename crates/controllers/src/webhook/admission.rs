@@ -1,0 +1,253 @@
+//! Whether an object may be applied: what `validate` finds in it, and beside what is known of the cluster.
+
+use almanac_api::checking::{
+    CheckContext, CheckedObject, Governed, check_json, check_together, check_units_together,
+};
+use almanac_api::finding::{Finding, Severity};
+use almanac_api::kinds::Kind;
+use almanac_engine::Identity;
+use serde_json::Value;
+
+use super::known::Known;
+
+/// What is to be applied.
+pub(super) struct Applied<'a> {
+    pub(super) kind: Kind,
+    pub(super) namespace: &'a str,
+    pub(super) object: Value,
+    /// What is there, if it is to be replaced.
+    pub(super) before: Option<&'a Value>,
+}
+
+/// What there is to say.
+#[derive(Debug)]
+pub(super) struct Verdict {
+    /// Why it may not be applied.
+    pub(super) errors: Vec<Finding>,
+    /// What else should be known, as sentences.
+    pub(super) warnings: Vec<String>,
+}
+
+/// Decides about an object. One that goes, or that says what it has said before, may always be applied: labels and
+/// finalizers change, too, and what is wrong with it has been told.
+pub(super) fn decide(known: &Known, applied: Applied<'_>, context: CheckContext<'_>) -> Verdict {
+    let Applied { kind, namespace, object, before } = applied;
+    let nothing = Verdict { errors: Vec::new(), warnings: Vec::new() };
+    if !object["metadata"]["deletionTimestamp"].is_null() {
+        return nothing;
+    }
+    let is_as_before = before.is_some_and(|before| says_the_same(before, &object));
+    let checked = check_json(kind, object, CheckContext { namespace, ..context });
+    let (of_object, of_others) = together(known, &checked);
+    let (errors, others) = checked
+        .findings
+        .into_iter()
+        .chain(of_object)
+        .partition::<Vec<Finding>, _>(|it| it.severity() == Severity::Error && !is_as_before);
+    let told = others.iter().filter(|it| it.severity() != Severity::Info);
+    let warnings = told.map(Finding::sentence);
+    let of_others = of_others.into_iter().map(|(other, it)| format!("{other}: {}", it.sentence()));
+    Verdict { errors, warnings: warnings.chain(of_others).collect() }
+}
+
+/// Whether two versions of an object differ in nothing but their metadata and statuses.
+fn says_the_same(before: &Value, object: &Value) -> bool {
+    let said = |object: &Value| {
+        let mut said = object.clone();
+        if let Value::Object(fields) = &mut said {
+            fields.remove("metadata");
+            fields.remove("status");
+        }
+        said
+    };
+    said(before) == said(object)
+}
+
+/// What shows only beside others: of the object, and of those others that are worse off with it.
+fn together(known: &Known, object: &CheckedObject) -> (Vec<Finding>, Vec<(Identity, Finding)>) {
+    let beside = known.beside(object);
+    if beside.is_empty() && object.identity.is_none() {
+        return (Vec::new(), Vec::new());
+    }
+    let others: Vec<_> = beside.iter().collect();
+    let own = others.len();
+    // What is there already comes first, so that the object is the one that comes to it.
+    let known = others.iter().map(|(_, known)| &*known.checked).enumerate();
+    let all = known.clone().chain([(own, object)]);
+    let pods = || {
+        let templates = others.iter().enumerate();
+        templates.filter_map(|(index, (identity, known))| {
+            let pod = known.template.as_deref()?;
+            Some(Governed { identity: (*identity).clone(), pod, index })
+        })
+    };
+    // Its name says which object is meant.
+    let place = |_: usize| String::new();
+    let mut with = check_together(all.clone(), place);
+    with.extend(check_units_together(all, pods(), place, place));
+    let mut without = check_together(known.clone(), place);
+    without.extend(check_units_together(known, pods(), place, place));
+    let (of_object, of_others): (Vec<_>, Vec<_>) =
+        with.into_iter().partition(|(index, _)| *index == own);
+    let of_others = of_others.into_iter().filter(|told| !without.contains(told));
+    let named = of_others.map(|(index, finding)| (others[index].0.clone(), finding));
+    (of_object.into_iter().map(|(_, finding)| finding).collect(), named.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use almanac_api::slim::unit_template;
+    use kube::api::DynamicObject;
+    use serde_json::json;
+
+    use super::super::known::KnownObject;
+    use super::*;
+
+    const NOW: &str = "2026-11-23T06:00:00Z";
+
+    fn context() -> CheckContext<'static> {
+        CheckContext::new("shop", NOW.parse().expect("it is an instant"))
+    }
+
+    fn cron(name: &str, schedule: &str, target: &Value) -> Value {
+        json!({
+            "apiVersion": "autoscaling.karmada.io/v1alpha1", "kind": "CronFederatedHPA",
+            "metadata": {"name": name, "namespace": "shop"},
+            "spec": {
+                "scaleTargetRef": target,
+                "rules": [{"name": "up", "schedule": schedule, "targetReplicas": 12}],
+            },
+        })
+    }
+
+    fn web() -> Value {
+        json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"})
+    }
+
+    fn units(name: &str, max: u32) -> Value {
+        json!({
+            "apiVersion": "scheduling.sigs.x-k8s.io/v1alpha1", "kind": "ResourcePolicy",
+            "metadata": {"name": name, "namespace": "shop"},
+            "spec": {
+                "strategy": "required",
+                "podSelector": {"matchLabels": {"app": "web"}},
+                "units": [{"name": "own", "maxCount": max, "nodeSelector": {"matchLabels": {"pool": "own"}}}],
+            },
+        })
+    }
+
+    fn deployment() -> Value {
+        json!({
+            "apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": "web", "namespace": "shop"},
+            "spec": {
+                "replicas": 2,
+                "selector": {"matchLabels": {"app": "web"}},
+                "template": {
+                    "metadata": {"labels": {"app": "web"}},
+                    "spec": {"containers": [{"name": "web", "image": "web"}]},
+                },
+            },
+        })
+    }
+
+    fn known(objects: &[(Kind, Value)]) -> Known {
+        let mut known = Known::default();
+        for (kind, object) in objects {
+            let watched: DynamicObject =
+                serde_json::from_value(object.clone()).expect("it is an object");
+            let template = unit_template(&watched, kind.name()).map(Arc::new);
+            let checked = Arc::new(check_json(*kind, object.clone(), context()));
+            let identity = checked.identity.clone().expect("it has a name");
+            known.upsert(&identity, KnownObject { checked, template });
+        }
+        known
+    }
+
+    fn verdict(known: &Known, kind: Kind, object: Value, before: Option<&Value>) -> Verdict {
+        decide(known, Applied { kind, namespace: "shop", object, before }, context())
+    }
+
+    #[test]
+    fn a_wrong_policy_is_refused_with_the_sentence_of_validate() {
+        let wrong = cron("morning", "0 0 * *", &web());
+        let verdict = verdict(&Known::default(), Kind::CronFederatedHPA, wrong, None);
+        let told: Vec<String> = verdict.errors.iter().map(Finding::sentence).collect();
+        assert_eq!(told.len(), 1);
+        assert!(
+            told[0].starts_with("spec.rules[0].schedule: Invalid value: \"0 0 * *\""),
+            "{told:?}"
+        );
+    }
+
+    #[test]
+    fn labels_of_a_wrong_policy_can_be_changed_and_it_can_go() {
+        let wrong = cron("morning", "0 0 * *", &web());
+        let known = Known::default();
+        let mut labelled = wrong.clone();
+        labelled["metadata"]["labels"] = json!({"team": "shop"});
+        let told = verdict(&known, Kind::CronFederatedHPA, labelled, Some(&wrong));
+        assert_eq!((told.errors.len(), told.warnings.len()), (0, 1));
+        let mut going = cron("morning", "0 0 * * * *", &web());
+        going["metadata"]["deletionTimestamp"] = json!(NOW);
+        let told = verdict(&known, Kind::CronFederatedHPA, going, Some(&wrong));
+        assert_eq!((told.errors.len(), told.warnings.len()), (0, 0));
+        let other = cron("morning", "0 0 * * * *", &web());
+        let told = verdict(&known, Kind::CronFederatedHPA, other, Some(&wrong));
+        assert_eq!(told.errors.len(), 1, "it says something else that is wrong");
+    }
+
+    #[test]
+    fn another_writer_of_the_target_is_a_warning_and_the_object_itself_is_none() {
+        let there = cron("evening", "0 20 * * *", &web());
+        let known = known(&[(Kind::CronFederatedHPA, there.clone())]);
+        let morning = cron("morning", "0 8 * * *", &web());
+        let told = verdict(&known, Kind::CronFederatedHPA, morning, None);
+        assert!(told.errors.is_empty());
+        assert_eq!(told.warnings.len(), 1);
+        let expected = "Deployment.apps shop/web is already scaled by CronFederatedHPA";
+        assert!(told.warnings[0].contains(expected), "{:?}", told.warnings);
+        assert!(!told.warnings[0].contains(", at "), "{:?}", told.warnings);
+        let changed = cron("evening", "0 21 * * *", &web());
+        let told = verdict(&known, Kind::CronFederatedHPA, changed, Some(&there));
+        assert!(told.warnings.is_empty(), "{:?}", told.warnings);
+    }
+
+    #[test]
+    fn caps_below_what_a_schedule_asks_are_told_whichever_comes_last() {
+        let schedule = cron("morning", "0 8 * * *", &web());
+        let there =
+            known(&[(Kind::Deployment, deployment()), (Kind::CronFederatedHPA, schedule.clone())]);
+        let told = verdict(&there, Kind::ResourcePolicy, units("web", 5), None);
+        let all: Vec<String> =
+            told.errors.iter().map(Finding::sentence).chain(told.warnings).collect();
+        assert!(all.iter().any(|it| it.contains("12 replicas")), "{all:?}");
+        let there =
+            known(&[(Kind::Deployment, deployment()), (Kind::ResourcePolicy, units("web", 5))]);
+        let told = verdict(&there, Kind::CronFederatedHPA, schedule, None);
+        assert!(told.errors.is_empty());
+        assert_eq!(told.warnings.len(), 1, "{:?}", told.warnings);
+        assert!(told.warnings[0].contains("ResourcePolicy"), "{:?}", told.warnings);
+        assert!(told.warnings[0].contains("12 replicas"), "{:?}", told.warnings);
+    }
+
+    #[test]
+    fn a_second_policy_for_the_same_pods_is_refused() {
+        let there = known(&[(Kind::ResourcePolicy, units("first", 5))]);
+        let told = verdict(&there, Kind::ResourcePolicy, units("second", 5), None);
+        assert_eq!(told.errors.len(), 1, "{:?}", told.errors);
+        let told = verdict(&there, Kind::ResourcePolicy, units("first", 9), None);
+        assert!(told.errors.is_empty(), "{:?}", told.errors);
+    }
+
+    #[test]
+    fn what_is_forgotten_is_no_writer_any_more() {
+        let mut known = known(&[(Kind::CronFederatedHPA, cron("evening", "0 20 * * *", &web()))]);
+        known.remove(&Kind::CronFederatedHPA.identity("shop", "evening"));
+        let morning = cron("morning", "0 8 * * *", &web());
+        let told = verdict(&known, Kind::CronFederatedHPA, morning, None);
+        assert!(told.warnings.is_empty(), "{:?}", told.warnings);
+    }
+}

@@ -1,0 +1,95 @@
+//! Answers the calls of an API server.
+
+use std::time::Instant;
+
+use almanac_api::checking::CheckContext;
+use almanac_api::kinds::Kind;
+use almanac_shell::calls::{Answer, Answering, Call};
+use almanac_shell::clock::Clock;
+use http::StatusCode;
+
+use super::admission::{Applied, Verdict, decide};
+use super::known::Shared;
+use super::metrics::{Outcome, ReviewMetrics};
+use super::review::{Request, Review, answered};
+
+/// The path of the calls.
+const PATH: &str = "/validate";
+
+/// Answers reviews.
+pub(super) struct Reviews {
+    pub(super) known: Shared,
+    pub(super) clock: Clock,
+    pub(super) metrics: ReviewMetrics,
+}
+
+impl Answering for Reviews {
+    async fn answer(&self, call: Call) -> Answer {
+        if call.path != PATH {
+            return Answer::refusal(StatusCode::NOT_FOUND, "try /validate");
+        }
+        let begun = Instant::now();
+        let review: Result<Review, _> = serde_json::from_slice(&call.body);
+        let why = match review {
+            Ok(Review { request: Some(request) }) => {
+                let answer = self.review(request);
+                self.metrics.timed(begun.elapsed());
+                return answer;
+            }
+            Ok(Review { request: None }) => {
+                "failed to read an AdmissionReview: it has no request".to_owned()
+            }
+            Err(error) => format!("failed to read an AdmissionReview: {error}"),
+        };
+        self.metrics.count(Outcome::Malformed);
+        Answer::refusal(StatusCode::BAD_REQUEST, &why)
+    }
+}
+
+impl Reviews {
+    fn review(&self, mut request: Request) -> Answer {
+        let verdict = self.verdict(&mut request);
+        let is_refused = !verdict.errors.is_empty();
+        let outcome = match (is_refused, verdict.warnings.is_empty()) {
+            (true, _) => Outcome::Refused,
+            (false, false) => Outcome::Warned,
+            (false, true) => Outcome::Allowed,
+        };
+        self.metrics.count(outcome);
+        if is_refused {
+            tracing::info!(
+                kind = request.kind.kind,
+                namespace = request.namespace,
+                name = request.name,
+                error = %verdict.errors[0],
+                "refused an object"
+            );
+        }
+        let answered = answered(&request, &verdict.errors, verdict.warnings);
+        // It consists of texts, which can always be written.
+        Answer::json(serde_json::to_vec(&answered).unwrap_or_default())
+    }
+
+    fn verdict(&self, request: &mut Request) -> Verdict {
+        let nothing = Verdict { errors: Vec::new(), warnings: Vec::new() };
+        let Some(kind) = Kind::of(&request.kind.group, &request.kind.kind) else { return nothing };
+        // Of ConfigMaps, only those of the design are of interest; a DELETE has no object.
+        let name = request.object["metadata"]["name"].as_str().unwrap_or(&request.name);
+        if !kind.is_of_interest(name) || request.object.is_null() {
+            return nothing;
+        }
+        let context = CheckContext {
+            namespace: &request.namespace,
+            now: self.clock.now(),
+            clock_offset: self.clock.ahead(),
+        };
+        let object = std::mem::take(&mut request.object);
+        let applied = Applied {
+            kind,
+            namespace: &request.namespace,
+            object,
+            before: request.old_object.as_ref().filter(|it| !it.is_null()),
+        };
+        decide(&self.known.read(), applied, context)
+    }
+}

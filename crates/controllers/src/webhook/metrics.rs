@@ -1,0 +1,66 @@
+//! What the webhook counts of its answers.
+
+use std::time::Duration;
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+
+/// From a tenth of a millisecond, which a small object takes, to the seconds after which nobody waits any more.
+const SECONDS: [f64; 12] =
+    [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 1.0, 5.0];
+
+/// What was answered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Outcome {
+    /// The object may be applied.
+    Allowed,
+    /// It may, and there is something to know.
+    Warned,
+    /// It may not.
+    Refused,
+    /// The question could not be read.
+    Malformed,
+}
+
+impl Outcome {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Allowed => "allowed",
+            Self::Warned => "warned",
+            Self::Refused => "refused",
+            Self::Malformed => "malformed",
+        }
+    }
+}
+
+/// The counters.
+#[derive(Clone, Debug)]
+pub(super) struct ReviewMetrics {
+    reviews: Family<[(&'static str, &'static str); 1], Counter>,
+    seconds: Histogram,
+}
+
+impl Default for ReviewMetrics {
+    fn default() -> Self {
+        Self { reviews: Family::default(), seconds: Histogram::new(SECONDS) }
+    }
+}
+
+impl ReviewMetrics {
+    pub(super) fn register(&self, registry: &mut Registry) {
+        let help = "Objects that an API server asked about, by what was answered";
+        registry.register("almanac_webhook_reviews", help, self.reviews.clone());
+        let help = "Time from the whole of a question until its answer";
+        registry.register("almanac_webhook_review_seconds", help, self.seconds.clone());
+    }
+
+    pub(super) fn count(&self, outcome: Outcome) {
+        self.reviews.get_or_create(&[("answer", outcome.name())]).inc();
+    }
+
+    pub(super) fn timed(&self, elapsed: Duration) {
+        self.seconds.observe(elapsed.as_secs_f64());
+    }
+}

@@ -1,0 +1,95 @@
+//! What an API server asks, and what it reads of the answer: `AdmissionReview` of admission.k8s.io/v1.
+//!
+//! Only what an answer depends on is read, and leniently: an answer that is no review would count as a webhook that
+//! fails, whatever the object is.
+
+use almanac_api::finding::Finding;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// A question.
+#[derive(Debug, Deserialize)]
+pub(super) struct Review {
+    pub(super) request: Option<Request>,
+}
+
+/// What is asked about.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Request {
+    pub(super) uid: String,
+    #[serde(default)]
+    pub(super) kind: AskedKind,
+    #[serde(default)]
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) namespace: String,
+    #[serde(default)]
+    pub(super) object: Value,
+    #[serde(default)]
+    pub(super) old_object: Option<Value>,
+}
+
+/// The kind of an object.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct AskedKind {
+    #[serde(default)]
+    pub(super) group: String,
+    #[serde(default)]
+    pub(super) kind: String,
+}
+
+/// An answer.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Answered<'a> {
+    pub(super) api_version: &'static str,
+    pub(super) kind: &'static str,
+    pub(super) response: Response<'a>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Response<'a> {
+    uid: &'a str,
+    pub(super) allowed: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+}
+
+/// The answer to a request, with what is wrong and what else should be known. What is wrong is told as an API server
+/// tells of an invalid object, which kubectl shows line by line.
+pub(super) fn answered<'a>(
+    request: &'a Request,
+    errors: &[Finding],
+    warnings: Vec<String>,
+) -> Answered<'a> {
+    let status = (!errors.is_empty()).then(|| refusal(request, errors));
+    // They travel in the header of a response.
+    let warnings = warnings.into_iter().map(|it| it.replace(char::is_control, " ")).collect();
+    let response = Response { uid: &request.uid, allowed: status.is_none(), status, warnings };
+    Answered { api_version: "admission.k8s.io/v1", kind: "AdmissionReview", response }
+}
+
+fn refusal(request: &Request, errors: &[Finding]) -> Value {
+    let causes = errors.iter().map(|finding| {
+        json!({
+            "reason": "FieldValueInvalid",
+            "field": finding.field.to_string(),
+            "message": finding.sentence_about_field(),
+        })
+    });
+    let sentences: Vec<String> = errors.iter().map(Finding::sentence).collect();
+    json!({
+        "code": 422,
+        "reason": "Invalid",
+        "message": sentences.join("\n"),
+        "details": {
+            "group": request.kind.group,
+            "kind": request.kind.kind,
+            "name": request.name,
+            "causes": causes.collect::<Vec<Value>>(),
+        },
+    })
+}

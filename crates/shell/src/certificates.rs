@@ -1,0 +1,140 @@
+//! Certificates that processes make themselves: an authority, a certificate of it for a server, and when each of them is
+//! renewed. Given what there is and the time, what there should be.
+//!
+//! A caller trusts a server by the authorities in a configuration of the caller's, which arrive there some time after
+//! they were published. So a new authority is published first, and signs nothing until it has been known for a while; the
+//! one before it is published for as long as a certificate of it may still be in use. Where all of it is kept, and how it
+//! is published, is in [`keeping`].
+
+pub mod keeping;
+mod making;
+#[cfg(test)]
+mod tests;
+
+use jiff::{SignedDuration, Timestamp};
+
+pub use self::making::CertificateError;
+use self::making::{Validity, has_names, is_signed_by, make_authority, make_certificate};
+
+/// A certificate and its key, as PEM.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Pair {
+    /// The certificate.
+    pub certificate: String,
+    /// Its key.
+    pub key: String,
+}
+
+/// Keys are not for logs.
+impl std::fmt::Debug for Pair {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Pair")
+            .field("certificate", &self.certificate)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What is kept of certificates.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Kept {
+    /// The authority that signs.
+    pub authority: Pair,
+    /// The one that signs next, published already.
+    pub next: Option<Pair>,
+    /// The certificate of the one that has signed before.
+    pub previous: Option<String>,
+    /// What the server shows.
+    pub serving: Pair,
+}
+
+/// What certificates are made for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Wanted {
+    /// The names and addresses by which the server is called.
+    pub names: Vec<String>,
+    /// How long a certificate of the server lasts. It is renewed when a third of that is left.
+    pub lifetime: SignedDuration,
+}
+
+/// So many lives of a server's certificate does an authority last.
+const LIVES_OF_AN_AUTHORITY: i32 = 4;
+
+/// So many of them are left when the next authority is made.
+const LIVES_LEFT_AT_THE_NEXT: i32 = 2;
+
+/// A new authority signs when it has been published for this part of a certificate's life.
+const PART_TO_SETTLE: i32 = 10;
+
+impl Wanted {
+    /// What should be kept in place of this, and `None` if that is just this.
+    pub fn decide(
+        &self,
+        kept: Option<&Kept>,
+        now: Timestamp,
+    ) -> Result<Option<Kept>, CertificateError> {
+        let authority = kept.filter(|kept| self.can_sign(&kept.authority, now));
+        let Some(kept) = authority else {
+            let authority = make_authority(now, self.lifetime * LIVES_OF_AN_AUTHORITY)?;
+            let serving = make_certificate(&authority, self, now)?;
+            // Others may still show a certificate of the one that cannot sign any more.
+            let previous = kept.map(|kept| kept.authority.certificate.clone());
+            let previous = previous.filter(|it| Validity::of(it).is_ok_and(|it| it.holds_at(now)));
+            return Ok(Some(Kept { authority, next: None, previous, serving }));
+        };
+        let mut wanted = kept.clone();
+        wanted.previous =
+            wanted.previous.filter(|it| Validity::of(it).is_ok_and(|it| it.holds_at(now)));
+        wanted.next = wanted.next.filter(|next| self.can_sign(next, now));
+        let left = Validity::of(&wanted.authority.certificate)?.left(now);
+        if wanted.next.is_none() && left < self.lifetime * LIVES_LEFT_AT_THE_NEXT {
+            wanted.next = Some(make_authority(now, self.lifetime * LIVES_OF_AN_AUTHORITY)?);
+        }
+        if let Some(next) = wanted.next.take() {
+            if Validity::of(&next.certificate)?.age(now) >= self.lifetime / PART_TO_SETTLE {
+                wanted.previous = Some(wanted.authority.certificate);
+                wanted.authority = next;
+            } else {
+                wanted.next = Some(next);
+            }
+        }
+        if !self.serves(&wanted, now) {
+            wanted.serving = make_certificate(&wanted.authority, self, now)?;
+        }
+        Ok((wanted != *kept).then_some(wanted))
+    }
+
+    /// How often to look whether something is to be renewed: a few times before a new authority signs.
+    #[must_use]
+    pub fn interval(&self) -> SignedDuration {
+        (self.lifetime / (PART_TO_SETTLE * 3))
+            .clamp(SignedDuration::from_millis(100), SignedDuration::from_mins(1))
+    }
+
+    /// Whether an authority can sign a certificate that lasts as long as it should.
+    fn can_sign(&self, authority: &Pair, now: Timestamp) -> bool {
+        let lasts = || Validity::of(&authority.certificate);
+        making::belong_together(authority)
+            && lasts().is_ok_and(|it| it.holds_at(now) && it.left(now) > self.lifetime)
+    }
+
+    /// Whether the server's certificate can go on to be shown.
+    fn serves(&self, kept: &Kept, now: Timestamp) -> bool {
+        let serving = &kept.serving;
+        let lasts = Validity::of(&serving.certificate);
+        making::belong_together(serving)
+            && is_signed_by(&serving.certificate, &kept.authority.certificate)
+            && has_names(&serving.certificate, &self.names)
+            && lasts.is_ok_and(|it| it.holds_at(now) && it.left(now) > self.lifetime / 3)
+    }
+}
+
+impl Kept {
+    /// The certificates of all authorities to trust, as PEM.
+    #[must_use]
+    pub fn bundle(&self) -> String {
+        let next = self.next.as_ref().map(|next| next.certificate.as_str());
+        let all = [Some(&*self.authority.certificate), next, self.previous.as_deref()];
+        all.into_iter().flatten().collect()
+    }
+}

@@ -1,0 +1,104 @@
+//! What is kept over a long time: whoever trusts what was published a while ago can always check what is shown.
+
+use super::*;
+
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_second(1_800_000_000 + seconds).expect("it is an instant")
+}
+
+fn wanted() -> Wanted {
+    let names = ["almanac-webhook.almanac-system.svc", "127.0.0.1"].map(str::to_owned).to_vec();
+    Wanted { names, lifetime: SignedDuration::from_secs(3000) }
+}
+
+fn first() -> Kept {
+    wanted().decide(None, at(0)).expect("it can be made").expect("there is nothing yet")
+}
+
+#[test]
+fn what_was_just_made_stays() {
+    let kept = first();
+    assert_eq!(wanted().decide(Some(&kept), at(1)).expect("it can be read"), None);
+    assert_eq!(wanted().decide(Some(&kept), at(1900)).expect("it can be read"), None);
+}
+
+#[test]
+fn a_certificate_is_renewed_by_the_same_authority_when_a_third_of_its_life_is_left() {
+    let kept = first();
+    let renewed = wanted().decide(Some(&kept), at(2001)).expect("it can be read");
+    let renewed = renewed.expect("it is time");
+    assert_ne!(renewed.serving, kept.serving);
+    assert_eq!((renewed.authority, renewed.next), (kept.authority, None));
+}
+
+#[test]
+fn a_certificate_for_other_names_is_replaced() {
+    let kept = first();
+    let other = Wanted { names: vec!["elsewhere".to_owned()], ..wanted() };
+    let replaced = other.decide(Some(&kept), at(1)).expect("it can be read").expect("it differs");
+    assert!(has_names(&replaced.serving.certificate, &other.names));
+    assert_eq!(replaced.authority, kept.authority);
+}
+
+#[test]
+fn what_does_not_belong_together_is_made_anew() {
+    let (kept, other) = (first(), first());
+    let mixed = |change: fn(&mut Kept, Kept)| {
+        let mut mixed = kept.clone();
+        change(&mut mixed, other.clone());
+        wanted().decide(Some(&mixed), at(1)).expect("it can be made").expect("it is unusable")
+    };
+    for mended in [
+        mixed(|kept, other| kept.authority.key = other.authority.key),
+        mixed(|kept, other| kept.serving.key = other.serving.key),
+        mixed(|kept, other| kept.serving = other.serving),
+        mixed(|kept, _| kept.authority.key = "garbage".to_owned()),
+        mixed(|kept, _| kept.authority.certificate = String::new()),
+        mixed(|kept, _| kept.serving.certificate = "garbage".to_owned()),
+    ] {
+        assert!(wanted().serves(&mended, at(1)));
+        assert_eq!(wanted().decide(Some(&mended), at(2)).expect("it can be read"), None);
+    }
+}
+
+/// Five years, in looks at random distances: a caller whose bundle is as old as a new authority needs to settle can
+/// check every certificate that is shown, and so can one whose bundle is new.
+#[test]
+fn whoever_trusts_what_was_published_a_while_ago_can_check_what_is_shown() {
+    let wanted = wanted();
+    let mut random = fastrand::Rng::with_seed(7);
+    let (mut kept, mut now) = (first(), 0);
+    let mut published = vec![(now, kept.bundle())];
+    let (mut renewals, mut authorities) = (0, 0);
+    while now < 400_000 {
+        now += random.i64(10..90);
+        if let Some(next) = wanted.decide(Some(&kept), at(now)).expect("it can be made") {
+            renewals += i32::from(next.serving != kept.serving);
+            authorities += i32::from(next.authority != kept.authority);
+            kept = next;
+            published.push((now, kept.bundle()));
+        }
+        let settled = published.iter().rev().find(|(since, _)| *since <= now - 300);
+        for bundle in
+            [settled.map(|(_, bundle)| bundle), Some(&kept.bundle())].into_iter().flatten()
+        {
+            let is_checked = bundle
+                .split_inclusive("-----END CERTIFICATE-----\n")
+                .any(|authority| is_signed_by(&kept.serving.certificate, authority));
+            assert!(is_checked, "at {now} after {renewals} renewals");
+        }
+        let validity = Validity::of(&kept.serving.certificate).expect("it can be read");
+        assert!(validity.holds_at(at(now)));
+    }
+    assert!(renewals > 150 && authorities > 10, "{renewals} renewals, {authorities} authorities");
+}
+
+#[test]
+fn an_authority_that_has_expired_is_replaced_at_once() {
+    let kept = first();
+    let later = at(1_000_000);
+    let replaced =
+        wanted().decide(Some(&kept), later).expect("it can be made").expect("it is over");
+    assert!(wanted().serves(&replaced, later));
+    assert_eq!(replaced.previous, None);
+}
