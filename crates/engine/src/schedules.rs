@@ -6,7 +6,7 @@ use std::sync::Arc;
 use almanac_calendar::{ClockEffect, Firings, Windows, Zone};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::{Family, PolicyName, RuleClockEffect, World};
+use crate::{Family, Field, PolicyName, RuleClockEffect, World};
 
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
@@ -35,6 +35,8 @@ pub struct RuleSchedule {
     pub ranked: Option<(i32, u32)>,
     /// What it asks for, as a number to compare with those of other rules of its policy; `None` if that is several.
     pub asks_for: Option<i64>,
+    /// What it sets when it fires, as far as that is known before.
+    pub sets: Vec<(Field, u32)>,
 }
 
 impl RuleSchedule {

@@ -3,11 +3,13 @@
 //! Nothing here looks at the fields of a policy: what happens is observed under the virtual clock, and what time alone
 //! says of a schedule is asked of the calendar. Where a rule is written, and what a doubt is called, is up to the caller.
 
+mod alone;
 mod bounds;
 mod changes;
 mod days;
 mod held;
 mod losers;
+mod lost;
 mod standing;
 mod watch;
 
@@ -103,20 +105,24 @@ pub enum About {
         /// Whether the rule that has set it comes at most once a year, and the one that lowers it otherwise raises.
         is_rare: bool,
     },
-    /// A rule sets another value than one of another policy that has raised it and is still in force.
+    /// A rule sets another value than one of another policy asks for, at the same instant or before that is over.
     TwoWriters {
         /// The object.
         target: Identity,
         /// Its field.
         field: Field,
-        /// Who has raised it.
+        /// Who asks for it.
         by: Writer,
-        /// When.
+        /// Since when.
         since: Timestamp,
+        /// For what.
+        asked: u32,
         /// The values before and after.
         values: (u32, u32),
         /// When it is changed.
         at: Timestamp,
+        /// When whoever asks for it would have set something else.
+        until: Option<Timestamp>,
     },
     /// A rule sets one bound so that the other has to make way.
     MovesOtherBound {
@@ -201,6 +207,7 @@ impl About {
             About::ListOrder { .. } => "give the one that is to win a higher priority",
             About::Gap { .. } => "let the one end at the time at which the other begins",
             About::CutShort { is_rare: true, .. } => "let the rarer one fire after it",
+            About::CutShort { own_end: None, .. } => "let it fire only when both are over",
             About::CutShort { .. } => "let one rule lower it, when the last of them is over",
             About::TwoWriters { .. } => "let only one of the two set it at a time",
             About::MovesOtherBound { .. } => "set both bounds in this rule",
@@ -237,11 +244,11 @@ impl fmt::Display for About {
                 if *is_rare {
                     write!(f, "; on other days, it raises it")?;
                 }
-                let Some(end) = own_end else { return Ok(()) };
-                write!(f, ", which would have ended at {end:.0}")
+                would_have_ended(f, *own_end)
             }
-            About::TwoWriters { target, field, by, since, values, at } => {
-                two_writers(f, (target, *field), (by, *since), *values, *at)
+            About::TwoWriters { target, field, by, since, asked, values, at, until } => {
+                two_writers(f, (target, *field), (by, *since, *asked), *values, *at)?;
+                would_have_ended(f, *until)
             }
             About::MovesOtherBound { target, moved, values: (from, to), at } => write!(
                 f,
@@ -290,21 +297,34 @@ impl fmt::Display for About {
 fn two_writers(
     f: &mut fmt::Formatter<'_>,
     (target, field): (&Identity, Field),
-    (by, since): (&Writer, Timestamp),
-    (other, value): (u32, u32),
+    (by, since, asked): (&Writer, Timestamp, u32),
+    (from, to): (u32, u32),
     at: Timestamp,
 ) -> fmt::Result {
-    if since != at {
-        changed(f, (target, field), (by, since), (other, value), at)?;
-        return write!(f, ", which is still in force");
-    }
     let policy = by.policy.identity.name();
-    let by = by.rule.as_deref().unwrap_or(policy);
+    let name = by.rule.as_deref().unwrap_or(policy);
+    if since == at {
+        return write!(
+            f,
+            "at {at:.0}, sets {field} of {target} to {to}, and {name} of {policy} sets it to {from}: only the order \
+             of their names decides"
+        );
+    }
+    if from == asked {
+        return changed(f, (target, field), (by, since), (from, to), at);
+    }
     write!(
         f,
-        "at {at:.0}, sets {field} of {target} to {value}, and {by} of {policy} sets it to {other}: only the order of \
-         their names decides"
+        "at {at:.0}, sets {field} of {target} from {from} to {to}, though {name} of {policy} set it to {asked} at \
+         {since:.0}"
     )
+}
+
+fn would_have_ended(f: &mut fmt::Formatter<'_>, end: Option<Timestamp>) -> fmt::Result {
+    match end {
+        Some(end) => write!(f, ", which would have ended at {end:.0}"),
+        None => Ok(()),
+    }
 }
 
 /// What a rule changes that another one has set.
@@ -317,12 +337,13 @@ fn changed(
 ) -> fmt::Result {
     let policy = by.policy.identity.name();
     let name = by.rule.as_deref().unwrap_or(policy);
+    write!(f, "at {at:.0}, sets {field} of {target} from {from} to {to}, ")?;
     let after = at.duration_since(since);
-    write!(
-        f,
-        "at {at:.0}, sets {field} of {target} from {from} to {to}, {after:#} after {name} of {policy} set it at \
-         {since:.0}"
-    )
+    match after.as_hours() / 24 {
+        0 | 1 => write!(f, "{after:#}")?,
+        days => write!(f, "{days} days")?,
+    }
+    write!(f, " after {name} of {policy} set it at {since:.0}")
 }
 
 fn never(

@@ -223,8 +223,10 @@ impl<'a> Forecast<'a> {
         for stretch in stretches {
             let (mut simulation, until) = match run.take() {
                 Some((simulation, until)) if until >= stretch.from() => (simulation, until),
-                _ => {
-                    watch.leave();
+                last => {
+                    if let Some((_, until)) = last {
+                        watch.leave(until);
+                    }
                     let world = self.world.part(&island.policies);
                     let simulation = Simulation::start(world, stretch.from(), &self.assumed);
                     watch.begin(&simulation, stretch.from());
@@ -234,11 +236,13 @@ impl<'a> Forecast<'a> {
             let until = self.run(&mut simulation, &mut watch, *stretch, until);
             run = Some((simulation, until));
         }
-        watch.leave();
+        if let Some((_, until)) = run {
+            watch.leave(until);
+        }
         watch.end()
     }
 
-    /// Runs to the end of a stretch, and on until it is known what was cut short in it. Returns how far.
+    /// Runs to the end of a stretch, and on until it is known what was lost in it. Returns how far.
     fn run(
         &self,
         simulation: &mut Simulation,
@@ -253,8 +257,13 @@ impl<'a> Forecast<'a> {
             while let Some(step) = simulation.step(until) {
                 watch.take_down(simulation, &step);
             }
-            let next = simulation.next().filter(|next| *next < last);
-            let Some(next) = next.filter(|_| watch.is_open(stretch.from())) else { return until };
+            watch.pause();
+            if !watch.is_open(stretch.from()) {
+                return until;
+            }
+            let Some(next) = simulation.next().filter(|next| *next < last) else {
+                return until.max(last);
+            };
             // Whoever has a turn at this instant takes it.
             until = next.saturating_add(SignedDuration::from_nanos(1)).unwrap_or(last);
         }

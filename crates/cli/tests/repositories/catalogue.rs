@@ -384,7 +384,7 @@ fn meanings() -> Vec<Case> {
             Code::TwoWriters,
             format!(
                 "{object}---\n{}",
-                rule("schedule: '0 12 * * *'")
+                rule("schedule: '0 8 * * *'")
                     .replace("targetReplicas: 3", "targetReplicas: 5")
                     .replace("metadata: {name: NAME}", "metadata: {name: NAME-2}")
             ),

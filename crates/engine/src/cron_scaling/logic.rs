@@ -70,6 +70,7 @@ impl Logic for CronRules {
                 DesiredScale::Replicas(number) => Some(number.into()),
                 DesiredScale::Bounds(_) => None,
             },
+            sets: rule.desired.fields().collect(),
         };
         rules.map(of_rule).collect()
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use almanac_calendar::Firings;
 
-use crate::{Fingerprint, Target};
+use crate::{Field, Fingerprint, Target};
 
 /// Rules that change one target at given instants.
 #[derive(Clone, Debug)]
@@ -66,6 +66,19 @@ pub enum DesiredScale {
     Replicas(u32),
     /// The bounds of an autoscaler.
     Bounds(Bounds),
+}
+
+impl DesiredScale {
+    /// Each field with its number.
+    pub fn fields(self) -> impl Iterator<Item = (Field, u32)> {
+        let (replicas, min, max) = match self {
+            DesiredScale::Replicas(replicas) => (Some(replicas), None, None),
+            DesiredScale::Bounds(Bounds { min, max }) => (None, min, max),
+        };
+        let numbers =
+            [(Field::Replicas, replicas), (Field::MinReplicas, min), (Field::MaxReplicas, max)];
+        numbers.into_iter().filter_map(|(field, number)| Some((field, number?)))
+    }
 }
 
 /// One bound of an autoscaler, or both: each at least 1, at most `i32::MAX`, and in order.

@@ -88,6 +88,7 @@ impl Logic for Levels {
             schedule: Schedule::Windows(it.windows.clone()),
             ranked: None,
             asks_for: Some(it.target.number().into()),
+            sets: Vec::new(),
         });
         schedules.collect()
     }

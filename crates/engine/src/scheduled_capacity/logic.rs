@@ -48,6 +48,7 @@ impl Logic for Schedules {
             schedule: Schedule::Windows(behaviour.windows.clone()),
             ranked: Some((behaviour.priority, behaviour.value)),
             asks_for: Some(behaviour.value.into()),
+            sets: Vec::new(),
         };
         (0..).zip(behaviours.into_iter().flatten()).map(of_behaviour).collect()
     }

@@ -12,6 +12,13 @@ impl Watch<'_> {
         for workload in std::mem::take(&mut self.unsettled.1) {
             self.compare_with_bounds(workload);
         }
+        for (place, before) in std::mem::take(&mut self.moved) {
+            let current = self.held.get(&place).map(|it| it.current.clone());
+            // What has been set again at the same instant has not made way.
+            if let Some(write) = current.filter(|it| it.origin.moves_other_bound) {
+                self.tell_moved_bound(&place.0, place.1, &write, before);
+            }
+        }
     }
 
     fn compare_with_bounds(&mut self, workload: &Identity) {
@@ -59,7 +66,7 @@ impl Watch<'_> {
             Field::MaxReplicas => to > before,
             _ => false,
         };
-        if has_moved {
+        if has_moved && write.at >= self.known_since {
             let at = self.next_time(&writer, write.at);
             let (target, values) = (target.clone(), (before, to));
             let about = About::MovesOtherBound { target, moved: field, values, at };

@@ -1,9 +1,10 @@
 //! Numbers that become others while a run is watched: what is cut short, whom it belonged to, and what is only in between.
 
-use almanac_engine::{Field, Identity, Value};
+use almanac_engine::{Field, Identity, RuleSchedule, Value};
 use jiff::{SignedDuration, Timestamp};
 
-use super::held::{Change, Cut, ShortGap, Shown, Write};
+use super::held::{Change, ShortGap, Shown, Write};
+use super::lost::Lost;
 use super::watch::{Sort, Watch, in_order, key};
 use super::{About, Doubt};
 use crate::Writer;
@@ -11,16 +12,23 @@ use crate::Writer;
 /// A rule is rare if it does not fire again within this.
 const RARE: SignedDuration = SignedDuration::from_hours(24 * 300);
 
-/// What a rare rule sets is meant for its day.
-const DAY: SignedDuration = SignedDuration::from_hours(24);
+/// What a rule does on several days in a row, or within a week, is one occasion.
+const OCCASION: SignedDuration = SignedDuration::from_hours(24 * 8);
 
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
 impl Watch<'_> {
     pub(super) fn tell(&mut self, place: &(Identity, Field), shown: Shown) {
-        let Shown { cuts, gap, change } = shown;
-        for Cut { held, by, values, own_end } in cuts {
-            self.tell_cut(place, (&held, &by), values, own_end, false);
+        let Shown { lost, gap, change } = shown;
+        for lost in lost {
+            if lost.by.at < self.known_since {
+                continue;
+            }
+            if lost.is_cut {
+                self.tell_cut(place, (&lost.asked, &lost.by), lost.values, lost.end, false);
+            } else if lost.asked.policy() != lost.by.policy() {
+                self.tell_two_writers(place, &lost);
+            }
         }
         if let Some(change) = change {
             self.tell_change(place, change);
@@ -49,7 +57,7 @@ impl Watch<'_> {
         self.note(Sort::CutShort, &cut_by, Some(holder), Some(*field), (about, at));
     }
 
-    /// A number has become another one: whether somebody else held it, and what that says of the rules.
+    /// A number has become another one, and what that says of the rules.
     fn tell_change(&mut self, place: &(Identity, Field), change: Change) {
         let (Some(before), Some(after)) =
             (change.before.writer().cloned(), change.after.writer().cloned())
@@ -57,39 +65,34 @@ impl Watch<'_> {
             return;
         };
         if change.values.1 > change.values.0 {
-            self.raising.insert(after.clone());
+            self.raising.insert(after);
         } else if !self.is_rare(&before, change.before.at) {
-            self.lowering.insert(after.clone());
-        } else if before.policy == after.policy
-            && change.after.at.duration_since(change.before.at) < DAY
+            self.lowering.insert(after);
+        } else if change.after.at >= self.known_since
+            && self.is_same_day(&before, change.before.at, change.after.at)
         {
-            self.undone.push((place.clone(), change.clone()));
-        }
-        if let Some(raised) = change.in_force {
-            self.tell_two_writers(place, &raised, &change.after, change.values);
+            self.undone.push((place.clone(), change));
         }
     }
 
-    /// A policy changes what another one has set, be it earlier or at the same instant.
-    pub(super) fn tell_two_writers(
-        &mut self,
-        (target, field): &(Identity, Field),
-        set: &Write,
-        after: &Write,
-        values: (u32, u32),
-    ) {
-        let makes_way = set.origin.moves_other_bound || after.origin.moves_other_bound;
-        let writers = set.writer().cloned().zip(after.writer().cloned());
+    /// A policy changes what another one asks for, be it earlier or at the same instant.
+    pub(super) fn tell_two_writers(&mut self, (target, field): &(Identity, Field), lost: &Lost) {
+        let Lost { asked, by: after, values, end, .. } = lost;
+        let makes_way = asked.origin.moves_other_bound || after.origin.moves_other_bound;
+        let writers = asked.writer().cloned().zip(after.writer().cloned());
         let Some((by, Writer { policy, rule })) = writers.filter(|_| !makes_way) else { return };
+        let Some(number) = asked.number() else { return };
         let (one, other) = in_order(&policy, &by.policy);
-        let at = if set.at == after.at { vec![after.at] } else { vec![set.at, after.at] };
+        let at = [Some(asked.at), Some(after.at).filter(|at| *at > asked.at), *end];
         let about = About::TwoWriters {
             target: target.clone(),
             field: *field,
             by,
-            since: set.at,
-            values,
+            since: asked.at,
+            asked: number,
+            values: *values,
             at: after.at,
+            until: *end,
         };
         // Whoever of the two is the first to change what the other one has set, it is told once.
         let key = key(
@@ -98,10 +101,11 @@ impl Watch<'_> {
             Some(Writer { policy: other, rule: None }),
             Some(*field),
         );
+        let at = at.into_iter().flatten().collect();
         self.found.entry(key).or_insert(Doubt { policy, rule, about, at });
     }
 
-    /// What a rare rule had raised, and a rule of the same policy has lowered that otherwise raises.
+    /// What a rare rule had raised, and a rule has lowered that otherwise raises.
     pub(super) fn tell_undone(&mut self) {
         for (place, change) in std::mem::take(&mut self.undone) {
             let Some(by) = change.after.writer() else { continue };
@@ -112,19 +116,28 @@ impl Watch<'_> {
         }
     }
 
-    /// Whether a rule fires on no other day for a long time around an instant at which it did.
+    /// Whether a rule fires on no other occasion for a long time around an instant at which it did.
     fn is_rare(&mut self, writer: &Writer, at: Timestamp) -> bool {
         if let Some(known) = self.rare.get(writer) {
             return *known;
         }
         let is_rare = self.rule(writer).is_some_and(|rule| {
-            let again = at.saturating_add(RARE).unwrap_or(Timestamp::MAX);
-            let before = at.saturating_sub(RARE).unwrap_or(Timestamp::MIN);
-            let after = at.saturating_add(NANOSECOND).unwrap_or(at);
-            !rule.has_windows() && !rule.comes(after, again) && !rule.comes(before, at)
+            let [later, much_later] =
+                [OCCASION, RARE].map(|it| at.saturating_add(it).unwrap_or(Timestamp::MAX));
+            let [before, long_before] =
+                [OCCASION, RARE].map(|it| at.saturating_sub(it).unwrap_or(Timestamp::MIN));
+            !rule.has_windows()
+                && !rule.comes(later, much_later)
+                && !rule.comes(long_before, before)
         });
         self.rare.insert(writer.clone(), is_rare);
         is_rare
+    }
+
+    /// Whether two instants are on one day for a rule. What a rare one sets is meant for its day.
+    fn is_same_day(&self, writer: &Writer, one: Timestamp, other: Timestamp) -> bool {
+        let day = |rule: &RuleSchedule, at| rule.zone().civil(at).date();
+        self.rule(writer).is_some_and(|rule| day(rule, one) == day(rule, other))
     }
 
     fn tell_gap(&mut self, (target, field): &(Identity, Field), gap: &ShortGap) {

@@ -1,18 +1,13 @@
-//! One field while a run is watched: who has set it, and what was cut short.
+//! One field while a run is watched: who has set it, and what was lost or only in between.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use almanac_engine::{PolicyName, Value};
-use jiff::civil::Date;
-use jiff::tz::Offset;
 use jiff::{SignedDuration, Timestamp};
 
+use super::alone::{Alone, Group};
+use super::lost::{Asks, Lost};
 use crate::{Origin, Writer};
-
-/// Rules that belong together: those of one policy that follow one clock, by its number. What one of them raises
-/// another one of them lowers.
-pub(super) type Group = (PolicyName, Option<usize>);
 
 /// A gap between windows is at most this long. A longer one may be meant.
 const SHORT: SignedDuration = SignedDuration::from_mins(5);
@@ -27,18 +22,6 @@ pub(super) struct Write {
     pub(super) value: Option<Value>,
     pub(super) origin: Arc<Origin>,
     pub(super) group: Option<Group>,
-    /// What the clock of the group is ahead by.
-    pub(super) offset: Offset,
-}
-
-/// A value that was lowered by somebody else.
-#[derive(Clone, Debug)]
-pub(super) struct Cut {
-    pub(super) held: Write,
-    pub(super) by: Write,
-    pub(super) values: (u32, u32),
-    /// When the group of what was held would have lowered it.
-    pub(super) own_end: Option<Timestamp>,
 }
 
 /// A short time between two windows.
@@ -55,14 +38,12 @@ pub(super) struct Change {
     pub(super) before: Write,
     pub(super) after: Write,
     pub(super) values: (u32, u32),
-    /// What another policy has raised and nobody has lowered since.
-    pub(super) in_force: Option<Write>,
 }
 
 /// What shows once a value has lasted.
 #[derive(Default, Debug)]
 pub(super) struct Shown {
-    pub(super) cuts: Vec<Cut>,
+    pub(super) lost: Vec<Lost>,
     pub(super) gap: Option<ShortGap>,
     pub(super) change: Option<Change>,
 }
@@ -74,12 +55,9 @@ pub(super) struct Held {
     lasted: Vec<Write>,
     /// The value of this instant. It may be set again at once.
     pub(super) current: Write,
-    /// What each group has set last.
-    by_group: BTreeMap<Group, (Timestamp, u32)>,
-    /// Cuts of which it is not known yet whether the group of what was held would have ended it later.
-    open: Vec<Cut>,
-    /// What was raised last, unless it has been lowered since.
-    raised: Option<Write>,
+    is_settled: bool,
+    /// What each group asks for, if there are several.
+    asks: Option<Asks>,
 }
 
 impl Write {
@@ -91,140 +69,72 @@ impl Write {
         self.origin.writer.as_ref()
     }
 
-    fn policy(&self) -> Option<&PolicyName> {
+    pub(super) fn policy(&self) -> Option<&PolicyName> {
         self.writer().map(|it| &it.policy)
-    }
-
-    /// The day that the clock of its group shows.
-    fn day(&self) -> Date {
-        self.offset.to_datetime(self.at).date()
     }
 }
 
 impl Held {
-    pub(super) fn begin(initial: Write) -> Held {
-        let known = initial.group.clone().zip(initial.number());
-        let by_group = known.map(|(group, number)| (group, (initial.at, number)));
-        let by_group = by_group.into_iter().collect();
-        Held { lasted: Vec::new(), current: initial, by_group, open: Vec::new(), raised: None }
+    pub(super) fn begin(initial: Write, asks: Option<Asks>) -> Held {
+        Held { lasted: Vec::new(), current: initial, is_settled: false, asks }
     }
 
     /// Takes a new value. If the one before has lasted, what shows by that.
-    pub(super) fn set(&mut self, write: Write) -> Shown {
-        if write.at == self.current.at {
-            self.current = write;
+    pub(super) fn set(&mut self, write: Write, alone: &mut Alone) -> Shown {
+        let mut shown = Shown::default();
+        if write.at > self.current.at {
+            shown = self.settle(alone);
+        }
+        let was = self.lasted.last().and_then(Write::number);
+        let asks = self.asks.as_mut();
+        shown.lost.extend(asks.and_then(|asks| asks.set(&write, was, alone)));
+        self.current = write;
+        self.is_settled = false;
+        shown
+    }
+
+    /// Nothing more is set at the instant of the current value: it has lasted. What shows by that.
+    pub(super) fn settle(&mut self, alone: &mut Alone) -> Shown {
+        if std::mem::replace(&mut self.is_settled, true) {
             return Shown::default();
         }
-        let lasted = std::mem::replace(&mut self.current, write);
-        self.has_lasted(lasted)
+        self.has_lasted(alone)
     }
 
-    /// The run is over: the last value lasts.
-    pub(super) fn end(mut self) -> Shown {
-        let last = self.current.clone();
-        self.has_lasted(last)
+    /// The run is over, and nothing more is set before an instant.
+    pub(super) fn end(mut self, until: Timestamp, alone: &mut Alone) -> Shown {
+        let mut shown = self.settle(alone);
+        if let Some(asks) = &mut self.asks {
+            shown.lost.extend(asks.decide(until, self.current.number(), alone));
+        }
+        shown
     }
 
-    /// Whether it shows only later whether something was cut short since an instant.
+    /// Whether it shows only later whether something was lost since an instant.
     pub(super) fn is_open(&self, since: Timestamp) -> bool {
-        self.open.iter().any(|cut| cut.by.at >= since)
+        self.asks.as_ref().is_some_and(|asks| asks.is_open(since))
     }
 
-    fn has_lasted(&mut self, write: Write) -> Shown {
-        let mut shown = Shown { cuts: self.close_cuts(&write), gap: None, change: None };
-        if let Some(before) = self.lasted.last() {
-            match cut(before, &write) {
-                Some(cut) if self.ends_its_own(&cut) => shown.cuts.push(cut),
-                Some(cut) => self.open.push(cut),
-                None => {}
-            }
-            shown.change = self.change(before, &write);
+    fn has_lasted(&mut self, alone: &mut Alone) -> Shown {
+        let write = self.current.clone();
+        let before = self.lasted.last();
+        let mut shown = Shown::default();
+        if let Some(asks) = &mut self.asks {
+            shown.lost = asks.settle(&write, before, alone);
         }
-        if let Some(change) = &shown.change {
-            self.raised = (change.values.1 > change.values.0).then(|| write.clone());
-        }
+        shown.change = before.and_then(|before| change(before, &write));
         if let [before, within] = &self.lasted[..] {
             shown.gap = short_gap(before, within, &write);
             self.lasted.remove(0);
         }
-        if let Some((group, number)) = write.group.clone().zip(write.number()) {
-            self.by_group.insert(group, (write.at, number));
-        }
         self.lasted.push(write);
         shown
     }
-
-    fn change(&self, before: &Write, after: &Write) -> Option<Change> {
-        let values = (before.number()?, after.number()?);
-        if values.0 == values.1 {
-            return None;
-        }
-        let of_another = |it: &&Write| it.policy() != after.policy() && is_recent(it.at, after.at);
-        let in_force = self.raised.as_ref().filter(of_another).cloned();
-        Some(Change { before: before.clone(), after: after.clone(), values, in_force })
-    }
-
-    /// Whether who lowers it ends what its own group had raised, before what it lowers was set.
-    fn ends_its_own(&self, cut: &Cut) -> bool {
-        let own = cut.by.group.as_ref().and_then(|group| self.by_group.get(group));
-        let has_raised = own.is_some_and(|(at, number)| {
-            *number > cut.values.1 && *at < cut.held.at && is_recent(*at, cut.by.at)
-        });
-        has_raised && !self.was_lowered_to(cut.values.0)
-    }
-
-    /// Whether the last value that has lasted was itself lower than the one before.
-    fn was_lowered_to(&self, value: u32) -> bool {
-        let [before, _] = &self.lasted[..] else { return false };
-        before.number().is_some_and(|before| before > value)
-    }
-
-    /// The cuts that show by what the group of the held value does next: it would have lowered the value, or sets it
-    /// again on the same day. What it raises on a later day begins that day's work, and others may have ended that of
-    /// the day before.
-    fn close_cuts(&mut self, write: &Write) -> Vec<Cut> {
-        if self.open.is_empty() {
-            return Vec::new();
-        }
-        let before = self.lasted.last().and_then(Write::number);
-        let Some(number) = write.number() else { return Vec::new() };
-        let mut closed = Vec::new();
-        for cut in std::mem::take(&mut self.open) {
-            let is_recent = is_recent(cut.by.at, write.at);
-            if cut.held.group != write.group {
-                self.open.extend(Some(cut).filter(|_| is_recent));
-                continue;
-            }
-            if !is_recent {
-                continue;
-            }
-            // Each instant by the offset of its own, which a clock change makes another one.
-            let is_same_day = cut.held.day() == write.day();
-            let raises = before.is_some_and(|before| number > before);
-            if number < cut.values.0 && (is_same_day || !raises) {
-                closed.push(Cut { own_end: Some(write.at), ..cut });
-            } else if number >= cut.values.0 && is_same_day {
-                if cut.held.writer() == write.writer() {
-                    closed.push(cut);
-                } else {
-                    self.open.push(cut);
-                }
-            }
-        }
-        closed
-    }
 }
 
-fn is_recent(at: Timestamp, now: Timestamp) -> bool {
-    now.duration_since(at) <= RECENT
-}
-
-/// A lower value by another group.
-fn cut(held: &Write, by: &Write) -> Option<Cut> {
-    let values = (held.number()?, by.number()?);
-    let is_cut = values.1 < values.0 && held.group.is_some() && by.group.is_some();
-    let is_cut = is_cut && held.group != by.group;
-    is_cut.then(|| Cut { held: held.clone(), by: by.clone(), values, own_end: None })
+fn change(before: &Write, after: &Write) -> Option<Change> {
+    let values = (before.number()?, after.number()?);
+    (values.0 != values.1).then(|| Change { before: before.clone(), after: after.clone(), values })
 }
 
 /// A short time between what two rules of one policy set, in which it sets something else.
@@ -244,6 +154,3 @@ fn short_gap(before: &Write, within: &Write, after: &Write) -> Option<ShortGap> 
         after: after.clone(),
     })
 }
-
-#[cfg(test)]
-mod tests;

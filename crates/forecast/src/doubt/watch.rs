@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use almanac_engine::{Field, Identity, Occurrence, PolicyName, RuleSchedule, Value, World};
-use jiff::Timestamp;
-use jiff::tz::Offset;
+use jiff::{SignedDuration, Timestamp};
 
+use super::alone::{Alone, Group, shared_fields};
 use super::days::{clock_of, clocks};
-use super::held::{Change, Group, Held, Write};
+use super::held::{Change, Held, Write};
 use super::losers::has_lost;
+use super::lost::{Asks, Lost};
 use super::{About, Doubt};
 use crate::{Origin, Period, Simulation, Step, Writer};
 
@@ -22,8 +23,15 @@ pub(crate) struct Watch<'w> {
     /// The workloads that are set here, by their autoscalers.
     pub(super) autoscaled: BTreeMap<&'w Identity, Vec<&'w Identity>>,
     pub(super) held: BTreeMap<(Identity, Field), Held>,
+    /// The groups of rules that set a field, if there are several.
+    shared: BTreeMap<(Identity, Field), Vec<Group>>,
+    alone: Alone,
+    /// When what there was before a stretch counts no more: what is set before it shows nothing new.
+    pub(super) known_since: Timestamp,
     /// The workloads of which the replicas or their bounds have been set at the latest instant.
     pub(super) unsettled: (Timestamp, BTreeSet<&'w Identity>),
+    /// The bounds that have made way at the latest instant, with what they were.
+    pub(super) moved: Vec<((Identity, Field), u32)>,
     /// The rules of which a value has lasted.
     pub(super) won: BTreeSet<Writer>,
     /// The rules that were due and set nothing that lasted: when first, and who decided instead.
@@ -45,13 +53,16 @@ pub(crate) struct Watch<'w> {
     pub(super) ends_of_scores: BTreeMap<Timestamp, Vec<Score>>,
 }
 
+/// A stretch begins a day at least before the one that it is run for, which may be an hour shorter.
+const SOON: SignedDuration = SignedDuration::from_hours(22);
+
 /// The name of a score, and its cluster.
 type Score = (Arc<str>, Arc<str>);
 
 /// A rule, with the number of the clock that it follows.
 pub(super) struct Rule {
     pub(super) schedule: RuleSchedule,
-    clock: Option<usize>,
+    pub(super) clock: Option<usize>,
 }
 
 /// When a rule was due and set nothing that lasted, and what was set instead.
@@ -102,13 +113,24 @@ impl<'w> Watch<'w> {
                 ends_of_scores.entry(until).or_default().push(ended);
             }
         }
+        let rules: BTreeMap<PolicyName, Vec<Rule>> = rules.collect();
+        let shared = if policies.len() > 1 || clocks.len() > 1 {
+            shared_fields(world, &rules)
+        } else {
+            BTreeMap::new()
+        };
+        let alone = Alone::new(&rules, &shared, period.from());
         Watch {
             world,
             period,
-            rules: rules.collect(),
+            rules,
+            shared,
+            alone,
             autoscaled,
             held: BTreeMap::new(),
+            known_since: period.from(),
             unsettled: (period.from(), BTreeSet::new()),
+            moved: Vec::new(),
             won: BTreeSet::new(),
             lost: BTreeMap::new(),
             found: BTreeMap::new(),
@@ -132,6 +154,9 @@ impl<'w> Watch<'w> {
     /// A stretch begins.
     pub(crate) fn begin(&mut self, simulation: &Simulation, from: Timestamp) {
         self.unsettled = (from, BTreeSet::new());
+        let is_first = from == self.period.from();
+        self.known_since =
+            if is_first { Timestamp::MIN } else { from.saturating_add(SOON).unwrap_or(from) };
         for (place, write) in simulation.last_writes() {
             let initial = self.write(
                 write.since.unwrap_or(Timestamp::MIN),
@@ -143,13 +168,29 @@ impl<'w> Watch<'w> {
             if place.1 == Field::Clusters {
                 self.placements.extend(initial.writer().map(|it| it.policy.clone()));
             }
-            self.held.insert(place.clone(), Held::begin(initial));
+            let groups = self.shared.get(place);
+            let asks =
+                groups.map(|groups| Asks::begin(&self.alone, place.1, groups, (from, is_first)));
+            self.held.insert(place.clone(), Held::begin(initial, asks));
         }
     }
 
     /// Whether it takes a longer stretch to show what was cut short since an instant.
     pub(crate) fn is_open(&self, since: Timestamp) -> bool {
         self.held.values().any(|held| held.is_open(since))
+    }
+
+    /// Whatever is to be set so far has been set.
+    pub(crate) fn pause(&mut self) {
+        let mut shown = Vec::new();
+        for place in self.shared.keys() {
+            if let Some(held) = self.held.get_mut(place) {
+                shown.push((place.clone(), held.settle(&mut self.alone)));
+            }
+        }
+        for (place, shown) in shown {
+            self.tell(&place, shown);
+        }
     }
 
     /// Takes down a turn.
@@ -170,8 +211,10 @@ impl<'w> Watch<'w> {
                 let (loser, because) = (loser.clone(), Some(Arc::clone(&set.origin)));
                 let of_others = loser.policy != step.policy;
                 let values = held.current.number().zip(write.number());
-                if let Some(values) = values.filter(|(one, other)| of_others && one != other) {
-                    meeting = Some((held.current.clone(), write.clone(), values));
+                if let Some((one, other)) = values.filter(|(one, other)| of_others && one != other)
+                {
+                    let (asked, by, values) = (held.current.clone(), write.clone(), (one, other));
+                    meeting = Some(Lost { asked, by, values, end: None, is_cut: false });
                 }
                 has_lost(&mut self.lost, loser, step.at, because);
             } else if held.current.at < step.at
@@ -179,10 +222,10 @@ impl<'w> Watch<'w> {
             {
                 self.won.insert(winner.clone());
             }
-            let shown = held.set(write);
+            let shown = held.set(write, &mut self.alone);
             self.tell(&place, shown);
-            if let Some((one, other, values)) = meeting {
-                self.tell_two_writers(&place, &one, &other, values);
+            if let Some(meeting) = meeting {
+                self.tell_two_writers(&place, &meeting);
             }
         }
         let world = simulation.world();
@@ -195,12 +238,12 @@ impl<'w> Watch<'w> {
         }
     }
 
-    /// A stretch is over.
-    pub(crate) fn leave(&mut self) {
+    /// A stretch is over, and nothing more happens before an instant.
+    pub(crate) fn leave(&mut self, until: Timestamp) {
         self.settle();
         for (place, held) in std::mem::take(&mut self.held) {
             self.won.extend(held.current.writer().cloned());
-            let shown = held.end();
+            let shown = held.end(until, &mut self.alone);
             self.tell(&place, shown);
         }
     }
@@ -240,8 +283,7 @@ impl<'w> Watch<'w> {
         let rule = rules.and_then(|rules| rules.iter().find(of_rule).or(rules.first()));
         let policy = origin.writer.as_ref().filter(|_| rules.is_some()).map(|it| it.policy.clone());
         let group: Option<Group> = policy.map(|it| (it, rule.and_then(|rule| rule.clock)));
-        let offset = rule.map_or(Offset::UTC, |rule| rule.schedule.zone().offset(at));
-        Write { at, value, origin, group, offset }
+        Write { at, value, origin, group }
     }
 
     pub(super) fn rule(&self, writer: &Writer) -> Option<&RuleSchedule> {
@@ -257,7 +299,7 @@ impl<'w> Watch<'w> {
         if write.origin.moves_other_bound
             && let Some(before) = before.and_then(Value::number)
         {
-            self.tell_moved_bound(target, field, write, before);
+            self.moved.push(((target.clone(), field), before));
         }
         match (field, write.value.as_ref()) {
             (Field::Replicas, _) => {

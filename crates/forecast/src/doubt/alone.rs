@@ -1,0 +1,277 @@
+//! What each group of rules would do if it were alone: when it sets a field next, to what, and how long that usually
+//! lasts. Only the calendar is asked; what happens where groups meet is up to the run.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use almanac_engine::{Field, Identity, PolicyName, RuleSchedule, World};
+use jiff::civil::DateTime;
+use jiff::{SignedDuration, Timestamp};
+
+use super::held::Write;
+use super::watch::Rule;
+use crate::Writer;
+
+/// Rules that belong together: those of one policy that follow one clock, by its number. What one of them raises
+/// another one of them lowers.
+pub(super) type Group = (PolicyName, Option<usize>);
+
+/// How long a value usually lasts shows after so many firings.
+const FIRINGS: usize = 60;
+
+/// So many months are looked at for how often a rule fires.
+const MONTHS: usize = 24;
+
+/// So many times shorter is what a group leaves something for that it has most of the time.
+const SHORTER: i32 = 4;
+
+const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
+
+/// The rules that set numbers, where several groups may set the same.
+#[derive(Debug)]
+pub(super) struct Alone {
+    rules: BTreeMap<Group, Vec<RuleSchedule>>,
+    from: Timestamp,
+    days: BTreeMap<Writer, u32>,
+    lasting: BTreeMap<(Writer, Field, Side), Option<SignedDuration>>,
+}
+
+/// What a group sets, and by which of its rules.
+#[derive(Clone, Debug)]
+pub(super) struct Own {
+    pub(super) at: Timestamp,
+    pub(super) value: u32,
+    pub(super) writer: Writer,
+}
+
+/// What a group does after it has set a value.
+#[derive(Clone, Debug)]
+pub(super) struct End {
+    /// When the same rule sets the same again, if that is on the same day.
+    pub(super) again: Option<Timestamp>,
+    /// When it sets a value on the other side.
+    pub(super) other: Option<Own>,
+}
+
+/// The fields that several groups of rules set.
+pub(super) fn shared_fields(
+    world: &World,
+    rules: &BTreeMap<PolicyName, Vec<Rule>>,
+) -> BTreeMap<(Identity, Field), Vec<Group>> {
+    let mut shared: BTreeMap<(Identity, Field), Vec<Group>> = BTreeMap::new();
+    for (policy, rules) in rules {
+        let mut clocks: BTreeSet<Option<usize>> = rules.iter().map(|it| it.clock).collect();
+        if rules.is_empty() {
+            clocks.insert(None);
+        }
+        for place in world.footprint(policy).writes {
+            let groups = clocks.iter().map(|clock| (policy.clone(), *clock));
+            shared.entry(place).or_default().extend(groups);
+        }
+    }
+    shared.retain(|_, groups| groups.len() > 1);
+    shared
+}
+
+/// To which side a value is left.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Side {
+    Below,
+    Above,
+}
+
+impl Side {
+    fn other(self) -> Side {
+        match self {
+            Side::Below => Side::Above,
+            Side::Above => Side::Below,
+        }
+    }
+
+    pub(super) fn of(self, number: u32, value: u32) -> bool {
+        match self {
+            Side::Below => number < value,
+            Side::Above => number > value,
+        }
+    }
+}
+
+impl Alone {
+    /// The rules in force of all groups that share a field.
+    pub(super) fn new(
+        rules: &BTreeMap<PolicyName, Vec<Rule>>,
+        shared: &BTreeMap<(Identity, Field), Vec<Group>>,
+        from: Timestamp,
+    ) -> Alone {
+        let rules_of = |(policy, clock): &Group| {
+            let rules = rules.get(policy).into_iter().flatten();
+            let of_group = rules.filter(|it| it.clock == *clock && !it.schedule.is_off);
+            of_group.map(|it| it.schedule.clone()).collect()
+        };
+        let groups: BTreeSet<&Group> = shared.values().flatten().collect();
+        let rules = groups.into_iter().map(|it| (it.clone(), rules_of(it))).collect();
+        Alone { rules, from, days: BTreeMap::new(), lasting: BTreeMap::new() }
+    }
+
+    /// Whether a rule sets a field by itself.
+    pub(super) fn sets(&self, group: &Group, writer: &Writer, field: Field) -> bool {
+        self.of(group, field).any(|(rule, _)| Some(&rule.rule) == writer.rule.as_ref())
+    }
+
+    /// What a group has set last before an instant.
+    pub(super) fn last(&self, group: &Group, field: Field, before: Timestamp) -> Option<Own> {
+        let before = before.saturating_sub(NANOSECOND).ok()?;
+        let last = |(rule, value): (&RuleSchedule, u32)| {
+            Some((rule.last(before)?, rule.position, own(group, rule, value)))
+        };
+        let last =
+            self.of(group, field).filter_map(last).max_by_key(|(at, position, _)| (*at, *position));
+        last.map(|(at, _, own)| Own { at, ..own })
+    }
+
+    /// What a group sets next.
+    fn next(
+        &self,
+        group: &Group,
+        field: Field,
+        after: Timestamp,
+        is_one: impl Fn(u32) -> bool,
+    ) -> Option<Own> {
+        let after = after.saturating_add(NANOSECOND).ok()?;
+        let next = |(rule, value): (&RuleSchedule, u32)| {
+            let at = rule.begins(after, Timestamp::MAX).next()?;
+            Some((at, rule.position, own(group, rule, value)))
+        };
+        let others = self.of(group, field).filter(|(_, value)| is_one(*value));
+        // Of several at one instant, the later one in the list wins.
+        let next =
+            others.filter_map(next).min_by_key(|(at, position, _)| (*at, u32::MAX - position));
+        next.map(|(at, _, own)| Own { at, ..own })
+    }
+
+    /// What the group does next that has set this.
+    pub(super) fn end(
+        &self,
+        group: &Group,
+        field: Field,
+        (write, value): (&Write, u32),
+        side: Side,
+    ) -> End {
+        let next = self.next(group, field, write.at, |_| true);
+        let is_again = |next: &Own| {
+            next.value == value
+                && Some(&next.writer) == write.writer()
+                && self.is_same_day(group, write.at, next.at)
+        };
+        let again = next.filter(is_again).map(|it| it.at);
+        End { again, other: self.next(group, field, write.at, |it| side.of(it, value)) }
+    }
+
+    /// Whether a value has lasted as long as it usually does. What lasts longer than that now has been left to others.
+    /// Of what lasts for weeks, nobody can say so.
+    pub(super) fn has_lasted(
+        &mut self,
+        group: &Group,
+        field: Field,
+        (write, side): (&Write, Side),
+        at: Timestamp,
+    ) -> bool {
+        let Some(usual) = write.writer().and_then(|it| self.lasting(group, field, it, side)) else {
+            return false;
+        };
+        usual <= super::RECENT && self.on_its_clock(group, write.at, at) >= usual
+    }
+
+    /// Whether a group has a value most of the time, and leaves it only for something short.
+    pub(super) fn is_rest(
+        &mut self,
+        group: &Group,
+        field: Field,
+        write: &Write,
+        (end, side): (&End, Side),
+    ) -> bool {
+        let of_both = write.writer().zip(end.other.as_ref()).and_then(|(writer, other)| {
+            let lasting = self.lasting(group, field, writer, side)?;
+            Some((lasting, self.lasting(group, field, &other.writer, side.other())?))
+        });
+        of_both.is_some_and(|(lasting, other)| lasting > other * SHORTER)
+    }
+
+    /// How long what a rule sets usually lasts until its group sets something on one side of it.
+    pub(super) fn lasting(
+        &mut self,
+        group: &Group,
+        field: Field,
+        writer: &Writer,
+        side: Side,
+    ) -> Option<SignedDuration> {
+        let key = (writer.clone(), field, side);
+        if let Some(known) = self.lasting.get(&key) {
+            return *known;
+        }
+        let is_one = |(rule, _): &(&RuleSchedule, u32)| Some(&rule.rule) == writer.rule.as_ref();
+        let lasting = self.of(group, field).find(is_one).and_then(|(rule, value)| {
+            let begins = rule.begins(self.from, Timestamp::MAX).take(FIRINGS);
+            let until_other =
+                |at| Some((at, self.next(group, field, at, |it| side.of(it, value))?.at));
+            let lasting = begins.filter_map(until_other);
+            let mut all: Vec<SignedDuration> =
+                lasting.map(|(at, other)| self.on_its_clock(group, at, other)).collect();
+            all.sort_unstable();
+            all.get(all.len().saturating_sub(1) / 2).copied()
+        });
+        self.lasting.insert(key, lasting);
+        lasting
+    }
+
+    /// Whether a rule fires on half as many days as another one, or fewer: it is an exception to what that one does.
+    pub(super) fn is_exception(&mut self, one: &Writer, other: &Writer) -> bool {
+        let (one, other) = (self.days(one), self.days(other));
+        one > 0 && one.saturating_mul(2) <= other
+    }
+
+    /// On how many days a rule fires; 0 if nobody knows.
+    fn days(&mut self, writer: &Writer) -> u32 {
+        if let Some(days) = self.days.get(writer) {
+            return *days;
+        }
+        let of_policy = self.rules.iter().filter(|((policy, _), _)| *policy == writer.policy);
+        let mut rules = of_policy.flat_map(|(_, rules)| rules);
+        let rule = rules.find(|it| Some(&it.rule) == writer.rule.as_ref());
+        let days = rule.map_or(0, |rule| {
+            let first = rule.zone().civil(self.from).date().first_of_month();
+            let months = first.series(jiff::Span::new().months(1)).take(MONTHS);
+            months.map(|it| rule.days_of_month(it.year(), it.month())[0].count_ones()).sum()
+        });
+        self.days.insert(writer.clone(), days);
+        days
+    }
+
+    pub(super) fn is_same_day(&self, group: &Group, one: Timestamp, other: Timestamp) -> bool {
+        let day = |at| self.clock(group, at).date();
+        day(one) == day(other)
+    }
+
+    /// How much later the clock of a group shows, which a clock change makes no longer and no shorter.
+    fn on_its_clock(&self, group: &Group, from: Timestamp, to: Timestamp) -> SignedDuration {
+        self.clock(group, to).duration_since(self.clock(group, from))
+    }
+
+    fn clock(&self, group: &Group, at: Timestamp) -> DateTime {
+        let rule = self.rules.get(group).and_then(|rules| rules.first());
+        rule.map_or_else(|| jiff::tz::Offset::UTC.to_datetime(at), |rule| rule.zone().civil(at))
+    }
+
+    /// The rules of a group that set a field, each with what it sets.
+    fn of(&self, group: &Group, field: Field) -> impl Iterator<Item = (&RuleSchedule, u32)> {
+        let rules = self.rules.get(group).into_iter().flatten();
+        rules.filter_map(move |rule| {
+            let (_, value) = rule.sets.iter().find(|(of, _)| *of == field)?;
+            Some((rule, *value))
+        })
+    }
+}
+
+fn own(group: &Group, rule: &RuleSchedule, value: u32) -> Own {
+    let writer = Writer { policy: group.0.clone(), rule: Some(rule.rule.clone()) };
+    Own { at: Timestamp::MIN, value, writer }
+}
