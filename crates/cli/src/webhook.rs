@@ -1,7 +1,7 @@
 //! `almanac webhook`: answers an API server whether policies may be applied.
 
 use std::io::Write;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -10,6 +10,7 @@ use almanac_shell::calls::{Tls, TlsFiles};
 use almanac_shell::certificates::Wanted;
 use almanac_shell::certificates::keeping::{Keeping, Places};
 use almanac_shell::client::Connection;
+use almanac_shell::clock::Clock;
 use anyhow::{Context as _, ensure};
 use clap::{Args, ValueHint};
 use jiff::SignedDuration;
@@ -110,6 +111,12 @@ fn keeping(arguments: &WebhookArguments, connection: &Connection) -> anyhow::Res
         "--certificate-names: a name is empty or has a space in it; write DNS names and IP addresses, with a comma \
          between two of them"
     );
+    // As a certificate has them.
+    for name in &mut names {
+        if let Ok(address) = name.parse::<IpAddr>() {
+            *name = address.to_string();
+        }
+    }
     let places = Places {
         namespace: namespace.clone(),
         secret: arguments.certificate_secret.clone(),
@@ -119,7 +126,8 @@ fn keeping(arguments: &WebhookArguments, connection: &Connection) -> anyhow::Res
         client: connection.client.clone(),
         places,
         wanted: Wanted { names, lifetime: arguments.certificate_lifetime },
-        clock: arguments.serving.clock(),
+        // Whoever checks a certificate does not follow the clock of policies.
+        clock: Clock::system(SignedDuration::ZERO),
     })
 }
 

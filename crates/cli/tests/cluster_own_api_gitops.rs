@@ -17,7 +17,7 @@ use jiff::SignedDuration;
 use manifests::{NAMESPACE, arguments_of_the_deployment};
 use reading::{await_value, get};
 use running::{ROOT, await_metric, start};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 /// Who the controllers are.
@@ -34,11 +34,15 @@ const KARPENTER: &str = "autoscaling.karpenter.sh/v1alpha1";
 
 /// Applies all targets with two replicas, whatever they have.
 async fn reset(kubectl: &Kubectl) -> TestResult {
+    apply(kubectl, &json!(2)).await
+}
+
+async fn apply(kubectl: &Kubectl, replicas: &Value) -> TestResult {
     let mut items = ["tide", "web"].map(|name| workload(name, "apps/v1", "Deployment")).to_vec();
     items.push(node_group("spot", "AWSEKSNodeGroup"));
     for target in &mut items {
         target["metadata"]["namespace"] = json!(HARBOUR);
-        target["spec"]["replicas"] = json!(2);
+        target["spec"]["replicas"] = replicas.clone();
     }
     let list = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
     let apply = [

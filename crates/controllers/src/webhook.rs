@@ -11,6 +11,7 @@ mod review;
 mod watches;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use almanac_shell::calls::{CallLimits, Shown, Tls, serve_calls};
 use almanac_shell::certificates::keeping::Keeping;
@@ -29,6 +30,15 @@ use self::known::Shared;
 use self::metrics::ReviewMetrics;
 use self::watches::{Awaited, begin};
 use crate::list_progress::ListProgress;
+
+/// An API server sends an object and the one before it, of up to three megabytes each, and keeps few connections.
+const LIMITS: CallLimits = CallLimits {
+    connections: 64,
+    of_one_address: 48,
+    body: 8 * 1024 * 1024,
+    body_time: Duration::from_secs(10),
+    idle_time: Duration::from_mins(3),
+};
 
 /// Where the webhook answers, and who it says it is.
 pub struct WebhookEndpoints {
@@ -103,8 +113,7 @@ impl Webhook {
             become_ready(&health, awaited, shown_at_all).await;
             std::future::pending::<()>().await;
         };
-        let limits = CallLimits::default();
-        let serving = serve_calls(listener, Some(tls), limits, reviews, end.clone());
+        let serving = serve_calls(listener, Some(tls), LIMITS, reviews, end.clone());
         tokio::select! {
             () = serving => {}
             () = kept => {}

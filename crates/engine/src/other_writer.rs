@@ -20,21 +20,22 @@ pub struct ExternalChange {
 #[must_use]
 pub fn advice(manager: &str, field: Field) -> Option<String> {
     let is = |names: &[&str]| names.contains(&manager);
-    let field_path = format!("spec.{field}");
     if manager.starts_with("argocd") {
         return Some(format!(
-            "Argo CD applies what its repository says: leave {field_path} out of the manifest, or add /spec/{field} to \
-             ignoreDifferences of the Application and RespectIgnoreDifferences=true to its syncOptions"
+            "Argo CD applies what its repository says: add /spec/{field} to ignoreDifferences of the Application and \
+             RespectIgnoreDifferences=true to its syncOptions"
         ));
     }
     if is(&["kustomize-controller", "gotk", "flux"]) {
+        let by = if field == Field::Replicas { "kubectl scale" } else { "kubectl patch" };
         return Some(format!(
-            "Flux applies what its repository says: leave {field_path} out of the manifest"
+            "Flux applies what its repository says: suspend it, set spec.{field} once by {by}, so that it is no longer \
+             Flux's, leave it out of the manifest, and resume"
         ));
     }
     if is(&["helm-controller", "helm", "Helm"]) {
         return Some(format!(
-            "Helm applies what its chart says: have the template leave {field_path} out"
+            "Helm applies what its chart says: have the template leave spec.{field} out; that upgrade sets its default once"
         ));
     }
     if manager.starts_with("keda") {

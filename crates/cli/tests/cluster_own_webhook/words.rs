@@ -68,6 +68,8 @@ async fn each_answer_is_that_of_validate(desk: &Desk<'_>) -> TestResult {
                 applied.said
             );
             assert!(applied.said.contains(field), "{error}: {}", applied.said);
+            let fix = error["fix"].as_str().unwrap_or_default();
+            assert!(!fix.is_empty() && applied.said.contains(fix), "{error}: {}", applied.said);
         }
     }
     Ok(())

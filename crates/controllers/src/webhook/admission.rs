@@ -1,14 +1,16 @@
 //! Whether an object may be applied: what `validate` finds in it, and beside what is known of the cluster.
 
+use std::collections::BTreeMap;
+
 use almanac_api::checking::{
     CheckContext, CheckedObject, Governed, check_json, check_together, check_units_together,
 };
-use almanac_api::finding::{Finding, Severity};
+use almanac_api::finding::{Code, Finding, Severity};
 use almanac_api::kinds::Kind;
-use almanac_engine::Identity;
+use almanac_engine::{Identity, Slim};
 use serde_json::Value;
 
-use super::known::Known;
+use super::known::{KnownObject, Shared};
 
 /// What is to be applied.
 pub(super) struct Applied<'a> {
@@ -29,22 +31,24 @@ pub(super) struct Verdict {
 }
 
 /// Decides about an object. One that goes, or that says what it has said before, may always be applied: labels and
-/// finalizers change, too, and what is wrong with it has been told.
-pub(super) fn decide(known: &Known, applied: Applied<'_>, context: CheckContext<'_>) -> Verdict {
+/// finalizers change, too, and what is wrong with it has been told. What is wrong only beside others does not refuse it: a
+/// tool that renames an object applies the new one before it deletes the old one.
+pub(super) fn decide(known: &Shared, applied: Applied<'_>, context: CheckContext<'_>) -> Verdict {
     let Applied { kind, namespace, object, before } = applied;
     let nothing = Verdict { errors: Vec::new(), warnings: Vec::new() };
     if !object["metadata"]["deletionTimestamp"].is_null() {
         return nothing;
     }
     let is_as_before = before.is_some_and(|before| says_the_same(before, &object));
-    let checked = check_json(kind, object, CheckContext { namespace, ..context });
-    let (of_object, of_others) = together(known, &checked);
-    let (errors, others) = checked
-        .findings
-        .into_iter()
-        .chain(of_object)
+    // This may take a while, and needs nothing of what is known.
+    let mut checked = check_json(kind, object, CheckContext { namespace, ..context });
+    let findings = std::mem::take(&mut checked.findings);
+    let findings = findings.into_iter().map(Finding::with_some_fix);
+    let beside = known.read().beside(&checked);
+    let (of_object, of_others) = together(&beside, &checked);
+    let (errors, others) = findings
         .partition::<Vec<Finding>, _>(|it| it.severity() == Severity::Error && !is_as_before);
-    let told = others.iter().filter(|it| it.severity() != Severity::Info);
+    let told = others.iter().chain(&of_object).filter(|it| it.severity() != Severity::Info);
     let warnings = told.map(Finding::sentence);
     let of_others = of_others.into_iter().map(|(other, it)| format!("{other}: {}", it.sentence()));
     Verdict { errors, warnings: warnings.chain(of_others).collect() }
@@ -52,46 +56,74 @@ pub(super) fn decide(known: &Known, applied: Applied<'_>, context: CheckContext<
 
 /// Whether two versions of an object differ in nothing but their metadata and statuses.
 fn says_the_same(before: &Value, object: &Value) -> bool {
-    let said = |object: &Value| {
-        let mut said = object.clone();
-        if let Value::Object(fields) = &mut said {
-            fields.remove("metadata");
-            fields.remove("status");
-        }
-        said
+    let said = |object: &'_ Value| {
+        let fields = object.as_object().into_iter().flatten();
+        fields.filter(|(key, _)| !matches!(key.as_str(), "metadata" | "status")).count()
     };
-    said(before) == said(object)
+    let (Some(fields), true) = (object.as_object(), said(before) == said(object)) else {
+        return false;
+    };
+    let mut all = fields.iter().filter(|(key, _)| !matches!(key.as_str(), "metadata" | "status"));
+    all.all(|(key, value)| before.get(key) == Some(value))
 }
 
+/// The objects that another one may be in conflict with.
+type Beside = BTreeMap<Identity, KnownObject>;
+
 /// What shows only beside others: of the object, and of those others that are worse off with it.
-fn together(known: &Known, object: &CheckedObject) -> (Vec<Finding>, Vec<(Identity, Finding)>) {
-    let beside = known.beside(object);
-    if beside.is_empty() && object.identity.is_none() {
-        return (Vec::new(), Vec::new());
+fn together(beside: &Beside, object: &CheckedObject) -> (Vec<Finding>, Vec<(Identity, Finding)>) {
+    let mut of_object = Vec::new();
+    if let Some(Slim::Units(_)) = &object.slim {
+        // Each pair by itself: what others are to each other is not asked, and would cost their number squared.
+        let is_rival = |it: &(&Identity, &KnownObject)| it.1.checked.kind == Kind::ResourcePolicy;
+        let (rivals, rest): (Vec<_>, Vec<_>) = beside.iter().partition(is_rival);
+        of_object.extend(of_one(&rest, object));
+        for rival in rivals {
+            let told = of_one(&[rival], object);
+            of_object.extend(told.into_iter().filter(|it| it.code == Code::TwoPolicies));
+        }
+        return (of_object, Vec::new());
     }
     let others: Vec<_> = beside.iter().collect();
-    let own = others.len();
-    // What is there already comes first, so that the object is the one that comes to it.
-    let known = others.iter().map(|(_, known)| &*known.checked).enumerate();
-    let all = known.clone().chain([(own, object)]);
-    let pods = || {
-        let templates = others.iter().enumerate();
-        templates.filter_map(|(index, (identity, known))| {
-            let pod = known.template.as_deref()?;
-            Some(Governed { identity: (*identity).clone(), pod, index })
-        })
-    };
-    // Its name says which object is meant.
-    let place = |_: usize| String::new();
-    let mut with = check_together(all.clone(), place);
-    with.extend(check_units_together(all, pods(), place, place));
-    let mut without = check_together(known.clone(), place);
-    without.extend(check_units_together(known, pods(), place, place));
-    let (of_object, of_others): (Vec<_>, Vec<_>) =
+    let (known, own) = (with_numbers(&others), others.len());
+    let with = all_findings(&others, known.clone().chain([(own, object)]));
+    let without = all_findings(&others, known.clone());
+    let (told, of_others): (Vec<_>, Vec<_>) =
         with.into_iter().partition(|(index, _)| *index == own);
+    of_object.extend(told.into_iter().map(|(_, finding)| finding));
     let of_others = of_others.into_iter().filter(|told| !without.contains(told));
     let named = of_others.map(|(index, finding)| (others[index].0.clone(), finding));
-    (of_object.into_iter().map(|(_, finding)| finding).collect(), named.collect())
+    (of_object, named.collect())
+}
+
+/// What is wrong with the object beside these.
+fn of_one(others: &[(&Identity, &KnownObject)], object: &CheckedObject) -> Vec<Finding> {
+    let own = others.len();
+    let all = all_findings(others, with_numbers(others).chain([(own, object)]));
+    all.into_iter().filter(|(index, _)| *index == own).map(|(_, finding)| finding).collect()
+}
+
+/// What is there already comes first, so that the object is the one that comes to it.
+fn with_numbers<'a>(
+    others: &[(&'a Identity, &'a KnownObject)],
+) -> impl Iterator<Item = (usize, &'a CheckedObject)> + Clone {
+    others.iter().map(|(_, known)| &*known.checked).enumerate().collect::<Vec<_>>().into_iter()
+}
+
+fn all_findings<'a>(
+    others: &[(&Identity, &'a KnownObject)],
+    objects: impl Iterator<Item = (usize, &'a CheckedObject)> + Clone,
+) -> Vec<(usize, Finding)> {
+    let templates = others.iter().enumerate();
+    let pods = templates.filter_map(|(index, (identity, known))| {
+        let pod = known.template.as_deref()?;
+        Some(Governed { identity: (*identity).clone(), pod, index })
+    });
+    // Its name says which object is meant.
+    let place = |_: usize| String::new();
+    let mut found = check_together(objects.clone(), place);
+    found.extend(check_units_together(objects, pods, place, place));
+    found
 }
 
 #[cfg(test)]
@@ -102,7 +134,6 @@ mod tests {
     use kube::api::DynamicObject;
     use serde_json::json;
 
-    use super::super::known::KnownObject;
     use super::*;
 
     const NOW: &str = "2026-11-23T06:00:00Z";
@@ -153,27 +184,27 @@ mod tests {
         })
     }
 
-    fn known(objects: &[(Kind, Value)]) -> Known {
-        let mut known = Known::default();
+    fn known(objects: &[(Kind, Value)]) -> Shared {
+        let known = Shared::default();
         for (kind, object) in objects {
             let watched: DynamicObject =
                 serde_json::from_value(object.clone()).expect("it is an object");
             let template = unit_template(&watched, kind.name()).map(Arc::new);
             let checked = Arc::new(check_json(*kind, object.clone(), context()));
             let identity = checked.identity.clone().expect("it has a name");
-            known.upsert(&identity, KnownObject { checked, template });
+            known.write().upsert(&identity, KnownObject { checked, template });
         }
         known
     }
 
-    fn verdict(known: &Known, kind: Kind, object: Value, before: Option<&Value>) -> Verdict {
+    fn verdict(known: &Shared, kind: Kind, object: Value, before: Option<&Value>) -> Verdict {
         decide(known, Applied { kind, namespace: "shop", object, before }, context())
     }
 
     #[test]
     fn a_wrong_policy_is_refused_with_the_sentence_of_validate() {
         let wrong = cron("morning", "0 0 * *", &web());
-        let verdict = verdict(&Known::default(), Kind::CronFederatedHPA, wrong, None);
+        let verdict = verdict(&Shared::default(), Kind::CronFederatedHPA, wrong, None);
         let told: Vec<String> = verdict.errors.iter().map(Finding::sentence).collect();
         assert_eq!(told.len(), 1);
         assert!(
@@ -185,7 +216,7 @@ mod tests {
     #[test]
     fn labels_of_a_wrong_policy_can_be_changed_and_it_can_go() {
         let wrong = cron("morning", "0 0 * *", &web());
-        let known = Known::default();
+        let known = Shared::default();
         let mut labelled = wrong.clone();
         labelled["metadata"]["labels"] = json!({"team": "shop"});
         let told = verdict(&known, Kind::CronFederatedHPA, labelled, Some(&wrong));
@@ -234,18 +265,20 @@ mod tests {
     }
 
     #[test]
-    fn a_second_policy_for_the_same_pods_is_refused() {
+    fn a_second_policy_for_the_same_pods_is_a_warning_so_that_one_can_be_renamed() {
         let there = known(&[(Kind::ResourcePolicy, units("first", 5))]);
         let told = verdict(&there, Kind::ResourcePolicy, units("second", 5), None);
-        assert_eq!(told.errors.len(), 1, "{:?}", told.errors);
-        let told = verdict(&there, Kind::ResourcePolicy, units("first", 9), None);
         assert!(told.errors.is_empty(), "{:?}", told.errors);
+        assert_eq!(told.warnings.len(), 1, "{:?}", told.warnings);
+        assert!(told.warnings[0].contains("a pod of two policies is not scheduled"));
+        let told = verdict(&there, Kind::ResourcePolicy, units("first", 9), None);
+        assert!(told.warnings.is_empty(), "{:?}", told.warnings);
     }
 
     #[test]
     fn what_is_forgotten_is_no_writer_any_more() {
-        let mut known = known(&[(Kind::CronFederatedHPA, cron("evening", "0 20 * * *", &web()))]);
-        known.remove(&Kind::CronFederatedHPA.identity("shop", "evening"));
+        let known = known(&[(Kind::CronFederatedHPA, cron("evening", "0 20 * * *", &web()))]);
+        known.write().remove(&Kind::CronFederatedHPA.identity("shop", "evening"));
         let morning = cron("morning", "0 8 * * *", &web());
         let told = verdict(&known, Kind::CronFederatedHPA, morning, None);
         assert!(told.warnings.is_empty(), "{:?}", told.warnings);

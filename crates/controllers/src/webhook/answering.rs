@@ -74,8 +74,11 @@ impl Reviews {
         let nothing = Verdict { errors: Vec::new(), warnings: Vec::new() };
         let Some(kind) = Kind::of(&request.kind.group, &request.kind.kind) else { return nothing };
         // Of ConfigMaps, only those of the design are of interest; a DELETE has no object.
-        let name = request.object["metadata"]["name"].as_str().unwrap_or(&request.name);
-        if !kind.is_of_interest(name) || request.object.is_null() {
+        if let Some(name) = request.object["metadata"]["name"].as_str() {
+            // The one that is generated, too.
+            request.name = name.to_owned();
+        }
+        if !kind.is_of_interest(&request.name) || request.object.is_null() {
             return nothing;
         }
         let context = CheckContext {
@@ -90,6 +93,6 @@ impl Reviews {
             object,
             before: request.old_object.as_ref().filter(|it| !it.is_null()),
         };
-        decide(&self.known.read(), applied, context)
+        decide(&self.known, applied, context)
     }
 }

@@ -67,7 +67,7 @@ fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Cau
             carry_out(input, &wanted, now, &mut memory, &mut decision, reasons);
         }
     }
-    let quiet = memory.contest.as_ref().and_then(|contest| later(QUIET, contest.at));
+    let quiet = memory.contest_ends();
     decision.wake_at = earliest([decision.wake_at, quiet.filter(|at| *at > now)]);
     memory.trim(input.policy, now);
     decision.memory = memory;

@@ -146,7 +146,9 @@ impl Memory {
             memory.is_lost = false;
             memory.recommendations = vec![Recommendation { since: now, replicas }];
         }
-        memory.contest.take_if(|contest| now.duration_since(contest.at) >= QUIET);
+        if memory.contest_ends().is_some_and(|end| end <= now) {
+            memory.contest = None;
+        }
         memory
     }
 
@@ -157,6 +159,15 @@ impl Memory {
             self.recommend(replicas, now);
             self.scaled(written, replicas, now);
         }
+    }
+
+    /// When another writer has given up, unless it is noticed again: not while what it has replaced waits to be set
+    /// again, since nobody can know by then.
+    pub(super) fn contest_ends(&self) -> Option<Timestamp> {
+        let contest = self.contest.as_ref()?;
+        let pause =
+            self.last_scale.map_or(SignedDuration::ZERO, |it| it.pause(SignedDuration::ZERO));
+        contest.at.saturating_add(QUIET + pause).ok()
     }
 
     /// Notes what is recommended from now on.

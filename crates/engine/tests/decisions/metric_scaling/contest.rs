@@ -109,6 +109,28 @@ fn a_tool_that_resets_the_replicas_for_hours_is_answered_a_few_times_an_hour() {
     assert!(within(3) >= 2, "it is not given up: {written:?}");
 }
 
+/// Its replicas are reset right after each write, and it has turns only when it wants them.
+#[test]
+fn a_fight_is_told_once_however_long_its_pauses_are() {
+    let mut scaling = Scaling::new(Autoscaler::of("shop", 0, 100).by(external("q")), 5);
+    scaling.answer("q", 8.0);
+    let (mut now, mut told, mut written) = (monday("09:00"), 0, 0);
+    while now < monday("13:00") {
+        scaling.turn(now);
+        let recorded = scaling.recorded();
+        told += recorded.iter().filter(|it| matches!(it, Recorded::Undone { .. })).count();
+        if recorded.iter().any(|it| matches!(it, Recorded::Scaled { .. })) {
+            written += 1;
+            scaling.set(5);
+            now += SignedDuration::from_secs(1);
+        } else {
+            now = scaling.wake_at().expect("it wants another turn");
+        }
+    }
+    assert!((12..25).contains(&written), "{written}");
+    assert_eq!(told, 1);
+}
+
 #[test]
 fn nor_is_it_answered_more_often_where_the_recommendation_changes() {
     let mut scaling = Scaling::new(Autoscaler::of("shop", 0, 100).by(external("q")), 5);
