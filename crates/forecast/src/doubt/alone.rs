@@ -112,6 +112,13 @@ impl Alone {
         Alone { rules, from, days: BTreeMap::new(), lasting: BTreeMap::new() }
     }
 
+    /// Whether a group sets a field to one value only, and so never ends it.
+    pub(super) fn has_one_value(&self, group: &Group, field: Field) -> bool {
+        let mut values = self.of(group, field).map(|(_, value)| value);
+        let first = values.next();
+        values.all(|it| Some(it) == first)
+    }
+
     /// Whether a rule sets a field by itself.
     pub(super) fn sets(&self, group: &Group, writer: &Writer, field: Field) -> bool {
         self.of(group, field).any(|(rule, _)| Some(&rule.rule) == writer.rule.as_ref())

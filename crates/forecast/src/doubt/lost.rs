@@ -307,6 +307,9 @@ impl Ask {
         let end = alone.end(group, field, (&self.write, self.value), side);
         if end.other.is_none() && !(is_lowered && end.again.is_some()) {
             if !is_lowered || !is_in_force || !self.is_unknown_to(group, meeting) {
+                if is_lowered && alone.has_one_value(group, field) {
+                    self.state = State::Over;
+                }
                 return None;
             }
             self.state = State::Over;
