@@ -111,6 +111,44 @@ async fn extenders(kubectl: &Kubectl, test: &OwnTest) -> anyhow::Result<[Program
     Ok([deciding, standby])
 }
 
+/// A webhook that was asked once at least.
+async fn webhook(kubectl: &Kubectl, test: &OwnTest) -> anyhow::Result<(Program, ProgramPort)> {
+    let port = ProgramPort::take()?;
+    let address = format!("127.0.0.1:{}", port.number());
+    let rule = json!({
+        "apiGroups": ["autoscaling.karmada.io"], "apiVersions": ["v1alpha1"],
+        "resources": ["cronfederatedhpas"], "operations": ["CREATE", "UPDATE"],
+    });
+    let configuration = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": "almanac"},
+        "webhooks": [{
+            "name": "policies.almanac.dev", "admissionReviewVersions": ["v1"],
+            "sideEffects": "None", "failurePolicy": "Ignore",
+            "clientConfig": {"url": format!("https://{address}/validate")}, "rules": [rule],
+        }],
+    });
+    kubectl.run_with_input(&["apply", "-f", "-"], &configuration.to_string()).await?;
+    kubectl.run(&["-n", "default", "create", "secret", "generic", "almanac-webhook"]).await?;
+    let kubeconfig = test.plane.kubeconfig().display().to_string();
+    let listen = format!("--webhook-listen={address}");
+    let arguments =
+        ["webhook", "--kubeconfig", &kubeconfig, &listen, "--certificate-names=127.0.0.1"];
+    let binary = env!("CARGO_BIN_EXE_almanac").as_ref();
+    let webhook = Program::start_listening(binary, &arguments, &[])?;
+    webhook.await_ready().await?;
+    // The API server hears of it a moment later.
+    let probe = cron("probe", "apps/v1", "Deployment", &json!({"targetReplicas": 3})).to_string();
+    let asked = ["-n", HARBOUR, "create", "--dry-run=server", "-f", "-"];
+    await_condition("the webhook to be asked", PATIENCE, async || {
+        kubectl.run_with_input(&asked, &probe).await?;
+        let (_, metrics) = webhook.get("/metrics").await?;
+        Ok(Observation::of(metrics.contains("almanac_webhook_reviews_total{"), metrics))
+    })
+    .await?;
+    Ok((webhook, port))
+}
+
 fn seconds(at: Timestamp) -> f64 {
     at.duration_since(Timestamp::UNIX_EPOCH).as_secs_f64()
 }
@@ -152,10 +190,11 @@ fn a_scrape_after_a_boundary_never_has_the_old_value_and_each_number_is_there_on
         .await?;
         // Before anything that has to be in time: an extender waits until none before it can be at work.
         let extenders = extenders(&kubectl, test).await?;
+        let (webhook, _port) = webhook(&kubectl, test).await?;
         let (leader, standby, boundary) = two_replicas(test).await?;
         let agent = agent(&kubectl, test, boundary).await?;
         let [deciding, passing_on] = &extenders;
-        let programs = [&leader, &standby, &agent, deciding, passing_on];
+        let programs = [&leader, &standby, &agent, deciding, passing_on, &webhook];
         let targets =
             programs.map(Program::address).into_iter().collect::<anyhow::Result<Vec<_>>>()?;
         let prometheus = Prometheus::start_honoring_labels(&targets).await?;
@@ -164,7 +203,8 @@ fn a_scrape_after_a_boundary_never_has_the_old_value_and_each_number_is_there_on
         each_number_is_there_once(&prometheus, &standby).await?;
         await_query(&prometheus, "sum(almanac_cron_fired_total)", Some(1.0)).await?;
         await_query(&prometheus, "sum(almanac_qos_activated_total)", Some(1.0)).await?;
-        the_documents_list_what_is_exported(&[&leader, &agent, deciding, passing_on]).await?;
+        the_documents_list_what_is_exported(&[&leader, &agent, deciding, passing_on, &webhook])
+            .await?;
         the_dashboard_is_filled(&prometheus).await?;
         what_needs_attention_is_counted_until_it_is_mended(&kubectl, &prometheus).await?;
         a_deleted_schedule_has_no_number(&kubectl, &prometheus).await?;
@@ -213,7 +253,7 @@ async fn the_number_changes_at_the_boundary(
 
 /// Two replicas are scraped, an agent and two extenders, and one of them has the numbers.
 async fn each_number_is_there_once(prometheus: &Prometheus, standby: &Program) -> TestResult {
-    await_query(prometheus, r#"sum(up{job="test"})"#, Some(5.0)).await?;
+    await_query(prometheus, r#"sum(up{job="test"})"#, Some(6.0)).await?;
     await_query(prometheus, "sum(almanac_extender_leader)", Some(1.0)).await?;
     await_query(prometheus, "count(almanac_leader)", Some(2.0)).await?;
     await_query(prometheus, "sum(almanac_leader)", Some(1.0)).await?;
@@ -241,7 +281,7 @@ async fn a_deleted_schedule_has_no_number(
 async fn the_next_leader_has_the_numbers(prometheus: &Prometheus, leader: &Program) -> TestResult {
     ensure!(leader.stop().await?.success(), "it did not end well");
     await_query(prometheus, "sum(almanac_leader)", Some(1.0)).await?;
-    await_query(prometheus, r#"sum(up{job="test"})"#, Some(4.0)).await?;
+    await_query(prometheus, r#"sum(up{job="test"})"#, Some(5.0)).await?;
     await_query(prometheus, &format!("count({})", selector(SERIES[0])), Some(1.0)).await?;
     await_query(prometheus, &selector(SERIES[0]), Some(7.0)).await
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::desk::{CONFIGURATION, Desk, at_the_desk, await_refusal, cron};
 use crate::reading::{await_value, get};
 
-/// One object of each kind that can be wrong in a way that its schema does not know, and one that is only doubtful.
+/// One object of each kind that can be wrong in a way that its schema does not know.
 fn wrong_objects() -> Vec<Value> {
     let producer = json!({
         "apiVersion": "autoscaling.karpenter.sh/v1alpha1", "kind": "MetricsProducer",
@@ -36,20 +36,12 @@ fn wrong_objects() -> Vec<Value> {
             "celSelector": {"celExpressions": ["managedCluster.nothing("]},
         }}]},
     });
-    let units = json!({
-        "apiVersion": "scheduling.sigs.x-k8s.io/v1alpha1", "kind": "ResourcePolicy",
-        "metadata": {"name": "web", "namespace": "shop"},
-        "spec": {
-            "podSelector": {"matchExpressions": [{"key": "app", "operator": "Is", "values": ["web"]}]},
-            "units": [{"name": "own", "nodeSelector": {"matchLabels": {"pool": "own"}}}],
-        },
-    });
     let levels = json!({
         "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": "volcano-agent-config", "namespace": "shop"},
         "data": {"config.yaml": "globalConfig:\n  timeBasedQoSPolicies:\n  - name: night\n    startTime: '25:00'\n"},
     });
-    vec![cron("web", "0 0 * *"), producer, autoscaler, placement, units, levels]
+    vec![cron("web", "0 0 * *"), producer, autoscaler, placement, levels]
 }
 
 async fn each_answer_is_that_of_validate(desk: &Desk<'_>) -> TestResult {

@@ -50,7 +50,7 @@ const OUT: [&str; 5] = [
 
 #[test]
 fn overlaps_gaps_and_contested_times_stand_out_in_every_output() {
-    let folder = folder_with("contested", &[("all.yaml", CONTESTED)]);
+    let folder = folder_with("stands-out", &[("all.yaml", CONTESTED)]);
     let forecast = |output| {
         let arguments =
             ["forecast", "-f", ".", "--from", "2026-03-02", "--for", "2d", "-o", output];

@@ -85,11 +85,17 @@ const LONGEST_PAUSE: SignedDuration = SignedDuration::from_mins(20);
 const CALM: SignedDuration = SignedDuration::from_mins(10);
 
 impl LastScale {
-    /// How long to wait before what another writer has replaced is set again.
+    /// How long to wait before what another writer has replaced is set again. Where nobody is let be for a query
+    /// period, nobody is let be for longer.
     pub(super) fn pause(&self, query_period: SignedDuration) -> SignedDuration {
-        let Some(doublings) = self.again.checked_sub(AT_ONCE) else { return query_period };
-        let pause = FIRST_PAUSE * 2_i32.pow(doublings.min(8));
-        pause.min(LONGEST_PAUSE).max(query_period)
+        if query_period.is_zero() { query_period } else { self.doubled().max(query_period) }
+    }
+
+    /// The pause that has grown with how often it was replaced.
+    fn doubled(&self) -> SignedDuration {
+        let doublings = self.again.checked_sub(AT_ONCE);
+        let pause = doublings.map(|doublings| FIRST_PAUSE * 2_i32.pow(doublings.min(8)));
+        pause.map_or(SignedDuration::ZERO, |pause| pause.min(LONGEST_PAUSE))
     }
 
     /// Whether another writer has replaced it so often that anything is set with pauses only.
@@ -99,7 +105,7 @@ impl LastScale {
 
     /// How often in a row it was replaced, if it is replaced once more after this time, or not.
     fn count(&self, is_replaced: bool, now: Timestamp) -> u32 {
-        let is_calm = now.duration_since(self.at) > self.pause(SignedDuration::ZERO) * 2 + CALM;
+        let is_calm = now.duration_since(self.at) > self.doubled() * 2 + CALM;
         let before = if is_calm { 0 } else { self.again };
         before.saturating_add(u32::from(is_replaced))
     }
@@ -165,8 +171,7 @@ impl Memory {
     /// again, since nobody can know by then.
     pub(super) fn contest_ends(&self) -> Option<Timestamp> {
         let contest = self.contest.as_ref()?;
-        let pause =
-            self.last_scale.map_or(SignedDuration::ZERO, |it| it.pause(SignedDuration::ZERO));
+        let pause = self.last_scale.map_or(SignedDuration::ZERO, |it| it.doubled());
         contest.at.saturating_add(QUIET + pause).ok()
     }
 
