@@ -17,12 +17,13 @@ use std::time::Duration;
 use http::header::{ALLOW, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
-use hyper::body::{Bytes, Incoming};
+use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -87,6 +88,8 @@ pub struct CallLimits {
     pub of_one_address: usize,
     /// Bytes of a body.
     pub body: usize,
+    /// Bytes of all large bodies at once; one more waits until there is room.
+    pub large_bodies: usize,
     /// How long the body may take to arrive.
     pub body_time: Duration,
     /// How long a connection is kept without a request, and how long the head of a request may take.
@@ -101,11 +104,15 @@ impl Default for CallLimits {
             connections: 256,
             of_one_address: 128,
             body: 16 * 1024 * 1024,
+            large_bodies: 256 * 1024 * 1024,
             body_time: Duration::from_secs(30),
             idle_time: Duration::from_mins(3),
         }
     }
 }
+
+/// Bytes of a body that is read without a look at how many others there are.
+const SMALL_BODY: usize = 64 * 1024;
 
 /// Bytes of a request before its body.
 const HEAD: usize = 16 * 1024;
@@ -122,12 +129,14 @@ pub async fn serve_calls<A: Answering>(
     end: CancellationToken,
 ) {
     let slots = Slots::new(limits.connections, limits.of_one_address);
+    let room = Arc::new(Semaphore::new(limits.large_bodies));
     let mut connections = JoinSet::new();
     while let Some((stream, peer)) = next(&listener, &mut connections, &end).await {
         let slot = slots.take(peer.ip());
         // A connection that makes way is closed before the new one is served.
         while connections.len() >= limits.connections && connections.join_next().await.is_some() {}
-        let served = Served { limits, slot, answering: Arc::clone(&answering), end: end.clone() };
+        let (answering, room) = (Arc::clone(&answering), Arc::clone(&room));
+        let served = Served { limits, slot, room, answering, end: end.clone() };
         let tls = tls.clone();
         connections.spawn(async move { served.accept(stream, tls).await });
     }
@@ -139,6 +148,7 @@ pub async fn serve_calls<A: Answering>(
 struct Served<A> {
     limits: CallLimits,
     slot: Slot,
+    room: Arc<Semaphore>,
     answering: Arc<A>,
     end: CancellationToken,
 }
@@ -191,7 +201,7 @@ impl<A: Answering> Served<A> {
 
     async fn respond(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
         let answer = match self.read(request).await {
-            Ok(call) => self.answering.answer(call).await,
+            Ok((call, _room)) => self.answering.answer(call).await,
             Err(refusal) => refusal,
         };
         let is_json = answer.status == StatusCode::OK;
@@ -206,7 +216,11 @@ impl<A: Answering> Served<A> {
         response
     }
 
-    async fn read(&self, request: Request<Incoming>) -> Result<Call, Answer> {
+    /// The call, and the room that it takes until it is answered.
+    async fn read(
+        &self,
+        request: Request<Incoming>,
+    ) -> Result<(Call, Option<SemaphorePermit<'_>>), Answer> {
         if request.method() != Method::POST {
             return Err(Answer::refusal(StatusCode::METHOD_NOT_ALLOWED, "only POST"));
         }
@@ -214,6 +228,7 @@ impl<A: Answering> Served<A> {
         let token = head.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
         let token = token.and_then(|value| value.strip_prefix("Bearer "));
         self.answering.admit(token).await?;
+        let room = self.make_room(&body).await?;
         let body = Limited::new(body, self.limits.body).collect();
         let body = match timeout(self.limits.body_time, body).await {
             Ok(Ok(body)) => body.to_bytes(),
@@ -229,6 +244,24 @@ impl<A: Answering> Served<A> {
                 return Err(Answer::refusal(StatusCode::REQUEST_TIMEOUT, why));
             }
         };
-        Ok(Call { path: head.uri.path().to_owned(), body, token: token.map(str::to_owned) })
+        let path = head.uri.path().to_owned();
+        Ok((Call { path, body, token: token.map(str::to_owned) }, room))
+    }
+
+    /// Small bodies need none, so that whoever announces large ones and sends nothing is in the way of few.
+    async fn make_room(&self, body: &Incoming) -> Result<Option<SemaphorePermit<'_>>, Answer> {
+        let limit = self.limits.body.min(self.limits.large_bodies);
+        let announced = body.size_hint().upper().and_then(|it| usize::try_from(it).ok());
+        let bytes = announced.unwrap_or(limit).min(limit);
+        if bytes <= SMALL_BODY {
+            return Ok(None);
+        }
+        let permits = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let room = timeout(self.limits.body_time, self.room.acquire_many(permits)).await;
+        let room = room.ok().and_then(Result::ok).map(Some);
+        room.ok_or_else(|| {
+            let why = "too many large bodies at once; try again";
+            Answer::refusal(StatusCode::SERVICE_UNAVAILABLE, why)
+        })
     }
 }

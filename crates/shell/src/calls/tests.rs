@@ -120,6 +120,32 @@ async fn a_body_that_does_not_come_is_not_waited_for() {
 }
 
 #[tokio::test]
+async fn large_bodies_wait_for_room_and_small_ones_do_not() {
+    let large_bodies = SMALL_BODY * 2;
+    let limits =
+        CallLimits { large_bodies, body_time: Duration::from_millis(300), ..CallLimits::default() };
+    let server = serving(limits, None).await;
+    let mut asking = server.connect().await;
+    send(&mut asking, &last_call("/never", &"x".repeat(large_bodies))).await;
+    server.echo.asked.notified().await;
+    let mut large = server.connect().await;
+    send(&mut large, &last_call("/large", &"y".repeat(SMALL_BODY + 1))).await;
+    let mut small = server.connect().await;
+    send(&mut small, &last_call("/small", "z")).await;
+    let answer = rest(small).await;
+    assert!(answer.ends_with("/small  z"), "{answer}");
+    let answer = rest(large).await;
+    assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+    server.echo.now.notify_one();
+    let answer = rest(asking).await;
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{}", &answer[..60]);
+    let mut large = server.connect().await;
+    send(&mut large, &last_call("/large", &"y".repeat(SMALL_BODY + 1))).await;
+    let answer = rest(large).await;
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{}", &answer[..60]);
+}
+
+#[tokio::test]
 async fn a_stranger_is_refused_before_the_body_is_read() {
     let server = serving(CallLimits::default(), None).await;
     let mut stream = server.connect().await;
