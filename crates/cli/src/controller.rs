@@ -179,7 +179,7 @@ fn options(arguments: &ControllerArguments, connection: &Connection, queries: Qu
 }
 
 impl Kind {
-    fn controlled(self) -> Controlled {
+    pub(crate) fn controlled(self) -> Controlled {
         match self {
             Self::MetricsProducer => Family::ScheduledCapacity.into(),
             Self::CronFederatedHpa => Family::CronScaling.into(),

@@ -16,6 +16,7 @@ use clap::{Args, ValueHint};
 use jiff::SignedDuration;
 use prometheus_client::registry::Registry;
 
+use crate::controller::Kind;
 use crate::outcome::exit_codes_without_findings;
 use crate::process::{self, ConnectionArguments, ServingArguments};
 
@@ -49,6 +50,10 @@ pub(crate) struct WebhookArguments {
     /// The names and addresses by which the API server calls [default: those of the Service almanac-webhook]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     certificate_names: Vec<String>,
+
+    /// The kinds to check though their upstream controller runs in the cluster
+    #[arg(long, value_name = "KINDS", value_enum, value_delimiter = ',')]
+    take_over: Vec<Kind>,
 
     /// How long a certificate lasts; it is renewed when a third of that is left
     #[arg(long, value_name = "DURATION", default_value = "720h", value_parser = lifetime)]
@@ -91,7 +96,8 @@ pub(crate) fn run(
         let endpoints =
             WebhookEndpoints { listener: listen(arguments.webhook_listen)?, certificate };
         let (client, clock) = (connection.client.clone(), arguments.serving.clock());
-        let webhook = Webhook::new(client, clock, endpoints, health, registry);
+        let take_over: Vec<_> = arguments.take_over.iter().map(|kind| kind.controlled()).collect();
+        let webhook = Webhook::new(client, clock, &take_over, endpoints, health, registry);
         Ok(|end| webhook.run(end))
     };
     let serving = (&arguments.connection, &arguments.serving);

@@ -1,6 +1,6 @@
 //! What can be carried out: the policies of each family, and groups of nodes, which are no policies.
 
-use almanac_api::kinds::Kind;
+use almanac_api::kinds::{Kind, Role};
 use almanac_engine::Family;
 
 /// The objects that one controller carries out.
@@ -18,6 +18,17 @@ impl Controlled {
         match self {
             Self::Policies(family) => Kind::of_family(family),
             Self::NodeGroups => Kind::ScalableNodeGroup,
+        }
+    }
+
+    /// Of which of them a kind is: its objects are carried out, or are read to do so. `None` for Kubernetes' own kinds.
+    pub(crate) fn of_kind(kind: Kind) -> Option<Controlled> {
+        match (kind.role(), kind) {
+            (Role::Policy(family), _) => Some(family.into()),
+            (Role::Hub, _) => Some(Family::Placement.into()),
+            (Role::Bounds, Kind::FederatedHPA) => Some(Family::CronScaling.into()),
+            (Role::Workload { .. }, Kind::ScalableNodeGroup) => Some(Self::NodeGroups),
+            (Role::Bounds | Role::Workload { .. }, _) => None,
         }
     }
 

@@ -13,11 +13,13 @@ mod watches;
 use std::sync::Arc;
 use std::time::Duration;
 
+use almanac_engine::Family;
 use almanac_shell::calls::{CallLimits, Shown, Tls, serve_calls};
 use almanac_shell::certificates::keeping::Keeping;
 use almanac_shell::clock::Clock;
 use almanac_shell::endpoints::Health;
 use almanac_shell::process_metrics;
+use jiff::Timestamp;
 use kube::Client;
 use prometheus_client::registry::Registry;
 use tokio::net::TcpListener;
@@ -29,16 +31,29 @@ use self::answering::Reviews;
 use self::known::Shared;
 use self::metrics::ReviewMetrics;
 use self::watches::{Awaited, begin};
+use crate::controlled::Controlled;
 use crate::list_progress::ListProgress;
+use crate::upstream::Upstreams;
 
-/// An API server sends an object and the one before it, of up to three megabytes each, and keeps few connections.
+/// An API server sends an object and the one before it, of up to three megabytes each, and has a connection for each
+/// change that it is asked for at the same time: by default, for two hundred of them and those that control it.
 const LIMITS: CallLimits = CallLimits {
-    connections: 64,
-    of_one_address: 48,
+    connections: 1024,
+    of_one_address: 768,
     body: 8 * 1024 * 1024,
+    large_bodies: 32 * 1024 * 1024,
     body_time: Duration::from_secs(10),
     idle_time: Duration::from_mins(3),
 };
+
+/// What an upstream controller may carry out. The others' have no lease by which they could be found.
+const OF_UPSTREAMS: [Controlled; 5] = [
+    Controlled::Policies(Family::ScheduledCapacity),
+    Controlled::Policies(Family::CronScaling),
+    Controlled::Policies(Family::MetricScaling),
+    Controlled::Policies(Family::Placement),
+    Controlled::NodeGroups,
+];
 
 /// Where the webhook answers, and who it says it is.
 pub struct WebhookEndpoints {
@@ -66,20 +81,27 @@ pub struct Webhook {
 }
 
 impl Webhook {
-    /// A webhook that is not running yet. Its metrics are registered.
+    /// A webhook that is not running yet. Its metrics are registered. What an upstream controller carries out is not
+    /// checked, unless it is to be taken over.
     #[must_use]
     pub fn new(
         client: Client,
         clock: Clock,
+        take_over: &[Controlled],
         endpoints: WebhookEndpoints,
         health: Health,
         registry: &mut Registry,
     ) -> Webhook {
         let metrics = ReviewMetrics::default();
         metrics.register(registry);
+        if matches!(endpoints.certificate, Certificate::Kept(_)) {
+            metrics.register_certificate(registry);
+        }
         process_metrics::register(registry);
         registry.register_collector(Box::new(health.watch_ages().clone()));
-        let reviews = Reviews { known: Shared::default(), clock: clock.clone(), metrics };
+        let upstreams = Upstreams::of(&OF_UPSTREAMS, take_over);
+        let (known, clock_of_reviews) = (Shared::default(), clock.clone());
+        let reviews = Reviews { known, clock: clock_of_reviews, upstreams, metrics };
         Webhook { client, clock, endpoints, health, reviews: Arc::new(reviews) }
     }
 
@@ -97,12 +119,19 @@ impl Webhook {
             Certificate::Kept(keeping) => (Tls::showing(&shown), Some(keeping)),
         };
         let mut following = JoinSet::new();
+        let metrics = reviews.metrics.clone();
         let awaited = begin(&client, &reviews.known, health.watch_ages(), &clock, &mut following);
+        let (is_looked_for, upstreams_known) = watch::channel(false);
+        let looking = reviews.upstreams.clone().watch(client, clock, is_looked_for, |_| {});
+        following.spawn(looking);
         let kept = async {
             match keeping {
                 Some(keeping) => {
-                    let tell = |told: Result<(), &str>| {
-                        is_shown.send_replace(Some(told.map_err(str::to_owned)));
+                    let tell = |told: Result<Timestamp, &str>| {
+                        if let Ok(until) = told {
+                            metrics.certificate_expires(until);
+                        }
+                        is_shown.send_replace(Some(told.map(|_| ()).map_err(str::to_owned)));
                     };
                     keeping.keep(&shown, tell).await;
                 }
@@ -110,7 +139,7 @@ impl Webhook {
             }
         };
         let becoming_ready = async {
-            become_ready(&health, awaited, shown_at_all).await;
+            become_ready(&health, awaited, upstreams_known, shown_at_all).await;
             std::future::pending::<()>().await;
         };
         let serving = serve_calls(listener, Some(tls), LIMITS, reviews, end.clone());
@@ -129,7 +158,12 @@ impl Webhook {
 type IsShown = watch::Receiver<Option<Result<(), String>>>;
 
 /// Waits until everything is known that an answer depends on, then until there is a certificate that callers trust.
-async fn become_ready(health: &Health, awaited: Vec<Awaited>, mut is_shown: IsShown) {
+async fn become_ready(
+    health: &Health,
+    awaited: Vec<Awaited>,
+    mut upstreams_known: watch::Receiver<bool>,
+    mut is_shown: IsShown,
+) {
     for Awaited { what, mut progress } in awaited {
         loop {
             let now = progress.borrow_and_update().clone();
@@ -146,6 +180,10 @@ async fn become_ready(health: &Health, awaited: Vec<Awaited>, mut is_shown: IsSh
                 return;
             }
         }
+    }
+    health.set_waiting_for("upstream controllers to be looked for");
+    if upstreams_known.wait_for(|is_known| *is_known).await.is_err() {
+        return;
     }
     loop {
         let told = is_shown.borrow_and_update().clone();

@@ -10,6 +10,7 @@ use almanac_harness::{
     TestResult, await_condition, on_own_control_plane,
 };
 use anyhow::{Context as _, ensure};
+use kube::Client;
 use serde_json::{Value, json};
 
 use crate::documented::{run_section, shell};
@@ -30,7 +31,7 @@ pub(crate) struct Desk<'a> {
     pub(crate) webhook: Program,
     files: AtomicUsize,
     /// Keeps the port for the webhook, also while that is down.
-    _port: ProgramPort,
+    port: ProgramPort,
 }
 
 /// What became of `kubectl apply`.
@@ -60,7 +61,7 @@ pub(crate) fn at_the_desk(
         let account = own.service_account(NAMESPACE, NAME).await?;
         let webhook = start(&kubectl, &account.kubeconfig(), port.number(), further).await?;
         webhook.await_ready().await?;
-        let desk = Desk { test: own, kubectl, webhook, files: AtomicUsize::new(0), _port: port };
+        let desk = Desk { test: own, kubectl, webhook, files: AtomicUsize::new(0), port };
         test(&desk).await?;
         ensure!(desk.webhook.stop().await?.success(), "it did not end well");
         desk.check_rights().await
@@ -102,6 +103,38 @@ async fn start(
 }
 
 impl Desk<'_> {
+    /// A client with all rights.
+    pub(crate) fn client(&self) -> Client {
+        self.test.client()
+    }
+
+    /// Starts the controllers beside the webhook.
+    pub(crate) fn start_controller(&self) -> anyhow::Result<Program> {
+        let kubeconfig = self.test.plane.kubeconfig().display().to_string();
+        let kinds = "metrics-producer,cron-federated-hpa,horizontal-autoscaler,placement";
+        let arguments = ["controller", "--controllers", kinds, "--kubeconfig", &kubeconfig];
+        Program::start_listening(env!("CARGO_BIN_EXE_almanac").as_ref(), &arguments, &[])
+    }
+
+    /// Connects anew, and trusts nobody but the authorities that are published.
+    pub(crate) async fn call_with_published_authorities(&self) -> TestResult {
+        let [kind, name] = CONFIGURATION;
+        let file = self.test.plane.folder().join("published.pem");
+        let (file, port) = (file.display(), self.port.number());
+        let output = self
+            .shell(&format!(
+                "kubectl get {kind} {name} -o jsonpath='{{.webhooks[0].clientConfig.caBundle}}' | base64 -d > {file}
+                 echo '{{\"kind\": \"Config\"}}' > {file}.kubeconfig
+                 echo '{{\"kind\": \"AdmissionReview\"}}' | kubectl --kubeconfig={file}.kubeconfig \
+                     --server=https://127.0.0.1:{port} --certificate-authority={file} --token=none create --raw /validate -f -"
+            ))
+            .await?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        // It is answered that this is no review; kubectl shows only the status.
+        ensure!(said.contains("(BadRequest)"), "{said}");
+        Ok(())
+    }
+
     /// Runs a script as a person would, with kubectl and the binary under test.
     pub(crate) async fn shell(&self, script: &str) -> anyhow::Result<Output> {
         shell(self.test, &self.kubectl, script).await

@@ -1,10 +1,13 @@
-//! Large objects, and many of them.
+//! Large objects, many of them, and many changes at once.
 
-use std::fmt::Write as _;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use almanac_api::kinds::Kind;
 use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
 use anyhow::Context as _;
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+use kube::Api;
+use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::json;
 
 use crate::desk::{Desk, at_the_desk, await_refusal, cron};
@@ -51,6 +54,28 @@ async fn counted(desk: &Desk<'_>) -> anyhow::Result<(u64, u64, String)> {
     ))
 }
 
+struct Storm {
+    applies: u64,
+    took: Duration,
+}
+
+/// Changes all policies, with as many applies at once as an API server lets through to a webhook.
+async fn storm(desk: &Desk<'_>, policies: usize) -> anyhow::Result<Storm> {
+    let kind = Kind::CronFederatedHPA;
+    let api: Api<DynamicObject> = Api::namespaced_with(desk.client(), "shop", &kind.resource());
+    let begun = Instant::now();
+    let applies = (0..policies).map(|number| {
+        let (api, name) = (&api, format!("web-{number}"));
+        async move {
+            let object = cron(&name, &format!("{} 9 * * *", number % 60));
+            let parameters = PatchParams::apply("storm").force();
+            api.patch(&name, &parameters, &Patch::Apply(&object)).await.map(drop)
+        }
+    });
+    let done: Vec<()> = stream::iter(applies).buffer_unordered(64).try_collect().await?;
+    Ok(Storm { applies: done.len() as u64, took: begun.elapsed() })
+}
+
 #[test]
 fn large_objects_and_many_of_them_are_all_answered() -> TestResult {
     let count = std::env::var(POLICIES).ok().and_then(|it| it.parse().ok()).unwrap_or(FEW);
@@ -71,20 +96,15 @@ fn large_objects_and_many_of_them_are_all_answered() -> TestResult {
             Ok(Observation::of(now - before >= count as u64, format!("{}", now - before)))
         })
         .await?;
-        // With all of them there, in eight hands.
-        let mut script = String::new();
-        for hand in 0..8 {
-            let _ = write!(
-                script,
-                "(for i in $(seq 1 {rounds}); do kubectl -n shop label --overwrite cronfederatedhpa web-{hand} round=$i > /dev/null; done) & ",
-                rounds = if count > FEW { 50 } else { 3 },
-            );
-        }
-        script.push_str("wait");
-        desk.shell(&script).await?;
+        let (asked_before, ..) = counted(desk).await?;
+        let storm = storm(desk, count).await?;
+        let (asked, ..) = counted(desk).await?;
+        assert!(asked - asked_before >= storm.applies, "{asked} - {asked_before}");
         let (answers, within, buckets) = counted(desk).await?;
         println!(
-            "{count} policies created in {created_in:?}; {within} of {answers} answers within 10 ms\n{buckets}"
+            "{count} policies created in {created_in:?}; then {} changed in {:?}; {within} of {answers} answers within \
+             10 ms\n{buckets}",
+            storm.applies, storm.took
         );
         Ok(())
     })

@@ -1,6 +1,7 @@
 //! What is refused and what is warned of, in the words of `validate`.
 
 use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::desk::{CONFIGURATION, Desk, at_the_desk, await_refusal, cron};
@@ -92,6 +93,59 @@ async fn others_are_seen(desk: &Desk<'_>) -> TestResult {
     Ok(())
 }
 
+/// What got in without the webhook has the words of `validate` in its conditions.
+async fn each_condition_is_that_of_validate(desk: &Desk<'_>) -> TestResult {
+    let controller = desk.start_controller()?;
+    let objects = wrong_objects();
+    // A ConfigMap has no conditions.
+    for object in objects.iter().filter(|it| it["kind"] != "ConfigMap") {
+        let applied = desk.apply(object).await?;
+        assert!(applied.is_done, "{object}: {}", applied.said);
+        let told = desk.validate(object).await?;
+        let (kind, name) = (object["kind"].as_str(), object["metadata"]["name"].as_str());
+        let what = ["-n", "shop", kind.unwrap_or_default(), name.unwrap_or_default()];
+        await_condition("the words of validate in a condition", PATIENCE, async || {
+            let conditions = get(&desk.kubectl, &what).await?["status"]["conditions"].clone();
+            let all = conditions.as_array().into_iter().flatten();
+            let messages: Vec<&str> = all.filter_map(|it| it["message"].as_str()).collect();
+            let mut errors = told.iter().filter(|it| it["severity"] == "error");
+            let is_told = errors.all(|error| {
+                let message = error["message"].as_str().unwrap_or_default();
+                messages.iter().any(|it| it.contains(message))
+            });
+            Ok(Observation::of(is_told, format!("{told:?}: {messages:?}")))
+        })
+        .await?;
+        desk.kubectl.run(&[&["delete"][..], &what].concat()).await?;
+    }
+    assert!(controller.stop().await?.success(), "it did not end well");
+    Ok(())
+}
+
+/// While Karmada holds its lease, what it carries out is not checked; everything else is.
+async fn what_upstream_carries_out_is_not_checked(desk: &Desk<'_>) -> TestResult {
+    desk.kubectl.run(&["create", "namespace", "karmada-system"]).await?;
+    let lease = json!({
+        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+        "metadata": {"namespace": "karmada-system", "name": "karmada-controller-manager"},
+        "spec": {
+            "holderIdentity": "karmada-0", "leaseDurationSeconds": 15,
+            "renewTime": format!("{:.6}", Timestamp::now()),
+        },
+    });
+    desk.kubectl.run_with_input(&["create", "-f", "-"], &lease.to_string()).await?;
+    await_condition("a wrong policy of Karmada's to pass", PATIENCE, async || {
+        let applied = desk.apply(&cron("of-karmada", "0 0 * *")).await?;
+        Ok(Observation::of(applied.is_done && applied.said.is_empty(), applied.said))
+    })
+    .await?;
+    for object in wrong_objects().into_iter().filter(|it| it["kind"] != "CronFederatedHPA") {
+        let applied = desk.apply(&object).await?;
+        assert!(!applied.is_done, "{object} was applied: {}", applied.said);
+    }
+    Ok(())
+}
+
 /// What was wrong before the webhook came can be labelled and deleted.
 async fn what_is_there_can_go(desk: &Desk<'_>) -> TestResult {
     let [kind, name] = CONFIGURATION;
@@ -103,6 +157,7 @@ async fn what_is_there_can_go(desk: &Desk<'_>) -> TestResult {
         Ok(Observation::of(applied.is_done, applied.said))
     })
     .await?;
+    each_condition_is_that_of_validate(desk).await?;
     let mut again = configuration;
     again["metadata"] = json!({"name": name});
     desk.kubectl.run(&["apply", "--server-side", "-f", &desk.write(&again)?]).await?;
@@ -134,6 +189,7 @@ fn a_wrong_policy_is_refused_with_the_words_of_validate() -> TestResult {
         let applied = desk.apply(&other).await?;
         assert!(applied.is_done && applied.said.is_empty(), "{}", applied.said);
         others_are_seen(desk).await?;
-        what_is_there_can_go(desk).await
+        what_is_there_can_go(desk).await?;
+        what_upstream_carries_out_is_not_checked(desk).await
     })
 }

@@ -30,7 +30,7 @@ pub(super) struct Verdict {
     pub(super) warnings: Vec<String>,
 }
 
-/// Decides about an object. One that goes, or that says what it has said before, may always be applied: labels and
+/// Decides about an object. One that goes, is exempt, or says what it has said before, may always be applied: labels and
 /// finalizers change, too, and what is wrong with it has been told. What is wrong only beside others does not refuse it: a
 /// tool that renames an object applies the new one before it deletes the old one.
 pub(super) fn decide(known: &Shared, applied: Applied<'_>, context: CheckContext<'_>) -> Verdict {
@@ -42,6 +42,9 @@ pub(super) fn decide(known: &Shared, applied: Applied<'_>, context: CheckContext
     let is_as_before = before.is_some_and(|before| says_the_same(before, &object));
     // This may take a while, and needs nothing of what is known.
     let mut checked = check_json(kind, object, CheckContext { namespace, ..context });
+    if checked.is_marked {
+        return nothing;
+    }
     let findings = std::mem::take(&mut checked.findings);
     let findings = findings.into_iter().map(Finding::with_some_fix);
     let beside = known.read().beside(&checked);
@@ -228,6 +231,17 @@ mod tests {
         let other = cron("morning", "0 0 * * * *", &web());
         let told = verdict(&known, Kind::CronFederatedHPA, other, Some(&wrong));
         assert_eq!(told.errors.len(), 1, "it says something else that is wrong");
+    }
+
+    #[test]
+    fn an_object_that_is_exempt_can_say_anything() {
+        let mut wrong = cron("morning", "0 0 * *", &web());
+        wrong["metadata"]["annotations"] = json!({"almanac.dev/ignore": "true"});
+        let told = verdict(&Shared::default(), Kind::CronFederatedHPA, wrong.clone(), None);
+        assert_eq!((told.errors.len(), told.warnings.len()), (0, 0));
+        wrong["metadata"]["annotations"] = json!({"almanac.dev/ignore": "false"});
+        let told = verdict(&Shared::default(), Kind::CronFederatedHPA, wrong, None);
+        assert_eq!(told.errors.len(), 1);
     }
 
     #[test]

@@ -12,6 +12,8 @@ use super::admission::{Applied, Verdict, decide};
 use super::known::Shared;
 use super::metrics::{Outcome, ReviewMetrics};
 use super::review::{Request, Review, answered};
+use crate::controlled::Controlled;
+use crate::upstream::Upstreams;
 
 /// The path of the calls.
 const PATH: &str = "/validate";
@@ -20,6 +22,7 @@ const PATH: &str = "/validate";
 pub(super) struct Reviews {
     pub(super) known: Shared,
     pub(super) clock: Clock,
+    pub(super) upstreams: Upstreams,
     pub(super) metrics: ReviewMetrics,
 }
 
@@ -32,7 +35,8 @@ impl Answering for Reviews {
         let review: Result<Review, _> = serde_json::from_slice(&call.body);
         let why = match review {
             Ok(Review { request: Some(request) }) => {
-                let answer = self.review(request);
+                // A large object takes a while; those that answer others meanwhile are not to wait for it.
+                let answer = tokio::task::block_in_place(|| self.review(request));
                 self.metrics.timed(begun.elapsed());
                 return answer;
             }
@@ -79,6 +83,10 @@ impl Reviews {
             request.name = name.to_owned();
         }
         if !kind.is_of_interest(&request.name) || request.object.is_null() {
+            return nothing;
+        }
+        // Whoever carries it out may take what Almanac does not.
+        if Controlled::of_kind(kind).is_some_and(|it| self.upstreams.running(it).is_some()) {
             return nothing;
         }
         let context = CheckContext {

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
@@ -40,11 +42,16 @@ impl Outcome {
 pub(super) struct ReviewMetrics {
     reviews: Family<[(&'static str, &'static str); 1], Counter>,
     seconds: Histogram,
+    certificate_expires: Gauge,
 }
 
 impl Default for ReviewMetrics {
     fn default() -> Self {
-        Self { reviews: Family::default(), seconds: Histogram::new(SECONDS) }
+        Self {
+            reviews: Family::default(),
+            seconds: Histogram::new(SECONDS),
+            certificate_expires: Gauge::default(),
+        }
     }
 }
 
@@ -54,6 +61,17 @@ impl ReviewMetrics {
         registry.register("almanac_webhook_reviews", help, self.reviews.clone());
         let help = "Time from the whole of a question until its answer";
         registry.register("almanac_webhook_review_seconds", help, self.seconds.clone());
+    }
+
+    /// That of a certificate that is kept here: when another product's expires is told by that product.
+    pub(super) fn register_certificate(&self, registry: &mut Registry) {
+        let help = "When the certificate expires that the API server is shown";
+        let name = "almanac_webhook_certificate_expires_timestamp_seconds";
+        registry.register(name, help, self.certificate_expires.clone());
+    }
+
+    pub(super) fn certificate_expires(&self, at: Timestamp) {
+        self.certificate_expires.set(at.as_second());
     }
 
     pub(super) fn count(&self, outcome: Outcome) {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use almanac_api::checking::{CheckContext, check_json};
+use almanac_api::exempt::is_marked;
 use almanac_api::kinds::Kind;
 use almanac_api::slim::unit_template;
 use almanac_engine::Identity;
@@ -80,8 +81,8 @@ impl Follower for ObjectFollower {
 
     fn upsert(&mut self, object: DynamicObject) {
         let identity = self.name(&object);
-        // One that is being deleted is in nobody's way.
-        if object.metadata.deletion_timestamp.is_some() {
+        // One that is being deleted, or is exempt, is in nobody's way.
+        if object.metadata.deletion_timestamp.is_some() || is_marked(&object.metadata) {
             self.known.write().remove(&identity);
             return;
         }

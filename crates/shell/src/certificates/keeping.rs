@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
 use k8s_openapi::api::core::v1::Secret;
@@ -14,6 +15,7 @@ use kube::{Client, Resource as _};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
+use super::making::Validity;
 use super::{Kept, Pair, Wanted};
 use crate::calls::Shown;
 use crate::clock::Clock;
@@ -55,15 +57,15 @@ pub struct Keeping {
 type Failure = String;
 
 impl Keeping {
-    /// Keeps them until it is dropped; `shown` is what the server shows. `tell` is told after each look whether all is
-    /// well, or what is not.
-    pub async fn keep(self, shown: &Shown, tell: impl Fn(Result<(), &str>) + Send) {
+    /// Keeps them until it is dropped; `shown` is what the server shows. `tell` is told after each look until when the
+    /// certificate counts that is shown, or what is not well.
+    pub async fn keep(self, shown: &Shown, tell: impl Fn(Result<Timestamp, &str>) + Send) {
         let interval = Duration::try_from(self.wanted.interval()).unwrap_or(REQUEST_TIMEOUT);
         let mut last_failure: Option<Failure> = None;
         loop {
             match self.look(shown).await {
-                Ok(()) => {
-                    tell(Ok(()));
+                Ok(until) => {
+                    tell(Ok(until));
                     last_failure = None;
                 }
                 Err(failure) => {
@@ -79,12 +81,14 @@ impl Keeping {
     }
 
     /// Looks once: renews what has to be, publishes the authorities, then shows the certificate.
-    async fn look(&self, shown: &Shown) -> Result<(), Failure> {
+    async fn look(&self, shown: &Shown) -> Result<Timestamp, Failure> {
         let kept = self.renew().await?;
         self.publish(&kept.bundle()).await?;
+        let serving = &kept.serving;
         shown
-            .show(&kept.serving.certificate, &kept.serving.key)
-            .map_err(|why| format!("failed to use the certificate: {why}"))
+            .show(&serving.certificate, &serving.key)
+            .map_err(|why| format!("failed to use the certificate: {why}"))?;
+        Validity::of(&serving.certificate).map(Validity::until).map_err(|error| error.to_string())
     }
 
     async fn renew(&self) -> Result<Kept, Failure> {

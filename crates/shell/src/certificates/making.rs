@@ -52,6 +52,10 @@ impl Validity {
         self.from <= now && now < self.until
     }
 
+    pub(super) fn until(self) -> Timestamp {
+        self.until
+    }
+
     pub(super) fn left(self, now: Timestamp) -> SignedDuration {
         self.until.duration_since(now)
     }
