@@ -17,7 +17,6 @@ use serde_json::{Value, json};
 
 /// The lease of Karmada's controllers, as if they had just renewed it.
 async fn karmada_holds_its_lease(kubectl: &Kubectl) -> TestResult {
-    kubectl.run(&["create", "namespace", "karmada-system"]).await?;
     let lease = json!({
         "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
         "metadata": {"namespace": "karmada-system", "name": "karmada-controller-manager"},
@@ -43,6 +42,7 @@ fn policies_are_left_to_karmada_while_it_holds_its_lease() -> TestResult {
         let others = [metrics_producer("hours"), tide, autoscaler("tide", "hours"), pool];
         create(&kubectl, &[target, policy]).await?;
         create(&kubectl, &others).await?;
+        kubectl.run(&["create", "namespace", "karmada-system"]).await?;
         karmada_holds_its_lease(&kubectl).await?;
         let account = test.service_account(NAMESPACE, "almanac").await?;
         let proxy = FaultProxy::start(account.client().await?)?;
@@ -71,6 +71,11 @@ fn policies_are_left_to_karmada_while_it_holds_its_lease() -> TestResult {
         await_value(&kubectl, &web, "/spec/replicas", &json!(4)).await?;
         await_value(&kubectl, &policy, &status, &json!("True")).await?;
         await_metric(&controller, "almanac_left_alone{kind=\"cronfederatedhpas\"} 0").await?;
+
+        // It is the same when Karmada comes after us.
+        karmada_holds_its_lease(&kubectl).await?;
+        await_metric(&controller, "almanac_left_alone{kind=\"cronfederatedhpas\"} 1").await?;
+        await_value(&kubectl, &policy, &reason, &json!("UpstreamController")).await?;
         ensure!(controller.stop().await?.success(), "it did not end well");
         Ok(())
     })
