@@ -67,7 +67,7 @@ export function drawAxis(/** @type {SVGElement} */ axis, /** @type {Scale} */ sc
     const x = scale.x(time);
     children.push(upright("mark", x, isDay ? 18 : 26, 34));
     if (x + 3 < free || x + 7 * label.length > scale.width + 4) continue;
-    free = x + 3 + 6.6 * label.length;
+    free = x + 3 + (isDay ? 7.8 : 6.6) * label.length;
     children.push(svg("text", { x: x + 3, y: 30, class: isDay ? "day" : "time" }, [label]));
   }
   for (const { at, by, told } of changesOf(scale, clock)) {
