@@ -8,7 +8,7 @@ use super::everything::Everything;
 use super::go_duration;
 use super::schedule::check_firings;
 use crate::finding::{Code, Finding, Path};
-use crate::reading::{CronJob, Node, PlacedFinding, Reading, Span, Starts};
+use crate::reading::{CronJob, Node, PlacedFinding, Reading, Span, Starts, Value};
 
 /// So far ahead is looked for the next start.
 const TWO_YEARS: SignedDuration = SignedDuration::from_hours(24 * 366 * 2);
@@ -16,8 +16,20 @@ const TWO_YEARS: SignedDuration = SignedDuration::from_hours(24 * 366 * 2);
 /// What Kubernetes' scheduler of `CronJobs` knows beside the expressions of our dialect.
 const EVERY: &str = "@every ";
 
-/// Checks `spec.schedule` and `spec.timeZone`.
+/// Checks `spec.schedule`, `spec.timeZone` and `spec.suspend`.
 pub(crate) fn check_cron_job(node: &Node) -> (Starts, Vec<Finding>) {
+    let (mut starts, mut findings) = check_starts(node);
+    let suspend = node.get("spec").and_then(|spec| spec.get("suspend"));
+    if suspend.is_some_and(|it| !matches!(it.value, Value::Null | Value::Bool(_))) {
+        let message = "Invalid value: must be true or false";
+        let finding = Finding::new(Code::WrongType, CronJob::suspend_field(), message);
+        findings.push(finding.with_fix("write it without quotes"));
+        starts = Starts::Unusable;
+    }
+    (starts, findings)
+}
+
+fn check_starts(node: &Node) -> (Starts, Vec<Finding>) {
     let spec = Path::Root.key("spec");
     let field = spec.key("schedule");
     let of_spec = |key: &str| node.get("spec").and_then(|spec| spec.get(key));
@@ -35,6 +47,11 @@ pub(crate) fn check_cron_job(node: &Node) -> (Starts, Vec<Finding>) {
     }
     let zone = of_spec("timeZone").and_then(Node::as_text);
     let mut findings = Vec::new();
+    if names_weekday_seven(schedule) {
+        let why = "Sunday is 0 for a CronJob, whose weekdays end with 6";
+        let finding = Finding::invalid(Code::Schedule, &field, schedule, why);
+        return (Starts::Unusable, vec![finding.with_fix("write 0 or SUN for Sunday")]);
+    }
     if let Some(zone) = zone
         && let Some(why) = why_no_zone(zone)
     {
@@ -46,6 +63,13 @@ pub(crate) fn check_cron_job(node: &Node) -> (Starts, Vec<Finding>) {
     // Its controller matches the wall clock as it is, and catches nothing up.
     let matching = |it: Firings| it.cron().clone().matching_the_wall_clock().in_zone(it.zone());
     (firings.map_or(Starts::Unusable, |it| Starts::At(matching(it))), findings)
+}
+
+/// Whether an expression has the weekday 7, which ours have for Sunday, and the API server refuses in a `CronJob`.
+fn names_weekday_seven(schedule: &str) -> bool {
+    let weekdays = schedule.split_whitespace().nth(4).unwrap_or_default();
+    let days = weekdays.split(',').filter_map(|it| it.split('/').next());
+    days.flat_map(|it| it.split('-')).any(|it| it.trim_start_matches('0') == "7")
 }
 
 /// Why a text is no zone of a `CronJob`, where elsewhere one would leave it out for UTC.

@@ -99,6 +99,8 @@ fn what_is_wrong_with_a_cron_job_is_found_where_it_stands() {
         .file("number.yaml", cron_job("d", "schedule: 5"))
         .file("none.yaml", cron_job("e", "suspend: false"))
         .file("every.yaml", cron_job("f", "schedule: '@every soon'"))
+        .file("seven.yaml", cron_job("h", "schedule: '0 5 * * 1-5/2,7'"))
+        .file("suspend.yaml", cron_job("j", "schedule: '0 5 * * *'\n  suspend: 'true'"))
         .file("unfilled.yaml", cron_job("g", "schedule: '${SCHEDULE}'"));
     let expected = [
         "schedule every.yaml:5:13",
@@ -106,12 +108,14 @@ fn what_is_wrong_with_a_cron_job_is_found_where_it_stands() {
         "schedule inside.yaml:5:13",
         "missing-field none.yaml:4:1",
         "wrong-type number.yaml:5:13",
+        "schedule seven.yaml:5:13",
+        "wrong-type suspend.yaml:6:12",
         "time-zone zone.yaml:6:13",
     ];
     assert_eq!(findings(&repository.ask("validate", &[])), expected);
     assert_eq!(findings(&repository.ask("lint", &[])), expected);
     let told = repository.ask("forecast", &["-f", ".", "--for", "1d"]);
-    assert_eq!((starts(&told["occurrences"], "object").len(), findings(&told).len()), (0, 6));
+    assert_eq!((starts(&told["occurrences"], "object").len(), findings(&told).len()), (0, 8));
 }
 
 #[test]
