@@ -99,6 +99,13 @@ impl Ranking {
         ranking
     }
 
+    /// Those that may be selected, the one to be selected first at the front.
+    pub(super) fn in_order(&self) -> Vec<Ranked> {
+        let mut ranked = self.ranked.clone();
+        ranked.sort_unstable_by_key(Ranked::key);
+        ranked
+    }
+
     /// A score of a candidate, by the position of the score in the policy.
     #[must_use]
     pub fn raw_score(

@@ -162,7 +162,8 @@ pub(crate) fn describe(
 /// order of their names.
 #[must_use]
 pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<RuleExplanation> {
-    verdicts(input, &Ranking::of(input, now), now, |_| true)
+    let ranking = Ranking::of(input, now);
+    verdicts(input, &ranking, &ranking.in_order(), now, |_| true)
 }
 
 /// How many of the clusters that have come are told of, and how many of those that have gone.
@@ -179,16 +180,15 @@ pub(super) fn of_changes(
         names.binary_search_by(|known| (**known).cmp(name)).is_ok()
     };
     // Of the others nothing is found out: there may be thousands, and expressions take their time.
-    let mut ranked = ranking.ranked.clone();
-    ranked.sort_unstable_by_key(Ranked::key);
-    let ranked = || ranked.iter().map(|it| it.candidate);
+    let in_order = ranking.in_order();
+    let ranked = || in_order.iter().map(|it| it.candidate);
     let excluded = (0..).zip(&ranking.eligibility);
     let excluded = excluded.filter(|(_, it)| matches!(it, Eligibility::Excluded(_)));
     let come = ranked().filter(|it| is_among(added, name(input, *it))).take(TOLD);
     let gone = ranked().chain(excluded.map(|(candidate, _)| candidate));
     let gone = gone.filter(|it| is_among(removed, name(input, *it))).take(TOLD);
     let told: BTreeSet<u32> = come.chain(gone).collect();
-    let verdicts = verdicts(input, ranking, now, |it| told.contains(&it));
+    let verdicts = verdicts(input, ranking, &in_order, now, |it| told.contains(&it));
     let (come, gone): (Vec<_>, Vec<_>) =
         verdicts.into_iter().partition(|it| it.verdict == Verdict::Won);
     let is_candidate =
@@ -209,11 +209,10 @@ fn line_of_all(verdict: Verdict, message: &str) -> RuleExplanation {
 fn verdicts(
     input: &Input<'_>,
     ranking: &Ranking,
+    ranked: &[Ranked],
     now: Timestamp,
     is_wanted: impl Fn(u32) -> bool,
 ) -> Vec<RuleExplanation> {
-    let mut ranked = ranking.ranked.clone();
-    ranked.sort_unstable_by_key(Ranked::key);
     let wanted = input.policy.number_of_clusters.map_or(ranked.len(), position).min(ranked.len());
     let last = ranked.get(..wanted).and_then(<[Ranked]>::last).copied();
     let mut lines = Vec::new();
