@@ -41,6 +41,7 @@ use crate::finding::Finding;
 pub use clock_changes::{clock_changes, field_of_rule, placed};
 pub(crate) use cron_job::check_cron_job;
 pub use cron_job::cron_jobs_over_time;
+pub use envelope::why_no_namespace;
 pub use everything::{Everything, check_everything};
 pub use object::{CheckContext, CheckedObject, check, check_json};
 pub use places::{Layout, Place, Places};

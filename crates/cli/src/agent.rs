@@ -14,7 +14,9 @@ use prometheus_client::registry::Registry;
 
 use crate::input::LevelFormat;
 use crate::outcome::exit_codes_without_findings;
-use crate::process::{self, ConnectionArguments, LeaseArguments, ProcessArguments};
+use crate::process::{
+    self, ConnectionArguments, LeaseArguments, NamespaceArguments, ProcessArguments,
+};
 
 /// Carry out the policies for QoS levels, on a node or in the whole cluster
 ///
@@ -47,6 +49,9 @@ pub(crate) struct AgentArguments {
     spread: SignedDuration,
 
     #[command(flatten)]
+    namespaces: NamespaceArguments,
+
+    #[command(flatten)]
     lease: LeaseArguments,
 
     #[command(flatten)]
@@ -63,6 +68,7 @@ pub(crate) fn run(arguments: &AgentArguments, output: &mut impl Write) -> anyhow
         "--config-namespace: nothing is carried out in {namespace}, so its policies are not either; take it out \
          of --exempt-namespaces"
     );
+    arguments.namespaces.ensure_carried_out(&arguments.process.exempt_namespaces)?;
     let carried_out = |connection: &Connection, health, registry: &mut Registry| {
         let options = options(arguments, connection);
         let agent = Agent::new(connection.client.clone(), options, health, registry);
@@ -92,6 +98,7 @@ fn options(arguments: &AgentArguments, connection: &Connection) -> AgentOptions 
         nodes,
         config_namespace: arguments.config_namespace.clone(),
         level_format: arguments.qos_level_format.into(),
+        namespaces: arguments.namespaces.namespaces(),
         exempt_namespaces: arguments.process.exempt_namespaces.clone(),
         lease,
         identity,

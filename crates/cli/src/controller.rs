@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use almanac_controllers::controlled::Controlled;
+use almanac_controllers::namespaces::Namespaces;
 use almanac_controllers::process::{Options, Process, Queries};
 use almanac_controllers::scalable_node_group::NodeProviders;
 use almanac_engine::Family;
@@ -20,7 +21,9 @@ use prometheus_client::registry::Registry;
 
 use self::simulated_nodes::SimulatedNodes;
 use crate::outcome::exit_codes_without_findings;
-use crate::process::{self, ConnectionArguments, LeaseArguments, ProcessArguments};
+use crate::process::{
+    self, ConnectionArguments, LeaseArguments, NamespaceArguments, ProcessArguments,
+};
 
 /// Carry out the policies of a cluster
 ///
@@ -53,6 +56,9 @@ pub(crate) struct ControllerArguments {
     /// The kinds to carry out though their upstream controller runs in the cluster
     #[arg(long, value_name = "KINDS", value_enum, value_delimiter = ',')]
     take_over: Vec<Kind>,
+
+    #[command(flatten)]
+    namespaces: NamespaceArguments,
 
     #[command(flatten)]
     lease: LeaseArguments,
@@ -115,6 +121,7 @@ pub(crate) fn run(
         !arguments.simulated_nodes || arguments.controllers.contains(&Kind::ScalableNodeGroup),
         "--simulated-nodes needs scalable-node-group among --controllers"
     );
+    ensure_limited(arguments)?;
     let carried_out = |connection: &Connection, health, registry: &mut Registry| {
         let queries = queries(arguments, registry)?;
         let options = options(arguments, connection, queries);
@@ -128,6 +135,27 @@ pub(crate) fn run(
         output,
         carried_out,
     )
+}
+
+/// Fails where something that is in no namespace would be needed, though the process is limited to some.
+fn ensure_limited(arguments: &ControllerArguments) -> anyhow::Result<()> {
+    if arguments.namespaces.namespaces() == Namespaces::All {
+        return Ok(());
+    }
+    ensure!(
+        !arguments.controllers.contains(&Kind::Placement),
+        "--namespaces: placements select from clusters and sets of clusters, which are in no namespace; take placement \
+         out of --controllers"
+    );
+    ensure!(
+        !arguments.allow_cluster_scoped_targets,
+        "--namespaces: cluster-scoped targets are in no namespace; take --allow-cluster-scoped-targets out"
+    );
+    ensure!(
+        !arguments.simulated_nodes,
+        "--namespaces: nodes are in no namespace; take --simulated-nodes out"
+    );
+    arguments.namespaces.ensure_carried_out(&arguments.process.exempt_namespaces)
 }
 
 fn queries(arguments: &ControllerArguments, registry: &mut Registry) -> anyhow::Result<Queries> {
@@ -166,6 +194,7 @@ fn options(arguments: &ControllerArguments, connection: &Connection, queries: Qu
     Options {
         families,
         node_groups,
+        namespaces: arguments.namespaces.namespaces(),
         exempt_namespaces: arguments.process.exempt_namespaces.clone(),
         take_over: arguments.take_over.iter().map(|kind| kind.controlled()).collect(),
         lease,

@@ -9,7 +9,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use almanac_api::checking::why_no_namespace;
 use almanac_api::exempt::EXEMPT_NAMESPACES;
+use almanac_controllers::namespaces::Namespaces;
 use almanac_shell::budget::WriteLimits;
 use almanac_shell::client::{ClientOptions, Connection, connect};
 use almanac_shell::clock::Clock;
@@ -18,7 +20,7 @@ use almanac_shell::lease::LeaseOptions;
 use almanac_shell::log::Format;
 use almanac_shell::{log, shutdown};
 use anstream::{AutoStream, ColorChoice};
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
 use clap::{ArgAction, Args, ValueEnum, ValueHint};
 use clap_complete::ArgValueCandidates;
 use jiff::SignedDuration;
@@ -74,6 +76,48 @@ impl LeaseArguments {
         let name = self.lease_name.as_deref().unwrap_or(usual_name);
         self.leader_elect
             .then(|| LeaseOptions::new(namespace.clone(), name.to_owned(), identity.to_owned()))
+    }
+}
+
+/// Where it works.
+#[derive(Args)]
+pub(crate) struct NamespaceArguments {
+    /// The only namespaces to watch and to change anything in [default: all namespaces]
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        value_parser = namespace_name,
+        add = ArgValueCandidates::new(completion::namespaces)
+    )]
+    namespaces: Vec<Arc<str>>,
+}
+
+impl NamespaceArguments {
+    /// The namespaces.
+    pub(crate) fn namespaces(&self) -> Namespaces {
+        match &self.namespaces[..] {
+            [] => Namespaces::All,
+            names => Namespaces::Only(names.iter().cloned().collect()),
+        }
+    }
+
+    /// Fails for a namespace in which nothing would be carried out.
+    pub(crate) fn ensure_carried_out(&self, exempt: &[String]) -> anyhow::Result<()> {
+        let is_exempt = |name: &&Arc<str>| exempt.iter().any(|exempt| **exempt == ***name);
+        if let Some(name) = self.namespaces.iter().find(is_exempt) {
+            bail!(
+                "--namespaces: nothing is carried out in {name}; take it out of --exempt-namespaces"
+            );
+        }
+        Ok(())
+    }
+}
+
+fn namespace_name(text: &str) -> Result<Arc<str>, String> {
+    match why_no_namespace(text) {
+        Some(why) => Err(why),
+        None => Ok(text.into()),
     }
 }
 

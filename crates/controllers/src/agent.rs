@@ -41,6 +41,7 @@ use self::known::Known;
 use self::metrics::LevelMetrics;
 use self::term::Term;
 use crate::leadership::Leadership;
+use crate::namespaces::Namespaces;
 use crate::terms::Terms;
 
 /// What an agent carries out, and how.
@@ -52,7 +53,9 @@ pub struct AgentOptions {
     pub config_namespace: String,
     /// How levels are written.
     pub level_format: LevelFormat,
-    /// The namespaces in which nothing is carried out.
+    /// The namespaces whose pods are its business.
+    pub namespaces: Namespaces,
+    /// Of these, the namespaces in which nothing is carried out.
     pub exempt_namespaces: Vec<String>,
     /// The lease to hold meanwhile; `None` for a process that runs alone.
     pub lease: Option<LeaseOptions>,

@@ -1,18 +1,32 @@
 //! Which namespaces bear the mark that exempts what is in them, as the cluster tells.
 //!
 //! Objects tell of their own mark where they are followed. Who may not watch namespaces carries out everything
-//! that is not exempt otherwise, and says so.
+//! that is not exempt otherwise, and says so. Who is limited to some namespaces may not watch them, but may read them,
+//! and asks for each of them now and then.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use almanac_api::exempt::{MARK, is_marked};
 use almanac_engine::{Exemptions, World};
 use almanac_shell::following::{Follower, WatchFailure};
+use k8s_openapi::api::core::v1::Namespace;
 use kube::api::DynamicObject;
+use kube::{Api, Client};
 use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
 
 use crate::list_progress::{ListProgress, ListReport};
+
+/// How often a namespace is read that may not be watched.
+pub(crate) const READ_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Nothing can be carried out before all of them have been read once.
+const FIRST_RETRY: Duration = Duration::from_secs(1);
+
+/// A response that takes longer is not waited for.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Changes what is exempt in a world.
 pub(crate) fn change(world: &mut World, change: impl FnOnce(&mut Exemptions) -> bool) -> bool {
@@ -46,6 +60,52 @@ impl<Tell: Fn(&str, bool) + Send> NamespaceFollower<Tell> {
                 "a namespace was marked with {MARK}, or is not any more"
             );
             (self.tell)(name, marked);
+        }
+    }
+}
+
+impl<Tell: Fn(&str, bool) + Send> NamespaceFollower<Tell> {
+    /// Asks for the marks of these namespaces, again and again. That a namespace is not there, or may not be read, is
+    /// told once until it is.
+    pub(crate) async fn ask(mut self, client: Client, names: Vec<Arc<str>>, pause: Duration) {
+        let namespaces: Api<Namespace> = Api::all(client);
+        let mut unread: BTreeSet<Arc<str>> = BTreeSet::new();
+        loop {
+            let mut is_whole = true;
+            for name in &names {
+                let answer = timeout(REQUEST_TIMEOUT, namespaces.get_metadata_opt(name)).await;
+                let why = match answer {
+                    Ok(Ok(Some(namespace))) => {
+                        self.note(name, is_marked(&namespace.metadata));
+                        unread.remove(name);
+                        continue;
+                    }
+                    Ok(Ok(None)) => {
+                        self.note(name, false);
+                        "there is no such namespace".to_owned()
+                    }
+                    // Otherwise, what was known before still counts.
+                    Ok(Err(kube::Error::Api(status))) if status.code == 403 => {
+                        format!("{}; it may not be there, or not have the role", status.message)
+                    }
+                    Ok(Err(_)) | Err(_) => {
+                        is_whole = false;
+                        continue;
+                    }
+                };
+                if unread.insert(Arc::clone(name)) {
+                    tracing::warn!(
+                        namespace = &**name,
+                        error = why,
+                        "failed to read a namespace: whether it is marked with {MARK} is not known"
+                    );
+                }
+            }
+            if is_whole {
+                self.progress.complete();
+            }
+            let is_known = self.progress.is_complete();
+            sleep(if is_known { pause } else { FIRST_RETRY }).await;
         }
     }
 }

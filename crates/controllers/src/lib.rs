@@ -16,6 +16,7 @@
 //! | `leadership` | whether this process leads, and what it knows while it does |
 //! | `list_progress` | how far the first list of a kind is |
 //! | `not_ready` | counts the objects that need attention, by reason |
+//! | [`namespaces`] | the namespaces that a process may be limited to |
 //! | `exemptions` | watches which namespaces are exempt |
 //! | [`controlled`] | what can be carried out |
 //! | `families` | the families there are, and what each does besides deciding |
@@ -42,6 +43,7 @@ mod horizontal_autoscaler;
 mod leadership;
 mod list_progress;
 mod metrics_producer;
+pub mod namespaces;
 mod not_ready;
 mod pace;
 mod placement;

@@ -1,7 +1,19 @@
 //! The progress of the first list of a kind, which everything waits for that depends on the kind.
 
+use std::time::Duration;
+
+use almanac_api::kinds::Kind;
+use almanac_shell::endpoints::Health;
 use almanac_shell::following::WatchFailure;
+use futures::future::select_all;
 use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+
+use crate::namespaces::Part;
+
+/// A namespace in which a kind may not be listed is waited for this long, if the kind may be listed in another one: an
+/// API server that has just started does not know all roles yet.
+pub(crate) const FORBIDDEN_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The progress of the first list of a kind.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -56,5 +68,73 @@ impl ListReport {
     /// Whether a list has been complete.
     pub(crate) fn is_complete(&self) -> bool {
         *self.progress.borrow() == ListProgress::Whole
+    }
+}
+
+/// The first lists of a kind: one a part.
+pub(crate) struct Listings {
+    kind: Kind,
+    parts: Vec<(Part, watch::Receiver<ListProgress>)>,
+}
+
+impl Listings {
+    pub(crate) fn new(kind: Kind, parts: Vec<(Part, watch::Receiver<ListProgress>)>) -> Self {
+        Self { kind, parts }
+    }
+
+    /// Waits until all objects of the kind are known, and reports meanwhile what it is waiting for. A kind that the
+    /// cluster does not serve is not waited for, and neither, for long, are namespaces in which it may not be listed:
+    /// they, or their roles, may be yet to come.
+    pub(crate) async fn wait(mut self, health: &Health, patient_until: Instant) {
+        let name = self.kind.name();
+        let mut has_any = false;
+        loop {
+            let mut is_refused_only = true;
+            self.parts.retain_mut(|(part, listed)| {
+                let now = listed.borrow_and_update().clone();
+                has_any |= now == ListProgress::Whole;
+                match &now {
+                    ListProgress::Failing(failure) if failure.is_absent => {
+                        tracing::warn!(kind = name, "the cluster does not serve this kind yet");
+                    }
+                    ListProgress::Failing(failure) => {
+                        is_refused_only &= failure.is_forbidden;
+                        let waiting = waiting_for(name, part);
+                        health.set_waiting_for(format!("{waiting}: {}", failure.reason));
+                    }
+                    ListProgress::NotYet => {
+                        is_refused_only = false;
+                        health.set_waiting_for(waiting_for(name, part));
+                    }
+                    ListProgress::Whole => {}
+                }
+                !now.is_settled()
+            });
+            let may_go_on = has_any && is_refused_only;
+            if self.parts.is_empty() || (may_go_on && Instant::now() >= patient_until) {
+                for (part, _) in &self.parts {
+                    tracing::warn!(
+                        kind = name,
+                        "not allowed to list this kind in {part}: going on without it"
+                    );
+                }
+                return;
+            }
+            let news = self.parts.iter_mut().map(|(_, listed)| Box::pin(listed.changed()));
+            tokio::select! {
+                (changed, ..) = select_all(news) => if changed.is_err() {
+                    // The watch has stopped, which ends the term.
+                    std::future::pending::<()>().await;
+                },
+                () = sleep_until(patient_until), if may_go_on => {}
+            }
+        }
+    }
+}
+
+fn waiting_for(kind: &str, part: &Part) -> String {
+    match part {
+        Part::Whole => format!("all {kind} objects to be listed"),
+        Part::Namespace(name) => format!("all {kind} objects in {name} to be listed"),
     }
 }

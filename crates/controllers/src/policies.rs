@@ -21,6 +21,7 @@ use tokio::sync::watch;
 use crate::cluster::{Cluster, ClusterState, PolicyEntry, is_older};
 use crate::exemptions;
 use crate::list_progress::{ListProgress, ListReport};
+use crate::namespaces::Part;
 use crate::work_queue::WorkQueue;
 
 pub(crate) use unwritten::UnwrittenStatuses;
@@ -29,6 +30,7 @@ pub(crate) use unwritten::UnwrittenStatuses;
 pub(crate) struct PolicyFollower {
     family: Family,
     kind: Kind,
+    part: Part,
     clock: Clock,
     unwritten: UnwrittenStatuses,
     cluster: Arc<Cluster>,
@@ -81,9 +83,20 @@ impl PolicyFollower {
         queues: WorkQueues,
     ) -> (Self, watch::Receiver<ListProgress>) {
         let (listed, whole) = ListReport::new();
-        let kind = Kind::of_family(family);
-        let follower = Self { family, kind, clock, unwritten, cluster, queues, listing: 0, listed };
+        let (kind, part) = (Kind::of_family(family), Part::Whole);
+        let follower =
+            Self { family, kind, part, clock, unwritten, cluster, queues, listing: 0, listed };
         (follower, whole)
+    }
+
+    /// The same for those of a part only.
+    pub(crate) fn of_part(self, part: Part) -> Self {
+        Self { part, ..self }
+    }
+
+    /// Whether a policy is followed here.
+    fn covers(&self, policy: &PolicyName) -> bool {
+        policy.family == self.family && self.part.covers(&policy.identity)
     }
 
     fn name(&self, object: &DynamicObject) -> PolicyName {
@@ -239,7 +252,7 @@ impl Follower for PolicyFollower {
     fn list_complete(&mut self) {
         let mut state = self.cluster.lock();
         let is_gone = |(policy, entry): &(&PolicyName, &PolicyEntry)| {
-            policy.family == self.family && entry.listing != self.listing
+            self.covers(policy) && entry.listing != self.listing
         };
         let gone: Vec<PolicyName> =
             state.policies.iter().filter(is_gone).map(|(policy, _)| policy.clone()).collect();
@@ -260,8 +273,8 @@ impl Follower for PolicyFollower {
 
     fn versions_went_back(&mut self) {
         let mut state = self.cluster.lock();
-        let of_family = state.policies.iter_mut().filter(|(it, _)| it.family == self.family);
-        of_family.for_each(|(_, entry)| entry.forget_versions());
+        let followed = state.policies.iter_mut().filter(|(it, _)| self.covers(it));
+        followed.for_each(|(_, entry)| entry.forget_versions());
     }
 }
 

@@ -19,6 +19,7 @@ use crate::controlled::Controlled;
 use crate::families::Families;
 pub use crate::horizontal_autoscaler::Queries;
 use crate::leadership::Leadership;
+use crate::namespaces::Namespaces;
 use crate::not_ready::NotReady;
 use crate::policies::UnwrittenStatuses;
 use crate::scalable_node_group::{NodeGroupMetrics, NodeProviders};
@@ -35,7 +36,9 @@ pub struct Options {
     pub node_groups: Option<NodeProviders>,
     /// What to carry out though its upstream controller runs in the cluster.
     pub take_over: Vec<Controlled>,
-    /// The namespaces in which nothing is carried out.
+    /// The namespaces in which something is carried out.
+    pub namespaces: Namespaces,
+    /// Of these, the namespaces in which nothing is carried out.
     pub exempt_namespaces: Vec<String>,
     /// The lease to hold meanwhile; `None` for a process that runs alone.
     pub lease: Option<LeaseOptions>,
@@ -101,7 +104,10 @@ impl Process {
         let mut controlled: Vec<Controlled> =
             options.families.iter().copied().map(Controlled::from).collect();
         controlled.extend(options.node_groups.as_ref().map(|_| Controlled::NodeGroups));
-        let upstreams = Upstreams::of(&controlled, &options.take_over);
+        // Whoever is limited to some namespaces may not look in those of other controllers.
+        let is_limited = options.namespaces.limit().is_some();
+        let taken_over = if is_limited { &controlled } else { &options.take_over };
+        let upstreams = Upstreams::of(&controlled, taken_over);
         let left_alone = LeftAlone::new(&controlled, upstreams.clone(), leading.clone());
         registry.register_collector(Box::new(left_alone));
         let (clock, unwritten) = (&options.clock, UnwrittenStatuses::default());
@@ -122,6 +128,13 @@ impl Process {
 
     /// Runs until the token is cancelled; then finishes work in progress and releases the lease.
     pub async fn run(self, end: CancellationToken) {
+        if let Some(names) = self.options.namespaces.limit() {
+            tracing::info!(
+                namespaces = names.iter().map(|it| &**it).collect::<Vec<_>>().join(","),
+                "limited to these namespaces: nothing else is watched or changed, and whether another controller \
+                 carries out the same kinds is not looked for"
+            );
+        }
         let terms = Terms {
             client: self.client.clone(),
             lease: self.options.lease.clone(),
@@ -186,6 +199,7 @@ mod tests {
             families: vec![Family::CronScaling],
             node_groups: None,
             take_over: Vec::new(),
+            namespaces: Namespaces::All,
             exempt_namespaces: Vec::new(),
             lease: None,
             identity: "us".to_owned(),

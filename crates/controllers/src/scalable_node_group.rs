@@ -170,7 +170,7 @@ impl NodeGroups {
             || self.upstreams.running(Controlled::NodeGroups).is_some()
             || self.exempt(group).is_some()
             // A cluster that does not serve the kind has not said that the group is gone.
-            || !self.cluster.lock().node_groups.is_listed;
+            || !self.cluster.lock().node_groups.would_have(group);
         if !is_held {
             match self.abandon(group, None, None).await {
                 Ok(()) if self.may_write(group, None) => return None,
@@ -205,7 +205,7 @@ impl NodeGroups {
             let state = self.cluster.lock();
             match (state.node_groups.get(group), subject) {
                 (Some(entry), Some(subject)) => subject.is(entry),
-                (None, None) => state.node_groups.is_listed,
+                (None, None) => state.node_groups.would_have(group),
                 _ => false,
             }
         };

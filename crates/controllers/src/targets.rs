@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use almanac_api::status::TargetProblem;
 use almanac_engine::{Autoscaler, Identity, TargetReference};
-use almanac_shell::following::{WatchAges, follow};
+use almanac_shell::following::{Need, WatchAges, follow_selected};
 use almanac_shell::writer::Writer;
 use kube::Client;
 use tokio::sync::Semaphore;
@@ -25,6 +25,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::cluster::{Cluster, ClusterState};
+use crate::namespaces::{Namespaces, Part};
 use crate::work_queue::WorkQueue;
 use followed::Following;
 use kind::{Kind, Resolved};
@@ -84,6 +85,8 @@ pub(crate) struct Targets {
     lanes: Lanes,
     /// The permits for probes. Nothing waits for one.
     trials: Semaphore,
+    /// The namespaces that are watched.
+    namespaces: Namespaces,
     /// The ages of the watches.
     watch_ages: WatchAges,
     /// The watch tasks. They end with this.
@@ -117,6 +120,7 @@ impl Targets {
             kinds: Mutex::default(),
             lanes: Lanes::new(),
             trials: Semaphore::new(MAX_CONCURRENT_TRIALS),
+            namespaces: Namespaces::All,
             watch_ages: WatchAges::default(),
             followers: Mutex::new(JoinSet::new()),
             fell_over: CancellationToken::new(),
@@ -126,6 +130,11 @@ impl Targets {
     /// The same, with its watches among these.
     pub(crate) fn with_watch_ages(self, watch_ages: WatchAges) -> Self {
         Self { watch_ages, ..self }
+    }
+
+    /// The same, watching these namespaces.
+    pub(crate) fn within(self, namespaces: Namespaces) -> Self {
+        Self { namespaces, ..self }
     }
 
     /// Waits until a watch task has stopped. From then on, what is known of its kind goes stale
@@ -147,7 +156,7 @@ impl Targets {
         if kind.is_cluster_scoped && !self.allow_cluster_scoped {
             return Err(TargetError::Problem(TargetProblem::ClusterScoped));
         }
-        if let Some(following) = &kind.following
+        if let Some(following) = kind.following(target.identity())
             && self.is_whole(following, target.identity()).await?
         {
             let missing = Err(TargetError::Problem(TargetProblem::NotFound));
@@ -189,7 +198,7 @@ impl Targets {
     /// Whether changes of a target are delivered, so that it need not be read again.
     pub(crate) fn is_followed(&self, target: &Identity) -> bool {
         let kind = self.found(target);
-        kind.is_some_and(|kind| kind.following.as_ref().is_some_and(Following::is_whole_now))
+        kind.is_some_and(|kind| kind.following(target).is_some_and(Following::is_whole_now))
     }
 
     fn found(&self, target: &Identity) -> Option<Arc<Kind>> {
@@ -201,7 +210,7 @@ impl Targets {
     fn forget_kind(&self, target: &Identity) {
         let name = (target.group().to_owned(), target.kind().to_owned());
         let mut kinds = self.kinds();
-        if kinds.found.get(&name).is_some_and(|kind| kind.following.is_none()) {
+        if kinds.found.get(&name).is_some_and(|kind| !kind.is_followed()) {
             kinds.found.remove(&name);
         }
     }
@@ -259,21 +268,25 @@ impl Targets {
 
     /// Starts watching the kind, if it is one of the usual ones.
     fn begin(&self, resolved: Resolved) -> Kind {
-        let following = followed::kind_of(&resolved).map(|kind| {
+        let Some(kind) = followed::kind_of(&resolved) else {
+            return Kind::new(resolved, Vec::new());
+        };
+        let follow = |part: Part| {
             let (cluster, turns) = (Arc::clone(&self.cluster), Arc::clone(&self.turns));
-            let (following, follower) = followed::follower(kind, cluster, turns);
-            let client = self.client.clone();
+            let (client, selection) = (self.client.clone(), part.selection());
+            let (following, follower) = followed::follower(kind, part, cluster, turns);
             let resource = resolved.resource.clone();
-            let watch_age = self.watch_ages.begin(&resource.plural, false);
+            let watch_age = self.watch_ages.begin(&resource.plural, Need::Never);
             let mut followers = self.followers.lock().unwrap_or_else(PoisonError::into_inner);
             let is_over = self.fell_over.clone().drop_guard();
             followers.spawn(async move {
                 let (mut follower, _is_over) = (follower, is_over);
-                follow(client, &resource, watch_age, &mut follower).await;
+                follow_selected(client, &resource, &selection, watch_age, &mut follower).await;
             });
             following
-        });
-        Kind::new(resolved, following)
+        };
+        let followings = self.namespaces.parts().into_iter().map(follow).collect();
+        Kind::new(resolved, followings)
     }
 }
 

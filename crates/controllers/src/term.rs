@@ -172,7 +172,10 @@ impl Term {
             Arc::clone(&turns),
             self.options.allow_cluster_scoped_targets,
         );
-        let targets = Arc::new(targets.with_watch_ages(self.health.watch_ages().clone()));
+        let targets = targets
+            .within(self.options.namespaces.clone())
+            .with_watch_ages(self.health.watch_ages().clone());
+        let targets = Arc::new(targets);
         let reconciler = Reconciler {
             cluster: Arc::clone(&cluster),
             targets,

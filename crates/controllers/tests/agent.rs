@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use almanac_controllers::agent::{Agent, AgentOptions, Nodes};
+use almanac_controllers::namespaces::Namespaces;
 use almanac_engine::qos_levels::LevelFormat;
 use almanac_shell::budget::WriteLimits;
 use almanac_shell::clock::Clock;
@@ -63,6 +64,7 @@ impl Running {
             nodes: Nodes::All,
             config_namespace: "volcano-system".to_owned(),
             level_format: LevelFormat::Number,
+            namespaces: Namespaces::All,
             exempt_namespaces: vec!["kube-system".to_owned()],
             lease: None,
             identity: "us".to_owned(),

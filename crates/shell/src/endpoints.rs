@@ -113,7 +113,8 @@ impl Health {
     }
 
     /// What the process is waiting for, if anything.
-    pub(crate) fn waiting_for(&self) -> Option<String> {
+    #[must_use]
+    pub fn waiting_for(&self) -> Option<String> {
         let awaited = self.inner.awaited.lock().unwrap_or_else(PoisonError::into_inner).clone();
         awaited.or_else(|| {
             let kind = self.inner.watch_ages.stale()?;

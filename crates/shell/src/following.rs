@@ -25,7 +25,7 @@ use crate::backoff::Backoff;
 
 use pages::Pages;
 pub use selection::Selection;
-pub use watch_age::{WatchAge, WatchAges};
+pub use watch_age::{Need, WatchAge, WatchAges};
 
 /// Receives the objects of a kind.
 pub trait Follower: Send {
@@ -41,7 +41,7 @@ pub trait Follower: Send {
     /// An object is gone.
     fn delete(&mut self, object: DynamicObject);
 
-    /// The list is complete. Objects that were known before and are not in it are gone.
+    /// The list is complete. Selected objects that were known before and are not in it are gone.
     fn list_complete(&mut self);
 
     /// The kind can currently not be watched; it is retried later.
@@ -115,7 +115,7 @@ pub async fn follow_selected(
         follower,
     };
     let mut hasher = DefaultHasher::new();
-    (&kind.plural, &selection.fields, selection.seed).hash(&mut hasher);
+    (&kind.plural, &selection.namespace, &selection.fields, selection.seed).hash(&mut hasher);
     let seed = hasher.finish();
     let mut pauses = Backoff::new(INITIAL_BACKOFF, MAX_BACKOFF, seed);
     let mut refused = Backoff::new(INITIAL_BACKOFF, selection.forbidden_pause, seed);

@@ -10,7 +10,7 @@ use almanac_harness::{
     Answer, ControlPlaneOptions, Fault, FaultProxy, Observation, RecordedRequest, TestResult,
     await_condition, client_for, on_own_control_plane,
 };
-use almanac_shell::following::{Follower, WatchAges, WatchFailure, follow};
+use almanac_shell::following::{Follower, Need, WatchAges, WatchFailure, follow};
 use anyhow::{Result, ensure};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use http::StatusCode;
@@ -222,7 +222,7 @@ fn pods_nodes_and_config_maps_are_followed_through_changes_and_broken_watches() 
         let mut following = tokio::task::JoinSet::new();
         for kind in &kinds {
             let (client, resource) = (behind.clone(), kind.resource.clone());
-            let watch_age = watch_ages.begin(&resource.plural, true);
+            let watch_age = watch_ages.begin(&resource.plural, Need::Always);
             let of_kind = Arc::<Mutex<Seen>>::default();
             let mut follower = Slimming { word: kind.word, seen: Arc::clone(&of_kind) };
             seen.push(of_kind);

@@ -35,11 +35,11 @@ pub(super) fn check_names(name: &str, namespace: Option<&str>, findings: &mut Ve
         findings.push(invalid_name(&field, name, &why));
     }
     if let Some(namespace) = namespace
-        && let Some(why) = why_no_label(namespace)
+        && let Some(why) = why_no_namespace(namespace)
     {
         let field = metadata.key("namespace");
         let better = nearest_name(&namespace.replace('.', "-"));
-        let fix = better.filter(|better| why_no_label(better).is_none());
+        let fix = better.filter(|better| why_no_namespace(better).is_none());
         let finding = invalid_name(&field, namespace, &why);
         findings.push(match fix {
             Some(better) => finding.with_fix(format!("write {better}")),
@@ -74,7 +74,8 @@ pub(super) fn why_no_subdomain(name: &str) -> Option<String> {
 }
 
 /// Why a text is not what Kubernetes calls a DNS label: the rule for namespaces.
-fn why_no_label(name: &str) -> Option<String> {
+#[must_use]
+pub fn why_no_namespace(name: &str) -> Option<String> {
     (!is_label(name) || name.len() > 63).then(|| {
         "a namespace has at most 63 lower-case letters, digits and '-', and begins and ends with a \
          letter or a digit"

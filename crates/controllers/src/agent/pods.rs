@@ -14,6 +14,7 @@ use super::survey::Surveyed;
 use crate::cluster::{OLDEST_VERSION, is_older};
 use crate::exemptions;
 use crate::list_progress::ListReport;
+use crate::namespaces::Part;
 
 /// How long what another agent has written stays as it is. Its clock may be a little ahead, or it may have heard of a
 /// new list first; writing back what was there before would only make both write again.
@@ -21,6 +22,7 @@ pub(super) const CREDIT: SignedDuration = SignedDuration::from_secs(1);
 
 /// Keeps track of the pods there are.
 pub(super) struct PodFollower {
+    pub(super) part: Part,
     pub(super) surveyed: Arc<Surveyed>,
     pub(super) listing: u32,
     pub(super) progress: ListReport,
@@ -105,7 +107,7 @@ impl Follower for PodFollower {
         let mut state = self.surveyed.known.lock();
         let all = state.pods.iter();
         let gone: Vec<Identity> = all
-            .filter(|(_, entry)| entry.listing != self.listing)
+            .filter(|(pod, entry)| self.part.covers(pod) && entry.listing != self.listing)
             .map(|(pod, _)| pod.clone())
             .collect();
         for pod in &gone {
@@ -121,8 +123,8 @@ impl Follower for PodFollower {
     }
 
     fn versions_went_back(&mut self) {
-        for entry in self.surveyed.known.lock().pods.values_mut() {
-            entry.version = OLDEST_VERSION.into();
-        }
+        let mut state = self.surveyed.known.lock();
+        let followed = state.pods.iter_mut().filter(|(pod, _)| self.part.covers(pod));
+        followed.for_each(|(_, entry)| entry.version = OLDEST_VERSION.into());
     }
 }

@@ -11,7 +11,7 @@ use almanac_api::objects::AGENT_CONFIGS;
 use almanac_api::slim;
 use almanac_engine::qos_levels::Node;
 use almanac_shell::event_log::EventLog;
-use almanac_shell::following::{Follower, Selection, WatchFailure, follow_selected};
+use almanac_shell::following::{Follower, Need, Selection, WatchFailure, follow_selected};
 use kube::api::DynamicObject;
 use kube::core::ApiResource;
 use serde_json::json;
@@ -22,8 +22,9 @@ use super::config::ConfigFollower;
 use super::pods::PodFollower;
 use super::survey::{Surveyed, offset};
 use super::{Agent, Nodes};
-use crate::exemptions::{self, NamespaceFollower};
+use crate::exemptions::{self, NamespaceFollower, READ_INTERVAL};
 use crate::list_progress::{ListProgress, ListReport};
+use crate::namespaces::Part;
 
 /// How long a watch lasts at least, and less than twice that. Every node of a cluster may have an agent, and each
 /// restart is a request.
@@ -31,6 +32,9 @@ const WATCH: Duration = Duration::from_mins(5);
 
 /// The permissions for nodes and namespaces may be missing on purpose.
 const FORBIDDEN_PAUSE: Duration = Duration::from_mins(3);
+
+/// How often an agent of a single node reads a namespace that may not be watched. There may be thousands of them.
+const READ_INTERVAL_ON_A_NODE: Duration = Duration::from_mins(1);
 
 /// A list that is waited for, and what it is of.
 pub(super) struct Awaited {
@@ -67,25 +71,40 @@ impl Watches<'_> {
             let namespace = Some(namespace.clone());
             let selection = Selection { namespace, ..self.selection(fields) };
             // Two ages, because one of the two watches may hang.
-            self.follow(tasks, Kind::ConfigMap.resource(), selection, (name, true), follower);
+            self.follow(
+                tasks,
+                Kind::ConfigMap.resource(),
+                selection,
+                (name, Need::Always),
+                follower,
+            );
             awaited.push(Awaited { what, progress: listed, is_needed: true });
         }
-        let (progress, listed) = ListReport::new();
-        let surveyed = Arc::clone(&self.surveyed);
-        let follower = PodFollower { surveyed, listing: 0, progress };
-        let (fields, what) = match &self.agent.options.nodes {
-            Nodes::One(node) => {
-                (Some(format!("spec.nodeName={node}")), format!("the pods of the node {node}"))
-            }
-            Nodes::All => (None, "all pods".to_owned()),
-        };
-        let from_cache = fields.is_some();
-        let selection = Selection { from_cache, ..self.selection(fields) };
-        self.follow(tasks, core("Pod", "pods"), selection, ("pods", true), follower);
-        awaited.push(Awaited { what, progress: listed, is_needed: true });
+        for part in self.agent.options.namespaces.parts() {
+            awaited.push(self.follow_pods(part, tasks));
+        }
         awaited.push(self.follow_nodes(tasks));
         awaited.push(self.follow_namespaces(tasks));
         awaited
+    }
+
+    fn follow_pods(&self, part: Part, tasks: &mut JoinSet<()>) -> Awaited {
+        let (fields, pods) = match &self.agent.options.nodes {
+            Nodes::One(node) => {
+                (Some(format!("spec.nodeName={node}")), format!("the pods of the node {node}"))
+            }
+            Nodes::All => (None, "the pods".to_owned()),
+        };
+        let what = format!("{pods} in {part}");
+        let (from_cache, namespace) = (fields.is_some(), part.selection().namespace);
+        let selection = Selection { from_cache, namespace, ..self.selection(fields) };
+        // One of several namespaces may be yet to come.
+        let (need, is_needed) = (part.need(), part == Part::Whole);
+        let (progress, listed) = ListReport::new();
+        let surveyed = Arc::clone(&self.surveyed);
+        let follower = PodFollower { part, surveyed, listing: 0, progress };
+        self.follow(tasks, core("Pod", "pods"), selection, ("pods", need), follower);
+        Awaited { what, progress: listed, is_needed }
     }
 
     fn follow_nodes(&self, tasks: &mut JoinSet<()>) -> Awaited {
@@ -102,7 +121,7 @@ impl Watches<'_> {
         let forbidden_pause = FORBIDDEN_PAUSE;
         let selection =
             Selection { metadata_only: true, forbidden_pause, ..self.selection(fields) };
-        self.follow(tasks, core("Node", "nodes"), selection, ("nodes", false), follower);
+        self.follow(tasks, core("Node", "nodes"), selection, ("nodes", Need::Never), follower);
         Awaited { what: "nodes".to_owned(), progress: listed, is_needed: false }
     }
 
@@ -113,14 +132,22 @@ impl Watches<'_> {
             exemptions::change(world, |exempt| exempt.mark_namespace(name, is_marked));
             surveyed.ask();
         });
+        let what = "all namespaces".to_owned();
+        let is_one_of_many = matches!(self.agent.options.nodes, Nodes::One(_));
+        if let Some(names) = self.agent.options.namespaces.limit() {
+            let pause = if is_one_of_many { READ_INTERVAL_ON_A_NODE } else { READ_INTERVAL };
+            let (client, names) = (self.agent.client.clone(), names.iter().cloned().collect());
+            tasks.spawn(follower.ask(client, names, pause));
+            return Awaited { what, progress: listed, is_needed: false };
+        }
         // One that is a bit behind may lack a mark that was just set, which thousands of lists from etcd would
         // be too much for.
-        let from_cache = matches!(self.agent.options.nodes, Nodes::One(_));
+        let from_cache = is_one_of_many;
         let (metadata_only, forbidden_pause) = (true, FORBIDDEN_PAUSE);
         let selection =
             Selection { from_cache, metadata_only, forbidden_pause, ..self.selection(None) };
-        self.follow(tasks, exempt::namespaces(), selection, ("namespaces", false), follower);
-        Awaited { what: "all namespaces".to_owned(), progress: listed, is_needed: false }
+        self.follow(tasks, exempt::namespaces(), selection, ("namespaces", Need::Never), follower);
+        Awaited { what, progress: listed, is_needed: false }
     }
 
     fn told_after(&self) -> Duration {
@@ -142,11 +169,11 @@ impl Watches<'_> {
         tasks: &mut JoinSet<()>,
         resource: ApiResource,
         selection: Selection,
-        (age, is_needed): (&str, bool),
+        (age, need): (&str, Need),
         mut follower: impl Follower + 'static,
     ) {
         let client = self.agent.client.clone();
-        let age = self.agent.health.watch_ages().begin(age, is_needed);
+        let age = self.agent.health.watch_ages().begin(age, need);
         tasks.spawn(async move {
             follow_selected(client, &resource, &selection, age, &mut follower).await;
         });

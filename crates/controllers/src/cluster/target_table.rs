@@ -7,6 +7,7 @@ use almanac_engine::other_writer::ExternalChange;
 use almanac_engine::{Field, Identity, PolicyName};
 
 use super::OLDEST_VERSION;
+use crate::namespaces::Part;
 
 /// Targets, and the policies that have them.
 #[derive(Default)]
@@ -68,22 +69,23 @@ impl TargetTable {
         self.foreign.get(target).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Makes whatever comes next of a kind's targets count, because versions have gone back.
-    pub(crate) fn forget_versions(&mut self, kind: Kind) {
+    /// Makes whatever comes next of a kind's targets in a part count, because versions have gone back.
+    pub(crate) fn forget_versions(&mut self, kind: Kind, part: &Part) {
         let of_kind = self.found.range_mut(kind.identity("", "")..);
         of_kind
             .take_while(|(target, _)| Kind::of_object(target) == Some(kind))
+            .filter(|(target, _)| part.covers(target))
             .for_each(|(_, found)| found.version = OLDEST_VERSION.into());
     }
 
-    /// Targets of a kind that are not in a list.
-    pub(crate) fn not_in_listing(&self, kind: Kind, listing: u32) -> Vec<Identity> {
+    /// Targets of a kind in a part that are not in its list.
+    pub(crate) fn not_in_listing(&self, kind: Kind, part: &Part, listing: u32) -> Vec<Identity> {
         // The order of identities keeps those of one kind together.
         let first = kind.identity("", "");
         let of_kind = self.found.range(first..);
         of_kind
             .take_while(|(target, _)| Kind::of_object(target) == Some(kind))
-            .filter(|(_, found)| found.listing != listing)
+            .filter(|(target, found)| found.listing != listing && part.covers(target))
             .map(|(target, _)| target.clone())
             .collect()
     }

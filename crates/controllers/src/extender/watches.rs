@@ -8,7 +8,9 @@ use almanac_api::slim;
 use almanac_engine::Identity;
 use almanac_engine::units::{Node, Pod};
 use almanac_shell::clock::Clock;
-use almanac_shell::following::{Follower, Selection, WatchAges, WatchFailure, follow_selected};
+use almanac_shell::following::{
+    Follower, Need, Selection, WatchAges, WatchFailure, follow_selected,
+};
 use kube::Client;
 use kube::api::DynamicObject;
 use kube::core::ApiResource;
@@ -44,7 +46,13 @@ impl Watches<'_> {
         let (progress, listed) = ListReport::new();
         let follower = PolicyFollower::new(Arc::clone(self.deciding), self.clock.clone(), progress);
         let kind = Kind::ResourcePolicy;
-        self.follow(tasks, kind.resource(), Selection::default(), ("policies", true), follower);
+        self.follow(
+            tasks,
+            kind.resource(),
+            Selection::default(),
+            ("policies", Need::Always),
+            follower,
+        );
         awaited.push(Awaited { what: "all ResourcePolicies", progress: listed, is_needed: true });
         let (progress, listed) = ListReport::new();
         let follower = NodeFollower {
@@ -54,7 +62,7 @@ impl Watches<'_> {
             progress,
         };
         let nodes = core("Node", "nodes");
-        self.follow(tasks, nodes, Selection::default(), ("nodes", true), follower);
+        self.follow(tasks, nodes, Selection::default(), ("nodes", Need::Always), follower);
         awaited.push(Awaited { what: "all nodes", progress: listed, is_needed: true });
         let (progress, listed) = ListReport::new();
         let follower = PodFollower {
@@ -64,7 +72,7 @@ impl Watches<'_> {
             progress,
         };
         let pods = core("Pod", "pods");
-        self.follow(tasks, pods, Selection::default(), ("pods", true), follower);
+        self.follow(tasks, pods, Selection::default(), ("pods", Need::Always), follower);
         awaited.push(Awaited { what: "all pods", progress: listed, is_needed: true });
         awaited.push(self.follow_namespaces(tasks));
         awaited
@@ -85,7 +93,7 @@ impl Watches<'_> {
             }
         });
         let selection = Selection { metadata_only: true, ..Selection::default() };
-        self.follow(tasks, exempt::namespaces(), selection, ("namespaces", false), follower);
+        self.follow(tasks, exempt::namespaces(), selection, ("namespaces", Need::Never), follower);
         Awaited { what: "all namespaces", progress: listed, is_needed: false }
     }
 
@@ -94,11 +102,11 @@ impl Watches<'_> {
         tasks: &mut JoinSet<()>,
         resource: ApiResource,
         selection: Selection,
-        (age, is_needed): (&str, bool),
+        (age, need): (&str, Need),
         mut follower: impl Follower + 'static,
     ) {
         let client = self.client.clone();
-        let age = self.ages.begin(age, is_needed);
+        let age = self.ages.begin(age, need);
         tasks.spawn(async move {
             follow_selected(client, &resource, &selection, age, &mut follower).await;
         });

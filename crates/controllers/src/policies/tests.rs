@@ -13,7 +13,8 @@ use kube::api::DynamicObject;
 use serde_json::{Value, json};
 
 use super::{PolicyFollower, UnwrittenStatuses, WorkQueues};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, OLDEST_VERSION};
+use crate::namespaces::Part;
 use crate::work_queue::WorkQueue;
 
 /// A watch of `CronFederatedHPA`s, and what it fills.
@@ -125,6 +126,47 @@ fn listing_one_family_does_not_affect_the_others() {
         other.list_complete();
     }
     assert_eq!(watched.replicas("stays"), Some(5));
+}
+
+#[test]
+fn listing_one_namespace_forgets_nothing_of_the_others() {
+    let watched = Watched::new();
+    let follow = |namespace: &str| {
+        let queues = WorkQueues {
+            turns: Arc::clone(&watched.turns),
+            statuses: Arc::clone(&watched.statuses),
+            samples: None,
+        };
+        let (clock, cluster) = (Clock::system(SignedDuration::ZERO), Arc::clone(&watched.cluster));
+        let unwritten = UnwrittenStatuses::default();
+        let (follower, _) =
+            PolicyFollower::new(Family::CronScaling, clock, unwritten, cluster, queues);
+        follower.of_part(Part::Namespace(namespace.into()))
+    };
+    let [mut east, mut west] = ["east", "west"].map(follow);
+    for (namespace, follower) in [("east", &mut east), ("west", &mut west)] {
+        follower.begin_list();
+        let mut object = object("shop", namespace, 20, 5);
+        object["metadata"]["namespace"] = json!(namespace);
+        follower.upsert(told(object));
+        follower.list_complete();
+    }
+    let known = || {
+        let state = watched.cluster.lock();
+        let known = state.policies.iter();
+        let known =
+            known.map(|(it, entry)| format!("{} {}", it.identity.namespace(), entry.version));
+        known.collect::<Vec<_>>()
+    };
+    assert_eq!(known(), ["east 20", "west 20"]);
+    east.versions_went_back();
+    assert_eq!(known(), [&format!("east {OLDEST_VERSION}"), "west 20"]);
+    // As often as it takes for the numbers of their lists to be different.
+    for _ in 0..2 {
+        east.begin_list();
+        east.list_complete();
+        assert_eq!(known(), ["west 20"]);
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What is kept of a group: its spec, and the bookkeeping for writing its status.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Deref, DerefMut};
 
 use almanac_api::exempt::is_marked;
@@ -13,13 +13,14 @@ use serde_json::Value;
 
 use super::{NodeGroup, ProvidedNodes};
 use crate::cluster::StatusSnapshot;
+use crate::namespaces::Part;
 
 /// The groups there are.
 #[derive(Default)]
 pub(crate) struct KnownNodeGroups {
     entries: BTreeMap<Identity, NodeGroupEntry>,
-    /// Whether these are all: a group that is not among them is not there.
-    pub(super) is_listed: bool,
+    /// What has been listed: a group that is in it and not among these is not there.
+    pub(super) listed: BTreeSet<Part>,
 }
 
 /// One group.
@@ -114,6 +115,11 @@ impl NodeGroupEntry {
 }
 
 impl KnownNodeGroups {
+    /// Whether a group that is not among these is known not to be there.
+    pub(super) fn would_have(&self, group: &Identity) -> bool {
+        self.listed.iter().any(|part| part.covers(group))
+    }
+
     /// None of them is known to be left to another controller.
     pub(crate) fn leave_to_nobody(&mut self) {
         self.entries.values_mut().for_each(|entry| entry.is_left_alone = false);

@@ -11,10 +11,12 @@ use tokio::sync::watch;
 use super::entry::NodeGroupEntry;
 use crate::cluster::{Cluster, OLDEST_VERSION, is_older};
 use crate::list_progress::{ListProgress, ListReport};
+use crate::namespaces::Part;
 use crate::work_queue::WorkQueue;
 
 /// Keeps track of the groups there are.
 pub(crate) struct NodeGroupFollower {
+    part: Part,
     cluster: Arc<Cluster>,
     queue: Arc<WorkQueue<Identity>>,
     listing: u32,
@@ -27,7 +29,12 @@ impl NodeGroupFollower {
         queue: Arc<WorkQueue<Identity>>,
     ) -> (Self, watch::Receiver<ListProgress>) {
         let (progress, listed) = ListReport::new();
-        (Self { cluster, queue, listing: 0, progress }, listed)
+        (Self { part: Part::Whole, cluster, queue, listing: 0, progress }, listed)
+    }
+
+    /// The same for those of a part only.
+    pub(crate) fn of_part(self, part: Part) -> Self {
+        Self { part, ..self }
     }
 
     /// Its nodes may still be there, so that it has another turn.
@@ -88,8 +95,8 @@ impl Follower for NodeGroupFollower {
     fn list_complete(&mut self) {
         let gone: Vec<Identity> = {
             let mut state = self.cluster.lock();
-            state.node_groups.is_listed = true;
-            let all = state.node_groups.iter();
+            state.node_groups.listed.insert(self.part.clone());
+            let all = state.node_groups.iter().filter(|(name, _)| self.part.covers(name));
             let gone = all.filter(|(_, entry)| entry.listing != self.listing);
             gone.map(|(name, _)| name.clone()).collect()
         };
@@ -104,8 +111,8 @@ impl Follower for NodeGroupFollower {
     }
 
     fn versions_went_back(&mut self) {
-        for entry in self.cluster.lock().node_groups.values_mut() {
-            entry.version = OLDEST_VERSION.into();
-        }
+        let mut state = self.cluster.lock();
+        let followed = state.node_groups.iter_mut().filter(|(name, _)| self.part.covers(name));
+        followed.for_each(|(_, entry)| entry.version = OLDEST_VERSION.into());
     }
 }

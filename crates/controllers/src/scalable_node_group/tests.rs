@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::*;
+use crate::namespaces::Part;
 use bench::Bench;
 
 #[tokio::test(start_paused = true)]
@@ -160,7 +161,7 @@ async fn a_write_is_withdrawn_when_the_group_changes_in_the_meantime_or_may_not_
 async fn the_nodes_of_a_group_that_is_gone_go_once_it_is_known_to_be_gone() {
     let mut bench = Bench::of(3);
     bench.turn().await;
-    bench.groups.cluster.lock().node_groups.is_listed = false;
+    bench.groups.cluster.lock().node_groups.listed.clear();
     bench.follower.delete(serde_json::from_value(bench.object()).expect("it has the shape of one"));
     assert_eq!(bench.turn().await, Some(RECHECK_INTERVAL));
     bench.follower.begin_list();
@@ -171,6 +172,30 @@ async fn the_nodes_of_a_group_that_is_gone_go_once_it_is_known_to_be_gone() {
     bench.groups.switch.update(None);
     assert_eq!(bench.turn().await, None);
     assert_eq!((bench.provider.has(), bench.provider.abandoned().len()), (0, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_nodes_of_a_group_stay_while_its_namespace_is_not_the_one_that_was_listed() {
+    let mut bench = Bench::of(3);
+    bench.turn().await;
+    let groups = Arc::clone(&bench.groups);
+    let follow = |namespace: &str| {
+        let (queue, cluster) = (Arc::clone(&groups.queue), Arc::clone(&groups.cluster));
+        let (follower, _) = NodeGroupFollower::new(cluster, queue);
+        follower.of_part(Part::Namespace(namespace.into()))
+    };
+    groups.cluster.lock().node_groups.listed.clear();
+    let [mut other, mut own] = ["other", "default"].map(follow);
+    other.begin_list();
+    other.list_complete();
+    assert_eq!(groups.cluster.lock().node_groups.len(), 1, "it is in no list of another namespace");
+    bench.follower.delete(serde_json::from_value(bench.object()).expect("it has the shape of one"));
+    assert_eq!(bench.turn().await, Some(RECHECK_INTERVAL));
+    assert_eq!((bench.provider.has(), bench.provider.abandoned()), (3, Vec::new()));
+    own.begin_list();
+    own.list_complete();
+    assert_eq!(bench.turn().await, None);
+    assert_eq!(bench.provider.has(), 0);
 }
 
 #[tokio::test(start_paused = true)]

@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use super::kind::Resolved;
 use crate::cluster::{Cluster, ClusterState, TargetEntry, is_older};
 use crate::exemptions;
+use crate::namespaces::Part;
 use crate::work_queue::WorkQueue;
 
 /// The discovered kind, if it is one of those that are watched. Others are read on demand, so that no
@@ -56,9 +57,10 @@ enum Stage {
     Failing,
 }
 
-/// Shows the progress of watching a kind.
+/// Shows the progress of watching a kind, or a part of it.
 #[derive(Clone)]
 pub(super) struct Following {
+    part: Part,
     stage: watch::Receiver<Stage>,
 }
 
@@ -66,6 +68,11 @@ pub(super) struct Following {
 const INITIAL_LIST_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Following {
+    /// Whether it is told of a target.
+    pub(super) fn covers(&self, target: &Identity) -> bool {
+        self.part.covers(target)
+    }
+
     /// Whether all objects are known; waits while the first list is in progress.
     pub(super) async fn is_whole(&self) -> bool {
         let mut stage = self.stage.clone();
@@ -90,6 +97,7 @@ impl Following {
 /// Fills the world with the objects of a kind, and wakes the policies whose targets come or go.
 pub(super) struct TargetFollower {
     kind: Kind,
+    part: Part,
     listing: u32,
     /// Whether the last list was completed.
     is_whole: bool,
@@ -100,13 +108,15 @@ pub(super) struct TargetFollower {
 
 pub(super) fn follower(
     kind: Kind,
+    part: Part,
     cluster: Arc<Cluster>,
     turns: Arc<WorkQueue>,
 ) -> (Following, TargetFollower) {
-    let (sender, receiver) = watch::channel(Stage::Beginning);
+    let (stage, receiver) = watch::channel(Stage::Beginning);
+    let following = Following { part: part.clone(), stage: receiver };
     let follower =
-        TargetFollower { kind, listing: 0, is_whole: false, cluster, turns, stage: sender };
-    (Following { stage: receiver }, follower)
+        TargetFollower { kind, part, listing: 0, is_whole: false, cluster, turns, stage };
+    (following, follower)
 }
 
 impl TargetFollower {
@@ -209,7 +219,7 @@ impl Follower for TargetFollower {
     }
 
     fn list_complete(&mut self) {
-        let gone = self.cluster.lock().targets.not_in_listing(self.kind, self.listing);
+        let gone = self.cluster.lock().targets.not_in_listing(self.kind, &self.part, self.listing);
         for target in gone {
             self.remove(&target);
         }
@@ -229,7 +239,7 @@ impl Follower for TargetFollower {
     }
 
     fn versions_went_back(&mut self) {
-        self.cluster.lock().targets.forget_versions(self.kind);
+        self.cluster.lock().targets.forget_versions(self.kind, &self.part);
     }
 }
 
@@ -263,7 +273,8 @@ mod tests {
     #[test]
     fn a_kind_is_complete_again_once_its_watch_resumes_even_without_changes() {
         let turns = Arc::new(WorkQueue::new(Clock::from_fn(|| Timestamp::UNIX_EPOCH)));
-        let (following, mut follower) = follower(Kind::Deployment, Arc::default(), turns);
+        let (following, mut follower) =
+            follower(Kind::Deployment, Part::Whole, Arc::default(), turns);
         let unseen =
             WatchFailure { is_absent: false, is_forbidden: false, reason: "cut".to_owned() };
         follower.failed(&unseen);
@@ -292,7 +303,7 @@ mod tests {
         let turns = Arc::new(WorkQueue::new(Clock::from_fn(|| Timestamp::UNIX_EPOCH)));
         let cluster = Arc::new(Cluster::default());
         let (_, mut follower) =
-            follower(Kind::Deployment, Arc::clone(&cluster), Arc::clone(&turns));
+            follower(Kind::Deployment, Part::Whole, Arc::clone(&cluster), Arc::clone(&turns));
         let [shop, other] =
             ["shop", "other"].map(|name| Kind::Deployment.identity("default", name));
         let replicas = |target: &Identity| {
@@ -314,6 +325,47 @@ mod tests {
         follower.list_complete();
         assert_eq!([replicas(&shop), replicas(&other)], [None, Some(1)]);
         assert!(!turns.is_quiet(), "whoever has it as a target is woken");
+    }
+
+    #[test]
+    fn listing_the_targets_of_one_namespace_forgets_none_of_another() {
+        let turns = Arc::new(WorkQueue::new(Clock::from_fn(|| Timestamp::UNIX_EPOCH)));
+        let cluster = Arc::new(Cluster::default());
+        let follow = |namespace: &str| {
+            let part = Part::Namespace(namespace.into());
+            follower(Kind::Deployment, part, Arc::clone(&cluster), Arc::clone(&turns))
+        };
+        let [(of_east, mut east), (of_west, mut west)] = ["east", "west"].map(follow);
+        for (namespace, follower) in [("east", &mut east), ("west", &mut west)] {
+            follower.begin_list();
+            let mut deployment = deployment("shop", 20, 5);
+            deployment.metadata.namespace = Some(namespace.to_owned());
+            follower.upsert(deployment);
+            follower.list_complete();
+        }
+        let known = || {
+            let state = cluster.lock();
+            ["east", "west"].map(|namespace| {
+                let target = Kind::Deployment.identity(namespace, "shop");
+                state.targets.get(&target).map(|found| found.version.to_string())
+            })
+        };
+        let west_is = Some("20".to_owned());
+        east.versions_went_back();
+        assert_eq!(known(), [Some("1".to_owned()), west_is.clone()]);
+        for _ in 0..2 {
+            east.begin_list();
+            east.list_complete();
+            assert_eq!(known(), [None, west_is.clone()]);
+        }
+        // Each shows how far its own namespace is.
+        let unseen =
+            WatchFailure { is_absent: false, is_forbidden: true, reason: "no role".to_owned() };
+        east.failed(&unseen);
+        west.resumed();
+        assert!(!of_east.is_whole_now() && of_west.is_whole_now());
+        assert!(of_west.covers(&Kind::Deployment.identity("west", "shop")));
+        assert!(!of_west.covers(&Kind::Deployment.identity("east", "shop")));
     }
 
     #[test]

@@ -23,14 +23,24 @@ pub(super) struct Resolved {
 pub(super) struct Kind {
     resource: ApiResource,
     pub(super) is_cluster_scoped: bool,
-    /// The state of its watch, or `None` if its objects are read on demand.
-    pub(super) following: Option<Following>,
+    /// The states of its watches; none if its objects are read on demand.
+    followings: Vec<Following>,
 }
 
 impl Kind {
-    pub(super) fn new(resolved: Resolved, following: Option<Following>) -> Self {
+    pub(super) fn new(resolved: Resolved, followings: Vec<Following>) -> Self {
         let Resolved { resource, is_cluster_scoped } = resolved;
-        Self { resource, is_cluster_scoped, following }
+        Self { resource, is_cluster_scoped, followings }
+    }
+
+    /// The state of the watch that tells of a target; `None` if it is read on demand.
+    pub(super) fn following(&self, target: &Identity) -> Option<&Following> {
+        self.followings.iter().find(|following| following.covers(target))
+    }
+
+    /// Whether its objects are watched.
+    pub(super) fn is_followed(&self) -> bool {
+        !self.followings.is_empty()
     }
 
     /// The path of the collection a target is in.

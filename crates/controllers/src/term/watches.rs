@@ -6,16 +6,18 @@ use std::sync::Arc;
 use almanac_api::exempt;
 use almanac_api::kinds::Kind;
 use almanac_engine::{Family, Identity, PolicyName};
-use almanac_shell::following::follow;
+use almanac_shell::following::{Follower, Need, follow, follow_selected};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{Shared, Term, first_to_stop};
 use crate::cluster::ClusterState;
 use crate::controlled::Controlled;
-use crate::exemptions::{self, NamespaceFollower};
-use crate::list_progress::ListProgress;
+use crate::exemptions::{self, NamespaceFollower, READ_INTERVAL};
+use crate::list_progress::{FORBIDDEN_PATIENCE, ListProgress, Listings};
+use crate::namespaces::Part;
 use crate::placement::{HUB_KINDS, HubFollower};
 use crate::policies::{PolicyFollower, WorkQueues};
 use crate::scalable_node_group::NodeGroupFollower;
@@ -34,8 +36,9 @@ impl Term {
         let mut listings = self.follow_policies(shared, following);
         listings.extend(self.follow_node_groups(shared, following));
         listings.extend(self.follow_hub(shared, following));
-        for (kind, listed) in listings {
-            let listed = self.await_listing(kind, listed);
+        let patient_until = Instant::now() + FORBIDDEN_PATIENCE;
+        for listings in listings {
+            let listed = listings.wait(&self.health, patient_until);
             if !self.wait_for(listed, following, end).await {
                 return false;
             }
@@ -113,43 +116,39 @@ impl Term {
         let (mut follower, listed) = NamespaceFollower::new(move |name, is_marked| {
             wake_namespace(&mut cluster.lock(), name, is_marked, (&queues, &node_groups));
         });
-        let (client, resource) = (self.client.clone(), exempt::namespaces());
-        let watch_age = self.health.watch_ages().begin(&resource.plural, false);
+        let client = self.client.clone();
+        if let Some(names) = self.options.namespaces.limit() {
+            let names = names.iter().cloned().collect();
+            following.spawn(follower.ask(client, names, READ_INTERVAL));
+            return listed;
+        }
+        let resource = exempt::namespaces();
+        let watch_age = self.health.watch_ages().begin(&resource.plural, Need::Never);
         following.spawn(async move { follow(client, &resource, watch_age, &mut follower).await });
         listed
     }
 
     /// Starts watching the policies.
-    fn follow_policies(
-        &self,
-        shared: &Shared,
-        following: &mut JoinSet<()>,
-    ) -> Vec<(Kind, watch::Receiver<ListProgress>)> {
+    fn follow_policies(&self, shared: &Shared, following: &mut JoinSet<()>) -> Vec<Listings> {
         let families = self.options.families.iter();
         let follow = |family: &Family| {
-            let (mut follower, listed) = PolicyFollower::new(
-                *family,
-                self.options.clock.clone(),
-                self.unwritten.clone(),
-                Arc::clone(&shared.cluster),
-                shared.queues(),
-            );
             let kind = Kind::of_family(*family);
-            let (client, resource) = (self.client.clone(), kind.resource());
-            let watch_age = self.health.watch_ages().begin(&resource.plural, true);
-            following
-                .spawn(async move { follow(client, &resource, watch_age, &mut follower).await });
-            (kind, listed)
+            self.follow_parts(kind, following, |part| {
+                let (follower, listed) = PolicyFollower::new(
+                    *family,
+                    self.options.clock.clone(),
+                    self.unwritten.clone(),
+                    Arc::clone(&shared.cluster),
+                    shared.queues(),
+                );
+                (follower.of_part(part), listed)
+            })
         };
         families.map(follow).collect()
     }
 
     /// Starts watching what placements select from and what they have selected, if they are carried out.
-    fn follow_hub(
-        &self,
-        shared: &Shared,
-        following: &mut JoinSet<()>,
-    ) -> Vec<(Kind, watch::Receiver<ListProgress>)> {
+    fn follow_hub(&self, shared: &Shared, following: &mut JoinSet<()>) -> Vec<Listings> {
         let is_wanted = self.options.families.contains(&Family::Placement);
         let kinds = HUB_KINDS.into_iter().filter(|_| is_wanted);
         let follow = |kind: Kind| {
@@ -157,54 +156,43 @@ impl Term {
             let metrics = self.families.placements.metrics.clone();
             let (mut follower, listed) = HubFollower::new(kind, cluster, turns, metrics);
             let (client, resource) = (self.client.clone(), kind.resource());
-            let watch_age = self.health.watch_ages().begin(&resource.plural, true);
+            let watch_age = self.health.watch_ages().begin(&resource.plural, Need::Always);
             following
                 .spawn(async move { follow(client, &resource, watch_age, &mut follower).await });
-            (kind, listed)
+            Listings::new(kind, vec![(Part::Whole, listed)])
         };
         kinds.map(follow).collect()
     }
 
     /// Starts watching groups of nodes, if they are carried out.
-    fn follow_node_groups(
-        &self,
-        shared: &Shared,
-        following: &mut JoinSet<()>,
-    ) -> Option<(Kind, watch::Receiver<ListProgress>)> {
+    fn follow_node_groups(&self, shared: &Shared, following: &mut JoinSet<()>) -> Option<Listings> {
         self.options.node_groups.as_ref()?;
-        let queue = Arc::clone(&shared.node_groups.queue);
-        let (mut follower, listed) = NodeGroupFollower::new(Arc::clone(&shared.cluster), queue);
-        let kind = Kind::ScalableNodeGroup;
-        let (client, resource) = (self.client.clone(), kind.resource());
-        let watch_age = self.health.watch_ages().begin(&resource.plural, true);
-        following.spawn(async move { follow(client, &resource, watch_age, &mut follower).await });
-        Some((kind, listed))
+        let listings = self.follow_parts(Kind::ScalableNodeGroup, following, |part| {
+            let queue = Arc::clone(&shared.node_groups.queue);
+            let (follower, listed) = NodeGroupFollower::new(Arc::clone(&shared.cluster), queue);
+            (follower.of_part(part), listed)
+        });
+        Some(listings)
     }
 
-    /// Waits until all objects of a kind are known, and reports meanwhile what it is waiting for. A
-    /// kind that the cluster does not serve is not waited for.
-    async fn await_listing(&self, kind: Kind, mut listed: watch::Receiver<ListProgress>) {
-        let kind = format!("{} objects", kind.name());
-        loop {
-            let now = listed.borrow_and_update().clone();
-            match &now {
-                ListProgress::Failing(failure) if failure.is_absent => {
-                    tracing::warn!(kind, "the cluster does not serve this kind yet");
-                }
-                ListProgress::Failing(failure) => {
-                    self.health
-                        .set_waiting_for(format!("all {kind} to be listed: {}", failure.reason));
-                }
-                _ => self.health.set_waiting_for(format!("all {kind} to be listed")),
-            }
-            if now.is_settled() {
-                return;
-            }
-            if listed.changed().await.is_err() {
-                // The watch has stopped, which ends the term.
-                std::future::pending::<()>().await;
-            }
-        }
+    /// Starts watching a kind, with a follower for each part of it that is watched by itself.
+    fn follow_parts<F: Follower + 'static>(
+        &self,
+        kind: Kind,
+        following: &mut JoinSet<()>,
+        follower: impl Fn(Part) -> (F, watch::Receiver<ListProgress>),
+    ) -> Listings {
+        let parts = self.options.namespaces.parts().into_iter().map(|part| {
+            let (mut follower, listed) = follower(part.clone());
+            let (client, resource, selection) =
+                (self.client.clone(), kind.resource(), part.selection());
+            let watch_age = self.health.watch_ages().begin(&resource.plural, part.need());
+            following.spawn(async move {
+                follow_selected(client, &resource, &selection, watch_age, &mut follower).await;
+            });
+            (part, listed)
+        });
+        Listings::new(kind, parts.collect())
     }
 }
 

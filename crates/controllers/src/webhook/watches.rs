@@ -9,7 +9,7 @@ use almanac_api::kinds::Kind;
 use almanac_api::slim::unit_template;
 use almanac_engine::Identity;
 use almanac_shell::clock::Clock;
-use almanac_shell::following::{Follower, WatchAges, WatchFailure, follow};
+use almanac_shell::following::{Follower, Need, WatchAges, WatchFailure, follow};
 use kube::Client;
 use kube::api::DynamicObject;
 use tokio::sync::watch;
@@ -49,7 +49,7 @@ pub(super) fn begin(
         let (known, clock) = (known.clone(), clock.clone());
         let mut follower = ObjectFollower { kind, known, clock, listed: BTreeSet::new(), progress };
         let (client, resource) = (client.clone(), kind.resource());
-        let age = ages.begin(&resource.plural, true);
+        let age = ages.begin(&resource.plural, Need::Always);
         tasks.spawn(async move { follow(client, &resource, age, &mut follower).await });
         Awaited { what: format!("all {} objects", kind.name()), progress: listed }
     });

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use almanac_controllers::namespaces::Namespaces;
 use almanac_controllers::process::{Options, Process, Queries};
 use almanac_engine::Family;
 use almanac_fixtures::hub;
@@ -89,6 +90,7 @@ impl Hub {
             families: vec![Family::Placement],
             node_groups: None,
             take_over: take_over.iter().copied().map(Into::into).collect(),
+            namespaces: Namespaces::All,
             exempt_namespaces: vec!["kube-system".to_owned()],
             lease: Some(LeaseOptions::new(namespace, name, identity)),
             identity: "us".to_owned(),

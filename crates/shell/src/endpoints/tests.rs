@@ -9,6 +9,7 @@ use tokio::task::JoinHandle;
 
 use super::listener::{DEFAULT_LIMITS, Limits, serve_within};
 use super::*;
+use crate::following::Need;
 
 /// Nothing here takes so long unless it hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -234,7 +235,7 @@ async fn a_client_that_does_not_read_its_response_is_disconnected() {
 async fn a_process_with_a_stale_watch_is_not_ready_until_it_hears_again() {
     let health = Health::default();
     health.set_ready();
-    let watch_age = health.watch_ages().begin("cronfederatedhpas", true);
+    let watch_age = health.watch_ages().begin("cronfederatedhpas", Need::Always);
     assert_eq!(health.waiting_for(), None);
     tokio::time::sleep(Duration::from_secs(181)).await;
     let awaited = health.waiting_for().expect("it is not ready");

@@ -80,7 +80,7 @@ impl Following {
             kind: "ConfigMap".into(),
             plural: "configmaps".into(),
         };
-        let (watch_age, client) = (watch_ages.begin("configmaps", true), stub.client());
+        let (watch_age, client) = (watch_ages.begin("configmaps", Need::Always), stub.client());
         let (mut follower, mut task) = (noting.clone(), JoinSet::new());
         task.spawn(async move {
             follow_selected(client, &kind, &selection, watch_age, &mut follower).await;

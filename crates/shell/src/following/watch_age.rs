@@ -16,71 +16,98 @@ const STALE_AFTER: Duration = Duration::from_mins(3);
 /// The ages of all running watches.
 #[derive(Clone, Debug, Default)]
 pub struct WatchAges {
-    kinds: Arc<Mutex<BTreeMap<String, Age>>>,
+    watches: Arc<Mutex<Watches>>,
+}
+
+#[derive(Debug, Default)]
+struct Watches {
+    /// By the kind and a number: a kind may have several watches, each of which may fall silent.
+    ages: BTreeMap<(String, u64), Age>,
+    begun: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Age {
     since: Instant,
-    is_needed: bool,
+    need: Need,
+}
+
+/// Whether a process can do its work without a watch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Need {
+    /// It can.
+    Never,
+    /// It cannot.
+    Always,
+    /// It can until there has been a response: the permission may be missing on purpose. Afterwards it cannot.
+    OnceAnswered,
 }
 
 /// The age of one watch. Dropping it ends the entry.
 #[derive(Debug)]
 pub struct WatchAge {
     watch_ages: WatchAges,
-    kind: String,
+    watch: (String, u64),
 }
 
 impl WatchAges {
-    /// Adds the watch of a kind. `is_needed`: whether the process cannot do its work without it. Two watches of one
-    /// kind have one age.
+    /// Adds a watch of a kind.
     #[must_use]
-    pub fn begin(&self, kind: &str, is_needed: bool) -> WatchAge {
-        {
-            let mut kinds = self.lock();
-            let is_needed = is_needed || kinds.get(kind).is_some_and(|age| age.is_needed);
-            kinds.insert(kind.to_owned(), Age { since: Instant::now(), is_needed });
-        }
-        WatchAge { watch_ages: self.clone(), kind: kind.to_owned() }
+    pub fn begin(&self, kind: &str, need: Need) -> WatchAge {
+        let watch = {
+            let mut watches = self.lock();
+            watches.begun += 1;
+            let watch = (kind.to_owned(), watches.begun);
+            watches.ages.insert(watch.clone(), Age { since: Instant::now(), need });
+            watch
+        };
+        WatchAge { watch_ages: self.clone(), watch }
     }
 
-    /// A needed kind whose watch is stale, if there is one.
+    /// A kind with a stale watch that is needed, if there is one.
     #[must_use]
     pub fn stale(&self) -> Option<String> {
-        let kinds = self.lock();
-        let mut needed = kinds.iter().filter(|(_, age)| age.is_needed);
-        needed.find(|(_, age)| age.since.elapsed() > STALE_AFTER).map(|(kind, _)| kind.clone())
+        let watches = self.lock();
+        let mut needed = watches.ages.iter().filter(|(_, age)| age.need == Need::Always);
+        let stale = needed.find(|(_, age)| age.since.elapsed() > STALE_AFTER);
+        stale.map(|((kind, _), _)| kind.clone())
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Age>> {
-        self.kinds.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Watches> {
+        self.watches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl WatchAge {
     /// Notes a response about the kind.
     pub fn mark_fresh(&self) {
-        if let Some(age) = self.watch_ages.lock().get_mut(&self.kind) {
+        if let Some(age) = self.watch_ages.lock().ages.get_mut(&self.watch) {
             age.since = Instant::now();
+            if age.need == Need::OnceAnswered {
+                age.need = Need::Always;
+            }
         }
     }
 }
 
 impl Drop for WatchAge {
     fn drop(&mut self) {
-        self.watch_ages.lock().remove(&self.kind);
+        self.watch_ages.lock().ages.remove(&self.watch);
     }
 }
 
 impl Collector for WatchAges {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
-        let ages: Vec<_> =
-            self.lock().iter().map(|(kind, age)| (kind.clone(), age.since.elapsed())).collect();
-        let Some(any) = ages.first() else { return Ok(()) };
+        let mut ages: BTreeMap<String, Duration> = BTreeMap::new();
+        for ((kind, _), age) in &self.lock().ages {
+            // That of a kind is that of its oldest watch.
+            let oldest = ages.entry(kind.clone()).or_default();
+            *oldest = age.since.elapsed().max(*oldest);
+        }
+        let Some(any) = ages.values().next() else { return Ok(()) };
         let name = "almanac_view_age_seconds";
         let help = "Seconds since the last response about a watched kind";
-        let kind = ConstGauge::new(any.1.as_secs_f64()).metric_type();
+        let kind = ConstGauge::new(any.as_secs_f64()).metric_type();
         let mut family = encoder.encode_descriptor(name, help, None, kind)?;
         for (kind, age) in ages {
             let labels = [("kind", kind)];
@@ -92,13 +119,15 @@ impl Collector for WatchAges {
 
 #[cfg(test)]
 mod tests {
+    use prometheus_client::registry::Registry;
+
     use super::*;
 
     #[tokio::test(start_paused = true)]
     async fn only_a_required_running_watch_can_be_stale() {
         let watch_ages = WatchAges::default();
-        let _targets = watch_ages.begin("deployments", false);
-        let policies = watch_ages.begin("cronfederatedhpas", true);
+        let _targets = watch_ages.begin("deployments", Need::Never);
+        let policies = watch_ages.begin("cronfederatedhpas", Need::Always);
         tokio::time::sleep(STALE_AFTER + Duration::from_secs(1)).await;
         assert_eq!(watch_ages.stale().as_deref(), Some("cronfederatedhpas"));
         policies.mark_fresh();
@@ -109,12 +138,32 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_kind_that_is_watched_twice_is_required_if_either_watch_requires_it() {
-        for watches in [[true, false], [false, true]] {
-            let watch_ages = WatchAges::default();
-            let _both = watches.map(|is_needed| watch_ages.begin("scalablenodegroups", is_needed));
+    async fn a_kind_that_is_watched_twice_is_as_old_as_the_older_watch() {
+        let watch_ages = WatchAges::default();
+        let both = [(); 2].map(|()| watch_ages.begin("scalablenodegroups", Need::Always));
+        for (healthy, silent) in [(0, 1), (1, 0)] {
             tokio::time::sleep(STALE_AFTER + Duration::from_secs(1)).await;
+            both[healthy].mark_fresh();
             assert_eq!(watch_ages.stale().as_deref(), Some("scalablenodegroups"));
+            let mut text = String::new();
+            let mut registry = Registry::default();
+            registry.register_collector(Box::new(watch_ages.clone()));
+            prometheus_client::encoding::text::encode(&mut text, &registry).expect("it is text");
+            let series = "almanac_view_age_seconds{kind=\"scalablenodegroups\"} 181.0";
+            assert!(text.lines().any(|line| line == series), "{text}");
+            both[silent].mark_fresh();
+            assert_eq!(watch_ages.stale(), None);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_watch_that_may_be_forbidden_on_purpose_can_be_stale_once_it_has_had_a_response() {
+        let watch_ages = WatchAges::default();
+        let watch = watch_ages.begin("cronfederatedhpas", Need::OnceAnswered);
+        for expected in [None, Some("cronfederatedhpas")] {
+            tokio::time::sleep(STALE_AFTER + Duration::from_secs(1)).await;
+            assert_eq!(watch_ages.stale().as_deref(), expected);
+            watch.mark_fresh();
         }
     }
 }

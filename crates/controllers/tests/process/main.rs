@@ -3,9 +3,12 @@
 
 #![expect(clippy::expect_used, reason = "what fails here fails the test")]
 
+mod limited;
+
 use std::time::Duration;
 
 use almanac_api::exempt::MARK;
+use almanac_controllers::namespaces::Namespaces;
 use almanac_controllers::process::{Options, Process, Queries};
 use almanac_engine::Family;
 use almanac_fixtures::objects;
@@ -39,20 +42,22 @@ impl Running {
 
     /// The same on an API server that has something already, with these families taken over.
     fn begin_beside(stub: Stub, take_over: &[Family]) -> Self {
+        let take_over = take_over.iter().copied().map(Into::into).collect();
+        Self::begin_with(stub, |options| Options { take_over, ..options }, Health::default())
+    }
+
+    /// The same with other options.
+    fn begin_with(stub: Stub, change: impl FnOnce(Options) -> Options, health: Health) -> Self {
         stub.serve(Kind::new(objects::KARMADA, "CronFederatedHPA", "cronfederatedhpas"));
-        let mut target = objects::deployment("shop", 1);
-        target["metadata"]["namespace"] = json!("default");
-        stub.put(target);
-        let target = objects::target("apps/v1", "Deployment", "shop");
-        let rules = json!([objects::rule("nine", "0 9 * * *", 3)]);
-        stub.put(objects::stored(objects::cron_federated_hpa("shop", &target, &rules), "1", 1, 1));
+        put_in(&stub, "default");
         let (begin, since): (Timestamp, _) = (almanac_fixtures::at(BEGIN), Instant::now());
         let now = move || begin + SignedDuration::try_from(since.elapsed()).expect("it is short");
         let [namespace, name, identity] = ["default", "almanac", "us"].map(str::to_owned);
         let options = Options {
             families: vec![Family::CronScaling],
             node_groups: None,
-            take_over: take_over.iter().copied().map(Into::into).collect(),
+            take_over: Vec::new(),
+            namespaces: Namespaces::All,
             exempt_namespaces: vec!["kube-system".to_owned()],
             lease: Some(LeaseOptions::new(namespace, name, identity)),
             identity: "us".to_owned(),
@@ -63,7 +68,7 @@ impl Running {
             seed: 1,
         };
         let (client, registry) = (stub.client(), &mut Registry::default());
-        let process = Process::new(client, options, Health::default(), registry);
+        let process = Process::new(client, change(options), health, registry);
         let end = CancellationToken::new();
         let process = tokio::spawn(process.run(end.clone()));
         Self { stub, end, process }
@@ -85,6 +90,19 @@ impl Running {
         let ended = timeout(Duration::from_secs(15), self.process).await;
         ended.expect("it ends in time").expect("it does not panic");
     }
+}
+
+/// A policy and its target in a namespace.
+fn put_in(stub: &Stub, namespace: &str) {
+    let mut deployment = objects::deployment("shop", 1);
+    deployment["metadata"]["namespace"] = json!(namespace);
+    stub.put(deployment);
+    let target = objects::target("apps/v1", "Deployment", "shop");
+    let rules = json!([objects::rule("nine", "0 9 * * *", 3)]);
+    let policy = objects::cron_federated_hpa("shop", &target, &rules);
+    let mut policy = objects::stored(policy, namespace, 1, 1);
+    policy["metadata"]["namespace"] = json!(namespace);
+    stub.put(policy);
 }
 
 /// Has Karmada's controllers renew their lease now, or let go of it.

@@ -1,0 +1,81 @@
+//! The namespaces that a process may be limited to. Within a limit, nothing is read or written that is in another
+//! namespace, or in none: each kind has a watch a namespace, which a `Role` in it allows.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use almanac_engine::Identity;
+use almanac_shell::following::{Need, Selection};
+
+/// The namespaces that are the business of a process.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Namespaces {
+    /// All of them.
+    All,
+    /// These.
+    Only(BTreeSet<Arc<str>>),
+}
+
+impl Namespaces {
+    /// What has to be watched of a kind: all of it at once, or a namespace at a time.
+    pub(crate) fn parts(&self) -> Vec<Part> {
+        match self {
+            Self::All => vec![Part::Whole],
+            Self::Only(names) => names.iter().cloned().map(Part::Namespace).collect(),
+        }
+    }
+
+    /// The names, if it is limited to some.
+    pub(crate) fn limit(&self) -> Option<&BTreeSet<Arc<str>>> {
+        match self {
+            Self::All => None,
+            Self::Only(names) => Some(names),
+        }
+    }
+}
+
+/// What one watch of a kind covers. What is not in its lists is gone only if it covers it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Part {
+    /// All namespaces.
+    Whole,
+    /// One of them.
+    Namespace(Arc<str>),
+}
+
+impl Part {
+    pub(crate) fn covers(&self, object: &Identity) -> bool {
+        match self {
+            Self::Whole => true,
+            Self::Namespace(name) => object.namespace() == &**name,
+        }
+    }
+
+    /// What to ask an API server for.
+    pub(crate) fn selection(&self) -> Selection {
+        let namespace = match self {
+            Self::Whole => None,
+            Self::Namespace(name) => Some(name.to_string()),
+        };
+        Selection { namespace, ..Selection::default() }
+    }
+
+    /// How much a watch of it is needed. One of several namespaces may be yet to come, and the others are carried
+    /// out meanwhile.
+    pub(crate) fn need(&self) -> Need {
+        match self {
+            Self::Whole => Need::Always,
+            Self::Namespace(_) => Need::OnceAnswered,
+        }
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole => formatter.write_str("all namespaces"),
+            Self::Namespace(name) => write!(formatter, "the namespace {name}"),
+        }
+    }
+}

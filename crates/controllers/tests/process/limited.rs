@@ -1,0 +1,173 @@
+//! A process that is limited to some namespaces: it asks about no others, and one of them that may not be read, or is
+//! listed anew, is no matter of the rest.
+
+use std::sync::Arc;
+
+use almanac_controllers::scalable_node_group::NodeProviders;
+
+use super::*;
+
+/// All namespaces that have a policy and its target.
+const THERE: [&str; 4] = ["default", "east", "north", "west"];
+
+struct Limited {
+    running: Running,
+    health: Health,
+}
+
+impl Limited {
+    /// A process for these namespaces, after something was done to the API server.
+    fn begin(names: &[&str], prepare: impl FnOnce(&Stub)) -> Self {
+        let stub = Stub::new();
+        stub.serve(Kind::new("v1", "Namespace", "namespaces").cluster_scoped());
+        stub.serve(Kind::new(objects::KARMADA, "CronFederatedHPA", "cronfederatedhpas"));
+        let karpenter = "autoscaling.karpenter.sh/v1alpha1";
+        stub.serve(Kind::new(karpenter, "ScalableNodeGroup", "scalablenodegroups"));
+        for name in THERE {
+            let namespace =
+                json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
+            stub.put(namespace);
+            put_in(&stub, name);
+        }
+        prepare(&stub);
+        let namespaces = Namespaces::Only(names.iter().map(|name| Arc::from(*name)).collect());
+        let limit =
+            |options| Options { namespaces, node_groups: Some(NodeProviders::new()), ..options };
+        let health = Health::default();
+        let running = Running::begin_with(stub, limit, health.clone());
+        Self { running, health }
+    }
+
+    /// The namespaces whose targets have been scaled.
+    fn scaled(&self) -> Vec<&'static str> {
+        let is_scaled = |namespace: &&str| {
+            let target = self.running.stub.object("deployments", namespace, "shop");
+            target.is_some_and(|target| target["spec"]["replicas"] == 3)
+        };
+        THERE.into_iter().filter(is_scaled).collect()
+    }
+}
+
+fn forbid(stub: &Stub, namespace: &str) {
+    let (inside, itself) =
+        (format!("/namespaces/{namespace}/"), format!("/namespaces/{namespace}"));
+    let forbidden = Fault::answer(StatusCode::FORBIDDEN, "it is forbidden");
+    let concerned = move |asked: &ReceivedRequest| {
+        asked.path.contains(&inside) || asked.path.ends_with(&itself)
+    };
+    stub.inject(forbidden.matching(concerned).always());
+}
+
+fn mark(stub: &Stub, namespace: &str, value: &Value) {
+    let mark = json!({ "metadata": { "annotations": { MARK: value } } });
+    stub.change("namespaces", "", namespace, &mark);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_limited_process_carries_out_its_namespaces_and_asks_about_nothing_else() {
+    let limited = Limited::begin(&["east", "west"], |_| {});
+    seconds(90).await;
+    assert_eq!(limited.scaled(), ["east", "west"]);
+    // The lease is where the process runs, and which kinds there are is in no namespace.
+    let own =
+        ["/namespaces/default/leases", "/namespaces/east", "/namespaces/west", "/apis/apps/v1"];
+    let is_own = |asked: &ReceivedRequest| {
+        let mut own = own.iter();
+        own.any(|part| asked.path.contains(part)) || asked.path == "/apis"
+    };
+    let others = limited.running.stub.requests_where(|asked| !is_own(asked));
+    assert!(others.is_empty(), "{:?}", others.iter().map(|it| &it.path).collect::<Vec<_>>());
+    limited.running.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn relisting_one_namespace_leaves_the_others_as_they_are() {
+    let limited = Limited::begin(&["east", "west"], |_| {});
+    seconds(20).await;
+    let stub = limited.running.stub.clone();
+    let gone = Fault::answer(StatusCode::GONE, "too old resource version");
+    let in_east = |asked: &ReceivedRequest| asked.is_watch() && asked.path.contains("/east/");
+    stub.inject(gone.matching(in_east).times(4));
+    stub.end_watches();
+    stub.delete("cronfederatedhpas", "east", "shop");
+    seconds(60).await;
+    let lists = |namespace: &str| {
+        let path = format!("/namespaces/{namespace}/cronfederatedhpas");
+        stub.requests_where(|asked| asked.path.ends_with(&path) && !asked.is_watch()).len()
+    };
+    assert!(lists("east") > lists("west"), "{} lists", lists("east"));
+    assert_eq!(limited.scaled(), ["west"], "the policy in east is gone");
+    limited.running.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_that_may_not_be_read_holds_up_no_other_and_is_carried_out_once_it_may() {
+    let limited = Limited::begin(&["east", "north"], |stub| forbid(stub, "north"));
+    seconds(5).await;
+    let waiting = limited.health.waiting_for().unwrap_or_default();
+    assert!(waiting.starts_with("all CronFederatedHPA objects in north to be listed"), "{waiting}");
+    seconds(15).await;
+    assert_eq!(limited.health.waiting_for(), None, "it goes on without it");
+    // Nor does it become stale, whatever is waited for.
+    seconds(300).await;
+    assert_eq!((limited.scaled(), limited.health.waiting_for()), (vec!["east"], None));
+    limited.running.stub.mend();
+    let rule = json!([objects::rule("six past", "6 9 * * *", 3)]);
+    let edit = json!({ "spec": { "rules": rule }, "metadata": { "generation": 2 } });
+    limited.running.stub.change("cronfederatedhpas", "north", "shop", &edit);
+    seconds(90).await;
+    assert_eq!(limited.scaled(), ["east", "north"]);
+    limited.running.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_no_namespace_may_be_read_the_process_is_not_ready_and_says_why() {
+    let limited = Limited::begin(&["east", "north"], |stub| {
+        for namespace in ["east", "north"] {
+            forbid(stub, namespace);
+        }
+    });
+    seconds(60).await;
+    let waiting = limited.health.waiting_for().unwrap_or_default();
+    assert!(waiting.ends_with("to be listed: it is forbidden"), "{waiting}");
+    limited.running.stub.mend();
+    seconds(40).await;
+    assert_eq!(limited.health.waiting_for(), None);
+    limited.running.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_mark_of_a_namespace_that_may_only_be_read_exempts_what_is_in_it() {
+    let limited = Limited::begin(&["east", "west"], |stub| mark(stub, "east", &json!("by hand")));
+    let stub = limited.running.stub.clone();
+    seconds(15).await;
+    mark(&stub, "west", &json!("for now"));
+    seconds(11).await;
+    // What was known counts while the namespace may not be read.
+    let forbidden = Fault::answer(StatusCode::FORBIDDEN, "it is forbidden");
+    stub.inject(forbidden.matching(|asked| asked.path.ends_with("/namespaces/east")).always());
+    seconds(30).await;
+    assert_eq!(limited.scaled(), Vec::<&str>::new());
+    stub.mend();
+    for namespace in ["east", "west"] {
+        mark(&stub, namespace, &Value::Null);
+    }
+    // A firing that was exempt is not made up for.
+    seconds(11).await;
+    let policy = stub.object("cronfederatedhpas", "west", "shop").expect("it is there");
+    assert_eq!(policy["status"]["conditions"][0]["reason"], "Armed", "{:#}", policy["status"]);
+    assert_eq!(limited.scaled(), Vec::<&str>::new());
+    limited.running.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_that_is_not_there_yet_is_no_error() {
+    let limited = Limited::begin(&["east", "south"], |_| {});
+    seconds(15).await;
+    assert_eq!(limited.health.waiting_for(), None);
+    put_in(&limited.running.stub, "south");
+    seconds(30).await;
+    let target = limited.running.stub.object("deployments", "south", "shop").expect("it is there");
+    assert_eq!((limited.scaled(), &target["spec"]["replicas"]), (vec!["east"], &json!(3)));
+    limited.running.end().await;
+}
