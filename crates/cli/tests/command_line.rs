@@ -61,6 +61,28 @@ fn simulated_nodes_without_groups_of_nodes_are_an_error() {
 }
 
 #[test]
+fn namespaces_are_refused_that_cannot_be_or_that_would_not_be_all() {
+    for (given, why) in [
+        (&["--namespaces="][..], "a namespace has at most 63 lower-case letters"),
+        (&["--namespaces=shop,,pier"], "a namespace has at most 63 lower-case letters"),
+        (&["--namespaces=Shop_1"], "a namespace has at most 63 lower-case letters"),
+        (
+            &["--namespaces=shop", "--namespaces=kube-system"],
+            "nothing is carried out in kube-system",
+        ),
+        (&["--namespaces=shop", "--controllers=placement"], "take placement out of --controllers"),
+        (
+            &["--namespaces=shop", "--allow-cluster-scoped-targets"],
+            "cluster-scoped targets are in no namespace",
+        ),
+        (&["--namespaces=shop", "--simulated-nodes"], "nodes are in no namespace"),
+    ] {
+        let refused = refused(&[&["controller", "--kubeconfig=/dev/null"][..], given].concat());
+        assert!(refused.contains(why), "{given:?}: {refused}");
+    }
+}
+
+#[test]
 fn a_duplicate_assumption_is_reported() {
     let both = ["--assume", "checkout.minReplicas=3", "--assume", "fhpa/checkout.minReplicas=4"];
     let refused = refused(&[&["forecast", "-f", SHOP][..], &both].concat());

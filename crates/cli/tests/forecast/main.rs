@@ -12,6 +12,7 @@ mod known;
 mod level_templates;
 mod levels;
 mod output;
+mod own_namespace;
 mod placements;
 mod running;
 mod story;

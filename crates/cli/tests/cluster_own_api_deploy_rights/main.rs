@@ -1,18 +1,25 @@
 //! The permissions in the manifests are those that the controllers need: nothing is forbidden, and
 //! none is unused.
 
+#[path = "../harbour/mod.rs"]
 mod harbour;
+#[path = "../manifests/mod.rs"]
 mod manifests;
+#[path = "../reading/mod.rs"]
 mod reading;
+#[path = "../rights/mod.rs"]
 mod rights;
+#[path = "../running/mod.rs"]
 mod running;
+
+mod some_namespaces;
 
 use std::collections::BTreeSet;
 
 use almanac_fixtures::hub;
 use almanac_harness::{
-    Answer, AuditLog, AuditedRequest, ControlPlaneOptions, Fault, FaultProxy, Kubectl, TestResult,
-    on_own_control_plane,
+    Answer, AuditLog, AuditedRequest, ControlPlaneOptions, Fault, FaultProxy, Injected, Kubectl,
+    TestResult, on_own_control_plane,
 };
 use anyhow::{Context as _, ensure};
 use harbour::{HARBOUR, autoscaler, create, cron, metrics_producer, node_group, prepare, workload};
@@ -109,6 +116,20 @@ async fn await_everything(kubectl: &Kubectl) -> TestResult {
     Ok(())
 }
 
+/// Somebody else is always faster once, so that each target has to be looked at again.
+fn be_faster_once(proxy: &FaultProxy) -> [Injected; 7] {
+    TARGETS.map(|(name, _, kind, _)| {
+        let subresource = if is_autoscaler(kind) { "" } else { "/scale" };
+        let (place, end) = (format!("/namespaces/{HARBOUR}/"), format!("/{name}{subresource}"));
+        let fault = Fault::answer(Answer::with(StatusCode::CONFLICT)).method(Method::PATCH);
+        proxy.inject(fault.matching(move |request| {
+            request.path.contains(&place)
+                && request.path.ends_with(&end)
+                && !request.path.contains("cronfederatedhpas")
+        }))
+    })
+}
+
 /// Takes a target away twice, which is told twice.
 async fn take_away_twice(kubectl: &Kubectl) -> TestResult {
     let (name, api_version, kind, resource) = TARGETS[0];
@@ -135,15 +156,7 @@ fn every_permission_is_used_and_no_other_is_needed() -> TestResult {
         create_everything(&kubectl).await?;
         let account = test.service_account(NAMESPACE, "almanac").await?;
         let proxy = FaultProxy::start(account.client().await?)?;
-        // Somebody else is always faster once, so that each target has to be looked at again.
-        let conflicts = TARGETS.map(|(name, _, kind, _)| {
-            let subresource = if is_autoscaler(kind) { "" } else { "/scale" };
-            let end = format!("/{name}{subresource}");
-            let fault = Fault::answer(Answer::with(StatusCode::CONFLICT)).method(Method::PATCH);
-            proxy.inject(fault.matching(move |request| {
-                request.path.ends_with(&end) && !request.path.contains("cronfederatedhpas")
-            }))
-        });
+        let conflicts = be_faster_once(&proxy);
 
         let arguments = arguments_of_the_deployment(&kubectl).await?;
         let controller = start(&arguments, &proxy.kubeconfig(), SignedDuration::from_secs(5))?;
