@@ -1,29 +1,25 @@
 //! What placements over ten thousand clusters cost: one decision of each sort, and the decisions that one changed
-//! score leads to, with a thousand placements of which ten select by it; and what expressions add to it. Memory is
-//! counted by the allocator.
+//! score leads to, with a thousand placements of which ten select by it; and what expressions add to it. Memory comes
+//! from the allocator that `almanac` has; how much of it the clusters take is counted by `placements_memory.rs`.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
 
-use std::alloc::System;
 use std::hint::black_box;
 use std::sync::Arc;
 
+use almanac_benches::fleet::{cluster, name, object_of, score, scores_of};
 use almanac_engine::placement::{
-    Cluster, ClusterSelector, Document, Expression, Placement, PrioritizerMode, Quantity, decide,
-    gather,
+    Cluster, ClusterSelector, Expression, Placement, PrioritizerMode, decide, gather,
 };
 use almanac_engine::{PolicyName, World, turn};
 use almanac_fixtures::placements::{
-    SET, add_cluster, add_placement, add_scores, hub, labels_of, object, placement, placement_name,
-    scores,
+    add_cluster, add_placement, add_scores, hub, object, placement, placement_name, scores,
 };
 use criterion::Criterion;
 use jiff::Timestamp;
-use serde_json::json;
-use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
-static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const CLUSTERS: usize = 10_000;
 const PLACEMENTS: usize = 1_000;
@@ -34,70 +30,11 @@ fn now() -> Timestamp {
     "2026-03-02T12:00:00Z".parse().unwrap()
 }
 
-fn name(cluster: usize) -> String {
-    format!("cluster-{cluster:05}")
-}
-
-fn cluster(number: usize) -> Cluster {
-    let labels = format!(
-        "cloud=aws,feature.open-cluster-management.io/addon=available,name={},region=region-{},vendor=k8s",
-        name(number),
-        number % 20
-    );
-    let amount = |of: usize| {
-        let amount = i128::try_from(number * 7919 % of).unwrap();
-        Quantity::from_billionths(amount * 1_000_000_000)
-    };
-    Cluster {
-        labels: labels_of(&labels),
-        set: Some(SET.into()),
-        allocatable_cpu: amount(128),
-        allocatable_memory: amount(1024),
-        ..Cluster::default()
-    }
-}
-
-/// What a `ManagedCluster` with five labels, twenty claims and five conditions says.
-fn described(number: usize) -> Document {
-    let claims = |it: usize| {
-        let value = format!("value-{}", number % (it + 2));
-        json!({ "name": format!("claim-{it}.open-cluster-management.io"), "value": value })
-    };
-    let conditions = |it: usize| {
-        json!({
-            "type": format!("ManagedClusterCondition{it}"), "status": "True", "reason": "ManagedClusterAvailable",
-            "message": "Managed cluster is available", "lastTransitionTime": "2026-03-01T08:00:00Z",
-        })
-    };
-    Document::of(&json!({
-        "metadata": {
-            "name": name(number), "uid": "0d3f2a53-3c9d-4f7e-9d0e-6f3d5d1f8a11", "resourceVersion": "123456",
-            "creationTimestamp": "2026-01-01T00:00:00Z",
-            "labels": {
-                "cloud": "aws", "feature.open-cluster-management.io/addon": "available", "name": name(number),
-                "region": format!("region-{}", number % 20), "vendor": "k8s",
-            },
-        },
-        "spec": { "hubAcceptsClient": true, "leaseDurationSeconds": 60 },
-        "status": {
-            "version": { "kubernetes": format!("v1.{}.{}", 25 + number % 10, number % 7) },
-            "capacity": { "cpu": "128", "memory": "1024Gi", "pods": "500" },
-            "allocatable": { "cpu": format!("{}", number * 7919 % 128), "memory": "1000Gi", "pods": "500" },
-            "clusterClaims": (0..20).map(claims).collect::<Vec<_>>(),
-            "conditions": (0..5).map(conditions).collect::<Vec<_>>(),
-        },
-    }))
-}
-
 /// Gives every cluster its object.
 fn with_objects(mut world: World, count: usize) -> World {
-    let region = Region::new(ALLOCATOR);
-    let objects: Vec<Document> = (0..count).map(described).collect();
-    let change = region.change();
-    let bytes = (change.bytes_allocated - change.bytes_deallocated) / count;
-    println!("its object takes {bytes} bytes");
-    for (number, object) in objects.into_iter().enumerate() {
-        add_cluster(&mut world, &name(number), Cluster { object, ..cluster(number) });
+    for number in 0..count {
+        let described = Cluster { object: object_of(number), ..cluster(number) };
+        add_cluster(&mut world, &name(number), described);
     }
     world
 }
@@ -127,32 +64,12 @@ const EXPRESSIONS: [(&str, &str); 4] = [
     ("a score", "managedCluster.scores('default').exists(s, s.name == 'cpuratio' && s.value > 90)"),
 ];
 
-fn score(number: usize) -> i64 {
-    i64::try_from(number * 31 % 201).unwrap() - 100
-}
-
 fn clusters(count: usize) -> World {
     let mut world = hub();
-    let region = Region::new(ALLOCATOR);
     for number in 0..count {
         add_cluster(&mut world, &name(number), cluster(number));
+        add_scores(&mut world, &name(number), "default", scores_of(number));
     }
-    let change = region.change();
-    println!(
-        "a cluster takes {} bytes",
-        (change.bytes_allocated - change.bytes_deallocated) / count
-    );
-    let end = Some("2026-03-02T13:00:00Z".parse().unwrap());
-    let region = Region::new(ALLOCATOR);
-    for number in 0..count {
-        let values = [("cpuratio", score(number)), ("memratio", -score(number))];
-        add_scores(&mut world, &name(number), "default", scores(&values, end));
-    }
-    let change = region.change();
-    println!(
-        "its scores take {} bytes",
-        (change.bytes_allocated - change.bytes_deallocated) / count
-    );
     world
 }
 
@@ -292,7 +209,7 @@ fn with_expressions(criterion: &mut Criterion, mut world: World) {
                 number += 1;
                 let changed = object("ManagedCluster", "", &name(number % CLUSTERS));
                 let before = world.matched_by_expressions(&changed, now());
-                let object = described(number % CLUSTERS);
+                let object = object_of(number % CLUSTERS);
                 let beating = Cluster { object, ..cluster(number % CLUSTERS) };
                 add_cluster(&mut world, changed.name(), beating);
                 assert_eq!(before, world.matched_by_expressions(&changed, now()));

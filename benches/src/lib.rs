@@ -1,5 +1,6 @@
-//! What the benchmarks share: the objects they read.
+//! What the benchmarks share: the objects they read, and the clusters that placements select from.
 //!
 //! The benchmarks themselves are the files beside this folder; `cargo xtask bench` runs them.
 
+pub mod fleet;
 pub mod generated_objects;

@@ -7,7 +7,16 @@ use crate::value::{Value, steps_to_key};
 
 /// What is in a field of a field of a map, and so on, with the steps to find it; `None` if it is not there, or something on
 /// the way is no map.
+#[inline]
 pub(super) fn field<'v>(map: StoredMap<'v>, names: &[Name]) -> Option<(Stored<'v>, usize)> {
+    match names {
+        [name] => Some((map.field(name)?, 2 + steps_to_key(map.len(), name))),
+        names => field_of_field(map, names),
+    }
+}
+
+#[inline(never)]
+fn field_of_field<'v>(map: StoredMap<'v>, names: &[Name]) -> Option<(Stored<'v>, usize)> {
     let (last, names) = names.split_last()?;
     let mut map = map;
     // One for each field, and one for what the first is of.
@@ -21,6 +30,7 @@ pub(super) fn field<'v>(map: StoredMap<'v>, names: &[Name]) -> Option<(Stored<'v
 }
 
 /// Whether what is in a field is this text, with the steps to find that out; `None` if there is no text.
+#[inline]
 pub(super) fn is_text(map: StoredMap<'_>, names: &[Name], text: &str) -> Option<(bool, usize)> {
     let (found, steps) = field(map, names)?;
     let length = found.length_of_text()?;
@@ -56,6 +66,7 @@ impl<'v> FirstQuestion<'v> {
     }
 
     /// The steps to find out that an item does not hold; `None` if it may.
+    #[inline]
     pub(super) fn steps_to_no(&self, item: Stored<'v>) -> Option<usize> {
         let (is_text, steps) = is_text(item.map()?, self.names, self.text)?;
         (!is_text).then_some(self.around + steps)
