@@ -6,6 +6,7 @@ mod manifests;
 mod reading;
 mod running;
 
+use almanac_fixtures::objects;
 use almanac_harness::{ControlPlaneOptions, FaultProxy, Kubectl, TestResult, on_own_control_plane};
 use anyhow::ensure;
 use harbour::{HARBOUR, autoscaler, create, cron, metrics_producer, node_group, prepare, workload};
@@ -17,14 +18,7 @@ use serde_json::{Value, json};
 
 /// The lease of Karmada's controllers, as if they had just renewed it.
 async fn karmada_holds_its_lease(kubectl: &Kubectl) -> TestResult {
-    let lease = json!({
-        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
-        "metadata": {"namespace": "karmada-system", "name": "karmada-controller-manager"},
-        "spec": {
-            "holderIdentity": "karmada-0", "leaseDurationSeconds": 15,
-            "renewTime": format!("{:.6}", Timestamp::now()),
-        },
-    });
+    let lease = objects::karmada_lease("karmada-0", Timestamp::now());
     kubectl.run_with_input(&["create", "-f", "-"], &lease.to_string()).await?;
     Ok(())
 }

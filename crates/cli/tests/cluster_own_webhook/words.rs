@@ -1,5 +1,6 @@
 //! What is refused and what is warned of, in the words of `validate`.
 
+use almanac_fixtures::objects;
 use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -125,14 +126,7 @@ async fn each_condition_is_that_of_validate(desk: &Desk<'_>) -> TestResult {
 /// While Karmada holds its lease, what it carries out is not checked; everything else is.
 async fn what_upstream_carries_out_is_not_checked(desk: &Desk<'_>) -> TestResult {
     desk.kubectl.run(&["create", "namespace", "karmada-system"]).await?;
-    let lease = json!({
-        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
-        "metadata": {"namespace": "karmada-system", "name": "karmada-controller-manager"},
-        "spec": {
-            "holderIdentity": "karmada-0", "leaseDurationSeconds": 15,
-            "renewTime": format!("{:.6}", Timestamp::now()),
-        },
-    });
+    let lease = objects::karmada_lease("karmada-0", Timestamp::now());
     desk.kubectl.run_with_input(&["create", "-f", "-"], &lease.to_string()).await?;
     await_condition("a wrong policy of Karmada's to pass", PATIENCE, async || {
         let applied = desk.apply(&cron("of-karmada", "0 0 * *")).await?;

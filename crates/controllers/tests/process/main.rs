@@ -107,11 +107,7 @@ fn put_in(stub: &Stub, namespace: &str) {
 
 /// Has Karmada's controllers renew their lease now, or let go of it.
 fn renew_karmada(stub: &Stub, holder: &str, now: Timestamp) {
-    stub.put(json!({
-        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
-        "metadata": { "namespace": "karmada-system", "name": "karmada-controller-manager" },
-        "spec": { "holderIdentity": holder, "renewTime": format!("{now:.6}") },
-    }));
+    stub.put(objects::karmada_lease(holder, now));
 }
 
 fn replicas(stub: &Stub) -> Value {
