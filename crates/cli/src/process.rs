@@ -82,7 +82,7 @@ impl LeaseArguments {
 /// Where it works.
 #[derive(Args)]
 pub(crate) struct NamespaceArguments {
-    /// The only namespaces to watch and to change anything in [default: all namespaces]
+    /// The only namespaces to watch and to work in [default: all namespaces]
     #[arg(
         long,
         value_name = "NAMES",

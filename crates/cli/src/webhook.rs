@@ -5,20 +5,20 @@ use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use almanac_controllers::webhook::{Certificate, Webhook, WebhookEndpoints};
+use almanac_controllers::webhook::{Certificate, Webhook, WebhookEndpoints, WebhookOptions};
 use almanac_shell::calls::{Tls, TlsFiles};
-use almanac_shell::certificates::Wanted;
 use almanac_shell::certificates::keeping::{Keeping, Places};
+use almanac_shell::certificates::{Publishing, Wanted};
 use almanac_shell::client::Connection;
 use almanac_shell::clock::Clock;
 use anyhow::{Context as _, ensure};
-use clap::{Args, ValueHint};
+use clap::{ArgAction, Args, ValueHint};
 use jiff::SignedDuration;
 use prometheus_client::registry::Registry;
 
 use crate::controller::Kind;
 use crate::outcome::exit_codes_without_findings;
-use crate::process::{self, ConnectionArguments, ServingArguments};
+use crate::process::{self, ConnectionArguments, NamespaceArguments, ServingArguments};
 
 /// Answer an API server whether policies may be applied
 ///
@@ -29,6 +29,7 @@ use crate::process::{self, ConnectionArguments, ServingArguments};
 #[command(after_help = concat!("Examples:
   almanac webhook
   almanac webhook --tls-cert-file tls.crt --tls-key-file tls.key
+  almanac webhook --namespaces shop,warehouse --publish-authority=false
 
 ", exit_codes_without_findings!()))]
 pub(crate) struct WebhookArguments {
@@ -42,6 +43,17 @@ pub(crate) struct WebhookArguments {
     /// The validating webhook configuration into which to write the authority of the certificate
     #[arg(long, value_name = "NAME", default_value = "almanac")]
     webhook_configuration: String,
+
+    /// Write the authority there; if not, it lasts ten years, and somebody else copies it from the Secret
+    #[arg(
+        long,
+        value_name = "BOOL",
+        action = ArgAction::Set,
+        num_args = 0..=1,
+        default_value_t = true,
+        default_missing_value = "true"
+    )]
+    publish_authority: bool,
 
     /// The Secret that keeps the certificate, in the namespace of the context or the pod; it is there already
     #[arg(long, value_name = "NAME", default_value = "almanac-webhook")]
@@ -66,6 +78,9 @@ pub(crate) struct WebhookArguments {
     /// The key of the certificate
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_cert_file")]
     tls_key_file: Option<PathBuf>,
+
+    #[command(flatten)]
+    namespaces: NamespaceArguments,
 
     #[command(flatten)]
     serving: ServingArguments,
@@ -95,9 +110,12 @@ pub(crate) fn run(
         };
         let endpoints =
             WebhookEndpoints { listener: listen(arguments.webhook_listen)?, certificate };
-        let (client, clock) = (connection.client.clone(), arguments.serving.clock());
-        let take_over: Vec<_> = arguments.take_over.iter().map(|kind| kind.controlled()).collect();
-        let webhook = Webhook::new(client, clock, &take_over, endpoints, health, registry);
+        let options = WebhookOptions {
+            namespaces: arguments.namespaces.namespaces(),
+            take_over: arguments.take_over.iter().map(|kind| kind.controlled()).collect(),
+            clock: arguments.serving.clock(),
+        };
+        let webhook = Webhook::new(connection.client.clone(), options, endpoints, health, registry);
         Ok(|end| webhook.run(end))
     };
     let serving = (&arguments.connection, &arguments.serving);
@@ -123,15 +141,16 @@ fn keeping(arguments: &WebhookArguments, connection: &Connection) -> anyhow::Res
             *name = address.to_string();
         }
     }
-    let places = Places {
-        namespace: namespace.clone(),
-        secret: arguments.certificate_secret.clone(),
-        configuration: arguments.webhook_configuration.clone(),
+    let secret = arguments.certificate_secret.clone();
+    let places = Places { namespace: namespace.clone(), secret };
+    let publishing = match &arguments.webhook_configuration {
+        name if arguments.publish_authority => Publishing::Into(name.clone()),
+        _ => Publishing::ByHand,
     };
     Ok(Keeping {
         client: connection.client.clone(),
         places,
-        wanted: Wanted { names, lifetime: arguments.certificate_lifetime },
+        wanted: Wanted { names, lifetime: arguments.certificate_lifetime, publishing },
         // Whoever checks a certificate does not follow the clock of policies.
         clock: Clock::system(SignedDuration::ZERO),
     })

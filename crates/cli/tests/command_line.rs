@@ -65,6 +65,7 @@ fn namespaces_are_refused_that_cannot_be_or_that_would_not_be_all() {
     for (given, why) in [
         (&["--namespaces="][..], "a namespace has at most 63 lower-case letters"),
         (&["--namespaces=shop,,pier"], "a namespace has at most 63 lower-case letters"),
+        (&["--namespaces=shop, pier"], "a namespace has at most 63 lower-case letters"),
         (&["--namespaces=Shop_1"], "a namespace has at most 63 lower-case letters"),
         (
             &["--namespaces=shop", "--namespaces=kube-system"],
@@ -80,6 +81,8 @@ fn namespaces_are_refused_that_cannot_be_or_that_would_not_be_all() {
         let refused = refused(&[&["controller", "--kubeconfig=/dev/null"][..], given].concat());
         assert!(refused.contains(why), "{given:?}: {refused}");
     }
+    let refused = refused(&["webhook", "--kubeconfig=/dev/null", "--namespaces="]);
+    assert!(refused.contains("a namespace has at most 63"), "{refused}");
 }
 
 #[test]

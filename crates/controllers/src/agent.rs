@@ -135,6 +135,7 @@ impl Agent {
 
     /// Runs until the token is cancelled; then finishes work in progress and releases the lease.
     pub async fn run(self, end: CancellationToken) {
+        self.options.namespaces.tell_limit();
         let terms = Terms {
             client: self.client.clone(),
             lease: self.options.lease.clone(),

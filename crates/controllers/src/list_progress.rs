@@ -87,12 +87,12 @@ impl Listings {
     /// they, or their roles, may be yet to come.
     pub(crate) async fn wait(mut self, health: &Health, patient_until: Instant) {
         let name = self.kind.name();
-        let mut has_any = false;
+        let mut is_any_settled = false;
         loop {
             let mut is_refused_only = true;
             self.parts.retain_mut(|(part, listed)| {
                 let now = listed.borrow_and_update().clone();
-                has_any |= now == ListProgress::Whole;
+                is_any_settled |= now.is_settled();
                 match &now {
                     ListProgress::Failing(failure) if failure.is_absent => {
                         tracing::warn!(kind = name, "the cluster does not serve this kind yet");
@@ -110,7 +110,7 @@ impl Listings {
                 }
                 !now.is_settled()
             });
-            let may_go_on = has_any && is_refused_only;
+            let may_go_on = is_any_settled && is_refused_only;
             if self.parts.is_empty() || (may_go_on && Instant::now() >= patient_until) {
                 for (part, _) in &self.parts {
                     tracing::warn!(
@@ -136,5 +136,26 @@ fn waiting_for(kind: &str, part: &Part) -> String {
     match part {
         Part::Whole => format!("all {kind} objects to be listed"),
         Part::Namespace(name) => format!("all {kind} objects in {name} to be listed"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_namespace_that_is_refused_does_not_hold_up_a_kind_that_is_not_served_in_another() {
+        let failing = |is_absent| {
+            let reason = "no".to_owned();
+            let failure = WatchFailure { is_absent, is_forbidden: !is_absent, reason };
+            let (report, listed) = ListReport::new();
+            report.failed(&failure);
+            (report, listed)
+        };
+        let [(_served_later, absent), (_allowed_later, refused)] = [true, false].map(failing);
+        let parts = ["east", "west"].map(|name| Part::Namespace(name.into()));
+        let parts = parts.into_iter().zip([absent, refused]).collect();
+        let listings = Listings::new(Kind::ResourcePolicy, parts);
+        listings.wait(&Health::default(), Instant::now() + FORBIDDEN_PATIENCE).await;
     }
 }

@@ -26,6 +26,22 @@ impl Namespaces {
         }
     }
 
+    /// Whether what is in this namespace is their business; what is in none has no name for it.
+    pub(crate) fn include(&self, namespace: &str) -> bool {
+        self.limit().is_none_or(|names| names.contains(namespace))
+    }
+
+    /// Logs what a limit means.
+    pub(crate) fn tell_limit(&self) {
+        if let Some(names) = self.limit() {
+            tracing::info!(
+                namespaces = names.iter().map(|it| &**it).collect::<Vec<_>>().join(","),
+                "limited to these namespaces: nothing else is watched or changed, and whether another controller \
+                 carries out the same kinds is not looked for"
+            );
+        }
+    }
+
     /// The names, if it is limited to some.
     pub(crate) fn limit(&self) -> Option<&BTreeSet<Arc<str>>> {
         match self {
@@ -61,12 +77,12 @@ impl Part {
         Selection { namespace, ..Selection::default() }
     }
 
-    /// How much a watch of it is needed. One of several namespaces may be yet to come, and the others are carried
-    /// out meanwhile.
+    /// How much a watch of it is needed. One of several namespaces may be yet to come, or gone, and the others are
+    /// carried out meanwhile.
     pub(crate) fn need(&self) -> Need {
         match self {
             Self::Whole => Need::Always,
-            Self::Namespace(_) => Need::OnceAnswered,
+            Self::Namespace(_) => Need::UnlessRefused,
         }
     }
 }
@@ -77,5 +93,18 @@ impl fmt::Display for Part {
             Self::Whole => formatter.write_str("all namespaces"),
             Self::Namespace(name) => write!(formatter, "the namespace {name}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_includes_what_it_names_and_nothing_that_is_in_no_namespace() {
+        let only = Namespaces::Only(["east", "west"].map(Arc::from).into());
+        let included = ["east", "west", "eas", "easter", ""].map(|name| only.include(name));
+        assert_eq!(included, [true, true, false, false, false]);
+        assert!(["east", ""].into_iter().all(|name| Namespaces::All.include(name)));
     }
 }

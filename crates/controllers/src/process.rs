@@ -128,13 +128,7 @@ impl Process {
 
     /// Runs until the token is cancelled; then finishes work in progress and releases the lease.
     pub async fn run(self, end: CancellationToken) {
-        if let Some(names) = self.options.namespaces.limit() {
-            tracing::info!(
-                namespaces = names.iter().map(|it| &**it).collect::<Vec<_>>().join(","),
-                "limited to these namespaces: nothing else is watched or changed, and whether another controller \
-                 carries out the same kinds is not looked for"
-            );
-        }
+        self.options.namespaces.tell_limit();
         let terms = Terms {
             client: self.client.clone(),
             lease: self.options.lease.clone(),

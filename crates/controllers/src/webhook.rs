@@ -25,14 +25,16 @@ use prometheus_client::registry::Registry;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use self::answering::Reviews;
 use self::known::Shared;
 use self::metrics::ReviewMetrics;
-use self::watches::{Awaited, begin};
+use self::watches::begin;
 use crate::controlled::Controlled;
-use crate::list_progress::ListProgress;
+use crate::list_progress::{FORBIDDEN_PATIENCE, Listings};
+use crate::namespaces::Namespaces;
 use crate::upstream::Upstreams;
 
 /// An API server sends an object and the one before it, of up to three megabytes each, and has a connection for each
@@ -55,6 +57,16 @@ const OF_UPSTREAMS: [Controlled; 5] = [
     Controlled::NodeGroups,
 ];
 
+/// What the webhook checks.
+pub struct WebhookOptions {
+    /// The namespaces in which objects are checked.
+    pub namespaces: Namespaces,
+    /// What is checked though its upstream controller runs in the cluster.
+    pub take_over: Vec<Controlled>,
+    /// The policies' clock.
+    pub clock: Clock,
+}
+
 /// Where the webhook answers, and who it says it is.
 pub struct WebhookEndpoints {
     /// For the calls of an API server.
@@ -74,7 +86,6 @@ pub enum Certificate {
 /// The webhook process.
 pub struct Webhook {
     client: Client,
-    clock: Clock,
     endpoints: WebhookEndpoints,
     health: Health,
     reviews: Arc<Reviews>,
@@ -86,8 +97,7 @@ impl Webhook {
     #[must_use]
     pub fn new(
         client: Client,
-        clock: Clock,
-        take_over: &[Controlled],
+        options: WebhookOptions,
         endpoints: WebhookEndpoints,
         health: Health,
         registry: &mut Registry,
@@ -99,15 +109,20 @@ impl Webhook {
         }
         process_metrics::register(registry);
         registry.register_collector(Box::new(health.watch_ages().clone()));
-        let upstreams = Upstreams::of(&OF_UPSTREAMS, take_over);
-        let (known, clock_of_reviews) = (Shared::default(), clock.clone());
-        let reviews = Reviews { known, clock: clock_of_reviews, upstreams, metrics };
-        Webhook { client, clock, endpoints, health, reviews: Arc::new(reviews) }
+        let WebhookOptions { namespaces, take_over, clock } = options;
+        // Whoever is limited to some namespaces may not look in those of other controllers.
+        let is_limited = namespaces.limit().is_some();
+        let taken_over = if is_limited { &OF_UPSTREAMS[..] } else { &take_over };
+        let upstreams = Upstreams::of(&OF_UPSTREAMS, taken_over);
+        let known = Shared::default();
+        let reviews = Reviews { namespaces, known, clock, upstreams, metrics };
+        Webhook { client, endpoints, health, reviews: Arc::new(reviews) }
     }
 
     /// Runs until the token is cancelled; calls in progress are finished.
     pub async fn run(self, end: CancellationToken) {
-        let Webhook { client, clock, endpoints, health, reviews } = self;
+        let Webhook { client, endpoints, health, reviews } = self;
+        reviews.namespaces.tell_limit();
         let WebhookEndpoints { listener, certificate } = endpoints;
         let (is_shown, shown_at_all) = watch::channel(None);
         let shown = Shown::default();
@@ -120,7 +135,9 @@ impl Webhook {
         };
         let mut following = JoinSet::new();
         let metrics = reviews.metrics.clone();
-        let awaited = begin(&client, &reviews.known, health.watch_ages(), &clock, &mut following);
+        let (clock, ages) = (reviews.clock.clone(), health.watch_ages());
+        let kept_of = (&reviews.known, &clock);
+        let listings = begin(&client, &reviews.namespaces, kept_of, ages, &mut following);
         let (is_looked_for, upstreams_known) = watch::channel(false);
         let looking = reviews.upstreams.clone().watch(client, clock, is_looked_for, |_| {});
         following.spawn(looking);
@@ -139,7 +156,7 @@ impl Webhook {
             }
         };
         let becoming_ready = async {
-            become_ready(&health, awaited, upstreams_known, shown_at_all).await;
+            become_ready(&health, listings, upstreams_known, shown_at_all).await;
             std::future::pending::<()>().await;
         };
         let serving = serve_calls(listener, Some(tls), LIMITS, reviews, end.clone());
@@ -160,26 +177,13 @@ type IsShown = watch::Receiver<Option<Result<(), String>>>;
 /// Waits until everything is known that an answer depends on, then until there is a certificate that callers trust.
 async fn become_ready(
     health: &Health,
-    awaited: Vec<Awaited>,
+    listings: Vec<Listings>,
     mut upstreams_known: watch::Receiver<bool>,
     mut is_shown: IsShown,
 ) {
-    for Awaited { what, mut progress } in awaited {
-        loop {
-            let now = progress.borrow_and_update().clone();
-            if now.is_settled() {
-                break;
-            }
-            match &now {
-                ListProgress::Failing(failure) => {
-                    health.set_waiting_for(format!("{what} to be listed: {}", failure.reason));
-                }
-                _ => health.set_waiting_for(format!("{what} to be listed")),
-            }
-            if progress.changed().await.is_err() {
-                return;
-            }
-        }
+    let patient_until = Instant::now() + FORBIDDEN_PATIENCE;
+    for listing in listings {
+        listing.wait(health, patient_until).await;
     }
     health.set_waiting_for("upstream controllers to be looked for");
     if upstreams_known.wait_for(|is_known| *is_known).await.is_err() {

@@ -26,12 +26,12 @@ pub(crate) fn flags(folder: &Path) -> [String; 2] {
     ]
 }
 
-/// Writes the policy: all changes, and the reads of one user.
-pub(crate) fn write_policy(folder: &Path, reads_of: Option<&str>) -> Result<()> {
+/// Writes the policy: all changes, and the reads of these users.
+pub(crate) fn write_policy(folder: &Path, reads_of: &[String]) -> Result<()> {
     let mut rules =
         vec![json!({"level": "Metadata", "verbs": WRITE_VERBS}), json!({"level": "None"})];
-    if let Some(user) = reads_of {
-        rules.insert(0, json!({"level": "Metadata", "users": [user]}));
+    if !reads_of.is_empty() {
+        rules.insert(0, json!({"level": "Metadata", "users": reads_of}));
     }
     let policy = json!({
         "apiVersion": "audit.k8s.io/v1",

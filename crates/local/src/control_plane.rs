@@ -25,7 +25,7 @@ pub struct ControlPlaneOptions {
     components: Vec<Component>,
     extra_flags: Vec<(Component, String)>,
     is_audited: bool,
-    reads_of: Option<String>,
+    reads_of: Vec<String>,
 }
 
 impl ControlPlaneOptions {
@@ -49,10 +49,10 @@ impl ControlPlaneOptions {
         self
     }
 
-    /// The same, and what this user looks at beside what it changes.
+    /// The same, and what this user looks at beside what it changes. Several users can be named one after the other.
     #[must_use]
     pub fn audited_with_reads_of(mut self, user: impl Into<String>) -> Self {
-        self.reads_of = Some(user.into());
+        self.reads_of.push(user.into());
         self.audited()
     }
 
@@ -74,7 +74,7 @@ impl ControlPlaneOptions {
             components: components.to_vec(),
             extra_flags: Vec::new(),
             is_audited: false,
-            reads_of: None,
+            reads_of: Vec::new(),
         }
     }
 
@@ -145,7 +145,7 @@ impl ControlPlane {
             pki.write_kubeconfig(&file, &ports.url(Component::ApiServer), client)?;
         }
         if options.is_audited {
-            audit::write_policy(folder.path(), options.reads_of.as_deref())?;
+            audit::write_policy(folder.path(), &options.reads_of)?;
         }
         let mut plane = Self {
             processes: BTreeMap::new(),

@@ -55,10 +55,24 @@ pub struct Wanted {
     pub names: Vec<String>,
     /// How long a certificate of the server lasts. It is renewed when a third of that is left.
     pub lifetime: SignedDuration,
+    /// How callers come to trust its authority.
+    pub publishing: Publishing,
+}
+
+/// How callers come to trust an authority.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Publishing {
+    /// It is written into this `ValidatingWebhookConfiguration`, so it is replaced now and then.
+    Into(String),
+    /// Somebody copies it there, so it lasts.
+    ByHand,
 }
 
 /// So many lives of a server's certificate does an authority last.
 const LIVES_OF_AN_AUTHORITY: i32 = 4;
+
+/// An authority that somebody has to copy lasts for ten years.
+const LIFE_OF_A_COPIED_AUTHORITY: SignedDuration = SignedDuration::from_hours(24 * 3652);
 
 /// So many of them are left when the next authority is made.
 const LIVES_LEFT_AT_THE_NEXT: i32 = 2;
@@ -75,7 +89,7 @@ impl Wanted {
     ) -> Result<Option<Kept>, CertificateError> {
         let authority = kept.filter(|kept| self.can_sign(&kept.authority, now));
         let Some(kept) = authority else {
-            let authority = make_authority(now, self.lifetime * LIVES_OF_AN_AUTHORITY)?;
+            let authority = make_authority(now, self.authority_lifetime())?;
             let serving = make_certificate(&authority, self, now)?;
             // Others may still show a certificate of the one that cannot sign any more.
             let previous = kept.map(|kept| kept.authority.certificate.clone());
@@ -87,8 +101,10 @@ impl Wanted {
             wanted.previous.filter(|it| Validity::of(it).is_ok_and(|it| it.holds_at(now)));
         wanted.next = wanted.next.filter(|next| self.can_sign(next, now));
         let left = Validity::of(&wanted.authority.certificate)?.left(now);
-        if wanted.next.is_none() && left < self.lifetime * LIVES_LEFT_AT_THE_NEXT {
-            wanted.next = Some(make_authority(now, self.lifetime * LIVES_OF_AN_AUTHORITY)?);
+        let is_copied = self.publishing == Publishing::ByHand;
+        let is_due = !is_copied && left < self.lifetime * LIVES_LEFT_AT_THE_NEXT;
+        if wanted.next.is_none() && is_due {
+            wanted.next = Some(make_authority(now, self.authority_lifetime())?);
         }
         if let Some(next) = wanted.next.take() {
             if Validity::of(&next.certificate)?.age(now) >= self.lifetime / PART_TO_SETTLE {
@@ -109,6 +125,23 @@ impl Wanted {
     pub fn interval(&self) -> SignedDuration {
         (self.lifetime / (PART_TO_SETTLE * 3))
             .clamp(SignedDuration::from_millis(100), SignedDuration::from_mins(1))
+    }
+
+    fn authority_lifetime(&self) -> SignedDuration {
+        match self.publishing {
+            Publishing::Into(_) => self.lifetime * LIVES_OF_AN_AUTHORITY,
+            Publishing::ByHand => LIFE_OF_A_COPIED_AUTHORITY,
+        }
+    }
+
+    /// Until when nobody has to do anything: then the certificate expires, or somebody has to copy another authority.
+    fn holds_until(&self, kept: &Kept) -> Result<Timestamp, CertificateError> {
+        let until = Validity::of(&kept.serving.certificate)?.until();
+        if matches!(self.publishing, Publishing::Into(_)) {
+            return Ok(until);
+        }
+        let signs = Validity::of(&kept.authority.certificate)?.until();
+        Ok(until.min(signs.saturating_sub(self.lifetime).unwrap_or(signs)))
     }
 
     /// Whether an authority can sign a certificate that lasts as long as it should.

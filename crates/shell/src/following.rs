@@ -374,6 +374,9 @@ impl<F: Follower> Following<'_, F> {
             // An empty kind is already known to be empty.
             self.watch_age.mark_fresh();
         }
+        if unseen.is_forbidden {
+            self.watch_age.mark_refused();
+        }
         self.follower.failed(unseen);
     }
 

@@ -1,6 +1,8 @@
 //! The permissions in the manifests are those that the controllers need: nothing is forbidden, and
 //! none is unused.
 
+#[path = "../documented/mod.rs"]
+mod documented;
 #[path = "../harbour/mod.rs"]
 mod harbour;
 #[path = "../manifests/mod.rs"]
@@ -236,6 +238,10 @@ fn every_permission_for_placements_is_used_and_no_other_is_needed() -> TestResul
         objects.extend(["c1", "c2"].map(hub::managed_cluster));
         create(&kubectl, &objects).await?;
         create(&kubectl, &[placement]).await?;
+        // The same placement in a namespace to which no cluster is bound.
+        kubectl.run(&["create", "namespace", "sea"]).await?;
+        let unbound = hub::placement("web", &json!({})).to_string();
+        kubectl.run_with_input(&["-n", "sea", "create", "-f", "-"], &unbound).await?;
         let account = test.service_account(NAMESPACE, "almanac").await?;
         let proxy = FaultProxy::start(account.client().await?)?;
         // What has become of a write whose response is lost is read.
@@ -247,6 +253,8 @@ fn every_permission_for_placements_is_used_and_no_other_is_needed() -> TestResul
         arguments.push("--controllers=placement".to_owned());
         let controller = start(&arguments, &proxy.kubeconfig(), SignedDuration::ZERO)?;
         select_clusters(&kubectl).await?;
+        let unbound = ["-n", "sea", "placement", "web"];
+        await_value(&kubectl, &unbound, "/status/numberOfSelectedClusters", &json!(0)).await?;
         ensure!(lost.taken() == 1, "no response was lost");
         ensure!(controller.stop().await?.success(), "it did not end well");
         drop(controller);

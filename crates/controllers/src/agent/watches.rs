@@ -83,7 +83,13 @@ impl Watches<'_> {
         for part in self.agent.options.namespaces.parts() {
             awaited.push(self.follow_pods(part, tasks));
         }
-        awaited.push(self.follow_nodes(tasks));
+        if self.agent.options.namespaces.limit().is_none() {
+            awaited.push(self.follow_nodes(tasks));
+        } else {
+            tracing::info!(
+                "nodes are in no namespace, so policies for certain nodes are not carried out"
+            );
+        }
         awaited.push(self.follow_namespaces(tasks));
         awaited
     }

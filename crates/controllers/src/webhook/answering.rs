@@ -13,6 +13,7 @@ use super::known::Shared;
 use super::metrics::{Outcome, ReviewMetrics};
 use super::review::{Request, Review, answered};
 use crate::controlled::Controlled;
+use crate::namespaces::Namespaces;
 use crate::upstream::Upstreams;
 
 /// The path of the calls.
@@ -20,6 +21,7 @@ const PATH: &str = "/validate";
 
 /// Answers reviews.
 pub(super) struct Reviews {
+    pub(super) namespaces: Namespaces,
     pub(super) known: Shared,
     pub(super) clock: Clock,
     pub(super) upstreams: Upstreams,
@@ -76,6 +78,10 @@ impl Reviews {
 
     fn verdict(&self, request: &mut Request) -> Verdict {
         let nothing = Verdict { errors: Vec::new(), warnings: Vec::new() };
+        // Whoever is limited to some namespaces knows nothing of the others, and cluster-scoped objects are in none.
+        if !self.namespaces.include(&request.namespace) {
+            return nothing;
+        }
         let Some(kind) = Kind::of(&request.kind.group, &request.kind.kind) else { return nothing };
         // Of ConfigMaps, only those of the design are of interest; a DELETE has no object.
         if let Some(name) = request.object["metadata"]["name"].as_str() {

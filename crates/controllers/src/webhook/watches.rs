@@ -9,14 +9,14 @@ use almanac_api::kinds::Kind;
 use almanac_api::slim::unit_template;
 use almanac_engine::Identity;
 use almanac_shell::clock::Clock;
-use almanac_shell::following::{Follower, Need, WatchAges, WatchFailure, follow};
+use almanac_shell::following::{Follower, WatchAges, WatchFailure, follow_selected};
 use kube::Client;
 use kube::api::DynamicObject;
-use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::known::{KnownObject, Shared, WORKLOADS};
-use crate::list_progress::{ListProgress, ListReport};
+use crate::list_progress::{ListReport, Listings};
+use crate::namespaces::{Namespaces, Part};
 use crate::policies::as_json;
 
 /// What is watched. Of the other kinds, everything that can be wrong shows in the object itself.
@@ -30,35 +30,44 @@ const WATCHED: [Kind; 7] = [
     Kind::StatefulSet,
 ];
 
-/// A list that is waited for, and what it is of.
-pub(super) struct Awaited {
-    pub(super) what: String,
-    pub(super) progress: watch::Receiver<ListProgress>,
-}
-
 /// Starts all watches.
 pub(super) fn begin(
     client: &Client,
-    known: &Shared,
+    namespaces: &Namespaces,
+    (known, clock): (&Shared, &Clock),
     ages: &WatchAges,
-    clock: &Clock,
     tasks: &mut JoinSet<()>,
-) -> Vec<Awaited> {
-    let watched = WATCHED.into_iter().map(|kind| {
+) -> Vec<Listings> {
+    let mut watch = |kind: Kind, part: Part| {
         let (progress, listed) = ListReport::new();
-        let (known, clock) = (known.clone(), clock.clone());
-        let mut follower = ObjectFollower { kind, known, clock, listed: BTreeSet::new(), progress };
+        let (selection, need) = (part.selection(), part.need());
+        let (known, clock, listed_objects) = (known.clone(), clock.clone(), BTreeSet::new());
+        let mut follower = ObjectFollower {
+            kind,
+            part: part.clone(),
+            known,
+            clock,
+            listed: listed_objects,
+            progress,
+        };
         let (client, resource) = (client.clone(), kind.resource());
-        let age = ages.begin(&resource.plural, Need::Always);
-        tasks.spawn(async move { follow(client, &resource, age, &mut follower).await });
-        Awaited { what: format!("all {} objects", kind.name()), progress: listed }
+        let age = ages.begin(&resource.plural, need);
+        tasks.spawn(async move {
+            follow_selected(client, &resource, &selection, age, &mut follower).await;
+        });
+        (part, listed)
+    };
+    let listings = WATCHED.into_iter().map(|kind| {
+        let parts = namespaces.parts().into_iter().map(|part| watch(kind, part));
+        Listings::new(kind, parts.collect())
     });
-    watched.collect()
+    listings.collect()
 }
 
-/// Takes in the objects of a kind.
+/// Takes in the objects of a part of a kind.
 struct ObjectFollower {
     kind: Kind,
+    part: Part,
     known: Shared,
     clock: Clock,
     /// The objects in the list that is being told.
@@ -108,7 +117,8 @@ impl Follower for ObjectFollower {
     fn list_complete(&mut self) {
         let listed = std::mem::take(&mut self.listed);
         let mut known = self.known.write();
-        let gone = known.of_kind(self.kind).filter(|it| !listed.contains(*it));
+        let all = known.of_kind(self.kind).filter(|it| self.part.covers(it));
+        let gone = all.filter(|it| !listed.contains(*it));
         let gone: Vec<Identity> = gone.cloned().collect();
         for it in &gone {
             known.remove(it);

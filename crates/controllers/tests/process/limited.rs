@@ -171,3 +171,31 @@ async fn a_namespace_that_is_not_there_yet_is_no_error() {
     assert_eq!((limited.scaled(), &target["spec"]["replicas"]), (vec!["east"], &json!(3)));
     limited.running.end().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_that_is_gone_for_a_while_holds_up_no_other() {
+    let limited = Limited::begin(&["east", "west"], |_| {});
+    seconds(20).await;
+    let stub = &limited.running.stub;
+    // Its roles are gone with it.
+    stub.delete("cronfederatedhpas", "east", "shop");
+    forbid(stub, "east");
+    stub.end_watches();
+    seconds(600).await;
+    assert_eq!((limited.scaled(), limited.health.waiting_for()), (vec!["west"], None));
+    stub.mend();
+    seconds(40).await;
+    let rule = json!([objects::rule("twenty past", "20 9 * * *", 3)]);
+    put_in(stub, "east");
+    let edit = json!({ "spec": { "rules": rule }, "metadata": { "generation": 2 } });
+    stub.change("cronfederatedhpas", "east", "shop", &edit);
+    seconds(700).await;
+    assert_eq!(limited.scaled(), ["east", "west"]);
+    for namespace in ["east", "west"] {
+        forbid(stub, namespace);
+    }
+    stub.end_watches();
+    seconds(300).await;
+    assert!(limited.health.waiting_for().is_some(), "no namespace can be read");
+    limited.running.end().await;
+}

@@ -15,8 +15,7 @@ use kube::{Client, Resource as _};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::making::Validity;
-use super::{Kept, Pair, Wanted};
+use super::{Kept, Pair, Publishing, Wanted};
 use crate::calls::Shown;
 use crate::clock::Clock;
 use crate::writer::{FIELD_MANAGER, summarize};
@@ -30,15 +29,13 @@ const AUTHORITY: [&str; 2] = ["ca.crt", "ca.key"];
 const NEXT: [&str; 2] = ["next-ca.crt", "next-ca.key"];
 const PREVIOUS: &str = "previous-ca.crt";
 
-/// Where certificates are kept, and where they are published.
+/// Where certificates are kept.
 #[derive(Clone, Debug)]
 pub struct Places {
     /// The namespace of the Secret.
     pub namespace: String,
     /// The Secret, which is there already: permission to create one cannot be limited to a name.
     pub secret: String,
-    /// The `ValidatingWebhookConfiguration` whose callers have to trust the authorities.
-    pub configuration: String,
 }
 
 /// Keeps certificates.
@@ -58,7 +55,7 @@ type Failure = String;
 
 impl Keeping {
     /// Keeps them until it is dropped; `shown` is what the server shows. `tell` is told after each look until when the
-    /// certificate counts that is shown, or what is not well.
+    /// certificate counts that is shown, at the most, or what is not well.
     pub async fn keep(self, shown: &Shown, tell: impl Fn(Result<Timestamp, &str>) + Send) {
         let interval = Duration::try_from(self.wanted.interval()).unwrap_or(REQUEST_TIMEOUT);
         let mut last_failure: Option<Failure> = None;
@@ -80,15 +77,17 @@ impl Keeping {
         }
     }
 
-    /// Looks once: renews what has to be, publishes the authorities, then shows the certificate.
+    /// Looks once: renews what has to be, publishes the authorities if that is up to us, then shows the certificate.
     async fn look(&self, shown: &Shown) -> Result<Timestamp, Failure> {
         let kept = self.renew().await?;
-        self.publish(&kept.bundle()).await?;
+        if let Publishing::Into(configuration) = &self.wanted.publishing {
+            self.publish(&kept.bundle(), configuration).await?;
+        }
         let serving = &kept.serving;
         shown
             .show(&serving.certificate, &serving.key)
             .map_err(|why| format!("failed to use the certificate: {why}"))?;
-        Validity::of(&serving.certificate).map(Validity::until).map_err(|error| error.to_string())
+        self.wanted.holds_until(&kept).map_err(|error| error.to_string())
     }
 
     async fn renew(&self) -> Result<Kept, Failure> {
@@ -115,6 +114,7 @@ impl Keeping {
                 Ok(Ok(_)) => {
                     let is_first = kept.is_none();
                     tracing::info!(secret = shown, is_first, "the certificates were renewed");
+                    self.tell_to_copy(&shown, kept.as_ref(), &renewed);
                     return Ok(renewed);
                 }
                 Ok(Err(kube::Error::Api(status))) if status.code == 409 => {}
@@ -127,9 +127,21 @@ impl Keeping {
         Err(format!("failed to write {shown}: it changes all the time"))
     }
 
+    /// Nothing is asked here until somebody has copied a new authority.
+    fn tell_to_copy(&self, secret: &str, kept: Option<&Kept>, renewed: &Kept) {
+        let is_new = kept.is_none_or(|kept| kept.authority != renewed.authority);
+        if is_new && self.wanted.publishing == Publishing::ByHand {
+            tracing::warn!(
+                secret,
+                "a new authority signs the certificate: until its {} is copied into caBundle of the webhook \
+                 configuration, the API server trusts none of the answers",
+                AUTHORITY[0]
+            );
+        }
+    }
+
     /// Has those who call trust the authorities.
-    async fn publish(&self, bundle: &str) -> Result<(), Failure> {
-        let name = &self.places.configuration;
+    async fn publish(&self, bundle: &str, name: &str) -> Result<(), Failure> {
         let shown = format!("ValidatingWebhookConfiguration {name}");
         let configurations: Api<ValidatingWebhookConfiguration> = Api::all(self.client.clone());
         let read = answer(configurations.get(name)).await;

@@ -8,7 +8,8 @@ fn at(seconds: i64) -> Timestamp {
 
 fn wanted() -> Wanted {
     let names = ["almanac-webhook.almanac-system.svc", "127.0.0.1"].map(str::to_owned).to_vec();
-    Wanted { names, lifetime: SignedDuration::from_secs(3000) }
+    let publishing = Publishing::Into("almanac".to_owned());
+    Wanted { names, lifetime: SignedDuration::from_secs(3000), publishing }
 }
 
 fn first() -> Kept {
@@ -101,4 +102,30 @@ fn an_authority_that_has_expired_is_replaced_at_once() {
         wanted().decide(Some(&kept), later).expect("it can be made").expect("it is over");
     assert!(wanted().serves(&replaced, later));
     assert_eq!(replaced.previous, None);
+}
+
+#[test]
+fn an_authority_that_somebody_copies_signs_for_ten_years_and_its_end_is_told_in_time() {
+    let day = 24 * 3600;
+    let lifetime = SignedDuration::from_hours(24 * 30);
+    let wanted = Wanted { lifetime, publishing: Publishing::ByHand, ..wanted() };
+    let decide = |kept: Option<&Kept>, now| wanted.decide(kept, at(now)).expect("it can be made");
+    let first = decide(None, 0).expect("there is nothing yet");
+    let (mut kept, mut now, mut renewals) = (first.clone(), 0, 0);
+    let holds_for = |kept: &Kept, now| {
+        wanted.holds_until(kept).expect("it can be read").duration_since(at(now)).as_hours() / 24
+    };
+    loop {
+        if let Some(next) = decide(Some(&kept), now) {
+            if next.authority != first.authority {
+                break;
+            }
+            kept = next;
+            renewals += 1;
+        }
+        assert_eq!(kept.next, None, "at {now}");
+        assert_eq!(holds_for(&kept, now) < 5, now > 3617 * day, "after {} days", now / day);
+        now += 20 * day;
+    }
+    assert!(now > 3620 * day && renewals > 150, "{} days, {renewals} renewals", now / day);
 }

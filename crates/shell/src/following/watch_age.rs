@@ -30,6 +30,8 @@ struct Watches {
 struct Age {
     since: Instant,
     need: Need,
+    /// Whether the last response was not a refusal.
+    is_answered: bool,
 }
 
 /// Whether a process can do its work without a watch.
@@ -39,8 +41,9 @@ pub enum Need {
     Never,
     /// It cannot.
     Always,
-    /// It can until there has been a response: the permission may be missing on purpose. Afterwards it cannot.
-    OnceAnswered,
+    /// It can while the watch is refused, as long as another one of the kind is not: a namespace, or the permission in
+    /// it, may be missing on purpose. Otherwise it cannot.
+    UnlessRefused,
 }
 
 /// The age of one watch. Dropping it ends the entry.
@@ -58,7 +61,9 @@ impl WatchAges {
             let mut watches = self.lock();
             watches.begun += 1;
             let watch = (kind.to_owned(), watches.begun);
-            watches.ages.insert(watch.clone(), Age { since: Instant::now(), need });
+            watches
+                .ages
+                .insert(watch.clone(), Age { since: Instant::now(), need, is_answered: false });
             watch
         };
         WatchAge { watch_ages: self.clone(), watch }
@@ -68,9 +73,19 @@ impl WatchAges {
     #[must_use]
     pub fn stale(&self) -> Option<String> {
         let watches = self.lock();
-        let mut needed = watches.ages.iter().filter(|(_, age)| age.need == Need::Always);
-        let stale = needed.find(|(_, age)| age.since.elapsed() > STALE_AFTER);
-        stale.map(|((kind, _), _)| kind.clone())
+        let is_old = |age: &Age| age.since.elapsed() > STALE_AFTER;
+        let of_kind = |kind: &str| {
+            let kind = kind.to_owned();
+            let from = watches.ages.range((kind.clone(), 0)..);
+            from.take_while(move |((it, _), _)| *it == kind).map(|(_, age)| age)
+        };
+        let is_needed = |kind: &str, age: &Age| match age.need {
+            Need::Never => false,
+            Need::Always => true,
+            Need::UnlessRefused => age.is_answered || of_kind(kind).all(|other| !other.is_answered),
+        };
+        let mut old = watches.ages.iter().filter(|(_, age)| is_old(age));
+        old.find(|((kind, _), age)| is_needed(kind, age)).map(|((kind, _), _)| kind.clone())
     }
 
     fn lock(&self) -> MutexGuard<'_, Watches> {
@@ -83,9 +98,14 @@ impl WatchAge {
     pub fn mark_fresh(&self) {
         if let Some(age) = self.watch_ages.lock().ages.get_mut(&self.watch) {
             age.since = Instant::now();
-            if age.need == Need::OnceAnswered {
-                age.need = Need::Always;
-            }
+            age.is_answered = true;
+        }
+    }
+
+    /// Notes that the kind may not be watched.
+    pub fn mark_refused(&self) {
+        if let Some(age) = self.watch_ages.lock().ages.get_mut(&self.watch) {
+            age.is_answered = false;
         }
     }
 }
@@ -157,13 +177,22 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_watch_that_may_be_forbidden_on_purpose_can_be_stale_once_it_has_had_a_response() {
+    async fn a_watch_that_is_refused_is_not_missed_while_another_one_of_the_kind_is_not_refused() {
         let watch_ages = WatchAges::default();
-        let watch = watch_ages.begin("cronfederatedhpas", Need::OnceAnswered);
-        for expected in [None, Some("cronfederatedhpas")] {
+        let [east, west] = [(); 2].map(|()| watch_ages.begin("policies", Need::UnlessRefused));
+        let stale_later = async || {
             tokio::time::sleep(STALE_AFTER + Duration::from_secs(1)).await;
-            assert_eq!(watch_ages.stale().as_deref(), expected);
-            watch.mark_fresh();
-        }
+            east.mark_fresh();
+            watch_ages.stale()
+        };
+        east.mark_fresh();
+        assert_eq!(stale_later().await, None, "it has never been answered");
+        west.mark_fresh();
+        assert_eq!(stale_later().await.as_deref(), Some("policies"), "it has fallen silent");
+        west.mark_refused();
+        assert_eq!(stale_later().await, None);
+        east.mark_refused();
+        tokio::time::sleep(STALE_AFTER + Duration::from_secs(1)).await;
+        assert_eq!(watch_ages.stale().as_deref(), Some("policies"), "none is answered");
     }
 }
