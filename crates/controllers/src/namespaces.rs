@@ -26,7 +26,7 @@ impl Namespaces {
         }
     }
 
-    /// Whether what is in this namespace is their business; what is in none has no name for it.
+    /// Whether what is in this namespace is their business. That of a cluster-scoped object is empty.
     pub(crate) fn include(&self, namespace: &str) -> bool {
         self.limit().is_none_or(|names| names.contains(namespace))
     }

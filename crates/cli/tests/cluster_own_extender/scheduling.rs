@@ -87,6 +87,9 @@ fn pods_wait_with_a_reason_and_those_of_no_policy_never_do() -> TestResult {
         })
         .await?;
 
+        // A policy for the same labels in another namespace does not reach it.
+        let elsewhere = scene.in_namespace(&format!("{namespace}-elsewhere")).await?;
+        elsewhere.govern(&policy("other", "required", &[("best", 1, Some(0))])).await?;
         scene.apply(&pod("free", "other")).await?;
         let bound = ["pod", "free"];
         await_value(&scene.kubectl, &bound, "/status/phase", &json!("Running")).await?;
