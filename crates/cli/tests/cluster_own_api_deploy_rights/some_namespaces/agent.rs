@@ -1,5 +1,10 @@
 //! The agent, limited to some namespaces.
 
+use almanac_harness::ServiceAccountAccess;
+use k8s_openapi::api::core::v1::Pod;
+use kube::Api;
+use kube::api::{Patch, PatchParams};
+
 use super::*;
 
 pub(super) const ACCOUNT: &str = "system:serviceaccount:almanac-system:almanac-agent";
@@ -43,11 +48,23 @@ async fn await_event(
     await_value(kubectl, &events, pointer, &expected).await
 }
 
+/// With the admission policy for agents, its token is good for the annotations of levels, and for nothing else of a pod.
+async fn it_can_change_nothing_else(account: &ServiceAccountAccess) -> TestResult {
+    let pods: Api<Pod> = Api::namespaced(account.client().await?, SHOP);
+    let label = json!({"metadata": {"labels": {"app": "other"}}});
+    let patched = pods.patch("batch", &PatchParams::default(), &Patch::Merge(&label)).await;
+    let refused = patched.err().context("it can label pods")?.to_string();
+    ensure!(refused.contains("an agent may only change the annotations"), "{refused}");
+    Ok(())
+}
+
 pub(super) async fn sets_the_levels_of_listed_pods(
     test: &OwnTest,
     kubectl: &Kubectl,
 ) -> TestResult {
     run_section(test, kubectl, (PAGE, "The agent")).await?;
+    let policy = format!("{ROOT}/deploy/agent/only-annotations.yaml");
+    kubectl.run(&["apply", "-f", &policy]).await?;
     for namespace in [SHOP, SEA] {
         let create = ["-n", namespace, "create", "-f", "-"];
         kubectl.run_with_input(&create, &pod().to_string()).await?;
@@ -76,5 +93,6 @@ pub(super) async fn sets_the_levels_of_listed_pods(
     let roles =
         [(SHOP, NAME), (NAMESPACE, "almanac-agent-config"), (NAMESPACE, "almanac-agent-lease")];
     let listed = [SHOP, WAREHOUSE, NAMESPACE];
-    uses_what_it_may((test, kubectl), ACCOUNT, &listed, &roles).await
+    uses_what_it_may((test, kubectl), ACCOUNT, &listed, &roles).await?;
+    it_can_change_nothing_else(&account).await
 }
