@@ -48,7 +48,7 @@ impl Limited {
     }
 }
 
-fn forbid(stub: &Stub, namespace: &str) {
+pub(super) fn forbid(stub: &Stub, namespace: &str) {
     let (inside, itself) =
         (format!("/namespaces/{namespace}/"), format!("/namespaces/{namespace}"));
     let forbidden = Fault::answer(StatusCode::FORBIDDEN, "it is forbidden");

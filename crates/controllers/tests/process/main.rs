@@ -4,6 +4,7 @@
 #![expect(clippy::expect_used, reason = "what fails here fails the test")]
 
 mod limited;
+mod webhook;
 
 use std::time::Duration;
 

@@ -1,0 +1,61 @@
+//! A webhook that is limited to some namespaces, one of which may not be read.
+
+use std::sync::Arc;
+
+use almanac_controllers::webhook::{Certificate, Webhook, WebhookEndpoints, WebhookOptions};
+use almanac_shell::certificates::keeping::{Keeping, Places};
+use almanac_shell::certificates::{Publishing, Wanted};
+use tokio::net::TcpListener;
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn a_webhook_answers_for_the_namespaces_that_it_may_read() {
+    let stub = Stub::new();
+    stub.serve(Kind::new(objects::KARMADA, "CronFederatedHPA", "cronfederatedhpas"));
+    stub.serve(Kind::new("v1", "Secret", "secrets"));
+    stub.put(json!({
+        "apiVersion": "v1", "kind": "Secret",
+        "metadata": { "namespace": "default", "name": "almanac-webhook" },
+    }));
+    limited::forbid(&stub, "north");
+    let secret = "almanac-webhook".to_owned();
+    let wanted = Wanted {
+        names: vec!["localhost".to_owned()],
+        lifetime: SignedDuration::from_hours(24),
+        publishing: Publishing::ByHand,
+    };
+    let clock = Clock::system(SignedDuration::ZERO);
+    let keeping = Keeping {
+        client: stub.client(),
+        places: Places { namespace: "default".to_owned(), secret },
+        wanted,
+        clock: clock.clone(),
+    };
+    let options = WebhookOptions {
+        namespaces: Namespaces::Only(["east", "north"].map(Arc::from).into()),
+        take_over: Vec::new(),
+        clock,
+    };
+    let endpoints = WebhookEndpoints {
+        listener: TcpListener::bind("127.0.0.1:0").await.expect("there is a port"),
+        certificate: Certificate::Kept(Box::new(keeping)),
+    };
+    let (health, end) = (Health::default(), CancellationToken::new());
+    let registry = &mut Registry::default();
+    let webhook = Webhook::new(stub.client(), options, endpoints, health.clone(), registry);
+    let running = tokio::spawn(webhook.run(end.clone()));
+    seconds(5).await;
+    let waiting = health.waiting_for().unwrap_or_default();
+    assert!(waiting.contains("in north to be listed: it is forbidden"), "{waiting}");
+    seconds(10).await;
+    assert_eq!(health.waiting_for(), None, "it goes on without it");
+    seconds(600).await;
+    assert_eq!(health.waiting_for(), None);
+    let own = ["/namespaces/default/secrets/", "/namespaces/east/", "/namespaces/north/"];
+    let is_own = |asked: &ReceivedRequest| own.iter().any(|part| asked.path.contains(part));
+    let others = stub.requests_where(|asked| !is_own(asked));
+    assert!(others.is_empty(), "{:?}", others.iter().map(|it| &it.path).collect::<Vec<_>>());
+    end.cancel();
+    timeout(Duration::from_secs(15), running).await.expect("it ends").expect("it does not panic");
+}
