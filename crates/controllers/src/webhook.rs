@@ -31,9 +31,9 @@ use tokio_util::sync::CancellationToken;
 use self::answering::Reviews;
 use self::known::Shared;
 use self::metrics::ReviewMetrics;
-use self::watches::begin;
+use self::watches::{begin, follow_namespaces};
 use crate::controlled::Controlled;
-use crate::list_progress::{FORBIDDEN_PATIENCE, Listings};
+use crate::list_progress::{FORBIDDEN_PATIENCE, ListProgress, Listings};
 use crate::namespaces::Namespaces;
 use crate::upstream::Upstreams;
 
@@ -137,7 +137,10 @@ impl Webhook {
         let metrics = reviews.metrics.clone();
         let (clock, ages) = (reviews.clock.clone(), health.watch_ages());
         let kept_of = (&reviews.known, &clock);
-        let listings = begin(&client, &reviews.namespaces, kept_of, ages, &mut following);
+        let limit = &reviews.namespaces;
+        let listings = begin(&client, limit, kept_of, ages, &mut following);
+        let (asking, known) = (client.clone(), reviews.known.clone());
+        let namespaces = follow_namespaces(asking, limit, known, ages, &mut following);
         let (is_looked_for, upstreams_known) = watch::channel(false);
         let looking = reviews.upstreams.clone().watch(client, clock, is_looked_for, |_| {});
         following.spawn(looking);
@@ -156,7 +159,7 @@ impl Webhook {
             }
         };
         let becoming_ready = async {
-            become_ready(&health, listings, upstreams_known, shown_at_all).await;
+            become_ready(&health, (listings, namespaces), upstreams_known, shown_at_all).await;
             std::future::pending::<()>().await;
         };
         let serving = serve_calls(listener, Some(tls), LIMITS, reviews, end.clone());
@@ -177,13 +180,23 @@ type IsShown = watch::Receiver<Option<Result<(), String>>>;
 /// Waits until everything is known that an answer depends on, then until there is a certificate that callers trust.
 async fn become_ready(
     health: &Health,
-    listings: Vec<Listings>,
+    (listings, mut namespaces): (Vec<Listings>, watch::Receiver<ListProgress>),
     mut upstreams_known: watch::Receiver<bool>,
     mut is_shown: IsShown,
 ) {
     let patient_until = Instant::now() + FORBIDDEN_PATIENCE;
     for listing in listings {
         listing.wait(health, patient_until).await;
+    }
+    health.set_waiting_for("all namespaces to be listed");
+    // Without permission, no namespace is exempt by its mark.
+    let is_known = |progress: &ListProgress| match progress {
+        ListProgress::NotYet => false,
+        ListProgress::Failing(failure) => failure.is_absent || failure.is_forbidden,
+        ListProgress::Whole => true,
+    };
+    if namespaces.wait_for(is_known).await.is_err() {
+        return;
     }
     health.set_waiting_for("upstream controllers to be looked for");
     if upstreams_known.wait_for(|is_known| *is_known).await.is_err() {

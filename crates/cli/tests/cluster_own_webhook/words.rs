@@ -123,6 +123,20 @@ async fn each_condition_is_that_of_validate(desk: &Desk<'_>) -> TestResult {
     Ok(())
 }
 
+/// Where the controllers carry out nothing, nothing is checked, until the namespace is not marked any more.
+async fn a_marked_namespace_is_exempt(desk: &Desk<'_>) -> TestResult {
+    for (mark, is_exempt) in [("almanac.dev/ignore=true", true), ("almanac.dev/ignore-", false)] {
+        desk.kubectl.run(&["annotate", "namespace", "shop", mark]).await?;
+        await_condition("the mark to be known", PATIENCE, async || {
+            let name = if is_exempt { "of-exempt" } else { "of-checked" };
+            let applied = desk.apply(&cron(name, "0 0 * *")).await?;
+            Ok(Observation::of(applied.is_done == is_exempt, applied.said))
+        })
+        .await?;
+    }
+    Ok(())
+}
+
 /// While Karmada holds its lease, what it carries out is not checked; everything else is.
 async fn what_upstream_carries_out_is_not_checked(desk: &Desk<'_>) -> TestResult {
     desk.kubectl.run(&["create", "namespace", "karmada-system"]).await?;
@@ -183,6 +197,7 @@ fn a_wrong_policy_is_refused_with_the_words_of_validate() -> TestResult {
         let applied = desk.apply(&other).await?;
         assert!(applied.is_done && applied.said.is_empty(), "{}", applied.said);
         others_are_seen(desk).await?;
+        a_marked_namespace_is_exempt(desk).await?;
         what_is_there_can_go(desk).await?;
         what_upstream_carries_out_is_not_checked(desk).await
     })

@@ -82,6 +82,9 @@ impl Reviews {
         if !self.namespaces.include(&request.namespace) {
             return nothing;
         }
+        if self.known.read().is_marked(&request.namespace) {
+            return nothing;
+        }
         let Some(kind) = Kind::of(&request.kind.group, &request.kind.kind) else { return nothing };
         // Of ConfigMaps, only those of the design are of interest; a DELETE has no object.
         if let Some(name) = request.object["metadata"]["name"].as_str() {

@@ -33,11 +33,12 @@ impl Shared {
     }
 }
 
-/// The objects, and who scales which target.
+/// The objects, who scales which target, and which namespaces bear the mark.
 #[derive(Default)]
 pub(super) struct Known {
     objects: BTreeMap<Identity, KnownObject>,
     writers: BTreeMap<Identity, BTreeSet<Identity>>,
+    marked_namespaces: BTreeSet<String>,
 }
 
 impl Known {
@@ -61,6 +62,20 @@ impl Known {
                 self.writers.remove(target.identity());
             }
         }
+    }
+
+    /// Notes whether a namespace bears the mark.
+    pub(super) fn mark_namespace(&mut self, name: &str, is_marked: bool) {
+        if is_marked {
+            self.marked_namespaces.insert(name.to_owned());
+        } else {
+            self.marked_namespaces.remove(name);
+        }
+    }
+
+    /// Whether what is in a namespace is exempt by its mark.
+    pub(super) fn is_marked(&self, namespace: &str) -> bool {
+        self.marked_namespaces.contains(namespace)
     }
 
     /// The objects of a kind.

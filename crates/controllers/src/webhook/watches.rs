@@ -1,21 +1,25 @@
-//! What the webhook watches: what can be in conflict with a policy.
+//! What the webhook watches: what can be in conflict with a policy, and which namespaces bear the mark.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use almanac_api::checking::{CheckContext, check_json};
-use almanac_api::exempt::is_marked;
+use almanac_api::exempt::{self, is_marked};
 use almanac_api::kinds::Kind;
 use almanac_api::slim::unit_template;
 use almanac_engine::Identity;
 use almanac_shell::clock::Clock;
-use almanac_shell::following::{Follower, WatchAges, WatchFailure, follow_selected};
+use almanac_shell::following::{
+    Follower, Need, Selection, WatchAges, WatchFailure, follow_selected,
+};
 use kube::Client;
 use kube::api::DynamicObject;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::known::{KnownObject, Shared, WORKLOADS};
-use crate::list_progress::{ListReport, Listings};
+use crate::exemptions::{NamespaceFollower, READ_INTERVAL};
+use crate::list_progress::{ListProgress, ListReport, Listings};
 use crate::namespaces::{Namespaces, Part};
 use crate::policies::as_json;
 
@@ -62,6 +66,29 @@ pub(super) fn begin(
         Listings::new(kind, parts.collect())
     });
     listings.collect()
+}
+
+/// Starts noting which namespaces bear the mark.
+pub(super) fn follow_namespaces(
+    client: Client,
+    namespaces: &Namespaces,
+    known: Shared,
+    ages: &WatchAges,
+    tasks: &mut JoinSet<()>,
+) -> watch::Receiver<ListProgress> {
+    let note = move |name: &str, is_marked: bool| known.write().mark_namespace(name, is_marked);
+    let (mut follower, listed) = NamespaceFollower::new(note);
+    if let Some(names) = namespaces.limit() {
+        tasks.spawn(follower.ask(client, names.iter().cloned().collect(), READ_INTERVAL));
+        return listed;
+    }
+    let resource = exempt::namespaces();
+    let age = ages.begin(&resource.plural, Need::Never);
+    let selection = Selection { metadata_only: true, ..Selection::default() };
+    tasks.spawn(async move {
+        follow_selected(client, &resource, &selection, age, &mut follower).await;
+    });
+    listed
 }
 
 /// Takes in the objects of a part of a kind.

@@ -14,6 +14,7 @@ async fn a_webhook_answers_for_the_namespaces_that_it_may_read() {
     let stub = Stub::new();
     stub.serve(Kind::new(objects::KARMADA, "CronFederatedHPA", "cronfederatedhpas"));
     stub.serve(Kind::new("v1", "Secret", "secrets"));
+    stub.serve(Kind::new("v1", "Namespace", "namespaces").cluster_scoped());
     stub.put(json!({
         "apiVersion": "v1", "kind": "Secret",
         "metadata": { "namespace": "default", "name": "almanac-webhook" },
@@ -52,7 +53,7 @@ async fn a_webhook_answers_for_the_namespaces_that_it_may_read() {
     assert_eq!(health.waiting_for(), None, "it goes on without it");
     seconds(600).await;
     assert_eq!(health.waiting_for(), None);
-    let own = ["/namespaces/default/secrets/", "/namespaces/east/", "/namespaces/north/"];
+    let own = ["/namespaces/default/secrets/", "/namespaces/east", "/namespaces/north"];
     let is_own = |asked: &ReceivedRequest| own.iter().any(|part| asked.path.contains(part));
     let others = stub.requests_where(|asked| !is_own(asked));
     assert!(others.is_empty(), "{:?}", others.iter().map(|it| &it.path).collect::<Vec<_>>());
