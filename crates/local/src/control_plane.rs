@@ -12,10 +12,11 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use crate::await_condition::{Observation, PATIENCE, await_condition};
 use crate::binaries::Binaries;
 use crate::component::Component;
+use crate::data_folder::DataFolder;
 use crate::flags::Layout;
 use crate::pki::{self, Pki};
 use crate::ports::ReservedPort;
-use crate::process::Process;
+use crate::process::{Process, await_former};
 use crate::run_folder::RunFolder;
 use crate::{audit, log_tail, run_folder};
 
@@ -26,6 +27,7 @@ pub struct ControlPlaneOptions {
     extra_flags: Vec<(Component, String)>,
     is_audited: bool,
     reads_of: Vec<String>,
+    extender_port: Option<u16>,
 }
 
 impl ControlPlaneOptions {
@@ -63,6 +65,13 @@ impl ControlPlaneOptions {
         self
     }
 
+    /// With a scheduler that has an extender at this port of the machine: no pod is scheduled without it.
+    #[must_use]
+    pub fn extender(mut self, port: u16) -> Self {
+        self.extender_port = Some(port);
+        self
+    }
+
     /// Whether it is more than etcd and the API server.
     #[must_use]
     pub fn is_whole(&self) -> bool {
@@ -75,6 +84,7 @@ impl ControlPlaneOptions {
             extra_flags: Vec::new(),
             is_audited: false,
             reads_of: Vec::new(),
+            extender_port: None,
         }
     }
 
@@ -83,13 +93,33 @@ impl ControlPlaneOptions {
     }
 }
 
+/// Where a control plane has its data, certificates and logs.
+#[derive(Debug)]
+pub enum Home {
+    /// Gone when the run is, unless a test failed in it.
+    Run(RunFolder),
+    /// Kept for the next run.
+    Data(DataFolder),
+}
+
+impl Home {
+    /// The directory.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Run(folder) => folder.path(),
+            Self::Data(folder) => folder.path(),
+        }
+    }
+}
+
 /// A running control plane. When it is dropped, its processes are killed, and its directory goes
-/// unless a test failed in it.
+/// unless it is kept.
 #[derive(Debug)]
 pub struct ControlPlane {
     processes: BTreeMap<Component, Process>,
     ports: Ports,
-    folder: RunFolder,
+    home: Home,
     ready_after: Duration,
     is_audited: bool,
 }
@@ -105,11 +135,14 @@ struct Ports {
 }
 
 impl Ports {
-    fn reserve() -> Result<Self> {
+    fn reserve(api_server: Option<u16>) -> Result<Self> {
         Ok(Self {
             etcd: ReservedPort::take()?,
             etcd_peers: ReservedPort::take()?,
-            api_server: ReservedPort::take()?,
+            api_server: match api_server {
+                Some(number) => ReservedPort::take_preferably(number)?,
+                None => ReservedPort::take()?,
+            },
             controller_manager: ReservedPort::take()?,
             scheduler: ReservedPort::take()?,
         })
@@ -130,27 +163,43 @@ impl ControlPlane {
     /// Builds what must be built, starts what was asked for, and waits until all of it is ready.
     pub async fn start(options: &ControlPlaneOptions) -> Result<Self> {
         let binaries = Binaries::provide_async().await?;
+        Self::start_in(Home::Run(RunFolder::create()?), &binaries, options).await
+    }
+
+    /// Starts what was asked for in this directory, where an earlier run may have kept its data, and waits until all of
+    /// it is ready.
+    pub async fn start_in(
+        home: Home,
+        binaries: &Binaries,
+        options: &ControlPlaneOptions,
+    ) -> Result<Self> {
         let started = Instant::now();
-        let folder = RunFolder::create()?;
-        let ports = Ports::reserve()?;
-        let pki = Pki::create(&folder.path().join("pki"))?;
+        let folder = home.path().to_owned();
+        let mut former_port = None;
+        if let Home::Data(data) = &home {
+            await_former(&folder).await?;
+            remove_logs(&folder)?;
+            former_port = data.api_server_port();
+        }
+        let ports = Ports::reserve(former_port)?;
+        let pki = Pki::provide(&folder.join("pki"))?;
         for (client, file) in [
-            (pki::ADMIN, folder.path().join("kubeconfig")),
-            (
-                pki::CONTROLLER_MANAGER,
-                Layout::kubeconfig_of(folder.path(), pki::CONTROLLER_MANAGER),
-            ),
-            (pki::SCHEDULER, Layout::kubeconfig_of(folder.path(), pki::SCHEDULER)),
+            (pki::ADMIN, folder.join("kubeconfig")),
+            (pki::CONTROLLER_MANAGER, Layout::kubeconfig_of(&folder, pki::CONTROLLER_MANAGER)),
+            (pki::SCHEDULER, Layout::kubeconfig_of(&folder, pki::SCHEDULER)),
         ] {
             pki.write_kubeconfig(&file, &ports.url(Component::ApiServer), client)?;
         }
+        if let Home::Data(data) = &home {
+            data.keep_api_server_port(ports.api_server.number())?;
+        }
         if options.is_audited {
-            audit::write_policy(folder.path(), &options.reads_of)?;
+            audit::write_policy(&folder, &options.reads_of)?;
         }
         let mut plane = Self {
             processes: BTreeMap::new(),
             ports,
-            folder,
+            home,
             ready_after: Duration::ZERO,
             is_audited: options.is_audited,
         };
@@ -161,7 +210,7 @@ impl ControlPlane {
             [Component::ControllerManager, Component::Scheduler],
         ] {
             for component in together.into_iter().filter(|component| options.has(*component)) {
-                plane.launch(component, &binaries, &pki, options)?;
+                plane.launch(component, binaries, &pki, options)?;
             }
             for component in together.into_iter().filter(|component| options.has(*component)) {
                 plane.await_ready(component).await?;
@@ -180,13 +229,13 @@ impl ControlPlane {
     /// The administrator's kubeconfig.
     #[must_use]
     pub fn kubeconfig(&self) -> PathBuf {
-        self.folder.path().join("kubeconfig")
+        self.home.path().join("kubeconfig")
     }
 
     /// The directory with its data, certificates and logs.
     #[must_use]
     pub fn folder(&self) -> &Path {
-        self.folder.path()
+        self.home.path()
     }
 
     /// Where a component listens.
@@ -236,6 +285,15 @@ impl ControlPlane {
         self.await_ready(component).await
     }
 
+    /// The components that have ended by themselves, each with the end of its log.
+    #[must_use]
+    pub fn ended(&self) -> Vec<(Component, anyhow::Error)> {
+        let processes = self.processes.iter();
+        let ended = processes
+            .filter_map(|(component, process)| Some((*component, process.check_alive().err()?)));
+        ended.collect()
+    }
+
     /// Waits until a component says it is ready; ends at once when its process is gone.
     pub async fn await_ready(&self, component: Component) -> Result<()> {
         let process = self.process(component)?;
@@ -263,12 +321,12 @@ impl ControlPlane {
     /// The last lines of every component's log.
     #[must_use]
     pub fn log_tails(&self, lines: usize) -> String {
-        log_tail::tails_of(self.folder.path(), lines)
+        log_tail::tails_of(self.home.path(), lines)
     }
 
     /// Keeps the directory, logs and all, when this control plane ends.
     pub fn keep_logs(&self) {
-        run_folder::keep(self.folder.path());
+        run_folder::keep(self.home.path());
     }
 
     fn process(&self, component: Component) -> Result<&Process> {
@@ -285,7 +343,7 @@ impl ControlPlane {
         options: &ControlPlaneOptions,
     ) -> Result<()> {
         let layout = Layout {
-            folder: self.folder.path(),
+            folder: self.home.path(),
             pki,
             etcd: self.ports.etcd.number(),
             etcd_peers: self.ports.etcd_peers.number(),
@@ -294,20 +352,34 @@ impl ControlPlane {
             scheduler: self.ports.scheduler.number(),
             has_controllers: options.has(Component::ControllerManager),
             is_audited: options.is_audited,
+            is_kept: matches!(self.home, Home::Data(_)),
+            extender: options.extender_port,
         };
         let mut flags = match component {
             Component::Etcd => layout.etcd_flags(),
             Component::ApiServer => layout.api_server_flags(),
             Component::ControllerManager => layout.controller_manager_flags(),
-            Component::Scheduler => layout.scheduler_flags(),
+            Component::Scheduler => layout.scheduler_flags()?,
         };
         let extra = options.extra_flags.iter().filter(|(of, _)| *of == component);
         flags.extend(extra.map(|(_, flag)| flag.clone()));
         let program = binaries.program(component.program())?;
-        let process = Process::start(component.program(), &program, flags, self.folder.path())?;
+        let process = Process::start(component.program(), &program, flags, self.home.path())?;
         self.processes.insert(component, process);
         Ok(())
     }
+}
+
+/// Those of the run before have been seen by whoever wanted to, and would grow from run to run.
+fn remove_logs(folder: &Path) -> Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let file = entry?.path();
+        if file.extension().is_some_and(|extension| extension == "log") {
+            std::fs::remove_file(&file)
+                .with_context(|| format!("failed to remove {}", file.display()))?;
+        }
+    }
+    Ok(())
 }
 
 /// A client for the cluster of a kubeconfig. It retries nothing by itself: a test wants to see the

@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+use anyhow::{Context as _, Result};
+use serde_json::{Value, json};
+
 use crate::audit;
 use crate::pki::{self, Pki};
 
@@ -19,6 +22,10 @@ pub(crate) struct Layout<'a> {
     pub(crate) has_controllers: bool,
     /// Whether the API server writes down who changes what.
     pub(crate) is_audited: bool,
+    /// Whether the data is to outlive the run, and the machine's next power cut.
+    pub(crate) is_kept: bool,
+    /// The port of the scheduler's extender.
+    pub(crate) extender: Option<u16>,
 }
 
 /// What the clients of the API server may ask a second. Upstream's 20 to 50 protects a production
@@ -29,20 +36,23 @@ impl Layout<'_> {
     pub(crate) fn etcd_flags(&self) -> Vec<String> {
         let clients = format!("http://127.0.0.1:{}", self.etcd);
         let peers = format!("http://127.0.0.1:{}", self.etcd_peers);
-        vec![
-            "--name=test".into(),
+        let mut flags = vec![
+            "--name=almanac".into(),
             format!("--data-dir={}", self.folder.join("etcd").display()),
             format!("--listen-client-urls={clients}"),
             format!("--advertise-client-urls={clients}"),
             format!("--listen-peer-urls={peers}"),
             format!("--initial-advertise-peer-urls={peers}"),
-            format!("--initial-cluster=test={peers}"),
+            format!("--initial-cluster=almanac={peers}"),
             "--socket-reuse-port=true".into(),
-            // A power cut may lose data nobody wants. A killed process loses none.
-            "--unsafe-no-fsync=true".into(),
             // At `info` and `warn`, etcd logs every slow read of a busy machine.
             "--log-level=error".into(),
-        ]
+        ];
+        if !self.is_kept {
+            // A power cut may lose data nobody wants. A killed process loses none.
+            flags.push("--unsafe-no-fsync=true".into());
+        }
+        flags
     }
 
     pub(crate) fn api_server_flags(&self) -> Vec<String> {
@@ -102,8 +112,18 @@ impl Layout<'_> {
         flags
     }
 
-    pub(crate) fn scheduler_flags(&self) -> Vec<String> {
-        self.client_flags(pki::SCHEDULER, self.scheduler)
+    pub(crate) fn scheduler_flags(&self) -> Result<Vec<String>> {
+        let mut flags = self.client_flags(pki::SCHEDULER, self.scheduler);
+        if let Some(port) = self.extender {
+            // An extender can only be named in a file, and where there is one, it has what flags would say.
+            let file = self.folder.join("scheduler.json");
+            let kubeconfig = Self::kubeconfig_of(self.folder, pki::SCHEDULER);
+            let configuration = scheduler_configuration(&kubeconfig, port);
+            std::fs::write(&file, configuration.to_string())
+                .with_context(|| format!("failed to write {}", file.display()))?;
+            flags.push(format!("--config={}", file.display()));
+        }
+        Ok(flags)
     }
 
     /// The kubeconfig of one of the components, by the name of its client certificate.
@@ -128,4 +148,26 @@ impl Layout<'_> {
         flags.extend(REQUESTS.map(String::from));
         flags
     }
+}
+
+/// As in `deploy/extender/kube-scheduler.yaml`, on this machine.
+fn scheduler_configuration(kubeconfig: &Path, extender: u16) -> Value {
+    json!({
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "clientConnection": {"kubeconfig": kubeconfig, "qps": 2000, "burst": 4000},
+        "leaderElection": {"leaderElect": false},
+        "percentageOfNodesToScore": 100,
+        "extenders": [{
+            "urlPrefix": format!("http://127.0.0.1:{extender}"),
+            "filterVerb": "filter",
+            "prioritizeVerb": "prioritize",
+            "preemptVerb": "preempt",
+            "bindVerb": "bind",
+            "weight": 1,
+            "nodeCacheCapable": true,
+            "ignorable": false,
+            "httpTimeout": "20s",
+        }],
+    })
 }

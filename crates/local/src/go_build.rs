@@ -12,11 +12,15 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 use sha2::{Digest as _, Sha256};
 
-use crate::environment;
+use crate::process::{dismiss, watched};
+use crate::whole_file::write_whole;
+use crate::{carried_sources, environment};
 
-/// The names under which the one binary can be called; see `tests/cluster/main.go`.
-const PROGRAMS: [&str; 5] =
+/// The names under which the one binary can be called; see `cluster/main.go`.
+pub(crate) const PROGRAMS: [&str; 5] =
     ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"];
+/// The name of the one binary.
+pub(crate) const ONE_BINARY: &str = "almanac-cluster";
 /// How often the progress of a long build is shown.
 const PROGRESS: Duration = Duration::from_secs(5);
 
@@ -39,20 +43,24 @@ pub struct Built {
 }
 
 impl GoBuild {
-    /// The control plane in `tests/cluster`, kept in the cache directory.
+    /// The control plane, of the sources that this program carries, kept in the cache directory.
     pub fn of_control_plane() -> Result<Self> {
-        Ok(Self {
-            sources: Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cluster"),
-            kept_in: environment::cache_folder()?.join("control-plane"),
-        })
+        let kept_in = environment::cache_folder()?.join("control-plane");
+        Ok(Self { sources: carried_sources::write(&kept_in)?, kept_in })
     }
 
     /// The programs, built if this version of them was not built before. Two runs at once are
     /// safe: one builds, the other waits for it.
     pub fn provide(&self) -> Result<Built> {
+        if environment::program_on_path("go").is_none()
+            && let Some(folder) = self.built_before()?
+        {
+            return Ok(Built { folder, now: false });
+        }
         let version = self.version()?;
         let folder = self.folder(&version)?;
         if folder.is_dir() {
+            self.note_built(&folder)?;
             return Ok(Built { folder, now: false });
         }
         fs::create_dir_all(&self.kept_in)
@@ -66,12 +74,34 @@ impl GoBuild {
             return Ok(Built { folder, now: false });
         }
         self.build(&version, &folder).context("failed to build the control plane")?;
+        self.note_built(&folder)?;
         Ok(Built { folder, now: true })
     }
 
     /// Why it cannot be built here; nothing when it was built before.
     pub fn check(&self) -> Result<()> {
         self.folder(&self.version()?).map(drop)
+    }
+
+    /// The programs of these sources that were provided last. Which Go built them can't be asked for where there is
+    /// none, and matters to nobody who runs them.
+    fn built_before(&self) -> Result<Option<PathBuf>> {
+        let note = self.note_of_last()?;
+        let Ok(name) = fs::read_to_string(&note) else { return Ok(None) };
+        Ok(Some(self.kept_in.join(name.trim())).filter(|folder| folder.is_dir()))
+    }
+
+    fn note_built(&self, folder: &Path) -> Result<()> {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        let note = self.note_of_last()?;
+        if fs::read_to_string(&note).is_ok_and(|noted| noted == name) {
+            return Ok(());
+        }
+        write_whole(&note, &name)
+    }
+
+    fn note_of_last(&self) -> Result<PathBuf> {
+        Ok(self.kept_in.join(format!("last-of-{}", hexadecimal(self.digest()?))))
     }
 
     /// The Kubernetes version `go.mod` pins, such as `1.36.2`.
@@ -88,6 +118,14 @@ impl GoBuild {
 
     /// The directory for these sources with this Go: another Go, or a changed source, has another.
     fn folder(&self, version: &str) -> Result<PathBuf> {
+        let mut digest = self.digest()?;
+        digest.update(self.go_version()?);
+        digest.update(Self::link_flags(version)?);
+        Ok(self.kept_in.join(format!("{version}-{}", hexadecimal(digest))))
+    }
+
+    /// That of the sources.
+    fn digest(&self) -> Result<Sha256> {
         let mut digest = Sha256::new();
         for file in self.source_files()? {
             let bytes =
@@ -96,13 +134,7 @@ impl GoBuild {
             digest.update(bytes.len().to_le_bytes());
             digest.update(bytes);
         }
-        digest.update(self.go_version()?);
-        digest.update(Self::link_flags(version)?);
-        let mut name = format!("{version}-");
-        for byte in digest.finalize().iter().take(8) {
-            write!(name, "{byte:02x}")?;
-        }
-        Ok(self.kept_in.join(name))
+        Ok(digest)
     }
 
     fn source_files(&self) -> Result<Vec<PathBuf>> {
@@ -125,7 +157,7 @@ impl GoBuild {
     fn go_version(&self) -> Result<Vec<u8>> {
         let Some(go) = environment::program_on_path("go") else {
             bail!(
-                "Go is not on the PATH, and it takes Go to build the control plane: install it \
+                "Go is not on the PATH, and it takes Go to build the control plane, once: install it \
                  (go.dev/dl), or set {} to a directory with etcd and kube-apiserver",
                 environment::KUBEBUILDER_ASSETS
             );
@@ -164,8 +196,8 @@ impl GoBuild {
             fs::remove_dir_all(&unfinished)?;
         }
         fs::create_dir_all(&unfinished)?;
-        let binary = unfinished.join("control-plane");
-        let mut command = Command::new("go");
+        let binary = unfinished.join(ONE_BINARY);
+        let mut command = watched(Path::new("go"));
         command
             .args(["build", "-v", "-trimpath", "-buildvcs=false", "-ldflags"])
             .arg(format!("-s -w {}", Self::link_flags(version)?))
@@ -180,7 +212,7 @@ impl GoBuild {
             .current_dir(&self.sources);
         run_with_progress(command)?;
         for program in PROGRAMS {
-            std::os::unix::fs::symlink("control-plane", unfinished.join(program))?;
+            std::os::unix::fs::symlink(ONE_BINARY, unfinished.join(program))?;
         }
         // Complete or not there: nobody ever sees half a build.
         fs::rename(&unfinished, folder)
@@ -190,14 +222,22 @@ impl GoBuild {
     }
 }
 
+/// Enough of a digest to tell the sources apart.
+pub(crate) fn hexadecimal(digest: Sha256) -> String {
+    digest.finalize().iter().take(8).fold(String::new(), |mut name, byte| {
+        let _ = write!(name, "{byte:02x}");
+        name
+    })
+}
+
 /// Runs `go build -v`, which names each package it compiles, and shows how far it is.
 fn run_with_progress(mut command: Command) -> Result<()> {
     let mut go = command
-        .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
         .context("failed to start go")?;
+    let watcher = go.stdin.take().context("go has no watcher")?;
     let output = go.stderr.take().context("go has no standard error")?;
     let (sender, receiver) = mpsc::channel();
     let reader = std::thread::spawn(move || {
@@ -223,6 +263,7 @@ fn run_with_progress(mut command: Command) -> Result<()> {
         }
     }
     let status = go.wait()?;
+    dismiss(watcher);
     if reader.join().is_err() {
         bail!("failed to read what go said");
     }

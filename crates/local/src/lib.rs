@@ -7,8 +7,10 @@
 mod audit;
 mod await_condition;
 mod binaries;
+mod carried_sources;
 mod component;
 mod control_plane;
+mod data_folder;
 pub mod environment;
 mod flags;
 mod go_build;
@@ -18,13 +20,16 @@ mod nodes;
 mod pki;
 mod ports;
 mod process;
+mod program_port;
 pub mod run_folder;
+mod whole_file;
 
 pub use audit::WRITE_VERBS;
 pub use await_condition::{Observation, PATIENCE, await_condition};
 pub use binaries::Binaries;
 pub use component::Component;
-pub use control_plane::{ControlPlane, ControlPlaneOptions, client_for, client_from};
+pub use control_plane::{ControlPlane, ControlPlaneOptions, Home, client_for, client_from};
+pub use data_folder::DataFolder;
 pub use go_build::{Built, GoBuild, say};
 pub use kubectl::Kubectl;
 pub use nodes::{
@@ -34,4 +39,5 @@ pub use nodes::{
 pub use pki::write_private;
 pub use ports::ReservedPort;
 pub use process::Process;
+pub use program_port::ProgramPort;
 pub use run_folder::RunFolder;

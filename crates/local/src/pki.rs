@@ -1,4 +1,4 @@
-//! The certificates of one control plane: an authority that lives as long as the run, a serving
+//! The certificates of one control plane: an authority that lives as long as its data, a serving
 //! certificate for loopback, and a client certificate for each who calls the API server.
 
 use std::fs;
@@ -14,7 +14,7 @@ use serde_json::json;
 
 /// Who a client certificate stands for: file name, common name, organisation.
 const CLIENTS: [(&str, &str, Option<&str>); 4] = [
-    (ADMIN, "almanac-test-admin", Some("system:masters")),
+    (ADMIN, "almanac-admin", Some("system:masters")),
     (CONTROLLER_MANAGER, "system:kube-controller-manager", None),
     (SCHEDULER, "system:kube-scheduler", None),
     (FRONT_PROXY, "front-proxy-client", None),
@@ -26,6 +26,9 @@ pub(crate) const FRONT_PROXY: &str = "front-proxy-client";
 pub(crate) const AUTHORITY: &str = "ca";
 pub(crate) const SERVING: &str = "serving";
 pub(crate) const SERVICE_ACCOUNTS: &str = "service-accounts";
+
+/// The context in kubeconfigs, and everything in it.
+const CONTEXT: &str = "almanac";
 
 /// The names and addresses under which a component is called.
 const SERVED_AS: [&str; 6] = [
@@ -44,13 +47,20 @@ pub(crate) struct Pki {
 }
 
 impl Pki {
-    /// Makes all keys and certificates and writes them to the directory.
-    pub(crate) fn create(folder: &Path) -> Result<Self> {
-        fs::create_dir_all(folder)
-            .with_context(|| format!("failed to create {}", folder.display()))?;
-        let pki = Self { folder: folder.to_owned() };
-        pki.write_all().context("failed to make the certificates of the control plane")?;
-        Ok(pki)
+    /// The keys and certificates of a directory, all made now unless it is there.
+    pub(crate) fn provide(folder: &Path) -> Result<Self> {
+        if !folder.is_dir() {
+            let unfinished = Self { folder: folder.with_extension("unfinished") };
+            // It may be what a run that was killed left behind.
+            fs::create_dir_all(&unfinished.folder)
+                .with_context(|| format!("failed to create {}", unfinished.folder.display()))?;
+            unfinished
+                .write_all()
+                .context("failed to make the certificates of the control plane")?;
+            fs::rename(&unfinished.folder, folder)
+                .with_context(|| format!("failed to move them to {}", folder.display()))?;
+        }
+        Ok(Self { folder: folder.to_owned() })
     }
 
     pub(crate) fn certificate(&self, name: &str) -> String {
@@ -70,23 +80,23 @@ impl Pki {
         let config = json!({
             "apiVersion": "v1",
             "kind": "Config",
-            "clusters": [{"name": "test", "cluster": {
+            "clusters": [{"name": CONTEXT, "cluster": {
                 "server": server,
                 "certificate-authority": self.certificate(AUTHORITY),
             }}],
-            "users": [{"name": "test", "user": {
+            "users": [{"name": CONTEXT, "user": {
                 "client-certificate": self.certificate(client),
                 "client-key": self.key(client),
             }}],
-            "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
-            "current-context": "test",
+            "contexts": [{"name": CONTEXT, "context": {"cluster": CONTEXT, "user": CONTEXT}}],
+            "current-context": CONTEXT,
         });
         write_private(file, &serde_json::to_string_pretty(&config)?)
     }
 
     fn write_all(&self) -> Result<()> {
         let mut params = CertificateParams::default();
-        params.distinguished_name.push(DnType::CommonName, "almanac-test-authority");
+        params.distinguished_name.push(DnType::CommonName, "almanac-local-authority");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
         let key = KeyPair::generate()?;

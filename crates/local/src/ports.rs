@@ -23,10 +23,29 @@ impl ReservedPort {
         Self::try_take().context("failed to reserve a port on 127.0.0.1")
     }
 
+    /// Takes this one, unless somebody has it; then another.
+    pub fn take_preferably(number: u16) -> Result<Self> {
+        let is_free = || -> Result<()> {
+            // A socket that shares its port could be bound beside that of another program of ours.
+            let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+            // What remains of closed connections has nobody behind it.
+            socket.set_reuse_address(true)?;
+            Ok(socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, number)).into())?)
+        };
+        match is_free().and_then(|()| Self::bound(number)) {
+            Ok(port) => Ok(port),
+            Err(_) => Self::take(),
+        }
+    }
+
     fn try_take() -> Result<Self> {
+        Self::bound(0)
+    }
+
+    fn bound(number: u16) -> Result<Self> {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
         socket.set_reuse_port(true)?;
-        socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into())?;
+        socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, number)).into())?;
         let bound = socket.local_addr()?.as_socket().context("the socket has no address")?;
         Ok(Self { number: bound.port(), _socket: socket })
     }
@@ -44,6 +63,16 @@ mod tests {
     use std::net::TcpListener;
 
     use super::*;
+
+    #[test]
+    fn a_port_that_somebody_has_is_not_shared_with_them_but_replaced() {
+        let taken = ReservedPort::take().expect("a port");
+        let other = ReservedPort::take_preferably(taken.number()).expect("a port");
+        assert_ne!(other.number(), taken.number());
+        let listening = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a listener");
+        let number = listening.local_addr().expect("an address").port();
+        assert_ne!(ReservedPort::take_preferably(number).expect("a port").number(), number);
+    }
 
     #[test]
     fn a_reserved_port_is_given_only_to_those_that_share_it() {

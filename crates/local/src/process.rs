@@ -7,20 +7,35 @@ use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use rustix::io::retry_on_intr;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
+use crate::await_condition::{Observation, await_condition};
+
 /// How every program is started. The shell leaves a watcher behind that holds the read end of a
 /// pipe, and then becomes the program, so that the program has the process id we know. When the
 /// owner of the write end dies, however it dies, the kernel closes the pipe; the watcher's `read`
-/// fails, and it kills the program, even a stopped one. A line on the pipe makes the watcher exit.
+/// fails, and it kills the program, even a stopped one, and whatever that has started. A line on the
+/// pipe makes the watcher exit.
 /// `watched` is printed once the watcher runs: a shell that is stopped before leaves none behind.
 const WATCHED: &str = r#"exec 3<&0
-{ read -r farewell <&3 || kill -9 $$; } >/dev/null 2>&1 &
+{ read -r farewell <&3 || kill -s KILL -- -$$; } >/dev/null 2>&1 &
 echo watched
 exec "$0" "$@" 3<&- </dev/null >&2"#;
+
+const FORMER_ENDS_WITHIN: Duration = Duration::from_secs(20);
+
+/// The program, to be started with a watcher, which has what becomes its standard input.
+pub(crate) fn watched(program: &Path) -> Command {
+    let mut command = Command::new("/bin/sh");
+    command.arg("-c").arg(WATCHED).arg(program).stdin(Stdio::piped());
+    // A Ctrl-C at the terminal is for the run; the run's end is what ends its programs.
+    command.process_group(0);
+    command
+}
 
 /// A program, its arguments and its log: all it takes to start it, again and again.
 #[derive(Debug)]
@@ -85,19 +100,20 @@ impl Process {
             .append(true)
             .open(self.log())
             .with_context(|| format!("failed to open {}", self.log().display()))?;
-        let mut child = Command::new("/bin/sh")
-            .arg("-c")
-            .arg(WATCHED)
-            .arg(&self.program)
+        // The program keeps the lock for as long as it lives, also when we do not.
+        ensure!(
+            log.try_lock().is_ok(),
+            "an earlier {} still writes to {}",
+            self.name,
+            self.log().display()
+        );
+        let mut child = watched(&self.program)
             .args(&self.arguments)
             .current_dir(&self.folder)
             .env("HOME", &self.folder)
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(log)
-            // A Ctrl-C at the terminal is for the run; the run's end is what ends its programs.
-            .process_group(0)
             .spawn()
             .with_context(|| format!("failed to start {}", self.program.display()))?;
         let watcher = child.stdin.take().context("the process has no standard input")?;
@@ -224,14 +240,31 @@ impl Drop for Process {
 
 /// The program has ended and been waited for; its number may soon be another's. So the watcher is
 /// told to go and not to kill.
-fn dismiss(mut watcher: ChildStdin) {
+pub(crate) fn dismiss(mut watcher: ChildStdin) {
     let _ = watcher.write_all(b"farewell\n");
+}
+
+/// Waits until none of the programs lives that a run before started with its logs in this directory. They die soon
+/// after it; until then they have its ports and its data.
+pub(crate) async fn await_former(folder: &Path) -> Result<()> {
+    let what = format!("the programs of an earlier run in {} to end", folder.display());
+    await_condition(&what, FORMER_ENDS_WITHIN, async || {
+        for entry in std::fs::read_dir(folder)? {
+            let file = entry?.path();
+            let is_log = file.extension().is_some_and(|extension| extension == "log");
+            if is_log && File::open(&file)?.try_lock().is_err() {
+                return Ok(Observation::NotYet(format!("{} is in use", file.display())));
+            }
+        }
+        Ok(Observation::Holds(()))
+    })
+    .await
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::await_condition::{Observation, PATIENCE, await_condition};
+    use crate::await_condition::PATIENCE;
 
     fn shell(folder: &Path, script: &str) -> Process {
         let arguments = vec!["-c".to_owned(), script.to_owned()];

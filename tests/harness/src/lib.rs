@@ -22,7 +22,6 @@ mod fault_proxy;
 mod memory_limit;
 mod needs;
 mod program;
-mod program_port;
 mod prometheus;
 mod prometheus_program;
 mod service_account;
@@ -31,14 +30,14 @@ mod test_run;
 
 pub use almanac_local::{
     Binaries, Built, Component, ControlPlane, ControlPlaneOptions, GoBuild, Kubectl, NodeSimulator,
-    NodeSpec, Observation, PATIENCE, TaintEffect, await_condition, client_for, write_private,
+    NodeSpec, Observation, PATIENCE, ProgramPort, TaintEffect, await_condition, client_for,
+    write_private,
 };
 pub use audit_log::{AuditLog, AuditedRequest};
 pub use fault_proxy::{Answer, Fault, FaultProxy, Injected, RecordedRequest};
 pub use memory_limit::MemoryLimit;
 pub use needs::{Needs, Verdict};
 pub use program::Program;
-pub use program_port::ProgramPort;
 pub use prometheus::{Prometheus, PrometheusPlace};
 pub use prometheus_program::provide_prometheus;
 pub use service_account::ServiceAccountAccess;

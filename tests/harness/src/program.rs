@@ -10,11 +10,10 @@ use kube::Client;
 use kube::client::Body;
 
 use crate::belongings;
-use crate::program_port::ProgramPort;
-use almanac_local::Process;
 use almanac_local::log_tail;
 use almanac_local::run_folder::{self, RunFolder};
 use almanac_local::{Observation, PATIENCE, await_condition};
+use almanac_local::{Process, ProgramPort};
 
 /// The name of its log file.
 const NAME: &str = "program";

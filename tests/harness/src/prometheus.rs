@@ -7,12 +7,11 @@ use anyhow::{Context as _, Result, bail, ensure};
 use kube::Client;
 use serde_json::{Value, json};
 
-use crate::program_port::ProgramPort;
 use crate::prometheus_program::provide_prometheus;
-use almanac_local::Process;
 use almanac_local::log_tail;
 use almanac_local::run_folder::{self, RunFolder};
 use almanac_local::{Observation, PATIENCE, await_condition};
+use almanac_local::{Process, ProgramPort};
 
 /// A running Prometheus. When it is dropped, it ends, and its directory is deleted.
 pub struct Prometheus {

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use almanac_harness::{
-    Component, ControlPlane, ControlPlaneOptions, NodeSpec, Observation, PATIENCE, TestResult,
-    await_condition, client_for, on_own_control_plane,
+    Binaries, Component, ControlPlane, ControlPlaneOptions, NodeSpec, Observation, PATIENCE,
+    TestResult, await_condition, client_for, on_own_control_plane,
 };
+use almanac_local::{DataFolder, Home};
 use anyhow::{Context as _, Result, ensure};
 use k8s_openapi::api::core::v1::{Namespace, Pod};
 use kube::api::{Api, PostParams};
@@ -124,6 +125,29 @@ async fn two_concurrent_runs_do_not_interfere() -> TestResult {
     runs[0].kill()?;
     assert_eq!(namespaces[1].get("same").await?.metadata.uid, second.metadata.uid);
     assert!(runs[1].folder().exists());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_control_plane_that_is_killed_goes_on_with_its_data_at_the_same_address() -> TestResult {
+    let data = tempfile::tempdir()?;
+    let binaries = Binaries::provide()?;
+    let start = async || {
+        let home = Home::Data(DataFolder::take(data.path(), "1.36")?);
+        ControlPlane::start_in(home, &binaries, &ControlPlaneOptions::api_only()).await
+    };
+    let first = start().await?;
+    let (address, kubeconfig) = (first.url(Component::ApiServer), first.kubeconfig());
+    let kept: Namespace = serde_json::from_value(json!({"metadata": {"name": "kept"}}))?;
+    let namespaces: Api<Namespace> = Api::all(first.client().await?);
+    let written = namespaces.create(&PostParams::default(), &kept).await?;
+    // Its programs are killed; none of them is asked to finish anything.
+    drop(first);
+
+    let again = start().await?;
+    assert_eq!((again.url(Component::ApiServer), again.kubeconfig()), (address, kubeconfig));
+    let namespaces: Api<Namespace> = Api::all(again.client().await?);
+    assert_eq!(namespaces.get("kept").await?.metadata.uid, written.metadata.uid);
     Ok(())
 }
 

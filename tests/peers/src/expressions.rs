@@ -150,10 +150,12 @@ pub fn ask_expressions() -> Result<Vec<String>> {
         .spawn()
         .context("failed to start go")?;
     let mut input = program.stdin.take().context("go has no standard input")?;
-    write!(input, "{}", asked()).context("failed to hand the expressions to tests/cluster/cel")?;
+    write!(input, "{}", asked())
+        .context("failed to hand the expressions to crates/local/cluster/cel")?;
     drop(input);
-    let output = program.wait_with_output().context("failed to wait for tests/cluster/cel")?;
-    ensure!(output.status.success(), "tests/cluster/cel ended with {}", output.status);
+    let output =
+        program.wait_with_output().context("failed to wait for crates/local/cluster/cel")?;
+    ensure!(output.status.success(), "crates/local/cluster/cel ended with {}", output.status);
     let answers = String::from_utf8(output.stdout)?;
     let answers: Vec<String> = answers.lines().map(str::to_owned).collect();
     let expected = expressions().len();

@@ -44,7 +44,7 @@ impl Adjustment {
 /// More than any case may have, and far from where a number of 32 bits ends.
 const ENDLESS: i32 = 1_000_000;
 
-/// The case as one line for the program in `tests/cluster/hpa`.
+/// The case as one line for the program in `crates/local/cluster/hpa`.
 #[must_use]
 pub fn for_kubernetes(case: &Case, adjustments: &[Adjustment]) -> Value {
     let metrics: Vec<_> = case.metrics.iter().enumerate().map(metric).collect();
@@ -145,15 +145,16 @@ pub fn ask(cases: &[Value]) -> Result<Vec<Vec<u32>>> {
         .context("failed to start go")?;
     let mut input = program.stdin.take().context("go has no standard input")?;
     for case in cases {
-        writeln!(input, "{case}").context("failed to hand a case to tests/cluster/hpa")?;
+        writeln!(input, "{case}").context("failed to hand a case to crates/local/cluster/hpa")?;
     }
     drop(input);
-    let output = program.wait_with_output().context("failed to wait for tests/cluster/hpa")?;
-    ensure!(output.status.success(), "tests/cluster/hpa ended with {}", output.status);
+    let output =
+        program.wait_with_output().context("failed to wait for crates/local/cluster/hpa")?;
+    ensure!(output.status.success(), "crates/local/cluster/hpa ended with {}", output.status);
     let answers: Vec<Vec<u32>> = serde_json::Deserializer::from_slice(&output.stdout)
         .into_iter()
         .collect::<Result<_, _>>()
-        .context("failed to understand the answers of tests/cluster/hpa")?;
+        .context("failed to understand the answers of crates/local/cluster/hpa")?;
     ensure!(answers.len() == cases.len(), "{} cases have {} answers", cases.len(), answers.len());
     Ok(answers)
 }
@@ -171,5 +172,5 @@ pub fn version() -> Result<String> {
 
 /// The Go module of the control plane.
 pub(crate) fn module() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("cluster")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/local/cluster")
 }

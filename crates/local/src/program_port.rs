@@ -9,7 +9,7 @@ use std::net::{Ipv4Addr, TcpListener};
 
 use anyhow::{Context as _, Result, bail};
 
-use almanac_local::environment;
+use crate::environment;
 
 /// Below Linux' 32768 and above the well-known ones.
 const FIRST: u16 = 21_000;

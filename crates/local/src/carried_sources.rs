@@ -1,0 +1,37 @@
+//! The Go sources of the control plane, carried inside the program: one that is installed anywhere can build it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use sha2::{Digest as _, Sha256};
+
+use crate::go_build::hexadecimal;
+use crate::whole_file::write_whole;
+
+/// What `go build` reads of `cluster/`; the programs in its directories are for tests.
+const FILES: [(&str, &str); 3] = [
+    ("go.mod", include_str!("../cluster/go.mod")),
+    ("go.sum", include_str!("../cluster/go.sum")),
+    ("main.go", include_str!("../cluster/main.go")),
+];
+
+/// Writes them to a directory below this one, unless they are there; its path.
+pub(crate) fn write(kept_in: &Path) -> Result<PathBuf> {
+    let mut digest = Sha256::new();
+    for (_, text) in FILES {
+        digest.update(text.len().to_le_bytes());
+        digest.update(text);
+    }
+    let folder = kept_in.join(format!("sources-{}", hexadecimal(digest)));
+    for (name, text) in FILES {
+        let file = folder.join(name);
+        if fs::read_to_string(&file).is_ok_and(|there| there == text) {
+            continue;
+        }
+        fs::create_dir_all(&folder)
+            .with_context(|| format!("failed to create {}", folder.display()))?;
+        write_whole(&file, text)?;
+    }
+    Ok(folder)
+}

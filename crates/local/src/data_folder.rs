@@ -1,0 +1,210 @@
+//! The directory of a control plane that is kept from run to run: whose it is, whether it can be used, and what has to
+//! be the same the next time.
+//!
+//! What is in it is written whole or not at all, so that a run may be killed at any moment.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use serde::{Deserialize, Serialize};
+
+use crate::whole_file::write_whole;
+
+/// The arrangement of files in the directory. A change that this program cannot read any more gets another number.
+const FORMAT: u32 = 1;
+const LOCK: &str = "lock";
+const MARK: &str = "control-plane.json";
+const PORTS: &str = "ports.json";
+
+/// What etcd takes at once for its log, and room for the rest.
+const ROOM: u64 = 256 * 1024 * 1024;
+
+/// A directory that belongs to this process until it is dropped, and stays.
+#[derive(Debug)]
+pub struct DataFolder {
+    path: PathBuf,
+    _lock: File,
+}
+
+/// What made the data.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Mark {
+    format: u32,
+    /// The minor version: the data of a newer one cannot be read by an older one.
+    kubernetes: String,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Ports {
+    api_server: Option<u16>,
+}
+
+impl DataFolder {
+    /// Takes the directory, which is made if there is none, for programs of this version of Kubernetes (such as
+    /// `1.36`). An error where another process has it, another version wrote it, it holds something else, or nothing
+    /// more fits on its disk.
+    pub fn take(path: &Path, kubernetes: &str) -> Result<Self> {
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(path)
+            .with_context(|| format!("failed to create {}", path.display()))?;
+        let path = path.canonicalize()?;
+        let is_new = check_contents(&path)?;
+        let lock = lock(&path)?;
+        let expected = Mark { format: FORMAT, kubernetes: kubernetes.to_owned() };
+        check_room(&path)?;
+        if is_new {
+            write_whole(&path.join(MARK), &serde_json::to_string(&expected)?)?;
+        } else {
+            check_mark(&path, &expected)?;
+        }
+        Ok(Self { path, _lock: lock })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The port that the API server had the last time, which is in kubeconfigs.
+    pub(crate) fn api_server_port(&self) -> Option<u16> {
+        let text = fs::read_to_string(self.path.join(PORTS)).ok()?;
+        serde_json::from_str::<Ports>(&text).ok()?.api_server
+    }
+
+    pub(crate) fn keep_api_server_port(&self, number: u16) -> Result<()> {
+        let ports = Ports { api_server: Some(number) };
+        write_whole(&self.path.join(PORTS), &serde_json::to_string(&ports)?)
+    }
+}
+
+/// Whether nothing was kept in it before. Somebody's home is no place for it.
+fn check_contents(path: &Path) -> Result<bool> {
+    if path.join(MARK).exists() {
+        return Ok(false);
+    }
+    let entries =
+        fs::read_dir(path).with_context(|| format!("failed to read {}", path.display()))?;
+    for entry in entries {
+        let name = entry?.file_name();
+        // A run that was killed before it had written the mark, or one that is about to.
+        let is_ours = name == LOCK || name.to_string_lossy().starts_with(".tmp");
+        ensure!(
+            is_ours,
+            "{} holds {}, and is no data directory of a control plane: name one that is empty or not there yet",
+            path.display(),
+            name.display()
+        );
+    }
+    Ok(true)
+}
+
+fn lock(path: &Path) -> Result<File> {
+    let file = path.join(LOCK);
+    let opened = File::options().create(true).truncate(false).read(true).write(true).open(&file);
+    let mut lock = opened.with_context(|| format!("failed to open {}", file.display()))?;
+    if lock.try_lock().is_err() {
+        let mut owner = String::new();
+        let _ = lock.read_to_string(&mut owner);
+        let owner = match owner.trim() {
+            "" => "another process".to_owned(),
+            id => format!("process {id}"),
+        };
+        bail!("{} is in use by {owner}: end that, or name another data directory", path.display());
+    }
+    lock.set_len(0)
+        .and_then(|()| lock.seek(SeekFrom::Start(0)))
+        .and_then(|_| write!(lock, "{}", std::process::id()))
+        .with_context(|| format!("failed to write {}", file.display()))?;
+    Ok(lock)
+}
+
+fn check_mark(path: &Path, expected: &Mark) -> Result<()> {
+    let file = path.join(MARK);
+    let text =
+        fs::read_to_string(&file).with_context(|| format!("failed to read {}", file.display()))?;
+    let found = serde_json::from_str::<Mark>(&text);
+    let Mark { format, kubernetes } =
+        found.with_context(|| format!("failed to understand {}", file.display()))?;
+    let mend = "name another data directory, or remove this one and what is in it";
+    ensure!(
+        format == expected.format,
+        "{} was written by another version of Almanac (its format is {format}, and this one reads {}): {mend}",
+        path.display(),
+        expected.format
+    );
+    ensure!(
+        kubernetes == expected.kubernetes,
+        "{} was written by Kubernetes {kubernetes}, and the programs here are of Kubernetes {}: {mend}",
+        path.display(),
+        expected.kubernetes
+    );
+    Ok(())
+}
+
+fn check_room(path: &Path) -> Result<()> {
+    let disk = rustix::fs::statvfs(path)
+        .with_context(|| format!("failed to look at the disk of {}", path.display()))?;
+    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    ensure!(
+        free >= ROOM,
+        "the disk of {} is full: {} MB are free, and a control plane takes {} MB to begin with",
+        path.display(),
+        free / 1_000_000,
+        ROOM / 1_000_000
+    );
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(path: &Path, kubernetes: &str) -> String {
+        format!("{:#}", DataFolder::take(path, kubernetes).expect_err("it cannot be taken"))
+    }
+
+    #[test]
+    fn a_directory_has_one_owner_who_is_named_to_others() {
+        let parent = tempfile::tempdir().expect("a directory");
+        let path = parent.path().join("data");
+        let first = DataFolder::take(&path, "1.36").expect("it is free");
+        let error = refused(&path, "1.36");
+        let id = std::process::id();
+        assert!(error.contains(&format!("is in use by process {id}: end that")), "{error}");
+        first.keep_api_server_port(1234).expect("written");
+        drop(first);
+        let again = DataFolder::take(&path, "1.36").expect("it is free again");
+        assert_eq!(again.api_server_port(), Some(1234));
+    }
+
+    #[test]
+    fn a_directory_of_another_version_is_refused_and_left_as_it_is() {
+        let data = tempfile::tempdir().expect("a directory");
+        drop(DataFolder::take(data.path(), "1.36").expect("it is free"));
+        let error = refused(data.path(), "1.35");
+        assert!(
+            error.contains("was written by Kubernetes 1.36, and the programs here are"),
+            "{error}"
+        );
+        let mark = data.path().join(MARK);
+        fs::write(&mark, r#"{"format": 7, "kubernetes": "1.36"}"#).expect("written");
+        let error = refused(data.path(), "1.36");
+        assert!(error.contains("another version of Almanac (its format is 7"), "{error}");
+        assert!(fs::read_to_string(&mark).expect("it is there").contains('7'));
+    }
+
+    #[test]
+    fn a_directory_that_holds_something_else_is_refused() {
+        let home = tempfile::tempdir().expect("a directory");
+        fs::write(home.path().join("letter.txt"), "dear").expect("written");
+        let error = refused(home.path(), "1.36");
+        assert!(error.contains("holds letter.txt, and is no data directory"), "{error}");
+        assert_eq!(fs::read_dir(home.path()).expect("a directory").count(), 1);
+    }
+}
