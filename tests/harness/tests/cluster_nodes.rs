@@ -2,12 +2,13 @@
 //! and the pods on them.
 
 use almanac_harness::{
-    NodeSpec, Observation, PATIENCE, SharedTest, TaintEffect, TestResult, await_condition,
-    on_shared_cluster,
+    NodeSimulator, NodeSpec, Observation, PATIENCE, SharedTest, TaintEffect, TestResult,
+    await_condition, on_shared_cluster,
 };
-use anyhow::Result;
+use almanac_local::NODE_OWNER;
+use anyhow::{Context as _, Result};
 use k8s_openapi::api::core::v1::{Node, Pod};
-use kube::api::{Api, DeleteParams, PostParams};
+use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
 /// Creates a pod with something more in its spec.
@@ -150,6 +151,93 @@ fn a_node_that_is_down_serves_no_pods_and_catches_up_when_it_is_back() -> TestRe
         })
         .await?;
         await_ready(test, "ashore").await?;
+        Ok(())
+    })
+}
+
+/// A description of nodes that only the pods of this test come to.
+fn described(test: &SharedTest, count: usize) -> NodeSpec {
+    NodeSpec::named(&format!("{}-sail", test.namespace()))
+        .count(count)
+        .label(NODE_OWNER, test.namespace())
+        .taint(NODE_OWNER, test.namespace(), TaintEffect::NoSchedule)
+}
+
+/// Takes a node for lost, as the controller manager does after a while.
+async fn take_for_lost(nodes: &Api<Node>, name: &str) -> Result<()> {
+    let lost = json!({"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}});
+    nodes.patch_status(name, &PatchParams::default(), &Patch::Strategic(lost)).await?;
+    Ok(())
+}
+
+async fn await_node(nodes: &Api<Node>, name: &str) -> Result<()> {
+    await_condition(&format!("node {name} to be ready"), PATIENCE, async || {
+        let status = nodes.get(name).await?.status.unwrap_or_default();
+        let conditions = status.conditions.unwrap_or_default();
+        let ready = conditions.iter().find(|it| it.type_ == "Ready").context("no condition")?;
+        Ok(Observation::of(ready.status == "True", &ready.status))
+    })
+    .await
+}
+
+#[test]
+fn described_nodes_go_on_where_they_were_and_follow_their_description() -> TestResult {
+    on_shared_cluster(async |test| {
+        let nodes: Api<Node> = Api::all(test.client());
+        let pods: Api<Pod> = Api::default_namespaced(test.client());
+        let foreign = test.nodes(&[NodeSpec::named("foreign")]).await?;
+        let night = described(test, 2).label("tide", "ebb").taint(
+            "night",
+            "yes",
+            TaintEffect::PreferNoSchedule,
+        );
+        let first = NodeSimulator::described(&test.client(), &[night]).await?;
+        let [stays, goes] = first.names() else { anyhow::bail!("there are not two") };
+        let (stays, goes) = (stays.clone(), goes.clone());
+        create_pod(test, "sailor", &json!({"nodeSelector": {"tide": "ebb"}})).await?;
+        await_ready(test, "sailor").await?;
+        take_for_lost(&nodes, &stays).await?;
+        await_node(&nodes, &stays).await?;
+        drop(first);
+
+        // Meanwhile, a pod is bound, the node is taken for lost, and somebody gives it more.
+        take_for_lost(&nodes, &stays).await?;
+        create_pod(test, "late", &json!({"nodeName": stays})).await?;
+        let by_hand =
+            json!({"metadata": {"labels": {"by": "hand"}}, "spec": {"unschedulable": true}});
+        nodes.patch(&stays, &PatchParams::default(), &Patch::Merge(by_hand)).await?;
+        await_taint(test, &stays, "node.kubernetes.io/unschedulable", true).await?;
+
+        let flood = described(test, 1).label("tide", "flood").size("8", "32Gi");
+        let again = NodeSimulator::described(&test.client(), &[flood]).await?;
+        assert_eq!(await_ready(test, "late").await?, stays);
+        await_node(&nodes, &stays).await?;
+        let node = nodes.get(&stays).await?;
+        let labels = node.metadata.labels.unwrap_or_default();
+        assert_eq!(labels.get("tide").map(String::as_str), Some("flood"));
+        assert_eq!(labels.get("by").map(String::as_str), Some("hand"));
+        let spec = node.spec.unwrap_or_default();
+        let taints: Vec<_> = spec.taints.into_iter().flatten().map(|taint| taint.key).collect();
+        assert!(taints.iter().any(|key| key == "node.kubernetes.io/unschedulable"), "{taints:?}");
+        assert!(!taints.iter().any(|key| key == "night"), "{taints:?}");
+        let capacity = node.status.and_then(|status| status.capacity).unwrap_or_default();
+        assert_eq!(capacity["cpu"].0, "8");
+        assert!(nodes.get_opt(&goes).await?.is_none(), "{goes} is still there");
+
+        // Nodes of others keep their names, and are left alone.
+        let theirs = NodeSpec::named(&format!("{}-foreign", test.namespace()));
+        let refused = NodeSimulator::described(&test.client(), &[theirs]).await;
+        let error = refused.err().context("a node of somebody else was taken")?.to_string();
+        assert!(error.contains(&foreign.names()[0]), "{error}");
+        assert!(
+            nodes.get_opt(&stays).await?.is_some(),
+            "{stays} went though nothing was to happen"
+        );
+        pods.delete("late", &DeleteParams::default()).await?;
+        drop(again);
+        drop(NodeSimulator::described(&test.client(), &[]).await?);
+        assert!(nodes.get_opt(&stays).await?.is_none(), "{stays} is still there");
+        assert!(nodes.get_opt(&foreign.names()[0]).await?.is_some());
         Ok(())
     })
 }

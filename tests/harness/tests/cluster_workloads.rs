@@ -1,5 +1,5 @@
 //! What the control plane does with workloads on simulated nodes: scheduling, scale-in order,
-//! disruption budgets and autoscalers' bounds.
+//! disruption budgets, autoscalers' bounds and jobs.
 
 use almanac_harness::{
     NodeSpec, Observation, PATIENCE, SharedTest, TestResult, await_condition, on_shared_cluster,
@@ -7,6 +7,7 @@ use almanac_harness::{
 use anyhow::{Context as _, Result, ensure};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::ResourceExt;
@@ -131,6 +132,28 @@ fn scale_in_removes_the_pod_with_the_lowest_deletion_cost() -> TestResult {
             let mut names: Vec<_> = list.iter().map(ResourceExt::name_any).collect();
             names.sort();
             Ok(Observation::of(names == expected, format!("{names:?}, not {expected:?}")))
+        })
+        .await
+    })
+}
+
+#[test]
+fn a_job_completes_when_its_pods_have_slept() -> TestResult {
+    on_shared_cluster(async |test| {
+        test.nodes(&[NodeSpec::named("node")]).await?;
+        let jobs: Api<Job> = Api::default_namespaced(test.client());
+        let job = serde_json::from_value(json!({
+            "metadata": {"name": "report"},
+            "spec": {"completions": 2, "parallelism": 2, "template": {"spec": {
+                "restartPolicy": "Never",
+                "containers": [{"name": "main", "image": "none", "command": ["sleep", "1"]}],
+            }}},
+        }))?;
+        jobs.create(&PostParams::default(), &job).await?;
+        await_condition("the job to complete", PATIENCE, async || {
+            let status = jobs.get("report").await?.status.unwrap_or_default();
+            let done = status.completion_time.is_some() && status.succeeded == Some(2);
+            Ok(Observation::of(done, format!("{status:?}")))
         })
         .await
     })

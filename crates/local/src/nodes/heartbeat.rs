@@ -19,6 +19,9 @@ const BETWEEN_RENEWALS: Duration = Duration::from_secs(10);
 const AT_ONCE: usize = 16;
 const NAMESPACE: &str = "kube-node-lease";
 
+/// Who applies what a kubelet would write.
+pub(super) const MANAGER: &str = "almanac-simulated-node";
+
 pub(crate) fn leases(client: &Client) -> Api<Lease> {
     Api::namespaced(client.clone(), NAMESPACE)
 }
@@ -39,7 +42,7 @@ pub(crate) async fn renew(client: &Client, nodes: Vec<String>) -> Result<()> {
                         "renewTime": format!("{:.6}", Timestamp::now()),
                     },
                 });
-                let params = PatchParams::apply("almanac-simulated-node").force();
+                let params = PatchParams::apply(MANAGER).force();
                 leases
                     .patch(&node, &params, &Patch::Apply(lease))
                     .await

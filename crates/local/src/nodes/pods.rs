@@ -1,8 +1,11 @@
-//! What a kubelet reports of the pods that were bound to its node. It is worked out from the pod
-//! alone; which pods, and when, is the simulator's.
+//! What a kubelet reports of the pods that were bound to its node, and when a pod ends. It is worked out from the pod
+//! alone; which pods are looked at is up to `kubelet`.
+//!
+//! Nothing runs in a pod, so nothing in it comes to an end by itself. The pods that are meant to end, such as those of
+//! jobs, do so with success: after as long as their longest container says that it sleeps, or else soon.
 
 use k8s_openapi::api::core::v1::{Container, Pod};
-use k8s_openapi::jiff::Timestamp;
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 /// What has to be told the API server about a pod.
@@ -24,10 +27,53 @@ pub(crate) fn report(pod: &Pod, address: impl FnOnce() -> String, now: Timestamp
     let status = pod.status.clone().unwrap_or_default();
     match status.phase.as_deref() {
         Some("Succeeded" | "Failed") => Report::Nothing,
+        Some("Running") if ends_at(pod).is_some_and(|end| end <= now) => {
+            Report::Status(json!({"status": succeeded(pod, now)}))
+        }
         Some("Running") if condition(pod, "Ready") == Some(gates_are_open(pod)) => Report::Nothing,
         Some("Running") => Report::Status(json!({"status": {"conditions": conditions(pod, now)}})),
         _ => Report::Status(json!({"status": running(pod, &address(), now)})),
     }
+}
+
+/// When the processes of a running pod end; `None` for what runs until it is deleted.
+pub(crate) fn ends_at(pod: &Pod) -> Option<Timestamp> {
+    let status = pod.status.as_ref().filter(|it| it.phase.as_deref() == Some("Running"))?;
+    let started = status.start_time.as_ref()?.0;
+    let spec = pod.spec.as_ref()?;
+    if !matches!(spec.restart_policy.as_deref(), Some("Never" | "OnFailure")) {
+        return None;
+    }
+    let runs: Option<Vec<SignedDuration>> = spec.containers.iter().map(runs_for).collect();
+    started.checked_add(runs?.into_iter().max()?).ok()
+}
+
+/// How long a container runs that does not say that it sleeps.
+const USUALLY: SignedDuration = SignedDuration::from_secs(5);
+
+/// As long as the container sleeps: `[sleep, "90"]`, or `[sh, -c, "work && sleep 5m"]`; `None` for one that never ends.
+fn runs_for(container: &Container) -> Option<SignedDuration> {
+    let texts = container.command.iter().flatten().chain(container.args.iter().flatten());
+    let mut words = texts.flat_map(|text| text.split(|it: char| it.is_whitespace() || it == ';'));
+    let Some(time) = words.find(|word| *word == "sleep").and_then(|_| words.next()) else {
+        return Some(USUALLY);
+    };
+    if time == "infinity" {
+        return None;
+    }
+    let (number, unit) = match time.strip_suffix(['s', 'm', 'h', 'd']) {
+        Some(number) => (number, time.as_bytes().last()),
+        None => (time, None),
+    };
+    let seconds = match unit {
+        Some(b'm') => 60.0,
+        Some(b'h') => 3_600.0,
+        Some(b'd') => 86_400.0,
+        _ => 1.0,
+    };
+    let slept = number.parse::<f64>().ok();
+    let slept = slept.and_then(|it| SignedDuration::try_from_secs_f64(it * seconds).ok());
+    Some(slept.unwrap_or(USUALLY))
 }
 
 /// A pod is ready when its containers are and every readiness gate it names is open.
@@ -43,19 +89,32 @@ fn condition(pod: &Pod, kind: &str) -> Option<bool> {
 }
 
 fn conditions(pod: &Pod, now: Timestamp) -> Value {
-    let one = |kind: &str, holds: bool| {
-        json!({
-            "type": kind,
-            "status": if holds { "True" } else { "False" },
-            "lastTransitionTime": now,
-        })
-    };
     json!([
-        one("PodReadyToStartContainers", true),
-        one("Initialized", true),
-        one("ContainersReady", true),
-        one("Ready", gates_are_open(pod)),
+        one_condition("PodReadyToStartContainers", true, now),
+        one_condition("Initialized", true, now),
+        one_condition("ContainersReady", true, now),
+        one_condition("Ready", gates_are_open(pod), now),
     ])
+}
+
+fn one_condition(kind: &str, holds: bool, now: Timestamp) -> Value {
+    json!({
+        "type": kind,
+        "status": if holds { "True" } else { "False" },
+        "lastTransitionTime": now,
+    })
+}
+
+fn succeeded(pod: &Pod, now: Timestamp) -> Value {
+    let started = pod.status.as_ref().and_then(|status| status.start_time.as_ref());
+    let started = started.map_or(now, |time| time.0);
+    let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
+    let containers: Vec<_> =
+        containers.map(|container| completed(container, false, (started, now))).collect();
+    let [mut all, mut ready] =
+        ["ContainersReady", "Ready"].map(|kind| one_condition(kind, false, now));
+    (all["reason"], ready["reason"]) = ("PodCompleted".into(), "PodCompleted".into());
+    json!({"phase": "Succeeded", "conditions": [all, ready], "containerStatuses": containers})
 }
 
 fn running(pod: &Pod, address: &str, now: Timestamp) -> Value {
@@ -68,7 +127,7 @@ fn running(pod: &Pod, address: &str, now: Timestamp) -> Value {
         .flatten()
         .map(|container| match container.restart_policy.as_deref() {
             Some("Always") => started(container, now),
-            _ => completed(container, now),
+            _ => completed(container, true, (now, now)),
         })
         .collect();
     json!({
@@ -84,23 +143,28 @@ fn running(pod: &Pod, address: &str, now: Timestamp) -> Value {
 }
 
 fn started(container: &Container, now: Timestamp) -> Value {
-    container_status(container, true, &json!({"running": {"startedAt": now}}))
+    container_status(container, (true, true), &json!({"running": {"startedAt": now}}))
 }
 
-fn completed(container: &Container, now: Timestamp) -> Value {
+/// An init container stays ready once it has ended.
+fn completed(container: &Container, is_ready: bool, (from, to): (Timestamp, Timestamp)) -> Value {
     let state = json!({"terminated": {
-        "exitCode": 0, "reason": "Completed", "startedAt": now, "finishedAt": now,
+        "exitCode": 0, "reason": "Completed", "startedAt": from, "finishedAt": to,
     }});
-    container_status(container, false, &state)
+    container_status(container, (is_ready, false), &state)
 }
 
-fn container_status(container: &Container, is_started: bool, state: &Value) -> Value {
+fn container_status(
+    container: &Container,
+    (is_ready, is_started): (bool, bool),
+    state: &Value,
+) -> Value {
     json!({
         "name": container.name,
         "image": container.image,
         "imageID": "simulated",
         "containerID": "simulated://1",
-        "ready": true,
+        "ready": is_ready,
         "started": is_started,
         "restartCount": 0,
         "state": state,
@@ -150,6 +214,46 @@ mod tests {
         ]}}));
         assert_eq!(reported(&same), Report::Nothing);
         assert_eq!(reported(&pod(&json!({"status": {"phase": "Failed"}}))), Report::Nothing);
+    }
+
+    /// How long a pod with this restart policy and these words in its command runs, in seconds.
+    fn runs(policy: &str, command: &[&str]) -> Option<i64> {
+        let pod = pod(&json!({
+            "spec": {"restartPolicy": policy, "containers": [
+                {"name": "short", "command": ["sleep", "1"]},
+                {"name": "c", "command": command},
+            ]},
+            "status": {"phase": "Running", "startTime": "1970-01-01T00:00:00Z"},
+        }));
+        ends_at(&pod).map(Timestamp::as_second)
+    }
+
+    #[test]
+    fn a_pod_of_a_job_ends_when_its_longest_container_has_slept() {
+        assert_eq!(runs("Never", &["sleep", "90"]), Some(90));
+        assert_eq!(runs("OnFailure", &["sh", "-c", "echo moin; sleep 2m; exit"]), Some(120));
+        assert_eq!(runs("Never", &["render"]), Some(USUALLY.as_secs()));
+        assert_eq!(runs("Never", &["sleep", "long"]), Some(USUALLY.as_secs()));
+        assert_eq!(runs("Never", &["sleep", "infinity"]), None);
+        assert_eq!(runs("Always", &["sleep", "90"]), None);
+    }
+
+    #[test]
+    fn a_pod_that_has_ended_has_succeeded_and_is_not_ready_any_more() {
+        let running = pod(&json!({
+            "spec": {"nodeName": "n", "restartPolicy": "Never", "containers": [{"name": "c"}]},
+            "status": {"phase": "Running", "startTime": "1970-01-01T00:00:00Z", "conditions": [
+                {"type": "Ready", "status": "True"},
+            ]},
+        }));
+        assert_eq!(reported(&running), Report::Nothing);
+        let end = Timestamp::UNIX_EPOCH + USUALLY;
+        let ended = report(&running, || "10.0.0.1".into(), end);
+        assert_eq!(ready_of(&ended), "False");
+        let Report::Status(patch) = ended else { panic!("nothing is said of its end") };
+        assert_eq!(patch["status"]["phase"], "Succeeded");
+        let state = &patch["status"]["containerStatuses"][0]["state"]["terminated"];
+        assert_eq!(state["finishedAt"], "1970-01-01T00:00:05Z");
     }
 
     #[test]

@@ -1,31 +1,24 @@
-//! Keeps simulated nodes alive and serves the pods bound to them. What nodes are like is in
-//! `spec`, what is said of a pod in `pods`, and the leases are in `heartbeat`.
+//! Keeps simulated nodes alive, and does to them what tests ask for. What nodes are like is in `spec`, their pods are
+//! served in `kubelet`, the leases are in `heartbeat`, and nodes that are kept from run to run in `described`.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use futures::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::core::v1::{Node, Pod};
-use k8s_openapi::jiff::Timestamp;
-use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
-use kube::runtime::{WatchStreamExt as _, watcher};
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
-use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 use super::heartbeat;
-use super::pods::{Report, report};
+use super::kubelet::Kubelet;
 use super::spec::{NodeSpec, conditions};
 use crate::await_condition::{Observation, PATIENCE, await_condition};
 
-/// The number of requests in flight at once, for pods and for nodes.
-const PODS_AT_ONCE: usize = 32;
+/// The number of requests about nodes in flight at once.
 pub(super) const NODES_AT_ONCE: usize = 16;
-const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(500);
 
 /// Why a node is ready.
 pub(super) const WELL: &str = "simulated and well";
@@ -49,11 +42,11 @@ impl Up {
         self.with(|names| names.iter().cloned().collect())
     }
 
-    fn has(&self, node: &str) -> bool {
+    pub(super) fn has(&self, node: &str) -> bool {
         self.with(|names| names.contains(node))
     }
 
-    fn with<T>(&self, act: impl FnOnce(&mut BTreeSet<String>) -> T) -> T {
+    pub(super) fn with<T>(&self, act: impl FnOnce(&mut BTreeSet<String>) -> T) -> T {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -89,12 +82,7 @@ impl NodeSimulator {
         let names: Vec<_> = objects.iter().map(ResourceExt::name_any).collect();
         let up = Up::default();
         up.with(|up| up.extend(names.iter().cloned()));
-        // The API server makes the namespace of the leases soon after it says it is ready.
-        await_condition("the leases of the nodes", PATIENCE, async || {
-            heartbeat::renew(client, names.clone()).await?;
-            Ok(Observation::Holds(()))
-        })
-        .await?;
+        take_leases(client, &names).await?;
         register(client, objects).await?;
         Ok(Self::serving(client, up, names, pods))
     }
@@ -105,19 +93,18 @@ impl NodeSimulator {
         Self::serving(client, Up::default(), Vec::new(), Api::all(client.clone()))
     }
 
-    fn serving(client: &Client, up: Up, names: Vec<String>, pods: Api<Pod>) -> Self {
-        let kubelet = Kubelet {
-            client: client.clone(),
-            up: up.clone(),
-            at_work: Arc::default(),
-            limit: Arc::new(Semaphore::new(PODS_AT_ONCE)),
-            next_address: Arc::default(),
-        };
+    pub(super) fn serving(client: &Client, up: Up, names: Vec<String>, pods: Api<Pod>) -> Self {
+        let kubelet = Kubelet::new(client, &up);
         let tasks = vec![
             tokio::spawn(heartbeat::keep_renewing(client.clone(), up.clone())),
             tokio::spawn(kubelet.clone().serve(pods)),
         ];
         Self { client: client.clone(), up, names, kubelet, tasks }
+    }
+
+    /// Does this too until it is dropped.
+    pub(super) fn add_task(&mut self, task: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.push(tokio::spawn(task));
     }
 
     /// Keeps a node alive from now on that is there already, and serves its pods.
@@ -133,10 +120,8 @@ impl NodeSimulator {
                 return Err(error);
             }
         }
-        let conditions = node.status.iter().flat_map(|status| status.conditions.iter().flatten());
-        // It was taken for lost while nobody renewed its lease.
-        if conditions.into_iter().any(|it| it.type_ == "Ready" && it.status != "True") {
-            self.report_conditions(&name, true, WELL).await?;
+        if was_lost(node) {
+            report_conditions(&self.client, &name, true, WELL).await?;
         }
         Ok(())
     }
@@ -171,7 +156,7 @@ impl NodeSimulator {
     /// Shuts a node down in good order: it says that it is not ready, and falls silent.
     pub async fn take_down(&self, node: &str) -> Result<()> {
         self.cut_off(node)?;
-        self.report_conditions(node, false, "simulated, and shutting down").await
+        report_conditions(&self.client, node, false, "simulated, and shutting down").await
     }
 
     /// Cuts a node off: it falls silent, and the controller manager finds out in its own time.
@@ -184,7 +169,7 @@ impl NodeSimulator {
     pub async fn bring_up(&self, node: &str) -> Result<()> {
         ensure!(self.names.iter().any(|name| name == node), "{node} is not one of these nodes");
         heartbeat::renew(&self.client, vec![node.to_owned()]).await?;
-        self.report_conditions(node, true, WELL).await?;
+        report_conditions(&self.client, node, true, WELL).await?;
         self.up.with(|up| up.insert(node.to_owned()));
         self.take_on_pods(node).await
     }
@@ -214,15 +199,6 @@ impl NodeSimulator {
             .await
     }
 
-    async fn report_conditions(&self, node: &str, is_ready: bool, because: &str) -> Result<()> {
-        let patch = json!({"status": {"conditions": conditions(is_ready, because)}});
-        Api::<Node>::all(self.client.clone())
-            .patch_status(node, &PatchParams::default(), &Patch::Strategic(patch))
-            .await
-            .with_context(|| format!("failed to report the conditions of node {node}"))?;
-        Ok(())
-    }
-
     async fn patch(&self, node: &str, patch: Value) -> Result<()> {
         Api::<Node>::all(self.client.clone())
             .patch(node, &PatchParams::default(), &Patch::Merge(patch))
@@ -237,7 +213,38 @@ impl Drop for NodeSimulator {
         for task in &self.tasks {
             task.abort();
         }
+        // Whoever is at work on a pod stops there.
+        self.up.with(BTreeSet::clear);
     }
+}
+
+/// Whether a node was taken for lost while nobody renewed its lease.
+pub(super) fn was_lost(node: &Node) -> bool {
+    let conditions = node.status.iter().flat_map(|status| status.conditions.iter().flatten());
+    conditions.into_iter().any(|it| it.type_ == "Ready" && it.status != "True")
+}
+
+pub(super) async fn report_conditions(
+    client: &Client,
+    node: &str,
+    is_ready: bool,
+    because: &str,
+) -> Result<()> {
+    let patch = json!({"status": {"conditions": conditions(is_ready, because)}});
+    Api::<Node>::all(client.clone())
+        .patch_status(node, &PatchParams::default(), &Patch::Strategic(patch))
+        .await
+        .with_context(|| format!("failed to report the conditions of node {node}"))?;
+    Ok(())
+}
+
+/// The API server makes the namespace of the leases soon after it says it is ready.
+pub(super) async fn take_leases(client: &Client, nodes: &[String]) -> Result<()> {
+    await_condition("the leases of the nodes", PATIENCE, async || {
+        heartbeat::renew(client, nodes.to_vec()).await?;
+        Ok(Observation::Holds(()))
+    })
+    .await
 }
 
 async fn register(client: &Client, objects: Vec<Node>) -> Result<()> {
@@ -257,7 +264,7 @@ async fn register(client: &Client, objects: Vec<Node>) -> Result<()> {
         .await
 }
 
-async fn delete_if_there<K>(api: &Api<K>, name: &str) -> Result<()>
+pub(super) async fn delete_if_there<K>(api: &Api<K>, name: &str) -> Result<()>
 where
     K: Clone + std::fmt::Debug + serde::de::DeserializeOwned,
 {
@@ -266,110 +273,4 @@ where
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
         Err(error) => Err(error).with_context(|| format!("failed to delete {name}")),
     }
-}
-
-/// Serves pods: one for all the nodes, because there is nothing that differs between them.
-#[derive(Clone)]
-struct Kubelet {
-    client: Client,
-    up: Up,
-    /// The pods somebody is at work on, with the newest state that came in meanwhile.
-    at_work: Arc<Mutex<BTreeMap<String, Option<Pod>>>>,
-    limit: Arc<Semaphore>,
-    next_address: Arc<AtomicU32>,
-}
-
-impl Kubelet {
-    async fn serve(self, pods: Api<Pod>) {
-        // Only what has been bound to some node.
-        let config = watcher::Config::default().fields("spec.nodeName!=").streaming_lists();
-        let mut pods = watcher(pods, config).default_backoff().applied_objects().boxed();
-        while let Some(event) = pods.next().await {
-            // The watcher starts again by itself after an error.
-            if let Ok(pod) = event {
-                self.take_on(pod);
-            }
-        }
-    }
-
-    /// Works on a pod in a task of its own, on one state of it at a time.
-    fn take_on(&self, pod: Pod) {
-        let Some(uid) = pod.uid() else { return };
-        let mut at_work = self.at_work.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(newest) = at_work.get_mut(&uid) {
-            *newest = Some(pod);
-            return;
-        }
-        at_work.insert(uid.clone(), None);
-        drop(at_work);
-        let kubelet = self.clone();
-        tokio::spawn(async move {
-            let mut next = Some(pod);
-            while let Some(pod) = next {
-                kubelet.work_on(&pod).await;
-                next = kubelet.newer(&uid);
-            }
-        });
-    }
-
-    /// The state that came in during the work; with none, the pod is nobody's work any more.
-    fn newer(&self, uid: &str) -> Option<Pod> {
-        let mut at_work = self.at_work.lock().unwrap_or_else(PoisonError::into_inner);
-        let newest = at_work.get_mut(uid).and_then(Option::take);
-        if newest.is_none() {
-            at_work.remove(uid);
-        }
-        newest
-    }
-
-    /// A report that fails is repeated as long as the node is up: a kubelet does the same.
-    async fn work_on(&self, pod: &Pod) {
-        let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).unwrap_or_default();
-        while self.up.has(node) {
-            let Ok(permit) = self.limit.acquire().await else {
-                return;
-            };
-            let sent = self.send_report(pod).await;
-            drop(permit);
-            match sent {
-                Ok(()) => return,
-                // It is gone, another pod has its name, or it has changed, which is work of its own.
-                Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => return,
-                Err(_) => tokio::time::sleep(BETWEEN_ATTEMPTS).await,
-            }
-        }
-    }
-
-    async fn send_report(&self, pod: &Pod) -> kube::Result<()> {
-        let pods: Api<Pod> =
-            Api::namespaced(self.client.clone(), &pod.namespace().unwrap_or_default());
-        let name = pod.name_any();
-        match report(pod, || self.address(), Timestamp::now()) {
-            Report::Nothing => Ok(()),
-            Report::Gone => pods.delete(&name, &at_once(pod)).await.map(drop),
-            Report::Status(patch) => {
-                let patch = Patch::Strategic(as_seen(patch, pod));
-                pods.patch_status(&name, &PatchParams::default(), &patch).await.map(drop)
-            }
-        }
-    }
-
-    /// An address for each pod, of a network that is nobody's.
-    fn address(&self) -> String {
-        let number = self.next_address.fetch_add(1, Ordering::Relaxed);
-        let [_, high, middle, low] = number.to_be_bytes();
-        format!("10.{}.{middle}.{low}", 64 + (high & 63))
-    }
-}
-
-fn at_once(pod: &Pod) -> DeleteParams {
-    let only_this = Preconditions { uid: pod.uid(), resource_version: None };
-    DeleteParams::default().grace_period(0).preconditions(only_this)
-}
-
-/// A status must reach neither another pod of the same name nor the same one after a change, of which the watch tells: a
-/// second address would be added to the first, which is refused.
-fn as_seen(mut patch: Value, pod: &Pod) -> Value {
-    patch["metadata"] = json!({"uid": pod.uid(), "resourceVersion": pod.resource_version()});
-    patch
 }

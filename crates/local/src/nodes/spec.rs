@@ -32,7 +32,7 @@ impl TaintEffect {
 }
 
 /// A number of nodes that differ in nothing but their names: `NAME-0`, `NAME-1` and so on.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeSpec {
     name: String,
     count: usize,
@@ -67,8 +67,20 @@ impl NodeSpec {
 
     /// Their size, as Kubernetes writes quantities.
     #[must_use]
-    pub fn size(mut self, cpu: &str, memory: &str) -> Self {
+    pub fn size(self, cpu: &str, memory: &str) -> Self {
+        self.cpu(cpu).memory(memory)
+    }
+
+    /// Their CPUs.
+    #[must_use]
+    pub fn cpu(mut self, cpu: &str) -> Self {
         cpu.clone_into(&mut self.cpu);
+        self
+    }
+
+    /// Their memory.
+    #[must_use]
+    pub fn memory(mut self, memory: &str) -> Self {
         memory.clone_into(&mut self.memory);
         self
     }

@@ -1,0 +1,172 @@
+//! Serves the pods that are bound to simulated nodes. What is reported of a pod, and when it ends, is in `pods`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::jiff::Timestamp;
+use kube::api::{Api, DeleteParams, Patch, PatchParams, Preconditions};
+use kube::runtime::{WatchStreamExt as _, watcher};
+use kube::{Client, ResourceExt};
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+
+use super::pods::{Report, ends_at, report};
+use super::simulator::Up;
+
+/// The number of requests about pods in flight at once.
+const PODS_AT_ONCE: usize = 32;
+const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(500);
+
+/// Serves pods: one for all the nodes, because there is nothing that differs between them.
+#[derive(Clone)]
+pub(super) struct Kubelet {
+    client: Client,
+    up: Up,
+    /// The pods somebody is at work on, with the newest state that came in meanwhile.
+    at_work: Arc<Mutex<BTreeMap<String, Option<Pod>>>>,
+    /// The pods that are looked at again when they end.
+    ending: Arc<Mutex<BTreeSet<String>>>,
+    limit: Arc<Semaphore>,
+    next_address: Arc<AtomicU32>,
+}
+
+impl Kubelet {
+    pub(super) fn new(client: &Client, up: &Up) -> Self {
+        // Pods of former runs and of other simulators have addresses too: it begins anywhere among four million.
+        let [.., high, middle, low] = RandomState::new().hash_one(()).to_be_bytes();
+        Self {
+            client: client.clone(),
+            up: up.clone(),
+            at_work: Arc::default(),
+            ending: Arc::default(),
+            limit: Arc::new(Semaphore::new(PODS_AT_ONCE)),
+            next_address: Arc::new(u32::from_be_bytes([0, high, middle, low]).into()),
+        }
+    }
+
+    pub(super) async fn serve(self, pods: Api<Pod>) {
+        // Only what has been bound to some node.
+        let config = watcher::Config::default().fields("spec.nodeName!=").streaming_lists();
+        let mut pods = watcher(pods, config).default_backoff().applied_objects().boxed();
+        while let Some(event) = pods.next().await {
+            // The watcher starts again by itself after an error.
+            if let Ok(pod) = event {
+                self.take_on(pod);
+            }
+        }
+    }
+
+    /// Works on a pod in a task of its own, on one state of it at a time.
+    pub(super) fn take_on(&self, pod: Pod) {
+        let Some(uid) = pod.uid() else { return };
+        let mut at_work = self.at_work.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(newest) = at_work.get_mut(&uid) {
+            *newest = Some(pod);
+            return;
+        }
+        at_work.insert(uid.clone(), None);
+        drop(at_work);
+        let kubelet = self.clone();
+        tokio::spawn(async move {
+            let mut next = Some(pod);
+            while let Some(pod) = next {
+                kubelet.work_on(&pod).await;
+                next = kubelet.newer(&uid);
+            }
+        });
+    }
+
+    /// The state that came in during the work; with none, the pod is nobody's work any more.
+    fn newer(&self, uid: &str) -> Option<Pod> {
+        let mut at_work = self.at_work.lock().unwrap_or_else(PoisonError::into_inner);
+        let newest = at_work.get_mut(uid).and_then(Option::take);
+        if newest.is_none() {
+            at_work.remove(uid);
+        }
+        newest
+    }
+
+    /// A report that fails is repeated as long as the node is up: a kubelet does the same.
+    async fn work_on(&self, pod: &Pod) {
+        let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).unwrap_or_default();
+        while self.up.has(node) {
+            let Ok(permit) = self.limit.acquire().await else {
+                return;
+            };
+            let sent = self.send_report(pod).await;
+            drop(permit);
+            match sent {
+                Ok(()) => return self.await_end(pod),
+                // It is gone, another pod has its name, or it has changed, which is work of its own.
+                Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => return,
+                Err(_) => tokio::time::sleep(BETWEEN_ATTEMPTS).await,
+            }
+        }
+    }
+
+    /// Looks at a pod again when its processes have ended.
+    fn await_end(&self, pod: &Pod) {
+        let (Some(uid), Some(end)) = (pod.uid(), ends_at(pod)) else { return };
+        let ending = || self.ending.lock().unwrap_or_else(PoisonError::into_inner);
+        if !ending().insert(uid.clone()) {
+            return;
+        }
+        let (kubelet, name, pods) = (self.clone(), pod.name_any(), self.pods_beside(pod));
+        let node = pod.spec.as_ref().and_then(|spec| spec.node_name.clone()).unwrap_or_default();
+        tokio::spawn(async move {
+            let left = end.duration_since(Timestamp::now());
+            tokio::time::sleep(left.try_into().unwrap_or_default()).await;
+            kubelet.ending.lock().unwrap_or_else(PoisonError::into_inner).remove(&uid);
+            while kubelet.up.has(&node) {
+                match pods.get_opt(&name).await {
+                    Ok(Some(pod)) if pod.uid().as_ref() == Some(&uid) => {
+                        return kubelet.take_on(pod);
+                    }
+                    Ok(_) => return,
+                    Err(_) => tokio::time::sleep(BETWEEN_ATTEMPTS).await,
+                }
+            }
+        });
+    }
+
+    fn pods_beside(&self, pod: &Pod) -> Api<Pod> {
+        Api::namespaced(self.client.clone(), &pod.namespace().unwrap_or_default())
+    }
+
+    async fn send_report(&self, pod: &Pod) -> kube::Result<()> {
+        let pods = self.pods_beside(pod);
+        let name = pod.name_any();
+        match report(pod, || self.address(), Timestamp::now()) {
+            Report::Nothing => Ok(()),
+            Report::Gone => pods.delete(&name, &at_once(pod)).await.map(drop),
+            Report::Status(patch) => {
+                let patch = Patch::Strategic(as_seen(patch, pod));
+                pods.patch_status(&name, &PatchParams::default(), &patch).await.map(drop)
+            }
+        }
+    }
+
+    /// An address for each pod, of a network that is nobody's.
+    fn address(&self) -> String {
+        let number = self.next_address.fetch_add(1, Ordering::Relaxed);
+        let [_, high, middle, low] = number.to_be_bytes();
+        format!("10.{}.{middle}.{low}", 64 + (high & 63))
+    }
+}
+
+fn at_once(pod: &Pod) -> DeleteParams {
+    let only_this = Preconditions { uid: pod.uid(), resource_version: None };
+    DeleteParams::default().grace_period(0).preconditions(only_this)
+}
+
+/// A status must reach neither another pod of the same name nor the same one after a change, of which the watch tells: a
+/// second address would be added to the first, which is refused.
+fn as_seen(mut patch: Value, pod: &Pod) -> Value {
+    patch["metadata"] = json!({"uid": pod.uid(), "resourceVersion": pod.resource_version()});
+    patch
+}
