@@ -8,6 +8,7 @@ mod written;
 use almanac_api::checking::{CheckContext, CheckedObject, check_json};
 use almanac_api::finding::Code;
 use almanac_api::kinds::Kind;
+use almanac_api::policy_clock::PolicyClock;
 use almanac_api::reading::{OtherObject, Reading, Source, read_objects};
 use almanac_api::slim;
 use almanac_engine::cron_scaling::{CronScaling, Memory};
@@ -115,7 +116,7 @@ fn the_creation_time_counts_until_the_first_edit_and_by_the_policies_clock() {
         let text = cron_for_workload(RULE)
             .replace("  name: shop\nspec", &format!("  name: shop\n{metadata}spec"));
         let context = CheckContext {
-            clock_offset: SignedDuration::from_secs(offset),
+            clock: PolicyClock::ahead_by(SignedDuration::from_secs(offset)),
             ..CheckContext::new("a", now())
         };
         check(&text);

@@ -21,6 +21,7 @@ use almanac_api::checking::{
 use almanac_api::exempt::MARK;
 use almanac_api::finding::Finding;
 use almanac_api::kinds::{Kind, Role};
+use almanac_api::policy_clock::PolicyClock;
 use almanac_api::reading::{CronJob, Locator, PlacedFinding, Reading, Source, read_objects};
 use almanac_api::writing::to_yaml;
 use almanac_engine::qos_levels::QosLevels;
@@ -37,6 +38,7 @@ use kube::api::{DynamicObject, TypeMeta};
 pub(crate) use self::fleet::SeenOfFleet;
 pub(crate) use self::levels::{SeenNode, SeenPod};
 use self::requests::{AT_ONCE, Answer, Requests, Scope};
+use crate::clock_arguments::ClockArguments;
 use crate::completion;
 use crate::input::InputObject;
 use crate::subject::called;
@@ -61,6 +63,9 @@ pub(crate) struct ClusterArguments {
         add = ArgValueCandidates::new(completion::contexts)
     )]
     context: Option<String>,
+
+    #[command(flatten)]
+    clock: ClockArguments,
 
     /// Read all namespaces of the cluster
     #[arg(short = 'A', long, conflicts_with_all = ["file", "kustomize", "namespace"])]
@@ -158,8 +163,11 @@ impl ClusterArguments {
             }
         }
         let mut complete: Vec<Kind> = listed.iter().map(|(kind, _)| *kind).collect();
+        let clock = self.clock.setting();
         let checked = |(kind, objects): (Kind, Vec<DynamicObject>)| {
-            objects.into_iter().map(move |object| FetchedObject::check(kind, object, checked_at))
+            objects
+                .into_iter()
+                .map(move |object| FetchedObject::check(kind, object, clock, checked_at))
         };
         let mut objects: Vec<FetchedObject> = listed.into_iter().flat_map(checked).collect();
         // Some may be left out below, of which is told why.
@@ -266,14 +274,23 @@ async fn list_all(
 }
 
 impl FetchedObject {
-    fn check(kind: Kind, mut object: DynamicObject, checked_at: Timestamp) -> FetchedObject {
+    fn check(
+        kind: Kind,
+        mut object: DynamicObject,
+        clock: PolicyClock,
+        checked_at: Timestamp,
+    ) -> FetchedObject {
         let api_version = kind.api_version();
         object.types = Some(TypeMeta { api_version, kind: kind.name().to_owned() });
         object.metadata.managed_fields = None;
         let namespace = object.metadata.namespace.clone().unwrap_or_default();
         // An object is plain data and can always be written as JSON.
         let value = serde_json::to_value(&object).unwrap_or_default();
-        let checked = check_json(kind, value, CheckContext::new(&namespace, checked_at));
+        let checked = check_json(
+            kind,
+            value,
+            CheckContext { clock, ..CheckContext::new(&namespace, checked_at) },
+        );
         FetchedObject { kind, object, checked }
     }
 }

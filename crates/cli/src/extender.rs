@@ -65,6 +65,10 @@ pub(crate) struct ExtenderArguments {
     #[arg(long, value_name = "NAME", default_value = "almanac-extender")]
     tls_peer_name: String,
 
+    /// Decide at once: the API server has begun after any other extender had ended
+    #[arg(long, hide = true)]
+    no_predecessor: bool,
+
     #[command(flatten)]
     lease: LeaseArguments,
 
@@ -157,6 +161,7 @@ fn options(arguments: &ExtenderArguments, connection: &Connection) -> ExtenderOp
         identity,
         limits: arguments.process.limits(32),
         clock: arguments.process.clock(),
+        has_no_predecessor: arguments.no_predecessor,
         monotonic: Monotonic::system(),
         seed,
     }

@@ -5,6 +5,7 @@
 
 mod agent;
 mod argument_error;
+mod clock_arguments;
 mod clock_changes;
 mod cluster;
 mod color;
@@ -34,6 +35,7 @@ mod selector;
 mod shell_word;
 mod stretches;
 mod subject;
+mod up;
 mod validate;
 mod wall_clock;
 mod webhook;
@@ -89,6 +91,7 @@ enum Command {
     Agent(agent::AgentArguments),
     Extender(extender::ExtenderArguments),
     Webhook(webhook::WebhookArguments),
+    Up(up::UpArguments),
     Completion(completion::CompletionArguments),
     Man(man::ManArguments),
 }
@@ -136,6 +139,7 @@ fn main() -> ExitCode {
         Command::Agent(arguments) => agent::run(arguments, &mut output),
         Command::Extender(arguments) => extender::run(arguments, &mut output),
         Command::Webhook(arguments) => webhook::run(arguments, &mut output),
+        Command::Up(arguments) => up::run(arguments, now, &mut output),
         Command::Completion(arguments) => completion::run(arguments, &mut output),
         Command::Man(arguments) => man::run(arguments, Arguments::command(), &mut output),
     };

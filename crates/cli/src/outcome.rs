@@ -48,6 +48,17 @@ enum Threshold {
 }
 
 impl FailOn {
+    /// On errors.
+    pub(crate) const ERROR: FailOn = FailOn { fail_on: Threshold::Error };
+
+    /// Whether these findings make it fail.
+    pub(crate) fn fails(self, findings: &[PlacedFinding]) -> bool {
+        findings.iter().any(|placed| {
+            let finding = &placed.finding;
+            finding.code == Code::UnreadableFile || self.fails_on(finding.severity())
+        })
+    }
+
     /// The exit code for these findings.
     pub(crate) fn code(self, findings: &[PlacedFinding]) -> ExitCode {
         // A question about an unread file has no answer.

@@ -23,10 +23,10 @@ use anstream::{AutoStream, ColorChoice};
 use anyhow::{Context as _, bail, ensure};
 use clap::{ArgAction, Args, ValueEnum, ValueHint};
 use clap_complete::ArgValueCandidates;
-use jiff::SignedDuration;
 use prometheus_client::registry::Registry;
 use tokio_util::sync::CancellationToken;
 
+use crate::clock_arguments::ClockArguments;
 use crate::completion;
 
 /// Which cluster a process runs for.
@@ -168,9 +168,8 @@ pub(crate) struct ServingArguments {
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     log_level: tracing::Level,
 
-    /// Offset of the policies' clock from the machine's
-    #[arg(long, value_name = "DURATION", hide = true, allow_hyphen_values = true)]
-    clock_offset: Option<SignedDuration>,
+    #[command(flatten)]
+    clock: ClockArguments,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -203,7 +202,7 @@ impl ProcessArguments {
 impl ServingArguments {
     /// The policies' clock.
     pub(crate) fn clock(&self) -> Clock {
-        Clock::system(self.clock_offset.unwrap_or_default())
+        Clock::system(self.clock.setting())
     }
 }
 

@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use almanac_api::policy_clock::PolicyClock;
 use almanac_controllers::webhook::{Certificate, Webhook, WebhookEndpoints, WebhookOptions};
 use almanac_shell::calls::{Tls, TlsFiles};
 use almanac_shell::certificates::keeping::{Keeping, Places};
@@ -152,7 +153,7 @@ fn keeping(arguments: &WebhookArguments, connection: &Connection) -> anyhow::Res
         places,
         wanted: Wanted { names, lifetime: arguments.certificate_lifetime, publishing },
         // Whoever checks a certificate does not follow the clock of policies.
-        clock: Clock::system(SignedDuration::ZERO),
+        clock: Clock::system(PolicyClock::REAL),
     })
 }
 

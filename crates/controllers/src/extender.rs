@@ -59,6 +59,8 @@ pub struct ExtenderOptions {
     pub limits: WriteLimits,
     /// The policies' clock.
     pub clock: Clock,
+    /// Whether no request to bind of an earlier process can be under way, as the API server has begun since.
+    pub has_no_predecessor: bool,
     /// The clock that bindings under way are timed by.
     pub monotonic: Monotonic,
     /// The seed of all jitter.

@@ -110,7 +110,7 @@ impl PolicyFollower {
         let context = CheckContext {
             namespace: policy.identity.namespace(),
             now: self.clock.now(),
-            clock_offset: self.clock.ahead(),
+            clock: self.clock.setting(),
         };
         check_json(self.kind, as_json(object), context)
     }

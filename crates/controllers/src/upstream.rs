@@ -196,7 +196,7 @@ impl Upstreams {
     /// Notes the leases that were found. Returns whether that changes who carries out the family.
     fn note(&self, family: Controlled, leases: &[Lease], clock: &Clock) -> bool {
         let mut state = self.lock();
-        let now = clock.now().saturating_sub(clock.ahead()).unwrap_or_else(|_| clock.now());
+        let now = clock.real_now();
         let Some(sightings) = state.sightings.get_mut(&family) else { return false };
         let runs = sightings.note(leases, now);
         let upstream = upstream_of(family);

@@ -1,13 +1,17 @@
 //! Which programs a control plane is made of: those of `KUBEBUILDER_ASSETS`, or those built from
 //! the Go modules.
 
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
+use sha2::{Digest as _, Sha256};
 
 use crate::component::Component;
-use crate::environment::{self, KUBEBUILDER_ASSETS};
-use crate::go_build::GoBuild;
+use crate::environment;
+use crate::go_build::{GoBuild, ONE_BINARY, PROGRAMS, hexadecimal};
 
 pub(crate) const KUBECTL: &str = "kubectl";
 
@@ -37,13 +41,41 @@ impl Binaries {
         let binaries = Self { folder: folder.to_owned() };
         for needed in [Component::Etcd, Component::ApiServer] {
             if binaries.find(needed.program()).is_none() {
-                bail!(
-                    "{KUBEBUILDER_ASSETS} names {}, where there is no {needed}",
-                    folder.display()
-                );
+                bail!("there is no {needed} in {}", folder.display());
             }
         }
         Ok(binaries)
+    }
+
+    /// Those of the one binary in a directory, if it is there: linked to by all the names it goes by.
+    pub fn beside(folder: &Path) -> Result<Option<Self>> {
+        let binary = folder.join(ONE_BINARY);
+        if !binary.is_file() {
+            return Ok(None);
+        }
+        let digest = Sha256::new().chain_update(binary.as_os_str().as_encoded_bytes());
+        let kept_in = environment::cache_folder()?.join("control-plane");
+        let linked = kept_in.join(format!("beside-{}", hexadecimal(digest)));
+        fs::create_dir_all(&linked)
+            .with_context(|| format!("failed to create {}", linked.display()))?;
+        for program in PROGRAMS {
+            let link = linked.join(program);
+            match std::os::unix::fs::symlink(&binary, &link) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                made => made.with_context(|| format!("failed to make {}", link.display()))?,
+            }
+        }
+        Self::in_folder(&linked).map(Some)
+    }
+
+    /// The version of Kubernetes that the API server is of, such as `1.36.2`.
+    pub fn kubernetes_version(&self) -> Result<String> {
+        let program = self.program(Component::ApiServer.program())?;
+        let answer = Command::new(&program).arg("--version").output();
+        let answer = answer.with_context(|| format!("failed to start {}", program.display()))?;
+        let said = String::from_utf8_lossy(&answer.stdout);
+        let version = said.trim().strip_prefix("Kubernetes v").map(str::to_owned);
+        version.with_context(|| format!("{} has no version: {:?}", program.display(), said.trim()))
     }
 
     /// The directory they are in.

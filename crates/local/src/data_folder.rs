@@ -53,10 +53,12 @@ impl DataFolder {
             .create(path)
             .with_context(|| format!("failed to create {}", path.display()))?;
         let path = path.canonicalize()?;
-        let is_new = check_contents(&path)?;
-        let lock = lock(&path)?;
-        let expected = Mark { format: FORMAT, kubernetes: kubernetes.to_owned() };
+        check_contents(&path)?;
         check_room(&path)?;
+        let lock = lock(&path)?;
+        // Another process may have had it in between.
+        let is_new = check_contents(&path)?;
+        let expected = Mark { format: FORMAT, kubernetes: kubernetes.to_owned() };
         if is_new {
             write_whole(&path.join(MARK), &serde_json::to_string(&expected)?)?;
         } else {

@@ -4,7 +4,7 @@
 use std::env;
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 
 /// A directory with `etcd` and `kube-apiserver` (and, where there are, the other programs): these are
 /// started instead of the ones built from the Go modules.
@@ -15,21 +15,27 @@ pub const CACHE: &str = "ALMANAC_CACHE";
 /// The directory for what is built and what is running: `ALMANAC_CACHE`, else `almanac` in the
 /// user's cache directory.
 pub fn cache_folder() -> Result<PathBuf> {
-    let (name, folder) = if let Some(folder) = path(CACHE) {
-        (CACHE, folder)
-    } else if let Some(folder) = path("XDG_CACHE_HOME") {
-        ("XDG_CACHE_HOME", folder.join("almanac"))
-    } else if let Some(home) = path("HOME") {
-        ("HOME", home.join(".cache/almanac"))
-    } else {
-        bail!(
-            "no cache directory is known: set {CACHE}, XDG_CACHE_HOME or HOME to an absolute path"
-        );
+    first_of("cache", [(CACHE, ""), ("XDG_CACHE_HOME", "almanac"), ("HOME", ".cache/almanac")])
+}
+
+/// The directory for what is kept from run to run: `almanac` in the user's data directory.
+pub fn data_folder() -> Result<PathBuf> {
+    first_of("data", [("XDG_DATA_HOME", "almanac"), ("HOME", ".local/share/almanac")])
+}
+
+/// What is below the directory in the first of these variables that is set.
+fn first_of<const N: usize>(what: &str, places: [(&str, &str); N]) -> Result<PathBuf> {
+    let set = places.iter().find_map(|(name, below)| Some((name, path(name)?, below)));
+    let Some((name, folder, below)) = set else {
+        let names = places.map(|(name, _)| name).join(" or ");
+        bail!("no {what} directory is known: set {names} to an absolute path");
     };
-    if !folder.is_absolute() {
-        bail!("{name} gives {}, which is not an absolute path", folder.display());
-    }
-    Ok(folder)
+    ensure!(
+        folder.is_absolute(),
+        "{name} gives {}, which is not an absolute path",
+        folder.display()
+    );
+    Ok(if below.is_empty() { folder } else { folder.join(below) })
 }
 
 /// The value of `KUBEBUILDER_ASSETS`, which must name a directory.

@@ -158,7 +158,7 @@ impl GoBuild {
         let Some(go) = environment::program_on_path("go") else {
             bail!(
                 "Go is not on the PATH, and it takes Go to build the control plane, once: install it \
-                 (go.dev/dl), or set {} to a directory with etcd and kube-apiserver",
+                 (go.dev/dl), or set {} to a directory with the programs that are to run",
                 environment::KUBEBUILDER_ASSETS
             );
         };

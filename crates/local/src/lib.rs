@@ -41,3 +41,4 @@ pub use ports::ReservedPort;
 pub use process::Process;
 pub use program_port::ProgramPort;
 pub use run_folder::RunFolder;
+pub use whole_file::write_whole;

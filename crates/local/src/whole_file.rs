@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 
 /// Writes a file that nobody else may read, and puts it in its place when it is complete.
-pub(crate) fn write_whole(file: &Path, text: &str) -> Result<()> {
+pub fn write_whole(file: &Path, text: &str) -> Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
     tempfile::NamedTempFile::new_in(folder)
         .and_then(|mut written| {

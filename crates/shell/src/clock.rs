@@ -6,43 +6,51 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use almanac_api::policy_clock::PolicyClock;
+use jiff::Timestamp;
 
 /// The wall clock may be set during a sleep, so it is checked again after this long.
 const RECHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// What timers are exact to.
+const SHORTEST_SLEEP: Duration = Duration::from_millis(1);
 
 /// Tells the current time, and sleeps until an instant.
 #[derive(Clone)]
 pub struct Clock {
+    /// The clock of the machine and the API server.
     source: Arc<dyn Fn() -> Timestamp + Send + Sync>,
-    /// How far this clock is ahead of the API server's.
-    ahead: SignedDuration,
+    /// How this clock was set beside it.
+    setting: PolicyClock,
 }
 
 impl Clock {
-    /// The system clock, shifted by this much.
+    /// A clock that was set like this beside the system clock.
     #[must_use]
-    pub fn system(ahead: SignedDuration) -> Self {
-        let source =
-            move || Timestamp::now().saturating_add(ahead).unwrap_or_else(|_| Timestamp::now());
-        Self { source: Arc::new(source), ahead }
+    pub fn system(setting: PolicyClock) -> Self {
+        Self { source: Arc::new(Timestamp::now), setting }
     }
 
     /// A clock that shows what the function says.
     pub fn from_fn(source: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
-        Self { source: Arc::new(source), ahead: SignedDuration::ZERO }
+        Self { source: Arc::new(source), setting: PolicyClock::REAL }
     }
 
     /// The present.
     #[must_use]
     pub fn now(&self) -> Timestamp {
+        self.setting.shown_at(self.real_now())
+    }
+
+    /// The present by the clock of the machine and the API server.
+    #[must_use]
+    pub fn real_now(&self) -> Timestamp {
         (self.source)()
     }
 
-    /// How far this clock is ahead of the API server's.
+    /// How this clock was set beside the API server's.
     #[must_use]
-    pub fn ahead(&self) -> SignedDuration {
-        self.ahead
+    pub fn setting(&self) -> PolicyClock {
+        self.setting
     }
 
     /// Waits until the clock shows the instant, or has been set past it.
@@ -53,6 +61,8 @@ impl Clock {
             if left.is_zero() {
                 return;
             }
+            // Never less than a timer can wait for, or the loop would spin.
+            let left = (left / self.setting.rate()).max(SHORTEST_SLEEP);
             tokio::time::sleep(left.min(RECHECK_INTERVAL)).await;
         }
     }

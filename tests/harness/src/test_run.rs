@@ -139,6 +139,21 @@ pub fn on_own_control_plane(
     })
 }
 
+/// Runs a test whose program under test starts a whole control plane by itself.
+pub fn on_this_machine(test: impl Future<Output = TestResult>) -> TestResult {
+    needs::of_running_file(true, true)?;
+    belongings::forget();
+    run(async {
+        let _turn = OWN_AT_ONCE.acquire().await?;
+        let outcome = contained(test).await;
+        if !matches!(outcome, Ok(Ok(()))) {
+            eprintln!("{}", belongings::report(LINES));
+        }
+        belongings::forget();
+        outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
 /// Runs a test in a new namespace of a control plane that tests of its file share, as on the shared cluster. The
 /// first of them starts it and prepares the rest; what that makes may not need the runtime of the first test.
 pub fn on_shared_plane<T: Sync>(

@@ -14,6 +14,14 @@ use crate::kinds::nearest;
 /// The longest name and value of a label.
 const CHARACTERS: usize = 63;
 
+/// What the key of a label is.
+pub(super) const KEY_OF_LABEL: &str = "the key of a label has at most 63 letters, digits, '-', '_' and '.', begins and ends with a letter or a digit, \
+     and may have a DNS name and '/' before it";
+
+/// What the value of a label is.
+pub(super) const VALUE_OF_LABEL: &str = "the value of a label has at most 63 letters, digits, '-', '_' and '.', and begins and ends with a letter or a \
+     digit";
+
 /// Checks a selector, by the rules that an API server has for every selector.
 pub(super) fn check_selector(
     written: &Written,
@@ -103,42 +111,38 @@ fn check_expression(
     Some(LabelRequirement { key: expression.key.as_str().into(), of_value })
 }
 
-/// A key is a name, with the domain of its owner before it where it has one.
 pub(super) fn check_key(key: &str, field: &Path<'_>, findings: &mut Vec<Finding>) {
-    let (domain, name) = match key.rsplit_once('/') {
-        Some((domain, name)) => (Some(domain), name),
-        None => (None, key),
-    };
-    let is_name = !name.is_empty() && is_label_text(name);
-    let is_domain = |domain: &str| !domain.contains('/') && why_no_subdomain(domain).is_none();
-    if is_name && domain.is_none_or(is_domain) {
-        return;
-    }
     if key.is_empty() {
         findings.push(Finding::required(field, "must not be empty"));
-        return;
+    } else if !is_label_key(key) {
+        findings.push(
+            Finding::invalid(Code::Selector, field, key, KEY_OF_LABEL)
+                .with_fix("write the key as it is in the labels that are meant"),
+        );
     }
-    let why = "the key of a label has at most 63 letters, digits, '-', '_' and '.', begins and ends \
-               with a letter or a digit, and may have a DNS name and '/' before it";
-    findings.push(
-        Finding::invalid(Code::Selector, field, key, why)
-            .with_fix("write the key as it is in the labels that are meant"),
-    );
 }
 
 fn check_value(value: &str, field: &Path<'_>, findings: &mut Vec<Finding>) {
     if !is_label_text(value) {
-        let why = "the value of a label has at most 63 letters, digits, '-', '_' and '.', and begins \
-                   and ends with a letter or a digit";
         findings.push(
-            Finding::invalid(Code::Selector, field, value, why)
+            Finding::invalid(Code::Selector, field, value, VALUE_OF_LABEL)
                 .with_fix("write the value as it is in the labels that are meant"),
         );
     }
 }
 
+/// Whether a text may be the key of a label: a name, with the domain of its owner before it where it has one.
+pub(super) fn is_label_key(key: &str) -> bool {
+    let (domain, name) = match key.rsplit_once('/') {
+        Some((domain, name)) => (Some(domain), name),
+        None => (None, key),
+    };
+    let is_domain = |domain: &str| !domain.contains('/') && why_no_subdomain(domain).is_none();
+    !name.is_empty() && is_label_text(name) && domain.is_none_or(is_domain)
+}
+
 /// Whether a text may be the value of a label, or the name in its key.
-fn is_label_text(text: &str) -> bool {
+pub(super) fn is_label_text(text: &str) -> bool {
     let edge = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_alphanumeric);
     let bytes = text.as_bytes();
     bytes.len() <= CHARACTERS

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use almanac_engine::{Identity, Slim, Target};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde_json::Value as Json;
 
 use super::envelope::check_names;
@@ -14,6 +14,7 @@ use crate::exempt::is_marked_in;
 use crate::finding::{Code, FieldPath, Finding, Path, Segment};
 use crate::kinds::Kind;
 use crate::lenient;
+use crate::policy_clock::PolicyClock;
 use crate::reading::{LookAlike, Node, ReadObject, as_meant};
 
 /// The context of a check besides the object.
@@ -23,15 +24,15 @@ pub struct CheckContext<'a> {
     pub namespace: &'a str,
     /// The current time: warnings look ahead from here. Validity does not depend on it.
     pub now: Timestamp,
-    /// How far the policies' clock is ahead of the system clock.
-    pub clock_offset: SignedDuration,
+    /// How the clock that shows it was set.
+    pub clock: PolicyClock,
 }
 
 impl<'a> CheckContext<'a> {
     /// A context in which policies follow the system clock.
     #[must_use]
     pub fn new(namespace: &'a str, now: Timestamp) -> Self {
-        Self { namespace, now, clock_offset: SignedDuration::ZERO }
+        Self { namespace, now, clock: PolicyClock::REAL }
     }
 }
 
@@ -112,7 +113,7 @@ fn check_node(
         findings: &findings,
         namespace,
         now: context.now,
-        created: as_created(&metadata, context.clock_offset),
+        created: as_created(&metadata, context.clock),
     });
     add_what_is_new(&mut findings, meaning.findings);
     let disguised = disguised_keys(&findings);
@@ -147,11 +148,11 @@ fn says_something_about_the_name(findings: &[Finding]) -> bool {
 
 /// When an object was created, if it has not been edited since: what was edited says nothing of the
 /// time since the creation.
-fn as_created(metadata: &Json, clock_offset: SignedDuration) -> Option<Timestamp> {
+fn as_created(metadata: &Json, clock: PolicyClock) -> Option<Timestamp> {
     let generation = &metadata["generation"];
     let is_as_created = generation.is_null() || generation.as_i64().is_some_and(|it| it <= 1);
     let created = lenient::instant(&metadata["creationTimestamp"]).filter(|_| is_as_created)?;
-    created.checked_add(clock_offset).ok()
+    Some(clock.shown_at(created))
 }
 
 /// Adds findings about the meaning, but for those about fields whose shape is already complained

@@ -60,6 +60,12 @@ pub(crate) struct Checked {
 }
 
 impl CheckArguments {
+    /// These files and directories, all that is in them.
+    pub(crate) fn of(file: Vec<String>) -> CheckArguments {
+        let files = FileArguments::of(file, &[]);
+        CheckArguments { named: Vec::new(), files, namespace: None, selector: None, from: None }
+    }
+
     /// Reads the files, those of the current directory if none are named, and checks what is in them.
     pub(crate) fn check(&self, command: &'static str, now: Timestamp) -> anyhow::Result<Checked> {
         let from = match &self.from {

@@ -1,6 +1,7 @@
 //! The commands of a document, as a reader would run them.
 
-use std::fs;
+mod blocks;
+
 use std::path::Path;
 use std::process::{Output, Stdio};
 
@@ -8,18 +9,8 @@ use almanac_harness::{Kubectl, OwnTest};
 use anyhow::{Context as _, ensure};
 use tokio::process::Command;
 
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-
-/// The ```` ```sh ```` blocks of a section of a document; there are some.
-pub(crate) fn shell_blocks(document: &str, heading: &str) -> anyhow::Result<Vec<String>> {
-    let text = fs::read_to_string(Path::new(ROOT).join(document))?;
-    let section = text.split("\n## ").find(|section| section.lines().next() == Some(heading));
-    let blocks = section.unwrap_or_default().split("```sh\n").skip(1);
-    let blocks = blocks.filter_map(|block| Some(block.split_once("```")?.0.to_owned()));
-    let blocks: Vec<String> = blocks.collect();
-    ensure!(!blocks.is_empty(), "{document} has no commands under {heading:?}");
-    Ok(blocks)
-}
+use self::blocks::ROOT;
+pub(crate) use self::blocks::shell_blocks;
 
 /// Runs a script in the repository, with the cluster's kubectl and the binary under test.
 pub(crate) async fn shell(

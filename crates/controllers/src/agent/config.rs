@@ -42,7 +42,7 @@ impl ConfigFollower {
         let context = CheckContext {
             namespace: self.config.namespace(),
             now: clock.now(),
-            clock_offset: clock.ahead(),
+            clock: clock.setting(),
         };
         let marked = is_marked(&object.metadata);
         exemptions::change(&mut state.world, |exempt| exempt.mark(&self.config, marked));

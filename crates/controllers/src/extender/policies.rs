@@ -55,7 +55,7 @@ impl PolicyFollower {
         let context = CheckContext {
             namespace: policy.namespace(),
             now: self.clock.now(),
-            clock_offset: self.clock.ahead(),
+            clock: self.clock.setting(),
         };
         let (uid, version) = (metadata.uid.as_deref(), metadata.resource_version.as_deref());
         let entry = PolicyEntry {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use almanac_engine::Exemptions;
-use almanac_engine::units::Standing;
+use almanac_engine::units::{LongestBind, Standing};
 use almanac_shell::event_log::EventLog;
 use almanac_shell::lease::Fence;
 use almanac_shell::writer::Writer;
@@ -48,7 +48,10 @@ impl Term<'_> {
         let deciding = Arc::new(self.deciding());
         let (health, leading) = (&self.leading.health, &self.leading.calls.leading);
         let generation = GENERATION.fetch_add(1, Ordering::Relaxed);
-        deciding.lock().ledger.take_lead(generation, deciding.elapsed(), longest_bind());
+        let is_first = self.leading.options.has_no_predecessor && generation == 1;
+        let longest =
+            if is_first { LongestBind::of(Duration::ZERO, Duration::ZERO) } else { longest_bind() };
+        deciding.lock().ledger.take_lead(generation, deciding.elapsed(), longest);
         health.set_waiting_for("bindings of the replica that led before to end");
         tokio::select! {
             () = nothing_under_way(&deciding) => {}

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use almanac_api::policy_clock::PolicyClock;
 use almanac_api::status::TargetProblem;
 use almanac_engine::cron_scaling::{DesiredScale, Memory, RuleMemory};
 use almanac_engine::{Family, Identity, PolicyName};
 use almanac_fixtures::{names, objects};
 use almanac_shell::clock::Clock;
 use almanac_shell::following::Follower as _;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
 
@@ -32,7 +33,7 @@ impl Watched {
 
     /// As at the start of another term.
     fn going_on_from(unwritten: UnwrittenStatuses) -> Self {
-        let clock = Clock::system(SignedDuration::ZERO);
+        let clock = Clock::system(PolicyClock::REAL);
         let cluster = Arc::new(Cluster::default());
         let [turns, statuses] = [(); 2].map(|()| Arc::new(WorkQueue::new(clock.clone())));
         let queues = WorkQueues {
@@ -118,7 +119,7 @@ fn listing_one_family_does_not_affect_the_others() {
         samples: None,
     };
     let (family, cluster) = (Family::ScheduledCapacity, Arc::clone(&watched.cluster));
-    let clock = Clock::system(SignedDuration::ZERO);
+    let clock = Clock::system(PolicyClock::REAL);
     let (mut other, _) =
         PolicyFollower::new(family, clock, UnwrittenStatuses::default(), cluster, queues);
     for _ in 0..2 {
@@ -137,7 +138,7 @@ fn listing_one_namespace_forgets_nothing_of_the_others() {
             statuses: Arc::clone(&watched.statuses),
             samples: None,
         };
-        let (clock, cluster) = (Clock::system(SignedDuration::ZERO), Arc::clone(&watched.cluster));
+        let (clock, cluster) = (Clock::system(PolicyClock::REAL), Arc::clone(&watched.cluster));
         let unwritten = UnwrittenStatuses::default();
         let (follower, _) =
             PolicyFollower::new(Family::CronScaling, clock, unwritten, cluster, queues);

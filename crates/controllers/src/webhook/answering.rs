@@ -101,7 +101,7 @@ impl Reviews {
         let context = CheckContext {
             namespace: &request.namespace,
             now: self.clock.now(),
-            clock_offset: self.clock.ahead(),
+            clock: self.clock.setting(),
         };
         let object = std::mem::take(&mut request.object);
         let applied = Applied {

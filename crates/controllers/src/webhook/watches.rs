@@ -127,7 +127,7 @@ impl Follower for ObjectFollower {
         let context = CheckContext {
             namespace: identity.namespace(),
             now: self.clock.now(),
-            clock_offset: self.clock.ahead(),
+            clock: self.clock.setting(),
         };
         let mut checked = check_json(self.kind, as_json(object), context);
         // It has been told when it was applied.

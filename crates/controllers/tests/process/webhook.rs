@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use almanac_api::policy_clock::PolicyClock;
 use almanac_controllers::webhook::{Certificate, Webhook, WebhookEndpoints, WebhookOptions};
 use almanac_shell::certificates::keeping::{Keeping, Places};
 use almanac_shell::certificates::{Publishing, Wanted};
@@ -26,7 +27,7 @@ async fn a_webhook_answers_for_the_namespaces_that_it_may_read() {
         lifetime: SignedDuration::from_hours(24),
         publishing: Publishing::ByHand,
     };
-    let clock = Clock::system(SignedDuration::ZERO);
+    let clock = Clock::system(PolicyClock::REAL);
     let keeping = Keeping {
         client: stub.client(),
         places: Places { namespace: "default".to_owned(), secret },

@@ -22,6 +22,8 @@ use crate::writer::{FIELD_MANAGER, summarize};
 
 /// How long a response is awaited.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+/// An API server that has just begun answers soon.
+const AFTER_A_FAILURE: Duration = Duration::from_secs(5);
 
 /// The keys of the Secret. Those of the server are the ones of Secrets of the type `kubernetes.io/tls`.
 const SERVING: [&str; 2] = ["tls.crt", "tls.key"];
@@ -60,10 +62,11 @@ impl Keeping {
         let interval = Duration::try_from(self.wanted.interval()).unwrap_or(REQUEST_TIMEOUT);
         let mut last_failure: Option<Failure> = None;
         loop {
-            match self.look(shown).await {
+            let pause = match self.look(shown).await {
                 Ok(until) => {
                     tell(Ok(until));
                     last_failure = None;
+                    interval
                 }
                 Err(failure) => {
                     tell(Err(&failure));
@@ -71,9 +74,10 @@ impl Keeping {
                         tracing::warn!(error = failure, "failed to keep the certificates");
                         last_failure = Some(failure);
                     }
+                    interval.min(AFTER_A_FAILURE)
                 }
-            }
-            tokio::time::sleep(interval).await;
+            };
+            tokio::time::sleep(pause).await;
         }
     }
 

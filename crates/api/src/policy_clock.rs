@@ -1,0 +1,94 @@
+//! How the clock that policies follow was set, beside the clock of the machine and the API server.
+//!
+//! Neither clock is read here.
+
+use jiff::{SignedDuration, Timestamp};
+
+/// The clock of policies: ahead of the machine's, and from an instant on faster than it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PolicyClock {
+    /// How far it was ahead until then.
+    ahead: SignedDuration,
+    /// When it was set, by the machine's clock.
+    since: Timestamp,
+    /// How many seconds of it pass in one since then.
+    rate: u32,
+}
+
+impl PolicyClock {
+    /// The machine's clock.
+    pub const REAL: PolicyClock = PolicyClock::ahead_by(SignedDuration::ZERO);
+
+    /// As fast as the machine's clock, and so much ahead of it.
+    #[must_use]
+    pub const fn ahead_by(ahead: SignedDuration) -> Self {
+        Self { ahead, since: Timestamp::UNIX_EPOCH, rate: 1 }
+    }
+
+    /// The same, but from this instant of the machine's clock on, so many seconds pass in one.
+    #[must_use]
+    pub fn faster(self, since: Timestamp, rate: u32) -> Self {
+        Self { ahead: self.ahead, since, rate: rate.max(1) }
+    }
+
+    /// Since when it passes at its rate, by the machine's clock.
+    #[must_use]
+    pub fn since(self) -> Timestamp {
+        self.since
+    }
+
+    /// How many of its seconds pass in one.
+    #[must_use]
+    pub fn rate(self) -> u32 {
+        self.rate
+    }
+
+    /// What it shows at an instant of the machine's clock; the end of all time for what lies beyond.
+    #[must_use]
+    pub fn shown_at(self, real: Timestamp) -> Timestamp {
+        let passed = real.duration_since(self.since).max(SignedDuration::ZERO);
+        let rate = i32::try_from(self.rate - 1).unwrap_or(i32::MAX);
+        let gained = passed.checked_mul(rate).unwrap_or(SignedDuration::MAX);
+        let ahead = self.ahead.saturating_add(gained);
+        real.checked_add(ahead).unwrap_or(if ahead.is_negative() {
+            Timestamp::MIN
+        } else {
+            Timestamp::MAX
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().expect("an instant")
+    }
+
+    #[test]
+    fn a_faster_clock_is_as_far_ahead_as_before_until_it_is_set_and_gains_from_then_on() {
+        let ahead = PolicyClock::ahead_by(SignedDuration::from_hours(2));
+        let clock = ahead.faster(at("2026-03-02T12:00:00Z"), 60);
+        for (real, shown) in [
+            ("2026-03-02T11:00:00Z", "2026-03-02T13:00:00Z"),
+            ("2026-03-02T12:00:00Z", "2026-03-02T14:00:00Z"),
+            ("2026-03-02T12:00:00.5Z", "2026-03-02T14:00:30Z"),
+            ("2026-03-02T12:01:00Z", "2026-03-02T15:00:00Z"),
+        ] {
+            assert_eq!(clock.shown_at(at(real)), at(shown), "{real}");
+        }
+        assert_eq!(
+            PolicyClock::REAL.shown_at(at("2026-03-02T12:00:00Z")),
+            at("2026-03-02T12:00:00Z")
+        );
+    }
+
+    #[test]
+    fn a_clock_that_would_pass_the_end_of_all_time_stands_there() {
+        let clock = PolicyClock::REAL.faster(Timestamp::UNIX_EPOCH, u32::MAX);
+        assert_eq!(clock.shown_at(at("2026-03-02T12:00:00Z")), Timestamp::MAX);
+        let clock = PolicyClock::ahead_by(SignedDuration::MIN);
+        assert_eq!(clock.shown_at(at("2026-03-02T12:00:00Z")), Timestamp::MIN);
+    }
+}

@@ -1,0 +1,69 @@
+//! The clock that policies follow, as the processes of `almanac up` tell one another of it.
+
+use almanac_api::policy_clock::PolicyClock;
+use clap::Args;
+use jiff::{SignedDuration, Timestamp};
+
+/// How the policies' clock was set beside the machine's.
+#[derive(Args, Clone)]
+pub(crate) struct ClockArguments {
+    /// Offset of the policies' clock from the machine's
+    #[arg(long = "clock-offset", value_name = "DURATION", hide = true, allow_hyphen_values = true)]
+    offset: Option<SignedDuration>,
+
+    /// How many seconds of the policies' clock pass in one
+    #[arg(long = "clock-rate", value_name = "N", hide = true, requires = "since")]
+    rate: Option<u32>,
+
+    /// When the policies' clock began to pass at that rate, by the machine's clock
+    #[arg(long = "clock-since", value_name = "INSTANT", hide = true, requires = "rate")]
+    since: Option<Timestamp>,
+}
+
+impl ClockArguments {
+    /// How it was set.
+    pub(crate) fn setting(&self) -> PolicyClock {
+        let setting = PolicyClock::ahead_by(self.offset.unwrap_or_default());
+        match (self.since, self.rate) {
+            (Some(since), Some(rate)) => setting.faster(since, rate),
+            _ => setting,
+        }
+    }
+
+    /// The arguments that say so.
+    pub(crate) fn of(clock: PolicyClock) -> Vec<String> {
+        if clock == PolicyClock::REAL {
+            return Vec::new();
+        }
+        let since = clock.since();
+        let ahead = clock.shown_at(since).duration_since(since);
+        vec![
+            format!("--clock-offset={ahead:#}"),
+            format!("--clock-since={since}"),
+            format!("--clock-rate={}", clock.rate()),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Words {
+        #[command(flatten)]
+        clock: ClockArguments,
+    }
+
+    #[test]
+    fn a_clock_that_is_told_is_the_clock_that_is_set() {
+        let since: Timestamp = "2026-03-02T12:00:00.123456789Z".parse().expect("an instant");
+        let ahead = PolicyClock::ahead_by(SignedDuration::new(-86_400, -5));
+        for clock in [PolicyClock::REAL, ahead.faster(since, 1), ahead.faster(since, 6000)] {
+            let words = std::iter::once("almanac".to_owned()).chain(ClockArguments::of(clock));
+            assert_eq!(Words::parse_from(words).clock.setting(), clock);
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! `almanac up`: all of Almanac on this machine, with a real control plane and simulated nodes.
+//!
+//! Here is the order in which it begins and ends. What the control plane is made of and where its data is kept is up to
+//! `almanac-local`; the controllers are processes of their own, as in a cluster.
+
+mod admission;
+mod arguments;
+mod clock_kept;
+mod definitions;
+mod demo;
+mod documents;
+mod foretelling;
+mod happenings;
+mod nodes_file;
+mod place;
+mod programs;
+mod terminal;
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use almanac_local::ProgramPort;
+use almanac_shell::shutdown;
+use anyhow::Context as _;
+use jiff::Timestamp;
+use tokio_util::sync::CancellationToken;
+
+pub(crate) use self::arguments::UpArguments;
+use self::clock_kept::ClockKept;
+use self::documents::Documents;
+use self::foretelling::Foretelling;
+use self::happenings::Happenings;
+use self::place::Place;
+use self::programs::Programs;
+use self::terminal::Terminal;
+
+/// How often it is looked whether everything still runs.
+const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
+/// How many minutes of the machine's clock are foretold.
+const FORETOLD_MINUTES: i64 = 10;
+
+/// What has begun.
+struct Up {
+    // The processes end before the control plane that they talk to.
+    programs: Programs,
+    happenings: Happenings,
+    clock: ClockKept,
+    foretelling: Foretelling,
+    place: Place,
+}
+
+pub(crate) fn run(
+    arguments: &UpArguments,
+    now: Timestamp,
+    output: &mut impl Write,
+) -> anyhow::Result<ExitCode> {
+    let at = arguments.at(now)?;
+    let Some(documents) = Documents::check(arguments, at.unwrap_or(now), output)? else {
+        return Ok(ExitCode::FAILURE);
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("failed to start the async runtime")?;
+    let terminal = Terminal::new(output, arguments.quiet);
+    let ended = runtime.block_on(async {
+        let end = CancellationToken::new();
+        shutdown::on_signal(end.clone()).context("failed to listen for signals")?;
+        let started = Instant::now();
+        // What is dropped halfway leaves nothing running.
+        let begun = tokio::select! {
+            biased;
+            () = end.cancelled() => return Ok(()),
+            begun = begin(arguments, at, &documents, &terminal) => begun?,
+        };
+        begun.tell(&documents, started.elapsed(), &terminal, &end).await
+    });
+    // A build that is under way ends with this process; it is not waited for.
+    runtime.shutdown_background();
+    ended.map(|()| ExitCode::SUCCESS)
+}
+
+async fn begin(
+    arguments: &UpArguments,
+    at: Option<Timestamp>,
+    documents: &Documents,
+    terminal: &Terminal<'_>,
+) -> anyhow::Result<Up> {
+    let place = Place::begin(arguments, documents.nodes(), terminal).await?;
+    documents.keep_nodes(place.folder())?;
+    definitions::apply(place.client(), arguments).await?;
+    admission::prepare(place.client(), place.extender_port().is_some()).await?;
+    // It is ready once its certificate is in the configuration.
+    let webhook = place.extender_port().map(|_| ProgramPort::take()).transpose()?;
+    if let Some(port) = &webhook {
+        documents::apply(&place, &["-f", "-"], &admission::configuration(port.number())).await?;
+    }
+    // As late as can be, since a fast clock comes far in a moment.
+    let clock = ClockKept::begin(place.folder(), at, arguments.speed, Timestamp::now())?;
+    let happenings = Happenings::follow(place.client().clone(), clock.setting());
+    let programs = Programs::start(&place, clock.setting(), webhook)?;
+    programs.await_ready().await?;
+    let foretelling = Foretelling::new(place.kubeconfig(), clock.setting())?;
+    documents.apply(&place, foretelling.now()).await?;
+    Ok(Up { programs, happenings, clock, foretelling, place })
+}
+
+impl Up {
+    /// Tells what happens until it is to end, or something has ended that should not have.
+    async fn tell(
+        mut self,
+        documents: &Documents,
+        after: Duration,
+        terminal: &Terminal<'_>,
+        end: &CancellationToken,
+    ) -> anyhow::Result<()> {
+        let moved = self.clock.is_moved().then(|| self.foretelling.now());
+        terminal.tell_ready(&self.place, &self.programs, after, moved)?;
+        let telling = async {
+            if !documents.are_none() {
+                let listed = self.foretelling.listed(FORETOLD_MINUTES).await?;
+                terminal.tell_listed("What will happen in the next ten minutes:", &listed)?;
+            }
+            self.happenings.tell(&self.foretelling, terminal).await
+        };
+        let ended = tokio::select! {
+            biased;
+            () = end.cancelled() => Ok(()),
+            ended = alive(&self.place, &self.programs, &self.clock) => ended,
+            ended = telling => ended,
+        };
+        let told = terminal.tell_end(&self.place);
+        self.programs.end().await;
+        ended.and(self.clock.stop(Timestamp::now())).and(told)
+    }
+}
+
+/// Returns when something has ended that should not have, with the end of its log.
+async fn alive(place: &Place, programs: &Programs, clock: &ClockKept) -> anyhow::Result<()> {
+    loop {
+        place.check_alive()?;
+        programs.check_alive()?;
+        clock.keep(Timestamp::now())?;
+        tokio::time::sleep(BETWEEN_LOOKS).await;
+    }
+}

@@ -1,0 +1,103 @@
+//! What `almanac up` is told.
+
+use std::path::PathBuf;
+
+use almanac_calendar::Zone;
+use almanac_local::environment;
+use anyhow::Context as _;
+use clap::{Args, ValueHint};
+use clap_complete::ArgValueCandidates;
+use jiff::Timestamp;
+
+use crate::argument_error::ArgumentError;
+use crate::outcome::exit_codes;
+use crate::{completion, moment};
+
+/// Run all of Almanac on this machine, with a real control plane
+///
+/// Starts etcd, a Kubernetes API server, its controllers and its scheduler on loopback, simulated nodes, and every
+/// controller of Almanac; then tells what happens, and why, until Ctrl-C ends it all. The next start goes on where this one
+/// ended. The first start builds the control plane, with Go, which takes minutes.
+#[derive(Args)]
+#[command(after_help = concat!("Examples:
+  almanac up --demo
+  almanac up -f policies/ --nodes nodes.yaml
+  almanac up -f policies/ --ephemeral --at 2026-11-27T08:00 --speed 60
+  almanac up --cluster kind-kind
+
+", exit_codes!()))]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+pub(crate) struct UpArguments {
+    /// Files and directories with objects to apply, as kubectl applies them
+    #[arg(short, long = "filename", value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(super) file: Vec<String>,
+
+    /// Apply a small company that uses all of Almanac, and tell what it will do in the next minutes
+    #[arg(long)]
+    pub(super) demo: bool,
+
+    /// A file that describes the nodes to simulate [default: three nodes in three zones, or those of the demo]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "cluster")]
+    pub(super) nodes: Option<PathBuf>,
+
+    /// Where to keep the data [default: almanac/up in the user's data directory]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "cluster")]
+    data_dir: Option<PathBuf>,
+
+    /// Keep no data
+    #[arg(long, conflicts_with_all = ["data_dir", "cluster"])]
+    pub(super) ephemeral: bool,
+
+    /// What the policies' clock shows at the start: RFC 3339, a date or time in UTC, or relative to now, such as
+    /// monday or +2h [default: the present, or where it stood if it was moved before]
+    #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
+    at: Option<String>,
+
+    /// How many seconds of the policies' clock pass in one
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        allow_negative_numbers = true,
+        value_parser = clap::value_parser!(u32).range(1..=10_000)
+    )]
+    pub(super) speed: u32,
+
+    /// A directory with etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kubectl [default: what is
+    /// beside this program, or built with Go]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "cluster")]
+    pub(super) assets: Option<PathBuf>,
+
+    /// Use the cluster of this kubeconfig context, such as one of kind or minikube; only Almanac runs here
+    #[arg(
+        long,
+        value_name = "CONTEXT",
+        conflicts_with = "demo",
+        add = ArgValueCandidates::new(completion::contexts)
+    )]
+    pub(super) cluster: Option<String>,
+
+    /// Apply the custom resource definitions to that cluster without asking
+    #[arg(long, requires = "cluster")]
+    pub(super) yes: bool,
+
+    /// Print only the path of the kubeconfig
+    #[arg(short, long)]
+    pub(super) quiet: bool,
+}
+
+impl UpArguments {
+    /// What the policies' clock is to show, if that is said.
+    pub(super) fn at(&self, now: Timestamp) -> Result<Option<Timestamp>, ArgumentError> {
+        let at = self.at.as_deref().map(|text| moment::instant("--at", text, now, Zone::utc()));
+        at.transpose()
+    }
+
+    /// Where the data is kept.
+    pub(super) fn data_directory(&self) -> anyhow::Result<PathBuf> {
+        if let Some(directory) = &self.data_dir {
+            return std::path::absolute(directory).context("--data-dir: failed to find it");
+        }
+        Ok(environment::data_folder()?.join("up"))
+    }
+}

@@ -1,0 +1,150 @@
+//! The policies' clock of a directory of data. What has happened there has happened: a clock that was moved goes on from
+//! where it stood, and none goes back.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use almanac_api::policy_clock::PolicyClock;
+use almanac_local::write_whole;
+use anyhow::{Context as _, ensure};
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+const FILE: &str = "policy-clock.json";
+/// How far ahead the clock is written: a run that is killed had not come further.
+const WRITTEN_AHEAD: SignedDuration = SignedDuration::from_secs(3);
+
+/// How the clock was set, and where that is kept.
+pub(super) struct ClockKept {
+    file: PathBuf,
+    setting: PolicyClock,
+    is_moved: bool,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Kept {
+    /// It has not shown more than this.
+    shown: Timestamp,
+    /// Whether it is another clock than the machine's.
+    is_moved: bool,
+}
+
+impl ClockKept {
+    /// Sets it, at this instant of the machine's clock.
+    pub(super) fn begin(
+        folder: &Path,
+        at: Option<Timestamp>,
+        speed: u32,
+        now: Timestamp,
+    ) -> anyhow::Result<Self> {
+        let file = folder.join(FILE);
+        let kept = read(&file)?;
+        if let (Some(at), Some(kept)) = (at, &kept) {
+            ensure!(
+                at >= kept.shown,
+                "--at: the policies in {} have lived until {}, and their clock can't go back to {at}: give a later \
+                 instant, or another --data-dir, or --ephemeral",
+                folder.display(),
+                seconds(kept.shown)
+            );
+        }
+        let stood = kept.filter(|kept| kept.is_moved).map(|kept| kept.shown);
+        let shown = at.or(stood);
+        let ahead = shown.map_or(SignedDuration::ZERO, |shown| shown.duration_since(now));
+        let setting = PolicyClock::ahead_by(ahead).faster(now, speed);
+        let is_moved = shown.is_some() || speed > 1;
+        let clock = Self { file, setting, is_moved };
+        clock.keep_until(now.saturating_add(WRITTEN_AHEAD).unwrap_or(now))?;
+        Ok(clock)
+    }
+
+    /// How it was set.
+    pub(super) fn setting(&self) -> PolicyClock {
+        self.setting
+    }
+
+    /// Whether it is another clock than the machine's.
+    pub(super) fn is_moved(&self) -> bool {
+        self.is_moved
+    }
+
+    /// Notes how far it will have come until this is called again.
+    pub(super) fn keep(&self, now: Timestamp) -> anyhow::Result<()> {
+        self.keep_until(now.saturating_add(WRITTEN_AHEAD).unwrap_or(now))
+    }
+
+    /// Notes where it stands at the end.
+    pub(super) fn stop(&self, now: Timestamp) -> anyhow::Result<()> {
+        self.keep_until(now)
+    }
+
+    fn keep_until(&self, real: Timestamp) -> anyhow::Result<()> {
+        let kept = Kept { shown: self.setting.shown_at(real), is_moved: self.is_moved };
+        write_whole(&self.file, &serde_json::to_string(&kept)?)
+    }
+}
+
+fn read(file: &Path) -> anyhow::Result<Option<Kept>> {
+    let text = match fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => {
+            return Err(error).with_context(|| format!("failed to read {}", file.display()));
+        }
+    };
+    let kept = serde_json::from_str(&text);
+    kept.map(Some).with_context(|| format!("failed to understand {}", file.display()))
+}
+
+/// To the second, as clocks show it.
+fn seconds(at: Timestamp) -> Timestamp {
+    Timestamp::from_second(at.as_second()).unwrap_or(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().expect("an instant")
+    }
+
+    fn begun(folder: &Path, wanted: Option<&str>, speed: u32, now: &str) -> ClockKept {
+        ClockKept::begin(folder, wanted.map(at), speed, at(now)).expect("it can be set")
+    }
+
+    #[test]
+    fn a_clock_that_was_not_moved_is_the_machines() {
+        let folder = tempfile::tempdir().expect("a directory");
+        for now in ["2026-03-02T12:00:00Z", "2026-03-02T18:00:00Z"] {
+            let clock = begun(folder.path(), None, 1, now);
+            assert_eq!(clock.setting().shown_at(at(now)), at(now));
+            clock.stop(at(now)).expect("written");
+        }
+    }
+
+    #[test]
+    fn a_clock_that_was_moved_goes_on_from_where_it_stood() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let clock = begun(folder.path(), Some("2026-11-27T08:00:00Z"), 60, "2026-03-02T12:00:00Z");
+        clock.stop(at("2026-03-02T12:01:00Z")).expect("written");
+        let clock = begun(folder.path(), None, 1, "2026-03-05T07:00:00Z");
+        let shown = clock.setting().shown_at(at("2026-03-05T07:00:10Z"));
+        assert_eq!(shown, at("2026-11-27T09:00:10Z"));
+    }
+
+    #[test]
+    fn a_clock_does_not_go_back_to_before_what_was_killed_had_seen() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let clock = begun(folder.path(), None, 6000, "2026-03-02T12:00:00Z");
+        clock.keep(at("2026-03-02T12:01:00Z")).expect("written");
+        let seen = clock.setting().shown_at(at("2026-03-02T12:01:01Z"));
+        let again = begun(folder.path(), None, 1, "2026-03-02T12:01:02Z");
+        assert!(again.setting().shown_at(at("2026-03-02T12:01:02Z")) > seen);
+        let back = Some(at("2026-03-02T12:00:00Z"));
+        let error = ClockKept::begin(folder.path(), back, 1, at("2026-03-02T12:02:00Z"));
+        let error = error.err().expect("it is refused").to_string();
+        assert!(error.contains("their clock can't go back to 2026-03-02T12:00:00Z"), "{error}");
+    }
+}

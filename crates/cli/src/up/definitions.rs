@@ -1,0 +1,93 @@
+//! The custom resource definitions in the cluster that `almanac up` uses.
+
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+
+use almanac_api::objects::{
+    CustomResource, custom_resources, hub_custom_resources, unit_custom_resources,
+};
+use almanac_local::{Observation, PATIENCE, await_condition};
+use anyhow::{Context as _, bail, ensure};
+use futures::TryStreamExt as _;
+use futures::stream::{self, StreamExt as _};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{Api, Patch, PatchParams};
+use kube::{Client, ResourceExt as _};
+
+use super::arguments::UpArguments;
+use super::place::FIELD_MANAGER;
+
+const AT_ONCE: usize = 8;
+
+/// Applies all of them to a control plane of our own. Somebody else's cluster is asked about first, and keeps what it has
+/// for placements and for units: its own programs may need it as it is.
+pub(super) async fn apply(client: &Client, arguments: &UpArguments) -> anyhow::Result<()> {
+    let mut definitions = custom_resources();
+    let further = hub_custom_resources().into_iter().chain(unit_custom_resources());
+    match &arguments.cluster {
+        None => definitions.extend(further),
+        Some(context) => {
+            for definition in further {
+                if !is_there(client, &definition).await? {
+                    definitions.push(definition);
+                }
+            }
+            if !arguments.yes {
+                let kinds: Vec<_> = definitions.iter().map(|it| it.kind().to_owned()).collect();
+                let context = context.clone();
+                tokio::task::spawn_blocking(move || ask(&context, &kinds)).await??;
+            }
+        }
+    }
+    let applied = stream::iter(definitions).map(|it| apply_one(client, it));
+    applied.buffer_unordered(AT_ONCE).try_collect().await
+}
+
+async fn is_there(client: &Client, definition: &CustomResource) -> anyhow::Result<bool> {
+    let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
+    let name = definition.definition.name_any();
+    let found = definitions.get_opt(&name).await;
+    Ok(found.with_context(|| format!("failed to look for the definition {name}"))?.is_some())
+}
+
+/// Applies one, and waits until objects of its kind can be.
+async fn apply_one(client: &Client, definition: CustomResource) -> anyhow::Result<()> {
+    let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
+    let name = definition.definition.name_any();
+    let parameters = PatchParams::apply(FIELD_MANAGER).force();
+    definitions
+        .patch(&name, &parameters, &Patch::Apply(definition.manifest()))
+        .await
+        .with_context(|| format!("failed to apply the definition {name}"))?;
+    await_condition(&format!("the definition {name} to be established"), PATIENCE, async || {
+        let status = definitions.get(&name).await?.status.unwrap_or_default();
+        let conditions = status.conditions.unwrap_or_default();
+        let is_established =
+            conditions.iter().any(|it| it.type_ == "Established" && it.status == "True");
+        Ok(Observation::of(is_established, "it is not"))
+    })
+    .await
+}
+
+/// Asks whether to apply them; an error if the answer is no, or nobody is there to answer.
+fn ask(context: &str, kinds: &[String]) -> anyhow::Result<()> {
+    let input = io::stdin();
+    ensure!(
+        input.is_terminal(),
+        "--cluster: the custom resource definitions would be applied to {context}, and nobody is at the terminal to be \
+         asked: add --yes"
+    );
+    anstream::eprint!(
+        "Apply the namespace almanac-system and the definitions of these kinds to the cluster of context {context}?\n  \
+         {}\n[y/N] ",
+        kinds.join(", ")
+    );
+    io::stderr().flush()?;
+    let mut answer = String::new();
+    input.lock().read_line(&mut answer)?;
+    if !matches!(answer.trim(), "y" | "Y" | "yes") {
+        bail!(
+            "nothing was applied to {context}, and without these definitions there is nothing to carry out"
+        );
+    }
+    Ok(())
+}

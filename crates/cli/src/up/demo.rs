@@ -1,0 +1,284 @@
+//! The demo of `almanac up`: a small company that uses all families of policies at once, as objects whose times are
+//! filled in from the present, so that something happens soon after the start. Applying them is up to others.
+//!
+//! Scores say what they say in their status, which has to be applied apart.
+
+use almanac_api::reading::Source;
+use jiff::tz::TimeZone;
+use jiff::{RoundMode, Timestamp, ToSpan as _, Unit, Zoned, ZonedRound};
+
+/// Its machines, as a description of nodes.
+pub(crate) fn nodes() -> Source {
+    Source::new("the demo's nodes", include_str!("demo/nodes.yaml"))
+}
+
+/// How fast things happen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Pace {
+    /// Something every two minutes or so: for a clock that goes as fast as any other.
+    Minutes,
+    /// The same every two hours: for a clock that is so fast that hours pass like minutes.
+    Hours,
+}
+
+impl Pace {
+    /// The pace at which one can look on while this many seconds pass in one.
+    pub(crate) fn at_speed(speed: u32) -> Self {
+        if speed < 60 { Self::Minutes } else { Self::Hours }
+    }
+}
+
+/// What is between two documents.
+const BETWEEN: &str = "---\n";
+
+/// Its objects, in an order in which they can be applied.
+pub(crate) fn documents(now: Timestamp, pace: Pace) -> String {
+    let times = Times { begin: begin(now, pace), pace };
+    let mut text = [
+        include_str!("demo/shop.yaml"),
+        include_str!("demo/reports.yaml"),
+        include_str!("demo/clusters.yaml"),
+    ]
+    .join(BETWEEN);
+    let (unit, units) = match pace {
+        Pace::Minutes => ("minute", "minutes"),
+        Pace::Hours => ("hour", "hours"),
+    };
+    // A name comes before those that it begins with.
+    for (name, value) in [
+        ("$UNITS", units.to_owned()),
+        ("$UNIT", unit.to_owned()),
+        ("$BUSY", times.every_four(2)),
+        ("$QUIET", times.every_four(4)),
+        ("$RUSH", times.again_and_again(1)),
+        ("$LULL", times.again_and_again(5)),
+        ("$SALE", times.daily(4)),
+        ("$SOLD_OUT", times.daily(7)),
+        ("$FIRST_NIGHT", times.of_day(3)),
+        ("$FIRST_MORNING", times.of_day(5)),
+        ("$SECOND_NIGHT", times.of_day(11)),
+        ("$SECOND_MORNING", times.of_day(13)),
+        ("$EAST_EXPIRES", times.after(5).timestamp().to_string()),
+        ("$NORTH_EXPIRES", times.after(9).timestamp().to_string()),
+    ] {
+        text = text.replace(name, &value);
+    }
+    text
+}
+
+/// Those of the documents that have a status.
+pub(crate) fn statuses(now: Timestamp, pace: Pace) -> String {
+    let all = documents(now, pace);
+    let with_status = all.split(BETWEEN).filter(|document| document.contains("\nstatus:\n"));
+    with_status.collect::<Vec<_>>().join(BETWEEN)
+}
+
+/// The minute or the hour that has begun: nothing in the objects happens within one.
+fn begin(now: Timestamp, pace: Pace) -> Zoned {
+    let now = now.to_zoned(TimeZone::UTC);
+    let unit = match pace {
+        Pace::Minutes => Unit::Minute,
+        Pace::Hours => Unit::Hour,
+    };
+    let begin = now.round(ZonedRound::new().smallest(unit).mode(RoundMode::Trunc));
+    begin.unwrap_or(now)
+}
+
+/// The times at which things happen, as the families write them.
+struct Times {
+    begin: Zoned,
+    pace: Pace,
+}
+
+impl Times {
+    /// So many minutes or hours after the beginning.
+    fn after(&self, units: i64) -> Zoned {
+        let later = match self.pace {
+            Pace::Minutes => units.minutes(),
+            Pace::Hours => units.hours(),
+        };
+        self.begin.saturating_add(later)
+    }
+
+    /// In which minute of the hour, or hour of the day, that is.
+    fn position(&self, units: i64) -> i8 {
+        let at = self.after(units);
+        match self.pace {
+            Pace::Minutes => at.minute(),
+            Pace::Hours => at.hour(),
+        }
+    }
+
+    /// A cron expression: then, and every four minutes or hours.
+    fn every_four(&self, units: i64) -> String {
+        match (self.pace, self.position(units) % 4) {
+            (Pace::Minutes, 0) => "*/4 * * * *".to_owned(),
+            (Pace::Minutes, first) => format!("{first}-59/4 * * * *"),
+            (Pace::Hours, 0) => "0 */4 * * *".to_owned(),
+            (Pace::Hours, first) => format!("0 {first}-23/4 * * *"),
+        }
+    }
+
+    /// A pattern: then, and every ten minutes or twelve hours.
+    fn again_and_again(&self, units: i64) -> String {
+        let (period, all) = match self.pace {
+            Pace::Minutes => (10, 60),
+            Pace::Hours => (12, 24),
+        };
+        let first = self.position(units) % period;
+        let positions = list((0..all / period).map(|nth| first + nth * period));
+        match self.pace {
+            Pace::Minutes => format!("{{hours: {}, minutes: {positions}}}", list(0..24)),
+            Pace::Hours => format!("{{hours: {positions}}}"),
+        }
+    }
+
+    /// A pattern: then, and at this time of every day.
+    fn daily(&self, units: i64) -> String {
+        let at = self.after(units);
+        format!("{{hours: {}, minutes: {}}}", at.hour(), at.minute())
+    }
+
+    /// A time of day: then, and every day.
+    fn of_day(&self, units: i64) -> String {
+        self.after(units).strftime("%H:%M").to_string()
+    }
+}
+
+fn list(numbers: impl Iterator<Item = i8>) -> String {
+    let numbers: Vec<String> = numbers.map(|number| number.to_string()).collect();
+    format!("\"{}\"", numbers.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+
+    use clap::Parser as _;
+    use serde_json::Value;
+
+    use super::*;
+    use crate::{Arguments, Command, lint, next, validate};
+
+    const PACES: [Pace; 2] = [Pace::Minutes, Pace::Hours];
+
+    fn instant(text: &str) -> Timestamp {
+        text.parse().expect("an instant")
+    }
+
+    /// What a command says of documents, as JSON.
+    fn answer(command: &str, documents: &str, more: &[&str], now: Timestamp) -> Value {
+        let folder = tempfile::tempdir().expect("a directory");
+        let file = folder.path().join("demo.yaml");
+        fs::write(&file, documents).expect("written");
+        let file = file.to_str().expect("a plain path");
+        let words = ["almanac", command, "-f", file, "-o", "json"];
+        let words = words.into_iter().chain(more.iter().copied());
+        let mut output = Vec::new();
+        let arguments = Arguments::try_parse_from(words).expect("a command line");
+        match &arguments.command {
+            Command::Lint(arguments) => lint::run(arguments, now, &mut output),
+            Command::Next(arguments) => next::run(arguments, now, &mut output),
+            Command::Validate(arguments) => validate::run(arguments, now, &mut output),
+            _ => panic!("{command} is not among them"),
+        }
+        .expect("it runs");
+        serde_json::from_slice(&output).expect("JSON")
+    }
+
+    fn codes(answer: &Value) -> Vec<&str> {
+        let findings = answer["findings"].as_array().expect("findings");
+        findings.iter().map(|finding| finding["code"].as_str().expect("a code")).collect()
+    }
+
+    #[test]
+    fn nothing_is_wrong_with_the_demo_whenever_it_begins() {
+        for now in ["2026-11-23T13:30:40Z", "2026-12-31T23:53:00Z", "2028-02-28T20:59:59Z"] {
+            for pace in PACES {
+                let all = documents(instant(now), pace);
+                // A score says all it says in its status, which is applied apart.
+                let told = answer("validate", &all, &[], instant(now));
+                assert_eq!(codes(&told), ["dropped-status"], "{now} {pace:?}: {told:#}");
+                // To pour pods every two minutes of two years takes a debug build a minute.
+                let is_slow = |it: &&str| pace == Pace::Minutes && it.contains("ResourcePolicy");
+                let quick: Vec<_> = all.split(BETWEEN).filter(|it| !is_slow(it)).collect();
+                let told = answer("lint", &quick.join(BETWEEN), &[], instant(now));
+                assert_eq!(codes(&told), [""; 0], "{now} {pace:?}: {told:#}");
+            }
+        }
+        let nodes = crate::up::nodes_file::parse(&nodes());
+        assert_eq!(nodes.expect("they can be used").len(), 4);
+    }
+
+    /// What comes next, each with the minutes or hours after the beginning.
+    fn upcoming(pace: Pace) -> Vec<String> {
+        // The hour, or the day, ends meanwhile.
+        let (now, step) = match pace {
+            Pace::Minutes => ("2026-11-23T13:57:00Z", 60),
+            Pace::Hours => ("2026-11-23T21:00:00Z", 3_600),
+        };
+        let period = format!("{}s", step * 10 - 1);
+        let now = instant(now);
+        let answer = answer("next", &documents(now, pace), &["--for", &period], now);
+        let items = answer["items"].as_array().expect("items").iter().map(|item| {
+            let at = instant(item["at"].as_str().expect("an instant"));
+            let word = |value: &Value| value.to_string().replace('"', "");
+            let [kind, rule, what] =
+                [&item["policy"]["kind"], &item["rule"], &item["what"]].map(word);
+            let values = [&item["from"], &item["to"]].map(word).join(" → ");
+            format!("{}: {kind} {rule} {what}: {values}", at.duration_since(now).as_secs() / step)
+        });
+        items.collect()
+    }
+
+    #[test]
+    fn something_happens_in_every_family_within_five_minutes_and_again_later() {
+        let expected = [
+            "0: CronFederatedHPA quiet fires: 6 → 1",
+            "1: MetricsProducer behaviors[0] opens: 1 → 4",
+            "1: HorizontalAutoscaler metrics[0] scales: 1 → 4",
+            "2: CronFederatedHPA busy fires: 1 → 6",
+            "2: ResourcePolicy reserved overflows: {reserved:1,spot:0} → {reserved:4,spot:2}",
+            "3: ConfigMap first-night opens: null → -1",
+            "4: MetricsProducer behaviors[0] opens: 0 → 8",
+            "4: CronFederatedHPA quiet fires: 6 → 1",
+            "4: HorizontalAutoscaler metrics[0] scales: 4 → 8",
+            "4: ResourcePolicy reserved suffices: {reserved:4,spot:2} → {reserved:1,spot:0}",
+            "5: MetricsProducer behaviors[0] closes: 4 → 1",
+            "5: ConfigMap first-night closes: -1 → null",
+            "5: Placement AddOn/idle/cpu selects: [east,north] → [north,west]",
+            "6: CronFederatedHPA busy fires: 1 → 6",
+            "6: ResourcePolicy reserved overflows: {reserved:1,spot:0} → {reserved:4,spot:2}",
+            "7: MetricsProducer behaviors[0] closes: 8 → 0",
+            "7: HorizontalAutoscaler metrics[0] scales: 8 → 1",
+            "8: CronFederatedHPA quiet fires: 6 → 1",
+            "8: ResourcePolicy reserved suffices: {reserved:4,spot:2} → {reserved:1,spot:0}",
+            "9: Placement AddOn/idle/cpu selects: [north,west] → [east,west]",
+        ];
+        for pace in PACES {
+            assert_eq!(upcoming(pace), expected, "{pace:?}");
+        }
+    }
+
+    #[test]
+    fn a_namespace_comes_before_what_is_in_it() {
+        let mut there = BTreeSet::new();
+        let documents = documents(instant("2026-11-23T13:30:00Z"), Pace::Minutes);
+        for document in documents.split(BETWEEN) {
+            let named = |key: &str| {
+                let (_, rest) = document.split_once(&format!("{key}: "))?;
+                rest.split([',', '}']).next()
+            };
+            if document.contains("kind: Namespace") {
+                there.extend(named("{name").map(str::to_owned));
+            } else if let Some(namespace) = named(", namespace") {
+                assert!(there.contains(namespace), "{document}");
+            }
+        }
+        assert_eq!(there.len(), 5);
+        let statuses = statuses(instant("2026-11-23T13:30:00Z"), Pace::Minutes);
+        assert_eq!(statuses.matches("kind: AddOnPlacementScore").count(), 3);
+        assert_eq!(statuses.matches("kind: ").count(), 3);
+    }
+}

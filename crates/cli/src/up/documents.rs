@@ -1,0 +1,141 @@
+//! What is applied to the cluster: the files that are named, and the demo. They are checked before anything begins, and
+//! applied as kubectl applies them.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use almanac_api::reading::Source;
+use almanac_local::{NodeSpec, write_whole};
+use anyhow::{Context as _, ensure};
+use jiff::Timestamp;
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::Command;
+
+use super::arguments::UpArguments;
+use super::demo::{self, Pace};
+use super::nodes_file;
+use super::place::Place;
+use crate::findings::{CheckArguments, Format};
+use crate::outcome::FailOn;
+
+/// The manager of the fields, so that somebody who applies a file later takes them over without a conflict.
+const MANAGER: &str = "--field-manager=kubectl";
+
+/// The description of the nodes in a directory of data.
+const NODES: &str = "nodes.yaml";
+
+/// What is to be applied, and the nodes it is for.
+pub(super) struct Documents {
+    files: Vec<PathBuf>,
+    /// How fast things happen in the demo, if it is applied.
+    demo: Option<Pace>,
+    nodes: Vec<NodeSpec>,
+    /// The text that describes them, if there is one.
+    described: Option<Source>,
+}
+
+impl Documents {
+    /// Checks the files as `almanac validate` does, and writes what is wrong with them; nothing if they cannot be used.
+    pub(super) fn check(
+        arguments: &UpArguments,
+        now: Timestamp,
+        output: &mut impl Write,
+    ) -> anyhow::Result<Option<Self>> {
+        let kept = arguments.data_directory()?.join(NODES);
+        let is_kept = !arguments.ephemeral && kept.is_file();
+        let described = match (&arguments.nodes, arguments.demo) {
+            (Some(file), _) => Some(nodes_file::source(file)?),
+            (None, true) => Some(demo::nodes()),
+            (None, false) if is_kept => Some(nodes_file::source(&kept)?),
+            (None, false) => None,
+        };
+        let nodes = described.as_ref().map(nodes_file::parse).transpose()?;
+        let nodes = nodes.unwrap_or_else(nodes_file::usual);
+        if !arguments.file.is_empty() {
+            ensure!(
+                !arguments.file.iter().any(|it| it == "-"),
+                "-f: standard input cannot be applied again at the next start; name a file"
+            );
+            let checked = CheckArguments::of(arguments.file.clone()).check("up", now)?;
+            let report = checked.report();
+            if FailOn::ERROR.fails(&report.everything.findings) {
+                report.write(Format::Text, FailOn::ERROR, output)?;
+                return Ok(None);
+            }
+        }
+        let files = arguments.file.iter().map(std::path::absolute).collect::<Result<_, _>>();
+        let demo = arguments.demo.then(|| Pace::at_speed(arguments.speed));
+        let files = files.context("-f: failed to find the current directory")?;
+        Ok(Some(Self { files, demo, nodes, described }))
+    }
+
+    /// Keeps the description of the nodes for the next start.
+    pub(super) fn keep_nodes(&self, folder: &Path) -> anyhow::Result<()> {
+        match &self.described {
+            Some(described) => write_whole(&folder.join(NODES), described.text()),
+            None => Ok(()),
+        }
+    }
+
+    /// The nodes to simulate.
+    pub(super) fn nodes(&self) -> &[NodeSpec] {
+        &self.nodes
+    }
+
+    /// Whether there is anything to apply.
+    pub(super) fn are_none(&self) -> bool {
+        self.files.is_empty() && self.demo.is_none()
+    }
+
+    /// Applies them. The demo begins at this instant of the policies' clock.
+    pub(super) async fn apply(&self, place: &Place, now: Timestamp) -> anyhow::Result<()> {
+        if let Some(pace) = self.demo {
+            let (documents, statuses) = (demo::documents(now, pace), demo::statuses(now, pace));
+            apply(place, &["-f", "-"], &documents).await.context("failed to apply the demo")?;
+            apply(place, &["--subresource=status", "-f", "-"], &statuses)
+                .await
+                .context("failed to apply the statuses of the demo")?;
+        }
+        if !self.files.is_empty() {
+            let files = self.files.iter().map(|file| file.display().to_string());
+            let flags: Vec<_> = files.flat_map(|file| ["-f".to_owned(), file]).collect();
+            let flags: Vec<_> = flags.iter().map(String::as_str).chain(["--recursive"]).collect();
+            apply(place, &flags, "").await.context("failed to apply -f")?;
+        }
+        Ok(())
+    }
+}
+
+/// `kubectl apply` with these flags. What it warns of is shown, as whoever applies something wants to see it.
+pub(super) async fn apply(place: &Place, flags: &[&str], input: &str) -> anyhow::Result<()> {
+    let mut kubectl = Command::new(place.kubectl()?)
+        .arg("--kubeconfig")
+        .arg(place.kubeconfig())
+        // Discovery is neither read from nor left in the user's home.
+        .arg("--cache-dir")
+        .arg(place.folder().join("kubectl-cache"))
+        .args(["apply", "--server-side", "--force-conflicts", MANAGER])
+        .args(flags)
+        // A Ctrl-C at the terminal is for the whole.
+        .process_group(0)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .context("failed to start kubectl")?;
+    let stdin = kubectl.stdin.take();
+    let feed = async {
+        if let Some(mut stdin) = stdin {
+            // It may be done before it has read everything; then its answer is what counts.
+            let _ = stdin.write_all(input.as_bytes()).await;
+        }
+    };
+    let ((), answer) = tokio::join!(feed, kubectl.wait_with_output());
+    let answer = answer.context("failed to wait for kubectl")?;
+    let said = String::from_utf8_lossy(&answer.stderr);
+    ensure!(answer.status.success(), "{}", said.trim());
+    anstream::eprint!("{said}");
+    Ok(())
+}

@@ -1,0 +1,162 @@
+//! What happens, as it happens: the Events that Almanac's processes write, a line each, and what comes next.
+
+use std::collections::BTreeMap;
+use std::pin::pin;
+use std::time::Duration;
+
+use almanac_api::policy_clock::PolicyClock;
+use futures::StreamExt as _;
+use jiff::Timestamp;
+use k8s_openapi::api::events::v1::Event;
+use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
+use kube::runtime::{WatchStreamExt as _, watcher};
+use kube::{Api, Client, ResourceExt as _};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::foretelling::{Foretelling, Next};
+use super::place::FIELD_MANAGER;
+use super::terminal::Terminal;
+
+/// How often the countdown is drawn.
+const TICK: Duration = Duration::from_secs(1);
+/// What happened may change what comes next, but several things happen together.
+const SETTLES_AFTER: Duration = Duration::from_millis(300);
+/// Somebody may have applied a policy, of which no Event tells.
+const ASKED_ANEW_AFTER: Duration = Duration::from_secs(10);
+
+type Sender = mpsc::UnboundedSender<Happening>;
+
+/// Something that happened.
+pub(super) struct Happening {
+    /// By the policies' clock.
+    pub(super) at: Timestamp,
+    pub(super) what: String,
+    pub(super) is_warning: bool,
+}
+
+/// What happens from now on.
+pub(super) struct Happenings {
+    happened: mpsc::UnboundedReceiver<Happening>,
+    following: JoinHandle<()>,
+}
+
+impl Happenings {
+    /// Begins to follow. What happened before is in the cluster's Events.
+    pub(super) fn follow(client: Client, clock: PolicyClock) -> Self {
+        let (sender, happened) = mpsc::unbounded_channel();
+        let following = tokio::spawn(async move {
+            let events = follow_events(client.clone(), clock, sender.clone());
+            tokio::join!(events, follow_numbers(client, clock, sender));
+        });
+        Self { happened, following }
+    }
+
+    /// Tells what happens and what comes next, without end.
+    pub(super) async fn tell(
+        &mut self,
+        foretelling: &Foretelling,
+        terminal: &Terminal<'_>,
+    ) -> anyhow::Result<()> {
+        let mut next = Vec::new();
+        let mut told = Vec::new();
+        let mut asked_anew = std::time::Instant::now();
+        let mut is_stale = true;
+        loop {
+            is_stale |= asked_anew.elapsed() >= ASKED_ANEW_AFTER;
+            if is_stale && asked_anew.elapsed() >= SETTLES_AFTER {
+                // An API server that is busy for a moment must not end everything.
+                if let Ok(found) = foretelling.next(foretelling.now()).await {
+                    next = found;
+                }
+                (is_stale, asked_anew) = (false, std::time::Instant::now());
+                if next != told {
+                    terminal.tell_next(&next, foretelling.now())?;
+                    told.clone_from(&next);
+                }
+            }
+            let now = foretelling.now();
+            terminal.count_down(&next, now)?;
+            let wait =
+                if is_stale { SETTLES_AFTER } else { until(&next, now, foretelling.clock()) };
+            tokio::select! {
+                happening = self.happened.recv() => {
+                    let Some(happening) = happening else { return Ok(()) };
+                    terminal.tell(&happening)?;
+                    (is_stale, asked_anew) = (true, std::time::Instant::now());
+                }
+                () = tokio::time::sleep(wait) => {
+                    is_stale |= next.first().is_some_and(|next| next.at <= foretelling.now());
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Happenings {
+    fn drop(&mut self) {
+        self.following.abort();
+    }
+}
+
+async fn follow_events(client: Client, clock: PolicyClock, happened: Sender) {
+    let events = watcher(Api::<Event>::all(client), watcher::Config::default());
+    let mut events = pin!(events.default_backoff());
+    while let Some(event) = events.next().await {
+        let Ok(watcher::Event::Apply(event)) = event else { continue };
+        let is_ours = event.reporting_controller.as_deref() == Some(FIELD_MANAGER);
+        if is_ours && happened.send(happening(&event, clock)).is_err() {
+            return;
+        }
+    }
+}
+
+/// The numbers of schedules, of whose changes no Event tells: whoever queries them has them anyway.
+async fn follow_numbers(client: Client, clock: PolicyClock, happened: Sender) {
+    let kind = GroupVersionKind::gvk("autoscaling.karpenter.sh", "v1alpha1", "MetricsProducer");
+    let api = Api::<DynamicObject>::all_with(client, &ApiResource::from_gvk(&kind));
+    let mut producers = pin!(watcher(api, watcher::Config::default()).default_backoff());
+    let mut known = BTreeMap::new();
+    while let Some(producer) = producers.next().await {
+        let Ok(watcher::Event::InitApply(producer) | watcher::Event::Apply(producer)) = producer
+        else {
+            continue;
+        };
+        let number = producer.data["status"]["scheduledCapacity"]["currentValue"].as_i64();
+        let (Some(number), Some(namespace)) = (number, producer.namespace()) else { continue };
+        let name = format!("MetricsProducer {namespace}/{}", producer.name_any());
+        let Some(former) = known.insert(name.clone(), number) else { continue };
+        let what = format!("{name}  the number is {number} instead of {former}");
+        let at = clock.shown_at(Timestamp::now());
+        if former != number && happened.send(Happening { at, what, is_warning: false }).is_err() {
+            return;
+        }
+    }
+}
+
+/// The time until something is due, at most until the countdown is drawn again.
+fn until(next: &[Next], now: Timestamp, clock: PolicyClock) -> Duration {
+    let Some(next) = next.first() else { return TICK };
+    let left = Duration::try_from(next.at.duration_since(now)).unwrap_or_default();
+    (left / clock.rate()).clamp(Duration::from_millis(1), TICK)
+}
+
+fn happening(event: &Event, clock: PolicyClock) -> Happening {
+    let observed = event.series.as_ref().map(|series| series.last_observed_time.0);
+    let at = observed.or(event.event_time.as_ref().map(|it| it.0)).unwrap_or_else(Timestamp::now);
+    let of = event.regarding.as_ref().map(|it| {
+        let (kind, name) = (it.kind.as_deref().unwrap_or_default(), it.name.as_deref());
+        let name = name.unwrap_or_default();
+        match it.namespace.as_deref() {
+            Some(namespace) => format!("{kind} {namespace}/{name}"),
+            None => format!("{kind} {name}"),
+        }
+    });
+    let (of, reason) = (of.unwrap_or_default(), event.reason.as_deref().unwrap_or_default());
+    let note = event.note.as_deref().unwrap_or_default();
+    Happening {
+        at: clock.shown_at(at),
+        what: format!("{of}  {reason}: {note}"),
+        is_warning: event.type_.as_deref() == Some("Warning"),
+    }
+}

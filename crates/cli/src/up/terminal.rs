@@ -1,0 +1,165 @@
+//! What `almanac up` prints: where the cluster is, what to type next, a line for everything that happens, and the
+//! countdown to what comes next.
+
+use std::cell::{Cell, RefCell};
+use std::io::{IsTerminal as _, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use almanac_calendar::Zone;
+use almanac_local::environment;
+use anyhow::Context as _;
+use jiff::{SignedDuration, Timestamp};
+
+use super::foretelling::{MOST_LISTED, Next};
+use super::happenings::Happening;
+use super::place::Place;
+use super::programs::Programs;
+use crate::shell_word::quoted;
+use crate::wall_clock;
+
+/// Takes the cursor to the beginning of an empty line.
+const CLEARED: &str = "\r\x1b[2K";
+
+/// Where it is printed.
+pub(super) struct Terminal<'a> {
+    output: RefCell<&'a mut dyn Write>,
+    is_quiet: bool,
+    /// Whether a line can be drawn again.
+    is_live: bool,
+    has_countdown: Cell<bool>,
+}
+
+impl<'a> Terminal<'a> {
+    pub(super) fn new(output: &'a mut dyn Write, is_quiet: bool) -> Self {
+        let is_live = std::io::stdout().is_terminal() && !is_quiet;
+        Self { output: RefCell::new(output), is_quiet, is_live, has_countdown: Cell::new(false) }
+    }
+
+    /// A step of the beginning.
+    pub(super) fn tell_step(&self, step: &str) -> anyhow::Result<()> {
+        self.line(step)
+    }
+
+    /// That everything runs, where, and what to type next.
+    pub(super) fn tell_ready(
+        &self,
+        place: &Place,
+        programs: &Programs,
+        after: Duration,
+        shown: Option<Timestamp>,
+    ) -> anyhow::Result<()> {
+        let kubeconfig = place.kubeconfig().display().to_string();
+        if self.is_quiet {
+            let mut output = self.output.borrow_mut();
+            writeln!(output, "{kubeconfig}")?;
+            return Ok(output.flush()?);
+        }
+        // On the path, kubectl is what people type.
+        let kubectl =
+            place.kubectl().ok().filter(|_| environment::program_on_path("kubectl").is_none());
+        let kubectl = kubectl.map_or_else(|| "kubectl".to_owned(), path_word);
+        let from = shown.map(|at| format!(" --from {}", second(at))).unwrap_or_default();
+        self.line(&format!(
+            "Everything runs, after {:.1} s. In another terminal:\n",
+            after.as_secs_f64()
+        ))?;
+        self.line(&format!("  export KUBECONFIG={}", quoted(&kubeconfig)))?;
+        self.line(&format!("  {kubectl} get cronfederatedhpas -A"))?;
+        self.line(&format!("  {} forecast -A{from}\n", own_name()))?;
+        if let Some(port) = programs.prometheus_port() {
+            self.line(&format!("Prometheus answers at http://127.0.0.1:{port}."))?;
+        }
+        self.line(&match place.kept_in() {
+            Some(folder) => {
+                format!("Ctrl-C ends it; what is in the cluster stays in {}.\n", folder.display())
+            }
+            None => "Ctrl-C ends it.\n".to_owned(),
+        })
+    }
+
+    /// Something that will happen.
+    pub(super) fn tell_listed(&self, heading: &str, listed: &[Next]) -> anyhow::Result<()> {
+        let shown = |it: &Next| format!("  {}  {}\n", clock_time(it.at), it.what);
+        let most = usize::try_from(MOST_LISTED).unwrap_or(usize::MAX);
+        let more = if listed.len() > most { "and so on\n" } else { "" };
+        let listed: String = listed.iter().take(most).map(shown).collect();
+        self.line(&format!("{heading}\n{listed}{more}"))
+    }
+
+    /// Something that has happened.
+    pub(super) fn tell(&self, happening: &Happening) -> anyhow::Result<()> {
+        let at = clock_time(happening.at);
+        let mark = if happening.is_warning { "! " } else { "" };
+        self.line(&format!("{at}  {mark}{}", happening.what))
+    }
+
+    /// What comes next, where no countdown can be drawn.
+    pub(super) fn tell_next(&self, next: &[Next], now: Timestamp) -> anyhow::Result<()> {
+        if self.is_live {
+            return Ok(());
+        }
+        match next.first() {
+            Some(first) => self.line(&format!("next, {}", in_words(first, next.len(), now))),
+            None => self.line("next: nothing"),
+        }
+    }
+
+    /// Draws the countdown.
+    pub(super) fn count_down(&self, next: &[Next], now: Timestamp) -> anyhow::Result<()> {
+        let Some(first) = next.first().filter(|_| self.is_live) else { return Ok(()) };
+        let width = terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0));
+        let line = in_words(first, next.len(), now);
+        let line: String = line.chars().take(width.saturating_sub(1)).collect();
+        self.has_countdown.set(true);
+        let mut output = self.output.borrow_mut();
+        write!(output, "{CLEARED}{line}")?;
+        Ok(output.flush()?)
+    }
+
+    /// That everything ends.
+    pub(super) fn tell_end(&self, place: &Place) -> anyhow::Result<()> {
+        self.line(match place.kept_in() {
+            Some(_) => "Ending. The next start goes on from here.",
+            None => "Ending.",
+        })
+    }
+
+    fn line(&self, line: &str) -> anyhow::Result<()> {
+        if self.is_quiet {
+            return Ok(());
+        }
+        let mut output = self.output.borrow_mut();
+        let cleared = if self.has_countdown.take() { CLEARED } else { "" };
+        let written = writeln!(output, "{cleared}{line}").and_then(|()| output.flush());
+        written.context("failed to print what happens")
+    }
+}
+
+/// `Fri 09:00:00, in 1m 20s: Deployment shop/web: 3 → 8 by CronFederatedHPA shop/web`.
+fn in_words(first: &Next, count: usize, now: Timestamp) -> String {
+    let at = clock_time(first.at);
+    let left = first.at.duration_since(now).max(SignedDuration::ZERO);
+    let left = SignedDuration::from_secs(left.as_secs());
+    let more = if count > 1 { format!(", and {} more", count - 1) } else { String::new() };
+    format!("{at}, in {left:#}: {}{more}", first.what)
+}
+
+fn clock_time(at: Timestamp) -> String {
+    wall_clock::shown(Zone::utc(), at, "%a %H:%M:%S")
+}
+
+fn path_word(path: &Path) -> String {
+    quoted(&path.display().to_string()).into_owned()
+}
+
+/// How this program is called from a shell.
+fn own_name() -> String {
+    let on_path = environment::program_on_path("almanac").is_some();
+    let own = std::env::current_exe().ok().filter(|_| !on_path);
+    own.as_deref().map_or_else(|| "almanac".to_owned(), path_word)
+}
+
+fn second(at: Timestamp) -> Timestamp {
+    Timestamp::from_second(at.as_second()).unwrap_or(at)
+}
