@@ -17,10 +17,11 @@ mod programs;
 mod terminal;
 
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use almanac_local::ProgramPort;
+use almanac_local::{ProgramPort, free_room};
 use almanac_shell::shutdown;
 use anyhow::Context as _;
 use jiff::Timestamp;
@@ -37,6 +38,8 @@ use self::terminal::Terminal;
 
 /// How often it is looked whether everything still runs.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
+/// With less, nothing is kept any more.
+const LEAST_ROOM: u64 = 16 * 1024 * 1024;
 /// How many minutes of the machine's clock are foretold.
 const FORETOLD_MINUTES: i64 = 10;
 
@@ -131,9 +134,20 @@ impl Up {
             ended = alive(&self.place, &self.programs, &self.clock) => ended,
             ended = telling => ended,
         };
+        let ended = ended.map_err(|error| with_room(error, self.place.folder()));
         let told = terminal.tell_end(&self.place);
         self.programs.end().await;
         ended.and(self.clock.stop(Timestamp::now())).and(told)
+    }
+}
+
+/// Says so where the disk is full: whatever ended for that could not write the reason to its log.
+fn with_room(error: anyhow::Error, folder: &Path) -> anyhow::Error {
+    match free_room(folder) {
+        Ok(free) if free < LEAST_ROOM => {
+            error.context(format!("the disk of {} is full", folder.display()))
+        }
+        _ => error,
     }
 }
 

@@ -15,9 +15,9 @@ use k8s_openapi::api::core::v1::Namespace;
 use kube::api::DynamicObject;
 use kube::{Api, Client};
 use tokio::sync::watch;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
-use crate::list_progress::{ListProgress, ListReport};
+use crate::list_progress::{FORBIDDEN_PATIENCE, ListProgress, ListReport};
 
 /// How often a namespace is read that may not be watched.
 pub(crate) const READ_INTERVAL: Duration = Duration::from_secs(10);
@@ -70,6 +70,9 @@ impl<Tell: Fn(&str, bool) + Send> NamespaceFollower<Tell> {
     pub(crate) async fn ask(mut self, client: Client, names: Vec<Arc<str>>, pause: Duration) {
         let namespaces: Api<Namespace> = Api::all(client);
         let mut unread: BTreeSet<Arc<str>> = BTreeSet::new();
+        let mut known: BTreeSet<Arc<str>> = BTreeSet::new();
+        // An API server that has just started does not know all roles yet.
+        let patient_until = Instant::now() + FORBIDDEN_PATIENCE;
         loop {
             let mut is_whole = true;
             for name in &names {
@@ -78,14 +81,22 @@ impl<Tell: Fn(&str, bool) + Send> NamespaceFollower<Tell> {
                     Ok(Ok(Some(namespace))) => {
                         self.note(name, is_marked(&namespace.metadata));
                         unread.remove(name);
+                        known.insert(Arc::clone(name));
                         continue;
                     }
                     Ok(Ok(None)) => {
                         self.note(name, false);
+                        known.remove(name);
                         "there is no such namespace".to_owned()
                     }
-                    // Otherwise, what was known before still counts.
+                    // What was known before still counts. What was never known might be a mark.
                     Ok(Err(kube::Error::Api(status))) if status.code == 403 => {
+                        if !known.contains(name) {
+                            is_whole &= Instant::now() >= patient_until;
+                            if self.marked.insert(name.to_string()) {
+                                (self.tell)(name, true);
+                            }
+                        }
                         format!("{}; it may not be there, or not have the role", status.message)
                     }
                     Ok(Err(_)) | Err(_) => {

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use almanac_api::kinds::Kind;
 use almanac_shell::endpoints::Health;
 use almanac_shell::following::WatchFailure;
 use futures::future::select_all;
@@ -73,12 +72,15 @@ impl ListReport {
 
 /// The first lists of a kind: one a part.
 pub(crate) struct Listings {
-    kind: Kind,
+    kind: &'static str,
     parts: Vec<(Part, watch::Receiver<ListProgress>)>,
 }
 
 impl Listings {
-    pub(crate) fn new(kind: Kind, parts: Vec<(Part, watch::Receiver<ListProgress>)>) -> Self {
+    pub(crate) fn new(
+        kind: &'static str,
+        parts: Vec<(Part, watch::Receiver<ListProgress>)>,
+    ) -> Self {
         Self { kind, parts }
     }
 
@@ -86,7 +88,7 @@ impl Listings {
     /// cluster does not serve is not waited for, and neither, for long, are namespaces in which it may not be listed:
     /// they, or their roles, may be yet to come.
     pub(crate) async fn wait(mut self, health: &Health, patient_until: Instant) {
-        let name = self.kind.name();
+        let name = self.kind;
         let mut is_any_settled = false;
         loop {
             let mut is_refused_only = true;
@@ -155,7 +157,7 @@ mod tests {
         let [(_served_later, absent), (_allowed_later, refused)] = [true, false].map(failing);
         let parts = ["east", "west"].map(|name| Part::Namespace(name.into()));
         let parts = parts.into_iter().zip([absent, refused]).collect();
-        let listings = Listings::new(Kind::ResourcePolicy, parts);
+        let listings = Listings::new("ResourcePolicy", parts);
         listings.wait(&Health::default(), Instant::now() + FORBIDDEN_PATIENCE).await;
     }
 }

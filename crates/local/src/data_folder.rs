@@ -149,10 +149,15 @@ fn check_mark(path: &Path, expected: &Mark) -> Result<()> {
     Ok(())
 }
 
-fn check_room(path: &Path) -> Result<()> {
+/// How many bytes are free on the disk of this path.
+pub fn free_room(path: &Path) -> Result<u64> {
     let disk = rustix::fs::statvfs(path)
         .with_context(|| format!("failed to look at the disk of {}", path.display()))?;
-    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
+}
+
+fn check_room(path: &Path) -> Result<()> {
+    let free = free_room(path)?;
     ensure!(
         free >= ROOM,
         "the disk of {} is full: {} MB are free, and a control plane takes {} MB to begin with",

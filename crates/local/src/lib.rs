@@ -29,7 +29,7 @@ pub use await_condition::{Observation, PATIENCE, await_condition};
 pub use binaries::Binaries;
 pub use component::Component;
 pub use control_plane::{ControlPlane, ControlPlaneOptions, Home, client_for, client_from};
-pub use data_folder::DataFolder;
+pub use data_folder::{DataFolder, free_room};
 pub use go_build::{Built, GoBuild, say};
 pub use kubectl::Kubectl;
 pub use nodes::{

@@ -99,9 +99,10 @@ impl Wanted {
         let mut wanted = kept.clone();
         wanted.previous =
             wanted.previous.filter(|it| Validity::of(it).is_ok_and(|it| it.holds_at(now)));
-        wanted.next = wanted.next.filter(|next| self.can_sign(next, now));
-        let left = Validity::of(&wanted.authority.certificate)?.left(now);
+        // Whoever has copied an authority knows nothing of the next one.
         let is_copied = self.publishing == Publishing::ByHand;
+        wanted.next = wanted.next.filter(|next| !is_copied && self.can_sign(next, now));
+        let left = Validity::of(&wanted.authority.certificate)?.left(now);
         let is_due = !is_copied && left < self.lifetime * LIVES_LEFT_AT_THE_NEXT;
         if wanted.next.is_none() && is_due {
             wanted.next = Some(make_authority(now, self.authority_lifetime())?);

@@ -1,6 +1,7 @@
 //! The custom resource definitions in the cluster that `almanac up` uses.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::time::{Duration, Instant};
 
 use almanac_api::objects::{
     CustomResource, custom_resources, hub_custom_resources, unit_custom_resources,
@@ -12,11 +13,14 @@ use futures::stream::{self, StreamExt as _};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, Patch, PatchParams};
 use kube::{Client, ResourceExt as _};
+use serde_json::json;
 
 use super::arguments::UpArguments;
 use super::place::FIELD_MANAGER;
 
 const AT_ONCE: usize = 8;
+/// To establish a definition takes a fraction of that.
+const OVERDUE: Duration = Duration::from_secs(1);
 
 /// Applies all of them to a control plane of our own. Somebody else's cluster is asked about first, and keeps what it has
 /// for placements and for units: its own programs may need it as it is.
@@ -58,14 +62,27 @@ async fn apply_one(client: &Client, definition: CustomResource) -> anyhow::Resul
         .patch(&name, &parameters, &Patch::Apply(definition.manifest()))
         .await
         .with_context(|| format!("failed to apply the definition {name}"))?;
+    let mut changed = Instant::now();
     await_condition(&format!("the definition {name} to be established"), PATIENCE, async || {
-        let status = definitions.get(&name).await?.status.unwrap_or_default();
-        let conditions = status.conditions.unwrap_or_default();
-        let is_established =
-            conditions.iter().any(|it| it.type_ == "Established" && it.status == "True");
+        let found = definitions.get(&name).await?;
+        let is_established = is(&found, "Established");
+        if !is_established && changed.elapsed() >= OVERDUE {
+            // An API server that was killed while it established a definition goes on with it only once that changes.
+            let version = found.resource_version();
+            let change =
+                json!({"metadata": {"annotations": {"almanac.dev/established-after": version}}});
+            definitions.patch(&name, &PatchParams::default(), &Patch::Merge(change)).await?;
+            changed = Instant::now();
+        }
         Ok(Observation::of(is_established, "it is not"))
     })
     .await
+}
+
+/// Whether a condition of a definition holds.
+fn is(definition: &CustomResourceDefinition, condition: &str) -> bool {
+    let conditions = definition.status.iter().flat_map(|status| status.conditions.iter().flatten());
+    conditions.into_iter().any(|it| it.type_ == condition && it.status == "True")
 }
 
 /// Asks whether to apply them; an error if the answer is no, or nobody is there to answer.

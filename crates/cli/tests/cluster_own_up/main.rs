@@ -5,6 +5,7 @@ mod documented;
 
 mod demo;
 mod first_hour;
+mod surroundings;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -83,10 +84,20 @@ impl User {
 
     /// Runs the program with these arguments.
     fn runs(&self, arguments: &[&str]) -> anyhow::Result<Program> {
+        self.runs_program(Path::new(env!("CARGO_BIN_EXE_almanac")), arguments, &[])
+    }
+
+    /// The same with another program around it, or with variables beside those of the user.
+    fn runs_program(
+        &self,
+        program: &Path,
+        arguments: &[&str],
+        further: &[(&str, &str)],
+    ) -> anyhow::Result<Program> {
         let cache = environment::cache_folder()?.display().to_string();
         let home = self.home.path().display().to_string();
         let environment = [("HOME", &*home), ("ALMANAC_CACHE", &*cache), ("KUBECONFIG", "")];
-        Program::start(Path::new(env!("CARGO_BIN_EXE_almanac")), arguments, &environment)
+        Program::start(program, arguments, &[&environment, further].concat())
     }
 
     async fn client(&self) -> anyhow::Result<Client> {
@@ -216,7 +227,7 @@ fn two_run_side_by_side_and_a_port_that_is_taken_is_no_obstacle() -> TestResult 
 
 /// Random moments, of a seed that is printed; `ALMANAC_SEED` has them again.
 #[test]
-fn nothing_is_lost_and_nothing_left_whenever_it_is_killed() -> TestResult {
+fn nothing_is_lost_and_nothing_left_whenever_it_is_killed_or_told_to_end() -> TestResult {
     on_this_machine(async {
         let seed = std::env::var("ALMANAC_SEED").ok().and_then(|it| it.parse().ok());
         let seed = seed.unwrap_or_else(|| fastrand::u64(..));
@@ -224,7 +235,7 @@ fn nothing_is_lost_and_nothing_left_whenever_it_is_killed() -> TestResult {
         let mut random = fastrand::Rng::with_seed(seed);
         let user = User::new()?;
         let mut kept = 0;
-        for kill in 0..10 {
+        for kill in 0..13 {
             let up = user.types(&["-q"])?;
             // Not waiting for anything: the moment of the kill is what is tried.
             let mut left = Duration::from_millis(random.u64(0..6_000));
@@ -242,7 +253,13 @@ fn nothing_is_lost_and_nothing_left_whenever_it_is_killed() -> TestResult {
                 left = left.saturating_sub(begun.elapsed());
                 tokio::time::sleep(left).await;
             }
-            up.kill()?;
+            if kill % 4 == 3 {
+                // As a Ctrl-C does.
+                let status = up.stop().await?;
+                ensure!(status.success(), "{status}: {}", up.log()?);
+            } else {
+                up.kill()?;
+            }
             user.has_nothing_left().await?;
         }
         let up = user.types(&["-q"])?;

@@ -12,6 +12,7 @@ use almanac_shell::lease::{Fence, Switch};
 use almanac_shell::writer::Writer;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::Agent;
@@ -19,7 +20,7 @@ use super::known::Known;
 use super::survey::Surveyed;
 use super::turn::Turns;
 use super::watches::{Awaited, Watches};
-use crate::list_progress::ListProgress;
+use crate::list_progress::{FORBIDDEN_PATIENCE, ListProgress, Listings};
 use crate::term::first_to_stop;
 use crate::work_queue::WorkQueue;
 
@@ -144,22 +145,25 @@ impl Term<'_> {
     /// Waits until everything is known that is needed. `false` if the term ends before that.
     async fn await_lists(
         &self,
-        awaited: Vec<Awaited>,
+        (awaited, pods): (Vec<Awaited>, Listings),
         following: &mut JoinSet<()>,
         end: &CancellationToken,
     ) -> bool {
-        for list in awaited {
-            let mut followers = [("watching", &mut *following)];
-            tokio::select! {
-                () = self.await_list(list) => {}
-                who = first_to_stop(&mut followers) => {
-                    self.restart_term(who);
-                    return false;
-                }
-                () = end.cancelled() => return false,
+        let lists = async {
+            for list in awaited {
+                self.await_list(list).await;
             }
+            pods.wait(&self.agent.health, Instant::now() + FORBIDDEN_PATIENCE).await;
+        };
+        let mut followers = [("watching", following)];
+        tokio::select! {
+            () = lists => true,
+            who = first_to_stop(&mut followers) => {
+                self.restart_term(who);
+                false
+            }
+            () = end.cancelled() => false,
         }
-        true
     }
 
     async fn await_list(&self, list: Awaited) {

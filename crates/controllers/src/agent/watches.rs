@@ -23,7 +23,7 @@ use super::pods::PodFollower;
 use super::survey::{Surveyed, offset};
 use super::{Agent, Nodes};
 use crate::exemptions::{self, NamespaceFollower, READ_INTERVAL};
-use crate::list_progress::{ListProgress, ListReport};
+use crate::list_progress::{ListProgress, ListReport, Listings};
 use crate::namespaces::Part;
 
 /// How long a watch lasts at least, and less than twice that. Every node of a cluster may have an agent, and each
@@ -52,8 +52,8 @@ pub(super) struct Watches<'a> {
 }
 
 impl Watches<'_> {
-    /// Starts all watches.
-    pub(super) fn begin(&self, tasks: &mut JoinSet<()>) -> Vec<Awaited> {
+    /// Starts all watches. The pods are awaited after the rest.
+    pub(super) fn begin(&self, tasks: &mut JoinSet<()>) -> (Vec<Awaited>, Listings) {
         let mut awaited = Vec::new();
         let namespace = &self.agent.options.config_namespace;
         for (name, _) in AGENT_CONFIGS {
@@ -80,9 +80,8 @@ impl Watches<'_> {
             );
             awaited.push(Awaited { what, progress: listed, is_needed: true });
         }
-        for part in self.agent.options.namespaces.parts() {
-            awaited.push(self.follow_pods(part, tasks));
-        }
+        let parts = self.agent.options.namespaces.parts().into_iter();
+        let pods = parts.map(|part| (part.clone(), self.follow_pods(part, tasks))).collect();
         if self.agent.options.namespaces.limit().is_none() {
             awaited.push(self.follow_nodes(tasks));
         } else {
@@ -91,26 +90,22 @@ impl Watches<'_> {
             );
         }
         awaited.push(self.follow_namespaces(tasks));
-        awaited
+        (awaited, Listings::new("Pod", pods))
     }
 
-    fn follow_pods(&self, part: Part, tasks: &mut JoinSet<()>) -> Awaited {
-        let (fields, pods) = match &self.agent.options.nodes {
-            Nodes::One(node) => {
-                (Some(format!("spec.nodeName={node}")), format!("the pods of the node {node}"))
-            }
-            Nodes::All => (None, "the pods".to_owned()),
+    fn follow_pods(&self, part: Part, tasks: &mut JoinSet<()>) -> watch::Receiver<ListProgress> {
+        let fields = match &self.agent.options.nodes {
+            Nodes::One(node) => Some(format!("spec.nodeName={node}")),
+            Nodes::All => None,
         };
-        let what = format!("{pods} in {part}");
         let (from_cache, namespace) = (fields.is_some(), part.selection().namespace);
         let selection = Selection { from_cache, namespace, ..self.selection(fields) };
-        // One of several namespaces may be yet to come.
-        let (need, is_needed) = (part.need(), part == Part::Whole);
+        let need = part.need();
         let (progress, listed) = ListReport::new();
         let surveyed = Arc::clone(&self.surveyed);
         let follower = PodFollower { part, surveyed, listing: 0, progress };
         self.follow(tasks, core("Pod", "pods"), selection, ("pods", need), follower);
-        Awaited { what, progress: listed, is_needed }
+        listed
     }
 
     fn follow_nodes(&self, tasks: &mut JoinSet<()>) -> Awaited {

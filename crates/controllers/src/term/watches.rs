@@ -159,7 +159,7 @@ impl Term {
             let watch_age = self.health.watch_ages().begin(&resource.plural, Need::Always);
             following
                 .spawn(async move { follow(client, &resource, watch_age, &mut follower).await });
-            Listings::new(kind, vec![(Part::Whole, listed)])
+            Listings::new(kind.name(), vec![(Part::Whole, listed)])
         };
         kinds.map(follow).collect()
     }
@@ -192,7 +192,7 @@ impl Term {
             });
             (part, listed)
         });
-        Listings::new(kind, parts.collect())
+        Listings::new(kind.name(), parts.collect())
     }
 }
 

@@ -63,7 +63,7 @@ pub(super) fn begin(
     };
     let listings = WATCHED.into_iter().map(|kind| {
         let parts = namespaces.parts().into_iter().map(|part| watch(kind, part));
-        Listings::new(kind, parts.collect())
+        Listings::new(kind.name(), parts.collect())
     });
     listings.collect()
 }

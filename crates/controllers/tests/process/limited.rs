@@ -161,6 +161,25 @@ async fn the_mark_of_a_namespace_that_may_only_be_read_exempts_what_is_in_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn nothing_is_carried_out_in_a_namespace_whose_mark_was_never_read() {
+    let limited = Limited::begin(&["east", "west"], |stub| {
+        let forbidden = Fault::answer(StatusCode::FORBIDDEN, "it is forbidden");
+        stub.inject(forbidden.matching(|asked| asked.path.ends_with("/namespaces/east")).always());
+    });
+    seconds(60).await;
+    assert_eq!((limited.scaled(), limited.health.waiting_for()), (vec!["west"], None));
+    limited.running.stub.mend();
+    seconds(11).await;
+    let stub = &limited.running.stub;
+    let rule = json!([objects::rule("six past", "6 9 * * *", 3)]);
+    let edit = json!({ "spec": { "rules": rule }, "metadata": { "generation": 2 } });
+    stub.change("cronfederatedhpas", "east", "shop", &edit);
+    seconds(400).await;
+    assert_eq!(limited.scaled(), ["east", "west"]);
+    limited.running.end().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_namespace_that_is_not_there_yet_is_no_error() {
     let limited = Limited::begin(&["east", "south"], |_| {});
     seconds(15).await;

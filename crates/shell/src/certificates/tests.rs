@@ -105,6 +105,15 @@ fn an_authority_that_has_expired_is_replaced_at_once() {
 }
 
 #[test]
+fn an_authority_that_was_to_come_next_never_signs_once_authorities_are_copied() {
+    let mut kept = first();
+    kept.next = Some(kept.authority.clone());
+    let by_hand = Wanted { publishing: Publishing::ByHand, ..wanted() };
+    let decided = by_hand.decide(Some(&kept), at(1)).expect("it can be read").expect("a change");
+    assert_eq!((decided.next, decided.authority), (None, kept.authority));
+}
+
+#[test]
 fn an_authority_that_somebody_copies_signs_for_ten_years_and_its_end_is_told_in_time() {
     let day = 24 * 3600;
     let lifetime = SignedDuration::from_hours(24 * 30);
