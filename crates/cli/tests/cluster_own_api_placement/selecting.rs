@@ -1,7 +1,7 @@
 //! Which clusters are selected, and how they are divided.
 
 use almanac_fixtures::hub;
-use almanac_harness::TestResult;
+use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
 use anyhow::ensure;
 use serde_json::{Value, json};
 
@@ -125,12 +125,17 @@ fn selected_clusters_are_divided_into_groups_and_change_them_without_being_misse
             in_groups(json!({ "clustersPerDecisionGroup": "100%", "decisionGroups": first }));
         cluster.patch(PLACEMENT, NAMESPACE, "web", &json!({ "spec": spec })).await?;
         await_sizes(cluster, "web", &[1, 2]).await?;
-        let object = cluster.get(PLACEMENT, NAMESPACE, "web").await?;
         let groups = json!([
             {"decisionGroupIndex": 0, "decisionGroupName": "canary", "decisions": ["web-decision-1"], "clusterCount": 1},
             {"decisionGroupIndex": 1, "decisionGroupName": "", "decisions": ["web-decision-2"], "clusterCount": 2},
         ]);
-        ensure!(object["status"]["decisionGroups"] == groups, "{}", object["status"]);
+        // The status is written after the decisions.
+        await_condition("the groups in the status", PATIENCE, async || {
+            let object = cluster.get(PLACEMENT, NAMESPACE, "web").await?;
+            let status = &object["status"];
+            Ok(Observation::of(status["decisionGroups"] == groups, status))
+        })
+        .await?;
         let names = ["c1", "c2", "c3"].map(str::to_owned);
         observer.ensure_never_missing("web", &names)?;
         for (name, group, index) in [("web-decision-1", "canary", "0"), ("web-decision-2", "", "1")]
