@@ -1,6 +1,7 @@
 //! The demo does what it says it will do, and a clock that runs is followed without leaving anything out.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use almanac_harness::{PATIENCE, Program, TestResult, on_this_machine};
 use anyhow::{Context as _, bail, ensure};
@@ -13,6 +14,9 @@ use tokio::process::Command;
 use tokio::time::Instant;
 
 use crate::User;
+
+/// A week at six thousand times takes less, and the demo never comes to rest.
+const AT_MOST: Duration = Duration::from_mins(4);
 
 /// What is told beforehand of one target, in order: the values it gets.
 type Foretold = BTreeMap<String, Vec<Value>>;
@@ -43,14 +47,18 @@ fn every_sentence_that_the_demo_prints_beforehand_comes_true() -> TestResult {
     })
 }
 
-/// A day, or as many as `ALMANAC_DAYS` says: a week takes a hundred seconds.
+/// Eight hours at twelve hundred times; with `ALMANAC_DAYS`, so many days at six thousand times, on a machine with
+/// nothing else to do: a week takes a hundred seconds.
 #[test]
-fn a_clock_that_runs_six_thousand_times_as_fast_leaves_no_boundary_out() -> TestResult {
+fn a_clock_that_runs_fast_leaves_no_boundary_out() -> TestResult {
     on_this_machine(async {
         let days = std::env::var("ALMANAC_DAYS").ok().and_then(|it| it.parse::<u32>().ok());
-        let hours = format!("{}h", 24 * days.unwrap_or(1));
+        let (hours, speed) = match days {
+            Some(days) => (format!("{}h", 24 * days), "6000"),
+            None => ("8h".to_owned(), "1200"),
+        };
         let user = User::new()?;
-        let up = user.types(&["--demo", "--at", "2026-11-27T08:00", "--speed", "6000"])?;
+        let up = user.types(&["--demo", "--at", "2026-11-27T08:00", "--speed", speed])?;
         up.await_log("next, ").await?;
         let first = sentences(&up.log()?).into_iter().next().context("a sentence")?;
         let items = items(&user, "2026-11-27T08:00:00Z", &hours).await?;
@@ -119,7 +127,8 @@ async fn come_true(user: &User, up: &Program, foretold: Foretold) -> TestResult 
     ensure!(!foretold.is_empty());
     let client = user.client().await?;
     let mut seen: BTreeMap<&String, Vec<Value>> = BTreeMap::new();
-    let mut changed = Instant::now();
+    let begun = Instant::now();
+    let mut changed = begun;
     loop {
         up.check_running()?;
         let present = present(&client).await?;
@@ -138,7 +147,7 @@ async fn come_true(user: &User, up: &Program, foretold: Foretold) -> TestResult 
         if foretold.iter().all(is_done) {
             break;
         }
-        if changed.elapsed() > PATIENCE {
+        if changed.elapsed() > PATIENCE || begun.elapsed() > AT_MOST {
             let left: Vec<_> = foretold.iter().filter(|it| !is_done(*it)).collect();
             bail!("not come true: {left:#?}\nseen: {seen:#?}");
         }
