@@ -53,10 +53,7 @@ impl FailOn {
 
     /// Whether these findings make it fail.
     pub(crate) fn fails(self, findings: &[PlacedFinding]) -> bool {
-        findings.iter().any(|placed| {
-            let finding = &placed.finding;
-            finding.code == Code::UnreadableFile || self.fails_on(finding.severity())
-        })
+        self.code(findings) != ExitCode::SUCCESS
     }
 
     /// The exit code for these findings.

@@ -59,8 +59,9 @@ pub(crate) fn run(
     output: &mut impl Write,
 ) -> anyhow::Result<ExitCode> {
     let at = arguments.at(now)?;
-    let Some(documents) = Documents::check(arguments, at.unwrap_or(now), output)? else {
-        return Ok(ExitCode::FAILURE);
+    let documents = match Documents::check(arguments, at.unwrap_or(now), output)? {
+        Ok(documents) => documents,
+        Err(code) => return Ok(code),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

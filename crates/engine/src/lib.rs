@@ -24,6 +24,7 @@
 
 mod action;
 mod agenda;
+mod answers;
 mod beginning;
 pub mod cron_scaling;
 mod decision;
@@ -36,6 +37,7 @@ mod footprint;
 mod identity;
 mod labels;
 pub mod metric_scaling;
+mod occurrence;
 pub mod other_writer;
 pub mod placement;
 mod presumption;
@@ -54,19 +56,21 @@ mod world;
 
 pub use action::{Action, Outcome};
 pub use agenda::Agenda;
+pub use answers::{
+    Division, EndedScore, ReplicasAskedFor, RuleClockEffect, RuleExplanation, ScorePart, Scored,
+    Unmatched,
+};
 pub use beginning::{PriorWrite, Replayed, RunStart, begin};
 pub use decision::Decision;
 pub use exempt::{Exempt, Exemption, Exemptions};
-pub use families::{
-    Division, EffectReason, EndedScore, Occurrence, OpenDecision, Recorded, ReplicasAskedFor,
-    RuleClockEffect, RuleExplanation, ScorePart, Scored, Unmatched,
-};
+pub use families::{EffectReason, OpenDecision, Recorded};
 pub use family::{Family, PolicyName};
 pub use field::Field;
 pub use fingerprint::{Fingerprint, NotAFingerprint};
 pub use footprint::{Footprint, islands};
 pub use identity::Identity;
 pub use labels::{LabelRequirement, LabelSelector, Labels, ValueRequirement};
+pub use occurrence::Occurrence;
 pub use presumption::Presumption;
 pub use reach::{Reach, Unreachable};
 pub use reason::{Reason, Verdict};

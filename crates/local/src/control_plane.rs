@@ -5,93 +5,21 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use kube::Client;
-use kube::config::{KubeConfigOptions, Kubeconfig};
 
 use crate::await_condition::{Observation, PATIENCE, await_condition};
 use crate::binaries::Binaries;
+use crate::client::{client_for, client_from};
 use crate::component::Component;
 use crate::data_folder::DataFolder;
 use crate::flags::Layout;
+use crate::options::ControlPlaneOptions;
 use crate::pki::{self, Pki};
 use crate::ports::ReservedPort;
 use crate::process::{Process, await_former};
 use crate::run_folder::RunFolder;
 use crate::{audit, log_tail, run_folder};
-
-/// What a control plane is to consist of.
-#[derive(Clone, Debug)]
-pub struct ControlPlaneOptions {
-    components: Vec<Component>,
-    extra_flags: Vec<(Component, String)>,
-    is_audited: bool,
-    reads_of: Vec<String>,
-    extender_port: Option<u16>,
-}
-
-impl ControlPlaneOptions {
-    /// All four programs.
-    #[must_use]
-    pub fn whole() -> Self {
-        Self::of(&Component::ALL)
-    }
-
-    /// etcd and the API server: no controllers, nothing is scheduled. It is ready sooner, and any
-    /// directory in `KUBEBUILDER_ASSETS` has these two.
-    #[must_use]
-    pub fn api_only() -> Self {
-        Self::of(&[Component::Etcd, Component::ApiServer])
-    }
-
-    /// With an API server that writes down who changes what: see [`ControlPlane::audit_log`].
-    #[must_use]
-    pub fn audited(mut self) -> Self {
-        self.is_audited = true;
-        self
-    }
-
-    /// The same, and what this user looks at beside what it changes. Several users can be named one after the other.
-    #[must_use]
-    pub fn audited_with_reads_of(mut self, user: impl Into<String>) -> Self {
-        self.reads_of.push(user.into());
-        self.audited()
-    }
-
-    /// One more flag for one of the programs. Where a flag is given twice, the later one counts.
-    #[must_use]
-    pub fn flag(mut self, component: Component, flag: impl Into<String>) -> Self {
-        self.extra_flags.push((component, flag.into()));
-        self
-    }
-
-    /// With a scheduler that has an extender at this port of the machine: no pod is scheduled without it.
-    #[must_use]
-    pub fn extender(mut self, port: u16) -> Self {
-        self.extender_port = Some(port);
-        self
-    }
-
-    /// Whether it is more than etcd and the API server.
-    #[must_use]
-    pub fn is_whole(&self) -> bool {
-        self.has(Component::ControllerManager) || self.has(Component::Scheduler)
-    }
-
-    fn of(components: &[Component]) -> Self {
-        Self {
-            components: components.to_vec(),
-            extra_flags: Vec::new(),
-            is_audited: false,
-            reads_of: Vec::new(),
-            extender_port: None,
-        }
-    }
-
-    fn has(&self, component: Component) -> bool {
-        self.components.contains(&component)
-    }
-}
 
 /// Where a control plane has its data, certificates and logs.
 #[derive(Debug)]
@@ -149,13 +77,13 @@ impl Ports {
     }
 
     fn url(&self, component: Component) -> String {
-        let (scheme, port) = match component {
-            Component::Etcd => ("http", &self.etcd),
-            Component::ApiServer => ("https", &self.api_server),
-            Component::ControllerManager => ("https", &self.controller_manager),
-            Component::Scheduler => ("https", &self.scheduler),
+        let port = match component {
+            Component::Etcd => &self.etcd,
+            Component::ApiServer => &self.api_server,
+            Component::ControllerManager => &self.controller_manager,
+            Component::Scheduler => &self.scheduler,
         };
-        format!("{scheme}://127.0.0.1:{}", port.number())
+        format!("https://127.0.0.1:{}", port.number())
     }
 }
 
@@ -183,12 +111,17 @@ impl ControlPlane {
         }
         let ports = Ports::reserve(former_port)?;
         let pki = Pki::provide(&folder.join("pki"))?;
-        for (client, file) in [
-            (pki::ADMIN, folder.join("kubeconfig")),
-            (pki::CONTROLLER_MANAGER, Layout::kubeconfig_of(&folder, pki::CONTROLLER_MANAGER)),
-            (pki::SCHEDULER, Layout::kubeconfig_of(&folder, pki::SCHEDULER)),
+        for (client, file, called) in [
+            (pki::ADMIN, folder.join("kubeconfig"), Component::ApiServer),
+            (
+                pki::CONTROLLER_MANAGER,
+                Layout::kubeconfig_of(&folder, pki::CONTROLLER_MANAGER),
+                Component::ApiServer,
+            ),
+            (pki::SCHEDULER, Layout::kubeconfig_of(&folder, pki::SCHEDULER), Component::ApiServer),
+            (pki::ETCD, Layout::kubeconfig_of(&folder, pki::ETCD), Component::Etcd),
         ] {
-            pki.write_kubeconfig(&file, &ports.url(Component::ApiServer), client)?;
+            pki.write_kubeconfig(&file, &ports.url(called), client)?;
         }
         if let Home::Data(data) = &home {
             data.keep_api_server_port(ports.api_server.number())?;
@@ -249,6 +182,11 @@ impl ControlPlane {
         client_for(&self.kubeconfig()).await
     }
 
+    /// A client for requests to etcd over HTTP, which answers nobody else than the API server and this.
+    pub async fn etcd_client(&self) -> Result<Client> {
+        client_for(&Layout::kubeconfig_of(self.folder(), pki::ETCD)).await
+    }
+
     /// The API server's audit log, if it was started with [`ControlPlaneOptions::audited`].
     #[must_use]
     pub fn audit_log(&self) -> Option<PathBuf> {
@@ -297,9 +235,8 @@ impl ControlPlane {
     /// Waits until a component says it is ready; ends at once when its process is gone.
     pub async fn await_ready(&self, component: Component) -> Result<()> {
         let process = self.process(component)?;
-        // etcd serves plain HTTP; this client is used for its connections, not for Kubernetes.
         let client = match component {
-            Component::Etcd => Client::try_from(kube::Config::new(self.url(component).parse()?))?,
+            Component::Etcd => self.etcd_client().await?,
             _ => client_from(&self.kubeconfig(), Some(&self.url(component)), None).await?,
         };
         let ready = await_condition(&format!("{component} to be ready"), PATIENCE, async || {
@@ -380,39 +317,4 @@ fn remove_logs(folder: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// A client for the cluster of a kubeconfig. It retries nothing by itself: a test wants to see the
-/// first answer.
-pub async fn client_for(kubeconfig: &Path) -> Result<Client> {
-    client_from(kubeconfig, None, None).await
-}
-
-/// The same with another server or another default namespace than the kubeconfig says.
-pub async fn client_from(
-    kubeconfig: &Path,
-    server: Option<&str>,
-    namespace: Option<&str>,
-) -> Result<Client> {
-    let mut read = Kubeconfig::read_from(kubeconfig)
-        .with_context(|| format!("failed to read {}", kubeconfig.display()))?;
-    if let Some(server) = server {
-        for cluster in &mut read.clusters {
-            if let Some(cluster) = &mut cluster.cluster {
-                cluster.server = Some(server.to_owned());
-            }
-        }
-    }
-    if read.clusters.is_empty() {
-        bail!("{} names no cluster", kubeconfig.display());
-    }
-    let options = KubeConfigOptions::default();
-    let mut config = kube::Config::from_custom_kubeconfig(read, &options)
-        .await
-        .with_context(|| format!("failed to use {}", kubeconfig.display()))?;
-    config.default_retry = false;
-    if let Some(namespace) = namespace {
-        namespace.clone_into(&mut config.default_namespace);
-    }
-    Client::try_from(config).context("failed to make a client")
 }

@@ -34,8 +34,8 @@ const REQUESTS: [&str; 2] = ["--kube-api-qps=2000", "--kube-api-burst=4000"];
 
 impl Layout<'_> {
     pub(crate) fn etcd_flags(&self) -> Vec<String> {
-        let clients = format!("http://127.0.0.1:{}", self.etcd);
-        let peers = format!("http://127.0.0.1:{}", self.etcd_peers);
+        let clients = format!("https://127.0.0.1:{}", self.etcd);
+        let peers = format!("https://127.0.0.1:{}", self.etcd_peers);
         let mut flags = vec![
             "--name=almanac".into(),
             format!("--data-dir={}", self.folder.join("etcd").display()),
@@ -44,6 +44,14 @@ impl Layout<'_> {
             format!("--listen-peer-urls={peers}"),
             format!("--initial-advertise-peer-urls={peers}"),
             format!("--initial-cluster=almanac={peers}"),
+            "--client-cert-auth=true".into(),
+            format!("--trusted-ca-file={}", self.pki.certificate(pki::ETCD_AUTHORITY)),
+            format!("--cert-file={}", self.pki.certificate(pki::ETCD)),
+            format!("--key-file={}", self.pki.key(pki::ETCD)),
+            "--peer-client-cert-auth=true".into(),
+            format!("--peer-trusted-ca-file={}", self.pki.certificate(pki::ETCD_AUTHORITY)),
+            format!("--peer-cert-file={}", self.pki.certificate(pki::ETCD)),
+            format!("--peer-key-file={}", self.pki.key(pki::ETCD)),
             "--socket-reuse-port=true".into(),
             // At `info` and `warn`, etcd logs every slow read of a busy machine.
             "--log-level=error".into(),
@@ -58,7 +66,10 @@ impl Layout<'_> {
     pub(crate) fn api_server_flags(&self) -> Vec<String> {
         let pki = self.pki;
         let mut flags = vec![
-            format!("--etcd-servers=http://127.0.0.1:{}", self.etcd),
+            format!("--etcd-servers=https://127.0.0.1:{}", self.etcd),
+            format!("--etcd-cafile={}", pki.certificate(pki::ETCD_AUTHORITY)),
+            format!("--etcd-certfile={}", pki.certificate(pki::ETCD)),
+            format!("--etcd-keyfile={}", pki.key(pki::ETCD)),
             "--bind-address=127.0.0.1".into(),
             "--advertise-address=127.0.0.1".into(),
             format!("--secure-port={}", self.api_server),

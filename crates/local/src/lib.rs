@@ -8,6 +8,7 @@ mod audit;
 mod await_condition;
 mod binaries;
 mod carried_sources;
+mod client;
 mod component;
 mod control_plane;
 mod data_folder;
@@ -17,6 +18,7 @@ mod go_build;
 mod kubectl;
 pub mod log_tail;
 mod nodes;
+mod options;
 mod pki;
 mod ports;
 mod process;
@@ -27,8 +29,9 @@ mod whole_file;
 pub use audit::WRITE_VERBS;
 pub use await_condition::{Observation, PATIENCE, await_condition};
 pub use binaries::Binaries;
+pub use client::{client_for, client_from};
 pub use component::Component;
-pub use control_plane::{ControlPlane, ControlPlaneOptions, Home, client_for, client_from};
+pub use control_plane::{ControlPlane, Home};
 pub use data_folder::{DataFolder, free_room};
 pub use go_build::{Built, GoBuild, say};
 pub use kubectl::Kubectl;
@@ -36,6 +39,7 @@ pub use nodes::{
     NODE_GROUP, NODE_GROUP_NAMESPACE, NODE_OWNER, NodeGroup, NodeGroups, NodeSimulator, NodeSpec,
     Resized, TaintEffect,
 };
+pub use options::ControlPlaneOptions;
 pub use pki::write_private;
 pub use ports::ReservedPort;
 pub use process::Process;

@@ -1,5 +1,6 @@
 //! The certificates of one control plane: an authority that lives as long as its data, a serving
-//! certificate for loopback, and a client certificate for each who calls the API server.
+//! certificate for loopback, a client certificate for each who calls the API server, and another
+//! authority for etcd, which trusts nobody whom the API server may have given a certificate.
 
 use std::fs;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -24,6 +25,9 @@ pub(crate) const CONTROLLER_MANAGER: &str = "controller-manager";
 pub(crate) const SCHEDULER: &str = "scheduler";
 pub(crate) const FRONT_PROXY: &str = "front-proxy-client";
 pub(crate) const AUTHORITY: &str = "ca";
+/// etcd's certificate, for serving, for its peers, and for whoever calls it.
+pub(crate) const ETCD: &str = "etcd";
+pub(crate) const ETCD_AUTHORITY: &str = "etcd-ca";
 pub(crate) const SERVING: &str = "serving";
 pub(crate) const SERVICE_ACCOUNTS: &str = "service-accounts";
 
@@ -77,12 +81,13 @@ impl Pki {
 
     /// Writes a kubeconfig for one of the clients. It is JSON, which every reader of YAML reads.
     pub(crate) fn write_kubeconfig(&self, file: &Path, server: &str, client: &str) -> Result<()> {
+        let authority = if client == ETCD { ETCD_AUTHORITY } else { AUTHORITY };
         let config = json!({
             "apiVersion": "v1",
             "kind": "Config",
             "clusters": [{"name": CONTEXT, "cluster": {
                 "server": server,
-                "certificate-authority": self.certificate(AUTHORITY),
+                "certificate-authority": self.certificate(authority),
             }}],
             "users": [{"name": CONTEXT, "user": {
                 "client-certificate": self.certificate(client),
@@ -95,15 +100,15 @@ impl Pki {
     }
 
     fn write_all(&self) -> Result<()> {
-        let mut params = CertificateParams::default();
-        params.distinguished_name.push(DnType::CommonName, "almanac-local-authority");
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
-        let key = KeyPair::generate()?;
-        let certificate = params.self_signed(&key)?;
-        self.write(AUTHORITY, &certificate.pem(), &key)?;
-        let authority = Issuer::new(params, key);
+        let etcd_authority =
+            self.issue_authority(ETCD_AUTHORITY, "almanac-local-etcd-authority")?;
+        let mut etcd = CertificateParams::new(vec!["127.0.0.1".into(), "localhost".into()])?;
+        etcd.distinguished_name.push(DnType::CommonName, "etcd");
+        etcd.extended_key_usages =
+            vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+        self.issue(ETCD, etcd, &etcd_authority)?;
 
+        let authority = self.issue_authority(AUTHORITY, "almanac-local-authority")?;
         let served_as: Vec<String> = SERVED_AS.map(String::from).to_vec();
         let mut serving = CertificateParams::new(served_as)?;
         serving.distinguished_name.push(DnType::CommonName, "kube-apiserver");
@@ -123,6 +128,17 @@ impl Pki {
         let tokens = KeyPair::generate()?;
         write_private(&self.file(SERVICE_ACCOUNTS, "key"), &tokens.serialize_pem())?;
         write_private(&self.file(SERVICE_ACCOUNTS, "pub"), &tokens.public_key_pem())
+    }
+
+    fn issue_authority(&self, file: &str, name: &str) -> Result<Issuer<'static, KeyPair>> {
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
+        let key = KeyPair::generate()?;
+        let certificate = params.self_signed(&key)?;
+        self.write(file, &certificate.pem(), &key)?;
+        Ok(Issuer::new(params, key))
     }
 
     fn issue(

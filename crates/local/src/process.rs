@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use rustix::io::retry_on_intr;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid,
+};
 
 use crate::await_condition::{Observation, await_condition};
 
@@ -170,6 +172,13 @@ impl Process {
         self.signal(Signal::TERM).map(drop)
     }
 
+    /// Sends SIGINT to it and to whatever shares its process group, as a terminal does at Ctrl-C.
+    pub fn interrupt(&self) -> Result<()> {
+        let id = self.process_id()?;
+        kill_process_group(id, Signal::INT)
+            .with_context(|| format!("failed to interrupt {}", self.name))
+    }
+
     /// How it ended by itself, if it has. One that was killed is not running, which is an error.
     pub fn check_end(&self) -> Result<Option<ExitStatus>> {
         let mut running = self.lock();
@@ -212,13 +221,16 @@ impl Process {
     }
 
     fn signal(&self, signal: Signal) -> Result<Pid> {
-        let running = self.lock();
-        let process = running.as_ref().with_context(|| format!("{} is not running", self.name))?;
-        let id = i32::try_from(process.child.id()).ok().and_then(Pid::from_raw);
-        let id = id.with_context(|| format!("{} has no process id", self.name))?;
+        let id = self.process_id()?;
         kill_process(id, signal)
             .with_context(|| format!("failed to send {signal:?} to {}", self.name))?;
         Ok(id)
+    }
+
+    fn process_id(&self) -> Result<Pid> {
+        let id = self.id().with_context(|| format!("{} is not running", self.name))?;
+        let id = i32::try_from(id).ok().and_then(Pid::from_raw);
+        id.with_context(|| format!("{} has no process id", self.name))
     }
 
     fn note_end(&self, end: Option<ExitStatus>) {

@@ -3,6 +3,7 @@
 //! It does not retry by itself: writers have to check the lease before another attempt, and watchers have a
 //! backoff of their own.
 
+mod proxy;
 mod read_once;
 
 use std::io::ErrorKind;
@@ -117,7 +118,14 @@ async fn configuration(options: &ClientOptions) -> Result<(Config, ReadOnce), Cl
     let chosen =
         KubeConfigOptions { context: options.context.clone(), ..KubeConfigOptions::default() };
     let made = match read {
-        Ok(read) => Config::from_custom_kubeconfig(read, &chosen).await,
+        Ok(read) => {
+            let is_named = proxy::is_named(&read, context);
+            let made = Config::from_custom_kubeconfig(read, &chosen).await;
+            made.map(|mut config| {
+                proxy::leave_out(&mut config, is_named);
+                config
+            })
+        }
         Err(error) => Err(error),
     };
     let error = match made {

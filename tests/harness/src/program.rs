@@ -115,6 +115,12 @@ impl Program {
         self.await_end().await
     }
 
+    /// Types Ctrl-C (SIGINT to its process group) and waits until it has ended.
+    pub async fn interrupt(&self) -> Result<ExitStatus> {
+        self.process.interrupt()?;
+        self.await_end().await
+    }
+
     /// Waits until it has ended by itself; can be called repeatedly.
     pub async fn await_end(&self) -> Result<ExitStatus> {
         let ended = await_condition("the program to end", PATIENCE, async || {

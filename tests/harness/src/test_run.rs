@@ -19,7 +19,7 @@ use crate::needs::{self, Needs};
 use crate::service_account::ServiceAccountAccess;
 use crate::shared::SharedCluster;
 use almanac_local::Kubectl;
-use almanac_local::{ControlPlane, ControlPlaneOptions, client_for, client_from};
+use almanac_local::{Binaries, ControlPlane, ControlPlaneOptions, client_for, client_from};
 use almanac_local::{NODE_OWNER, NodeSimulator, NodeSpec};
 use almanac_local::{Observation, PATIENCE, await_condition};
 
@@ -144,6 +144,8 @@ pub fn on_this_machine(test: impl Future<Output = TestResult>) -> TestResult {
     needs::of_running_file(true, true)?;
     belongings::forget();
     run(async {
+        // The program would build them itself, for longer than a test waits for anything.
+        Binaries::provide_async().await?;
         let _turn = OWN_AT_ONCE.acquire().await?;
         let outcome = contained(test).await;
         if !matches!(outcome, Ok(Ok(()))) {

@@ -11,7 +11,9 @@ use almanac_harness::{
 use almanac_local::{DataFolder, Home};
 use anyhow::{Context as _, Result, ensure};
 use k8s_openapi::api::core::v1::{Namespace, Pod};
+use kube::Client;
 use kube::api::{Api, PostParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::{Value, json};
 
 /// A run of its own: another process that holds a control plane.
@@ -177,5 +179,31 @@ fn pods_wait_for_a_killed_scheduler_and_proceed_when_it_is_back() -> TestResult 
             Ok(Observation::of(runs, format!("{phase} on {node:?}")))
         })
         .await
+    })
+}
+
+#[test]
+fn etcd_answers_only_who_has_a_certificate_of_its_own_authority() -> TestResult {
+    on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
+        let asked = async |client: Client| -> Result<String> {
+            Ok(client.request_text(http::Request::get("/health").body(Vec::new())?).await?)
+        };
+        let answer = asked(test.plane.etcd_client().await?).await?;
+        ensure!(answer.contains(r#""health":"true""#), "{answer}");
+        let address = test.plane.url(Component::Etcd);
+        let mut stranger = kube::Config::new(address.parse()?);
+        stranger.accept_invalid_certs = true;
+        let refused = asked(Client::try_from(stranger)?).await;
+        ensure!(refused.is_err(), "a stranger is told {refused:?}");
+        // Nor one whom the API server would let do anything.
+        let administrator = Kubeconfig::read_from(test.plane.kubeconfig())?;
+        let options = KubeConfigOptions::default();
+        let mut administrator =
+            kube::Config::from_custom_kubeconfig(administrator, &options).await?;
+        administrator.cluster_url = address.parse()?;
+        administrator.accept_invalid_certs = true;
+        let refused = asked(Client::try_from(administrator)?).await;
+        ensure!(refused.is_err(), "an administrator of the cluster is told {refused:?}");
+        Ok(())
     })
 }

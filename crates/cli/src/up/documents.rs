@@ -3,6 +3,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::process::Stdio;
 
 use almanac_api::reading::Source;
@@ -36,14 +37,15 @@ pub(super) struct Documents {
 }
 
 impl Documents {
-    /// Checks the files as `almanac validate` does, and writes what is wrong with them; nothing if they cannot be used.
+    /// Checks the files as `almanac validate` does, and writes what is wrong with them; the exit code
+    /// if they cannot be used.
     pub(super) fn check(
         arguments: &UpArguments,
         now: Timestamp,
         output: &mut impl Write,
-    ) -> anyhow::Result<Option<Self>> {
+    ) -> anyhow::Result<Result<Self, ExitCode>> {
         let kept = arguments.data_directory()?.join(NODES);
-        let is_kept = !arguments.ephemeral && kept.is_file();
+        let is_kept = !arguments.ephemeral && arguments.cluster.is_none() && kept.is_file();
         let described = match (&arguments.nodes, arguments.demo) {
             (Some(file), _) => Some(nodes_file::source(file)?),
             (None, true) => Some(demo::nodes()),
@@ -61,13 +63,13 @@ impl Documents {
             let report = checked.report();
             if FailOn::ERROR.fails(&report.everything.findings) {
                 report.write(Format::Text, FailOn::ERROR, output)?;
-                return Ok(None);
+                return Ok(Err(FailOn::ERROR.code(&report.everything.findings)));
             }
         }
         let files = arguments.file.iter().map(std::path::absolute).collect::<Result<_, _>>();
         let demo = arguments.demo.then(|| Pace::at_speed(arguments.speed));
         let files = files.context("-f: failed to find the current directory")?;
-        Ok(Some(Self { files, demo, nodes, described }))
+        Ok(Ok(Self { files, demo, nodes, described }))
     }
 
     /// Keeps the description of the nodes for the next start.

@@ -13,6 +13,7 @@ use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client, ResourceExt as _};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use super::foretelling::{Foretelling, Next};
 use super::place::FIELD_MANAGER;
@@ -58,37 +59,35 @@ impl Happenings {
         foretelling: &Foretelling,
         terminal: &Terminal<'_>,
     ) -> anyhow::Result<()> {
-        let mut next = Vec::new();
-        let mut told = Vec::new();
-        let mut asked_anew = std::time::Instant::now();
-        let mut is_stale = true;
+        let mut next: Vec<Next> = Vec::new();
+        let mut ask_at = Instant::now();
         loop {
-            is_stale |= asked_anew.elapsed() >= ASKED_ANEW_AFTER;
-            if is_stale && asked_anew.elapsed() >= SETTLES_AFTER {
+            if Instant::now() >= ask_at {
                 // An API server that is busy for a moment must not end everything.
-                if let Ok(found) = foretelling.next(foretelling.now()).await {
+                if let Ok(found) = foretelling.next(foretelling.now()).await
+                    && found != next
+                {
+                    terminal.tell_next(&found, foretelling.now())?;
                     next = found;
                 }
-                (is_stale, asked_anew) = (false, std::time::Instant::now());
-                if next != told {
-                    terminal.tell_next(&next, foretelling.now())?;
-                    told.clone_from(&next);
-                }
+                ask_at = Instant::now() + ASKED_ANEW_AFTER;
             }
             let now = foretelling.now();
             terminal.count_down(&next, now)?;
-            let wait =
-                if is_stale { SETTLES_AFTER } else { until(&next, now, foretelling.clock()) };
-            tokio::select! {
-                happening = self.happened.recv() => {
-                    let Some(happening) = happening else { return Ok(()) };
-                    terminal.tell(&happening)?;
-                    (is_stale, asked_anew) = (true, std::time::Instant::now());
+            let due = Instant::now() + until(&next, now, foretelling.clock());
+            let happening = tokio::select! {
+                happening = self.happened.recv() => happening,
+                () = tokio::time::sleep_until(due.min(ask_at)) => {
+                    if next.first().is_some_and(|next| next.at <= foretelling.now()) {
+                        ask_at = ask_at.min(Instant::now() + SETTLES_AFTER);
+                    }
+                    continue;
                 }
-                () = tokio::time::sleep(wait) => {
-                    is_stale |= next.first().is_some_and(|next| next.at <= foretelling.now());
-                }
-            }
+            };
+            let Some(happening) = happening else { return Ok(()) };
+            terminal.tell(&happening)?;
+            // However much happens, it is asked again after a while.
+            ask_at = ask_at.min(Instant::now() + SETTLES_AFTER);
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::clock_arguments::ClockArguments;
 /// How long each may take to begin; it takes a second or two.
 const READY_WITHIN: Duration = Duration::from_mins(1);
 /// How long they have to write their last statuses.
-pub(super) const ENDS_WITHIN: Duration = Duration::from_secs(5);
+const ENDS_WITHIN: Duration = Duration::from_secs(5);
 
 /// The processes. They are killed when this is dropped.
 pub(super) struct Programs {

@@ -136,7 +136,7 @@ impl<'a> Terminal<'a> {
     }
 }
 
-/// `Fri 09:00:00, in 1m 20s: Deployment shop/web: 3 → 8 by CronFederatedHPA shop/web`.
+/// `Fri 09:00:00, in 1m 20s: Deployment shop/web → 8: CronFederatedHPA shop/web busy fires`.
 fn in_words(first: &Next, count: usize, now: Timestamp) -> String {
     let at = clock_time(first.at);
     let left = first.at.duration_since(now).max(SignedDuration::ZERO);

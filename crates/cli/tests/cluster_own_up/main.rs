@@ -96,7 +96,13 @@ impl User {
     ) -> anyhow::Result<Program> {
         let cache = environment::cache_folder()?.display().to_string();
         let home = self.home.path().display().to_string();
-        let environment = [("HOME", &*home), ("ALMANAC_CACHE", &*cache), ("KUBECONFIG", "")];
+        let environment = [
+            ("HOME", &*home),
+            ("ALMANAC_CACHE", &*cache),
+            ("KUBECONFIG", ""),
+            // As in many an office. What is on this machine is reached without it.
+            ("HTTPS_PROXY", "http://proxy.invalid:3128"),
+        ];
         Program::start(program, arguments, &[&environment, further].concat())
     }
 
@@ -253,13 +259,12 @@ fn nothing_is_lost_and_nothing_left_whenever_it_is_killed_or_told_to_end() -> Te
                 left = left.saturating_sub(begun.elapsed());
                 tokio::time::sleep(left).await;
             }
-            if kill % 4 == 3 {
-                // As a Ctrl-C does.
-                let status = up.stop().await?;
-                ensure!(status.success(), "{status}: {}", up.log()?);
-            } else {
-                up.kill()?;
-            }
+            let status = match kill {
+                3 | 11 => Some(up.interrupt().await?),
+                7 => Some(up.stop().await?),
+                _ => up.kill().map(|()| None)?,
+            };
+            ensure!(status.is_none_or(|it| it.success()), "{status:?}: {}", up.log()?);
             user.has_nothing_left().await?;
         }
         let up = user.types(&["-q"])?;

@@ -8,13 +8,19 @@ use almanac_harness::{
 };
 use anyhow::{Context as _, ensure};
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{Api, PostParams};
+use kube::ResourceExt as _;
+use kube::api::{Api, ListParams, PostParams};
 use serde_json::json;
 
 use crate::{SHOP, User, await_replicas};
 
 /// Gives the program a disk of this size for its data, which nobody else sees: `unshare` needs no rights for that.
-const WITH_A_DISK: &str = r#"mount -t tmpfs -o size="$1" none "$2" && shift 2 && exec "$@""#;
+/// When it has ended for want of room, the room is there again, and so is the program.
+const WITH_A_DISK: &str = r#"mount -t tmpfs -o size="$1" none "$2" || exit
+data="$2"; shift 2; "$@"; code=$?; echo "it has ended with $code"
+[ -f "$data/filler" ] || exit $code
+rm "$data/filler"; exec "$@""#;
+const ENDED: &str = "it has ended with";
 
 #[test]
 fn a_disk_that_is_full_is_told_of_before_anything_begins() -> TestResult {
@@ -31,7 +37,7 @@ fn a_disk_that_is_full_is_told_of_before_anything_begins() -> TestResult {
 }
 
 #[test]
-fn a_disk_that_fills_up_ends_it_with_the_reason_and_loses_nothing() -> TestResult {
+fn a_disk_that_fills_up_ends_it_with_the_reason_and_what_was_taken_is_kept() -> TestResult {
     on_this_machine(async {
         let user = User::new()?;
         fs::create_dir(user.data())?;
@@ -40,31 +46,37 @@ fn a_disk_that_fills_up_ends_it_with_the_reason_and_loses_nothing() -> TestResul
         // The disk as the program sees it.
         let seen = format!("/proc/{}/root", up.id().context("it runs")?);
         let data = Path::new(&seen).join(user.data().strip_prefix("/")?);
-        let kubeconfig = fs::read_to_string(data.join("kubeconfig"))?
-            .replace(&user.data().display().to_string(), &data.display().to_string());
-        let here = user.home.path().join("kubeconfig");
-        fs::write(&here, kubeconfig)?;
-        let client = almanac_harness::client_for(&here).await?;
-        let notes: Api<ConfigMap> = Api::namespaced(client, "default");
+        let notes = notes_on(&data, &user).await?;
         let filler = data.join("filler");
         fill(&filler)?;
-        // What cannot be kept is refused, or everything ends with the reason: it is never taken and lost.
-        let mut kept = Vec::new();
+        let mut taken = 0;
         let refused = await_condition("something to be refused", PATIENCE, async || {
-            let name = format!("note-{}", kept.len());
+            let name = format!("note-{taken}");
             let note = json!({"metadata": {"name": name}, "data": {"text": "x".repeat(900_000)}});
             Ok(match notes.create(&PostParams::default(), &serde_json::from_value(note)?).await {
                 Ok(_) => {
-                    kept.push(name);
-                    Observation::NotYet(format!("{} are kept", kept.len()))
+                    taken += 1;
+                    Observation::NotYet(format!("{taken} are taken"))
                 }
                 Err(error) => Observation::Holds(error.to_string()),
             })
         });
         println!("refused: {}", refused.await?);
-        let status = up.await_end().await?;
-        ensure!(status.code() == Some(2), "{status}: {}", up.log()?);
         up.await_log("data is full").await?;
+        up.await_log(&format!("{ENDED} 2")).await?;
+
+        let again = await_condition("it to run again", PATIENCE, async || {
+            let log = up.log()?;
+            let (_, after) = log.split_once(ENDED).unwrap_or_default();
+            Ok(Observation::of(after.contains("Everything runs"), after))
+        });
+        again.await?;
+        let found = notes_on(&data, &user).await?.list(&ListParams::default()).await?;
+        let found = found.iter().filter(|it| it.name_any().starts_with("note-")).count();
+        // What was refused may have been written all the same, as with any timeout.
+        ensure!(found == taken || found == taken + 1, "{found} of {taken} notes are there");
+        let status = up.stop().await?;
+        ensure!(status.success(), "{status}: {}", up.log()?);
         user.has_nothing_left().await
     })
 }
@@ -109,6 +121,15 @@ fn on_a_disk(user: &User, size: &str) -> anyhow::Result<almanac_harness::Program
     let arguments = ["-r", "-m", "sh", "-c", WITH_A_DISK, "disk", size, &data, almanac];
     let arguments = [&arguments[..], &["up", "--data-dir", &data]].concat();
     user.runs_program(Path::new("unshare"), &arguments, &[])
+}
+
+/// The notes of the control plane whose data another sees under this path.
+async fn notes_on(data: &Path, user: &User) -> anyhow::Result<Api<ConfigMap>> {
+    let kubeconfig = fs::read_to_string(data.join("kubeconfig"))?
+        .replace(&user.data().display().to_string(), &data.display().to_string());
+    let here = user.home.path().join("kubeconfig");
+    fs::write(&here, kubeconfig)?;
+    Ok(Api::namespaced(almanac_harness::client_for(&here).await?, "default"))
 }
 
 /// Writes until nothing more fits.

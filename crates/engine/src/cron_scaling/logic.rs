@@ -10,8 +10,9 @@ use super::{
     Cause, CronRule, CronScaling, Decision, DesiredScale, Ending, Execution, Input, Memory, Undone,
     decide, explain, gather, next_firing, render, settle, skip_stopped, undone, wake_at,
 };
+use crate::answers::{ReplicasAskedFor, RuleExplanation};
 use crate::beginning::{Beginning, RunStart};
-use crate::families::{Logic, OpenDecision, Recorded, ReplicasAskedFor, RuleExplanation};
+use crate::families::{Logic, OpenDecision, Recorded};
 use crate::other_writer::ExternalChange;
 use crate::schedules::{RuleSchedule, Schedule};
 use crate::turn::{Closed, PolicyDecision};

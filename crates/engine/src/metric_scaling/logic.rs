@@ -11,8 +11,9 @@ use super::{
     Answer, Decision, FiniteNumber, Memory, MetricScaling, Sample, SampleProblem, decide, explain,
     gather, settle,
 };
+use crate::answers::{ReplicasAskedFor, RuleExplanation};
 use crate::beginning::{Beginning, RunStart};
-use crate::families::{Logic, OpenDecision, Recorded, ReplicasAskedFor, RuleExplanation};
+use crate::families::{Logic, OpenDecision, Recorded};
 use crate::other_writer::ExternalChange;
 use crate::turn::{Closed, PolicyDecision};
 use crate::world::{Policies, PolicyObject};

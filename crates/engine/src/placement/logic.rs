@@ -11,8 +11,9 @@ use super::{
     Decision, DecisionLedger, HubChange, HubObject, Input, Memory, Placement, ScoreSource, Scores,
     Standing, decide, explain, gather, settle, unusable_set,
 };
+use crate::answers::{Division, EndedScore, RuleExplanation};
 use crate::beginning::{Beginning, RunStart};
-use crate::families::{Division, EndedScore, Logic, OpenDecision, Recorded, RuleExplanation};
+use crate::families::{Logic, OpenDecision, Recorded};
 use crate::turn::{Closed, PolicyDecision};
 use crate::world::{Policies, PolicyObject};
 use crate::{

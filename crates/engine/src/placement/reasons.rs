@@ -13,7 +13,7 @@ use super::{
     Eligibility, Exclusion, Input, Matched, Placement, Ranked, Ranking, RawScore, ScoreSource,
     Scores, Taint, gather,
 };
-use crate::families::RuleExplanation;
+use crate::answers::RuleExplanation;
 use crate::{Identity, Reason, ScorePart, Scored, Verdict, World};
 
 /// What a selection follows from. Candidates are told by their position in the [`Input`].

@@ -12,8 +12,9 @@ use super::{
     Decision, FollowingPod, Input, ListInForce, QosLevels, decide, explain, gather, gather_only,
     render, settle,
 };
+use crate::answers::{RuleExplanation, Unmatched};
 use crate::beginning::{Beginning, RunStart};
-use crate::families::{Logic, OpenDecision, Recorded, RuleExplanation, Unmatched};
+use crate::families::{Logic, OpenDecision, Recorded};
 use crate::schedules::{RuleSchedule, Schedule};
 use crate::turn::{Closed, PolicyDecision};
 use crate::world::{Policies, PolicyObject};

@@ -9,8 +9,9 @@ use super::reasons::behaviour_name;
 use super::{
     Behaviour, Decision, Published, ScheduledCapacity, decide, explain, gather, render, settle,
 };
+use crate::answers::RuleExplanation;
 use crate::beginning::{Beginning, RunStart};
-use crate::families::{Logic, OpenDecision, Recorded, RuleExplanation};
+use crate::families::{Logic, OpenDecision, Recorded};
 use crate::schedules::{RuleSchedule, Schedule};
 use crate::turn::{Closed, PolicyDecision};
 use crate::world::{Policies, PolicyObject};

@@ -11,7 +11,7 @@ use super::{
     DeletionCost, Pod, PolicyReport, Pouring, ResourcePolicy, Ruling, Space, Unit,
     Verdict as PodVerdict, count_of_pods,
 };
-use crate::families::RuleExplanation;
+use crate::answers::RuleExplanation;
 use crate::{Exempt, Identity, Verdict, World};
 
 /// So many workloads are named, and of the others how many they are.

@@ -13,8 +13,9 @@ use super::pouring::MOST_PODS;
 use super::{
     Decision, Memory, Pod, Replicas, ResourcePolicy, Strategy, Unit, decide, gather, settle,
 };
+use crate::answers::{RuleExplanation, Unmatched};
 use crate::beginning::{Beginning, RunStart};
-use crate::families::{Logic, OpenDecision, Recorded, RuleExplanation, Unmatched};
+use crate::families::{Logic, OpenDecision, Recorded};
 use crate::turn::{Closed, PolicyDecision};
 use crate::world::{Policies, PolicyObject};
 use crate::{

@@ -1,0 +1,106 @@
+//! What the families answer when they are asked about a policy without its deciding anything.
+
+use std::sync::Arc;
+
+use almanac_calendar::{ClockEffect, Zone};
+use jiff::Timestamp;
+
+use crate::{Identity, Verdict};
+
+/// How many replicas a policy may ever set of a workload.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ReplicasAskedFor {
+    /// The workload.
+    pub workload: Identity,
+    /// The highest number.
+    pub most: u32,
+    /// The rule that sets it by name, if one does.
+    pub rule: Option<Arc<str>>,
+}
+
+/// A selector that selects nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Unmatched {
+    /// The position of the rule or the unit that it is of; `None` for that of the policy as a whole.
+    pub position: Option<u32>,
+    /// What it is to select, in the plural.
+    pub what: &'static str,
+    /// How many of that there are.
+    pub seen: usize,
+}
+
+/// A score that has ended.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct EndedScore {
+    /// The name of the object that says it.
+    pub resource: Arc<str>,
+    /// The cluster that it says it of.
+    pub cluster: Arc<str>,
+    /// When it ended.
+    pub end: Timestamp,
+}
+
+/// The effect of a clock change on the schedule of a rule.
+#[derive(Clone, Debug)]
+pub struct RuleClockEffect {
+    /// The name of the rule.
+    pub rule: Arc<str>,
+    /// Its place in the spec, from 0.
+    pub position: u32,
+    /// The zone whose clock changes.
+    pub zone: Zone,
+    /// The clock change and its effect.
+    pub effect: ClockEffect,
+}
+
+/// The verdict on one rule, explained in words.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RuleExplanation {
+    /// The rule by name; `None` for the policy as a whole.
+    pub rule: Option<Arc<str>>,
+    /// Its position in the spec as written, counted from 0.
+    pub position: Option<u32>,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why, as a line for a person.
+    pub message: String,
+    /// Since when this holds.
+    pub since: Option<Timestamp>,
+    /// Until when, if time alone ends it.
+    pub until: Option<Timestamp>,
+    /// The scores it is ranked by, if it is.
+    pub scored: Option<Scored>,
+}
+
+/// A part of what a policy has set, where it is divided: a `PlacementDecision`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Division {
+    /// The name of the object.
+    pub object: Arc<str>,
+    /// The index of its group; `None` if it does not say.
+    pub group: Option<u32>,
+    /// The name of the group; empty for none.
+    pub group_name: Arc<str>,
+    /// What is in it, in order.
+    pub names: Vec<Arc<str>>,
+}
+
+/// The scores that something is ranked by.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Scored {
+    /// Their sum, each times its weight.
+    pub total: i64,
+    /// Each of them.
+    pub scores: Vec<ScorePart>,
+}
+
+/// One score of several.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ScorePart {
+    /// Its name.
+    pub of: Arc<str>,
+    /// The score.
+    pub raw: i8,
+    /// Its weight.
+    pub weight: i8,
+}

@@ -1,0 +1,42 @@
+//! What can happen to a rule, as a word that is the same in forecasts, Events and metrics.
+
+/// What happens to a rule, as a word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Occurrence {
+    /// A cron rule fires.
+    Fires,
+    /// A cron rule fires and is superseded.
+    Superseded,
+    /// A cron rule fired too long ago to be carried out.
+    Missed,
+    /// A behaviour begins to decide, or a policy for levels.
+    Opens,
+    /// A behaviour or a policy ceases to decide, and no other opens in its place.
+    Closes,
+    /// An autoscaler sets another number of replicas.
+    Scales,
+    /// A placement selects other clusters.
+    Selects,
+    /// A unit of nodes is full, and pods go elsewhere or wait.
+    Overflows,
+    /// No pod has to go elsewhere any more because a unit of nodes is full.
+    Suffices,
+}
+
+impl Occurrence {
+    /// The verb.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Occurrence::Fires => "fires",
+            Occurrence::Superseded => "superseded",
+            Occurrence::Missed => "missed",
+            Occurrence::Opens => "opens",
+            Occurrence::Closes => "closes",
+            Occurrence::Scales => "scales",
+            Occurrence::Selects => "selects",
+            Occurrence::Overflows => "overflows",
+            Occurrence::Suffices => "suffices",
+        }
+    }
+}

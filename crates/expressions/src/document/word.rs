@@ -1,0 +1,50 @@
+//! The words of a document: what each says a value is, and which, or where in the words it is.
+
+use super::Unreadable;
+
+// The lowest bits of a word say what a value is, and the others which, or where in the words it is.
+pub(super) const BITS_OF_TAG: u32 = 3;
+pub(super) const SIMPLE: u32 = 0;
+/// The number of one of the names that are in nearly all clusters.
+pub(super) const NAME: u32 = 1;
+/// Two words, the lower one first.
+pub(super) const INT: u32 = 2;
+/// Two words, the lower one first.
+pub(super) const DOUBLE: u32 = 3;
+/// The word says where in the texts it begins, and how long it is.
+pub(super) const SHORT_TEXT: u32 = 4;
+/// Two words: where in the texts it begins, and how long it is.
+pub(super) const LONG_TEXT: u32 = 5;
+/// How many items there are, and a word for each.
+pub(super) const LIST: u32 = 6;
+/// How many entries there are, and two words for each: its key and its value.
+pub(super) const MAP: u32 = 7;
+
+pub(super) const NULL: u32 = SIMPLE;
+pub(super) const FALSE: u32 = 1 << BITS_OF_TAG | SIMPLE;
+pub(super) const TRUE: u32 = 2 << BITS_OF_TAG | SIMPLE;
+
+/// How long a short text is, and where it begins, in so many bits.
+pub(super) const BITS_OF_LENGTH: u32 = 11;
+pub(super) const BITS_OF_START: u32 = u32::BITS - BITS_OF_TAG - BITS_OF_LENGTH;
+
+pub(super) fn tag(word: u32) -> u32 {
+    word & ((1 << BITS_OF_TAG) - 1)
+}
+
+pub(super) fn word(tag: u32, of: usize) -> Result<u32, Unreadable> {
+    let of = number(of)?;
+    if of >> (u32::BITS - BITS_OF_TAG) == 0 {
+        Ok(of << BITS_OF_TAG | tag)
+    } else {
+        Err(Unreadable::TooLarge)
+    }
+}
+
+pub(super) fn number(of: usize) -> Result<u32, Unreadable> {
+    u32::try_from(of).map_err(|_| Unreadable::TooLarge)
+}
+
+pub(super) fn position(of: u32) -> usize {
+    usize::try_from(of).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,46 @@
+//! Clients for the cluster of a kubeconfig.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use kube::Client;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+
+/// A client for the cluster of a kubeconfig. It retries nothing by itself: a test wants to see the
+/// first answer.
+pub async fn client_for(kubeconfig: &Path) -> Result<Client> {
+    client_from(kubeconfig, None, None).await
+}
+
+/// The same with another server or another default namespace than the kubeconfig says.
+pub async fn client_from(
+    kubeconfig: &Path,
+    server: Option<&str>,
+    namespace: Option<&str>,
+) -> Result<Client> {
+    let mut read = Kubeconfig::read_from(kubeconfig)
+        .with_context(|| format!("failed to read {}", kubeconfig.display()))?;
+    if let Some(server) = server {
+        for cluster in &mut read.clusters {
+            if let Some(cluster) = &mut cluster.cluster {
+                cluster.server = Some(server.to_owned());
+            }
+        }
+    }
+    if read.clusters.is_empty() {
+        bail!("{} names no cluster", kubeconfig.display());
+    }
+    let options = KubeConfigOptions::default();
+    let mut config = kube::Config::from_custom_kubeconfig(read, &options)
+        .await
+        .with_context(|| format!("failed to use {}", kubeconfig.display()))?;
+    config.default_retry = false;
+    if matches!(config.cluster_url.host(), Some("127.0.0.1" | "localhost")) {
+        // Those that the environment names are for what is elsewhere.
+        config.proxy_url = None;
+    }
+    if let Some(namespace) = namespace {
+        namespace.clone_into(&mut config.default_namespace);
+    }
+    Client::try_from(config).context("failed to make a client")
+}

@@ -1,0 +1,76 @@
+//! What a control plane is to consist of, before it is started.
+
+use crate::component::Component;
+
+/// What a control plane is to consist of.
+#[derive(Clone, Debug)]
+pub struct ControlPlaneOptions {
+    components: Vec<Component>,
+    pub(crate) extra_flags: Vec<(Component, String)>,
+    pub(crate) is_audited: bool,
+    pub(crate) reads_of: Vec<String>,
+    pub(crate) extender_port: Option<u16>,
+}
+
+impl ControlPlaneOptions {
+    /// All four programs.
+    #[must_use]
+    pub fn whole() -> Self {
+        Self::of(&Component::ALL)
+    }
+
+    /// etcd and the API server: no controllers, nothing is scheduled. It is ready sooner, and any
+    /// directory in `KUBEBUILDER_ASSETS` has these two.
+    #[must_use]
+    pub fn api_only() -> Self {
+        Self::of(&[Component::Etcd, Component::ApiServer])
+    }
+
+    /// With an API server that writes down who changes what: see [`ControlPlane::audit_log`](crate::ControlPlane::audit_log).
+    #[must_use]
+    pub fn audited(mut self) -> Self {
+        self.is_audited = true;
+        self
+    }
+
+    /// The same, and what this user looks at beside what it changes. Several users can be named one after the other.
+    #[must_use]
+    pub fn audited_with_reads_of(mut self, user: impl Into<String>) -> Self {
+        self.reads_of.push(user.into());
+        self.audited()
+    }
+
+    /// One more flag for one of the programs. Where a flag is given twice, the later one counts.
+    #[must_use]
+    pub fn flag(mut self, component: Component, flag: impl Into<String>) -> Self {
+        self.extra_flags.push((component, flag.into()));
+        self
+    }
+
+    /// With a scheduler that has an extender at this port of the machine: no pod is scheduled without it.
+    #[must_use]
+    pub fn extender(mut self, port: u16) -> Self {
+        self.extender_port = Some(port);
+        self
+    }
+
+    /// Whether it is more than etcd and the API server.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.has(Component::ControllerManager) || self.has(Component::Scheduler)
+    }
+
+    fn of(components: &[Component]) -> Self {
+        Self {
+            components: components.to_vec(),
+            extra_flags: Vec::new(),
+            is_audited: false,
+            reads_of: Vec::new(),
+            extender_port: None,
+        }
+    }
+
+    pub(crate) fn has(&self, component: Component) -> bool {
+        self.components.contains(&component)
+    }
+}
