@@ -1,16 +1,19 @@
-//! What happens, as it happens: the Events that Almanac's processes write, a line each, and what comes next.
+//! What happens, as it happens: the Events that Almanac's processes write and the numbers in statuses that have none, a
+//! line each, and what comes next.
 
 use std::collections::BTreeMap;
 use std::pin::pin;
 use std::time::Duration;
 
+use almanac_api::kinds::Kind;
 use almanac_api::policy_clock::PolicyClock;
 use futures::StreamExt as _;
 use jiff::Timestamp;
 use k8s_openapi::api::events::v1::Event;
-use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
+use kube::core::DynamicObject;
 use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client, ResourceExt as _};
+use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -47,8 +50,12 @@ impl Happenings {
     pub(super) fn follow(client: Client, clock: PolicyClock) -> Self {
         let (sender, happened) = mpsc::unbounded_channel();
         let following = tokio::spawn(async move {
-            let events = follow_events(client.clone(), clock, sender.clone());
-            tokio::join!(events, follow_numbers(client, clock, sender));
+            let statuses = |told| follow_statuses(client.clone(), told, clock, sender.clone());
+            tokio::join!(
+                follow_events(client.clone(), clock, sender.clone()),
+                statuses((Kind::MetricsProducer, "the number is", number)),
+                statuses((Kind::ResourcePolicy, "pods in its units:", pods_in_units)),
+            );
         });
         Self { happened, following }
     }
@@ -110,32 +117,50 @@ async fn follow_events(client: Client, clock: PolicyClock, happened: Sender) {
     }
 }
 
-/// The numbers of schedules, of whose changes no Event tells: whoever queries them has them anyway.
-async fn follow_numbers(client: Client, clock: PolicyClock, happened: Sender) {
-    let kind = GroupVersionKind::gvk("autoscaling.karpenter.sh", "v1alpha1", "MetricsProducer");
-    let api = Api::<DynamicObject>::all_with(client, &ApiResource::from_gvk(&kind));
-    let mut producers = pin!(watcher(api, watcher::Config::default()).default_backoff());
+/// What the statuses of a kind say, of whose changes no Event tells.
+async fn follow_statuses(
+    client: Client,
+    (kind, heading, said): (Kind, &str, fn(&Value) -> Option<String>),
+    clock: PolicyClock,
+    happened: Sender,
+) {
+    let api = Api::<DynamicObject>::all_with(client, &kind.resource());
+    let mut objects = pin!(watcher(api, watcher::Config::default()).default_backoff());
     let mut known = BTreeMap::new();
-    while let Some(producer) = producers.next().await {
-        let Ok(watcher::Event::InitApply(producer) | watcher::Event::Apply(producer)) = producer
-        else {
+    while let Some(object) = objects.next().await {
+        let Ok(watcher::Event::InitApply(object) | watcher::Event::Apply(object)) = object else {
             continue;
         };
-        let number = producer.data["status"]["scheduledCapacity"]["currentValue"].as_i64();
-        let (Some(number), Some(namespace)) = (number, producer.namespace()) else { continue };
-        let name = format!("MetricsProducer {namespace}/{}", producer.name_any());
-        let Some(former) = known.insert(name.clone(), number) else { continue };
-        let what = format!("{name}  the number is {number} instead of {former}");
+        let now = said(&object.data["status"]);
+        let (Some(now), Some(namespace)) = (now, object.namespace()) else { continue };
+        let name = format!("{} {namespace}/{}", kind.name(), object.name_any());
+        let former = known.insert(name.clone(), now.clone());
+        let Some(former) = former.filter(|former| *former != now) else { continue };
+        let what = format!("{name}  {heading} {now} instead of {former}");
         let at = clock.shown_at(Timestamp::now());
-        if former != number && happened.send(Happening { at, what, is_warning: false }).is_err() {
+        if happened.send(Happening { at, what, is_warning: false }).is_err() {
             return;
         }
     }
 }
 
+/// The number that a schedule publishes. Whoever queries it has every change anyway.
+fn number(status: &Value) -> Option<String> {
+    status["scheduledCapacity"]["currentValue"].as_i64().map(|number| number.to_string())
+}
+
+/// How many pods each unit of nodes has. They come and go too often for an Event each.
+fn pods_in_units(status: &Value) -> Option<String> {
+    let units = status["units"].as_array()?;
+    let told =
+        units.iter().map(|unit| Some(format!("{} {}", unit["name"].as_str()?, unit["used"])));
+    told.collect::<Option<Vec<_>>>().map(|told| told.join(", "))
+}
+
 /// The time until something is due, at most until the countdown is drawn again.
 fn until(next: &[Next], now: Timestamp, clock: PolicyClock) -> Duration {
-    let Some(next) = next.first() else { return TICK };
+    // What was due is over, and it is about to be asked what comes next.
+    let Some(next) = next.first().filter(|next| next.at > now) else { return TICK };
     let left = Duration::try_from(next.at.duration_since(now)).unwrap_or_default();
     (left / clock.rate()).clamp(Duration::from_millis(1), TICK)
 }

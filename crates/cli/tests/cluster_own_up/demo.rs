@@ -18,6 +18,16 @@ use crate::User;
 /// A week at six thousand times takes less, and the demo never comes to rest.
 const AT_MOST: Duration = Duration::from_mins(4);
 
+/// What the terminal shows of each family when it happens.
+const TOLD_OF_EACH_FAMILY: [&str; 6] = [
+    "  CronFederatedHPA shop/storefront  ",
+    "  MetricsProducer shop/rush  the number is 4 instead of 1",
+    "  HorizontalAutoscaler shop/checkout  ",
+    "PolicyActivated: policy first-night sets the QoS level to -1; ",
+    "  Placement shop/shop  ",
+    "  ResourcePolicy shop/storefront  pods in its units: reserved 4, spot 2 instead of ",
+];
+
 /// What is told beforehand of one target, in order: the values it gets.
 type Foretold = BTreeMap<String, Vec<Value>>;
 
@@ -42,6 +52,9 @@ fn every_sentence_that_the_demo_prints_beforehand_comes_true() -> TestResult {
             items.iter().map(|it| it["policy"]["kind"].to_string()).collect();
         ensure!(families.len() == 6, "{families:?}");
         come_true(&user, &up, foretold(items)).await?;
+        for told in TOLD_OF_EACH_FAMILY {
+            up.await_log(told).await?;
+        }
         up.stop().await?;
         user.has_nothing_left().await
     })
