@@ -62,15 +62,15 @@ fn the_writes_of_a_program_are_distinguished_from_other_writes_and_from_reads() 
         assert_eq!(leases, [false, false, true, false]);
         let dry: Vec<_> = ours.iter().map(|write| write.is_dry_run()).collect();
         assert_eq!(dry, [false, false, false, true]);
-        assert!(ours.iter().all(|write| write.user == "almanac-test-admin"));
+        assert!(ours.iter().all(|write| write.user == "almanac-admin"));
         assert!(ours.iter().all(|write| write.namespace == "default"));
 
         // The API server writes for itself, whenever it likes.
-        let administrators = |write: &&AuditedRequest| write.user == "almanac-test-admin";
+        let administrators = |write: &&AuditedRequest| write.user == "almanac-admin";
         let last = all.iter().rfind(administrators).expect("there are some");
         assert_eq!(told(last), ("patch", "configmaps", "tides", 200));
         let tally = AuditLog::tally(&all);
-        let line = "2 x create configmaps by almanac-test-admin (almanac/harbour)\n";
+        let line = "2 x create configmaps by almanac-admin (almanac/harbour)\n";
         assert!(tally.contains(line), "{tally}");
         direct.delete("tides", &DeleteParams::default()).await?;
         let later = log.writes(&test.client()).await?;
