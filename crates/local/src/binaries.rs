@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::ErrorKind;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -71,7 +72,8 @@ impl Binaries {
     /// The version of Kubernetes that the API server is of, such as `1.36.2`.
     pub fn kubernetes_version(&self) -> Result<String> {
         let program = self.program(Component::ApiServer.program())?;
-        let answer = Command::new(&program).arg("--version").output();
+        // A Ctrl-C at the terminal is for whoever asks.
+        let answer = Command::new(&program).arg("--version").process_group(0).output();
         let answer = answer.with_context(|| format!("failed to start {}", program.display()))?;
         let said = String::from_utf8_lossy(&answer.stdout);
         let version = said.trim().strip_prefix("Kubernetes v").map(str::to_owned);

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::whole_file::write_whole;
 
 /// The arrangement of files in the directory. A change that this program cannot read any more gets another number.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 const LOCK: &str = "lock";
 const MARK: &str = "control-plane.json";
 const PORTS: &str = "ports.json";

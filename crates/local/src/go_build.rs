@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -162,7 +163,10 @@ impl GoBuild {
                 environment::KUBEBUILDER_ASSETS
             );
         };
-        let output = Command::new(go).arg("version").current_dir(&self.sources).output()?;
+        let mut asked = Command::new(go);
+        // A Ctrl-C at the terminal is for whoever asks.
+        asked.arg("version").current_dir(&self.sources).process_group(0);
+        let output = asked.output().context("failed to start go")?;
         if !output.status.success() {
             bail!("`go version` failed: {}", String::from_utf8_lossy(&output.stderr).trim());
         }

@@ -50,11 +50,12 @@ impl Happenings {
     pub(super) fn follow(client: Client, clock: PolicyClock) -> Self {
         let (sender, happened) = mpsc::unbounded_channel();
         let following = tokio::spawn(async move {
-            let statuses = |told| follow_statuses(client.clone(), told, clock, sender.clone());
+            let statuses =
+                |counted| follow_statuses(client.clone(), counted, clock, sender.clone());
             tokio::join!(
                 follow_events(client.clone(), clock, sender.clone()),
-                statuses((Kind::MetricsProducer, "the number is", number)),
-                statuses((Kind::ResourcePolicy, "pods in its units:", pods_in_units)),
+                statuses(NUMBERS),
+                statuses(PODS_IN_UNITS),
             );
         });
         Self { happened, following }
@@ -117,10 +118,24 @@ async fn follow_events(client: Client, clock: PolicyClock, happened: Sender) {
     }
 }
 
-/// What the statuses of a kind say, of whose changes no Event tells.
+/// A count in the statuses of a kind, of whose changes no Event tells.
+struct Counted {
+    kind: Kind,
+    heading: &'static str,
+    count: fn(&Value) -> Option<String>,
+}
+
+/// The number that a schedule publishes. Whoever queries it has every change anyway.
+const NUMBERS: Counted =
+    Counted { kind: Kind::MetricsProducer, heading: "the number is", count: number };
+
+/// How many pods each unit of nodes has. They come and go too often for an Event each.
+const PODS_IN_UNITS: Counted =
+    Counted { kind: Kind::ResourcePolicy, heading: "pods in its units:", count: pods_in_units };
+
 async fn follow_statuses(
     client: Client,
-    (kind, heading, said): (Kind, &str, fn(&Value) -> Option<String>),
+    Counted { kind, heading, count }: Counted,
     clock: PolicyClock,
     happened: Sender,
 ) {
@@ -131,7 +146,7 @@ async fn follow_statuses(
         let Ok(watcher::Event::InitApply(object) | watcher::Event::Apply(object)) = object else {
             continue;
         };
-        let now = said(&object.data["status"]);
+        let now = count(&object.data["status"]);
         let (Some(now), Some(namespace)) = (now, object.namespace()) else { continue };
         let name = format!("{} {namespace}/{}", kind.name(), object.name_any());
         let former = known.insert(name.clone(), now.clone());
@@ -144,12 +159,10 @@ async fn follow_statuses(
     }
 }
 
-/// The number that a schedule publishes. Whoever queries it has every change anyway.
 fn number(status: &Value) -> Option<String> {
     status["scheduledCapacity"]["currentValue"].as_i64().map(|number| number.to_string())
 }
 
-/// How many pods each unit of nodes has. They come and go too often for an Event each.
 fn pods_in_units(status: &Value) -> Option<String> {
     let units = status["units"].as_array()?;
     let told =
