@@ -63,10 +63,13 @@ fn an_object_of_somebody_else_is_left_as_it_is_and_told() -> TestResult {
         let label = json!({ "metadata": { "labels": { format!("{GROUP}/placement"): "web" } } });
         cluster.patch(DECISION, NAMESPACE, "web-decision-1", &label).await?;
         await_selected(cluster, "web", &["c1"]).await?;
-        let found = cluster.get(DECISION, NAMESPACE, "web-decision-1").await?;
         let placement = cluster.get(PLACEMENT, NAMESPACE, "web").await?;
-        let owner = &found["metadata"]["ownerReferences"][0]["uid"];
-        ensure!(*owner == placement["metadata"]["uid"], "{found}");
+        // The clusters come first; the owner is another write.
+        let is_owned = |it: &Value| {
+            it["metadata"]["ownerReferences"][0]["uid"] == placement["metadata"]["uid"]
+        };
+        let taken = (NAMESPACE, "web-decision-1");
+        cluster.await_object(DECISION, taken, "to have its owner", is_owned).await?;
         await_reason(cluster, "web", "Ready", "True AllDecisionsScheduled").await?;
         ensure_agreed(cluster).await?;
         controller.stop().await
