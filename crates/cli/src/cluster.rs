@@ -142,7 +142,7 @@ impl ClusterArguments {
         let Wanted { namespace, config_namespace, has_cron_jobs, checked_at } = wanted;
         let options =
             ClientOptions { kubeconfig: self.kubeconfig.clone(), context: self.context.clone() };
-        let connection = connect(&options).await?;
+        let connection = connect(&options)?;
         let scope = if self.all_namespaces {
             Scope::Cluster
         } else {

@@ -255,7 +255,7 @@ where
         kubeconfig: connection.kubeconfig.clone(),
         context: connection.context.clone(),
     };
-    let connection = connect(&chosen).await?;
+    let connection = connect(&chosen)?;
     let read_once = connection.read_once.clone().and(files);
     let address = process.listen;
     let listener =

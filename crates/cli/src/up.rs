@@ -99,7 +99,7 @@ async fn begin(
     // It is ready once its certificate is in the configuration.
     let webhook = place.extender_port().map(|_| ProgramPort::take()).transpose()?;
     if let Some(port) = &webhook {
-        documents::apply(&place, &["-f", "-"], &admission::configuration(port.number())).await?;
+        documents::apply_text(&place, &admission::configuration(port.number()), &[]).await?;
     }
     // As late as can be, since a fast clock comes far in a moment.
     let clock = ClockKept::begin(place.folder(), at, arguments.speed, Timestamp::now())?;
@@ -132,7 +132,7 @@ impl Up {
         let ended = tokio::select! {
             biased;
             () = end.cancelled() => Ok(()),
-            ended = alive(&self.place, &self.programs, &self.clock) => ended,
+            ended = alive(&self.place, &self.programs, &mut self.clock) => ended,
             ended = telling => ended,
         };
         let ended = ended.map_err(|error| with_room(error, self.place.folder()));
@@ -153,11 +153,11 @@ fn with_room(error: anyhow::Error, folder: &Path) -> anyhow::Error {
 }
 
 /// Returns when something has ended that should not have, with the end of its log.
-async fn alive(place: &Place, programs: &Programs, clock: &ClockKept) -> anyhow::Result<()> {
+async fn alive(place: &Place, programs: &Programs, clock: &mut ClockKept) -> anyhow::Result<()> {
     loop {
         place.check_alive()?;
         programs.check_alive()?;
-        clock.keep(Timestamp::now())?;
+        clock.check_kept()?;
         tokio::time::sleep(BETWEEN_LOOKS).await;
     }
 }

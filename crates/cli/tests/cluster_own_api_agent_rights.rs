@@ -185,7 +185,7 @@ fn it_asks_for_no_more_than_it_needs(requests: &[&AuditedRequest], way: &Way) {
 /// Somebody with the token of an agent can change the annotations of levels, and nothing else.
 async fn it_can_change_nothing_else(test: &OwnTest, way: &Way) -> TestResult {
     let account = test.service_account_on_node((way.name, way.name), "worker").await?;
-    let client = account.client().await?;
+    let client = account.client()?;
     for what in [
         json!({"metadata": {"annotations": {"other": "1"}}}),
         json!({"metadata": {"annotations": {"owner": "them"}}}),

@@ -39,7 +39,7 @@ fn policies_are_left_to_karmada_while_it_holds_its_lease() -> TestResult {
         kubectl.run(&["create", "namespace", "karmada-system"]).await?;
         karmada_holds_its_lease(&kubectl).await?;
         let account = test.service_account(NAMESPACE, "almanac").await?;
-        let proxy = FaultProxy::start(account.client().await?)?;
+        let proxy = FaultProxy::start(account.client()?)?;
         let arguments = arguments_of_the_deployment(&kubectl).await?;
         let controller = start(&arguments, &proxy.kubeconfig(), SignedDuration::from_secs(3))?;
 

@@ -7,7 +7,7 @@
 // the upstream commands keep signal handlers, feature gates and metrics in package variables.
 // Processes of their own are also what a test can kill, stop and restart one at a time.
 //
-// What starts them, with which flags and certificates, is the test harness (tests/harness).
+// What starts them, with which flags and certificates, is crates/local.
 package main
 
 import (
@@ -55,7 +55,7 @@ func main() {
 			return
 		}
 	}
-	fmt.Fprintln(os.Stderr, "usage: testcluster etcd|kube-apiserver|kube-controller-manager|kube-scheduler|kubectl [flags]")
+	fmt.Fprintln(os.Stderr, "usage: almanac-cluster etcd|kube-apiserver|kube-controller-manager|kube-scheduler|kubectl [flags]")
 	os.Exit(2)
 }
 

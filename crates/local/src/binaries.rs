@@ -3,9 +3,7 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 use sha2::{Digest as _, Sha256};
@@ -13,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 use crate::component::Component;
 use crate::environment;
 use crate::go_build::{GoBuild, ONE_BINARY, PROGRAMS, hexadecimal};
+use crate::question::{answer_of, question_to};
 
 pub(crate) const KUBECTL: &str = "kubectl";
 
@@ -72,8 +71,9 @@ impl Binaries {
     /// The version of Kubernetes that the API server is of, such as `1.36.2`.
     pub fn kubernetes_version(&self) -> Result<String> {
         let program = self.program(Component::ApiServer.program())?;
-        // A Ctrl-C at the terminal is for whoever asks.
-        let answer = Command::new(&program).arg("--version").process_group(0).output();
+        let mut question = question_to(&program);
+        question.arg("--version");
+        let answer = answer_of(question);
         let answer = answer.with_context(|| format!("failed to start {}", program.display()))?;
         let said = String::from_utf8_lossy(&answer.stdout);
         let version = said.trim().strip_prefix("Kubernetes v").map(str::to_owned);

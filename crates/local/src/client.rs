@@ -1,19 +1,21 @@
-//! Clients for the cluster of a kubeconfig.
+//! Clients for the cluster of a kubeconfig, without the retries and time limits of `almanac-shell`, which makes the
+//! configuration of them.
 
 use std::path::Path;
 
+use almanac_shell::client::configuration_of;
 use anyhow::{Context as _, Result, bail};
 use kube::Client;
-use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::config::Kubeconfig;
 
 /// A client for the cluster of a kubeconfig. It retries nothing by itself: a test wants to see the
 /// first answer.
-pub async fn client_for(kubeconfig: &Path) -> Result<Client> {
-    client_from(kubeconfig, None, None).await
+pub fn client_for(kubeconfig: &Path) -> Result<Client> {
+    client_from(kubeconfig, None, None)
 }
 
 /// The same with another server or another default namespace than the kubeconfig says.
-pub async fn client_from(
+pub fn client_from(
     kubeconfig: &Path,
     server: Option<&str>,
     namespace: Option<&str>,
@@ -30,15 +32,9 @@ pub async fn client_from(
     if read.clusters.is_empty() {
         bail!("{} names no cluster", kubeconfig.display());
     }
-    let options = KubeConfigOptions::default();
-    let mut config = kube::Config::from_custom_kubeconfig(read, &options)
-        .await
+    let mut config = configuration_of(&read, None)
         .with_context(|| format!("failed to use {}", kubeconfig.display()))?;
     config.default_retry = false;
-    if matches!(config.cluster_url.host(), Some("127.0.0.1" | "localhost")) {
-        // Those that the environment names are for what is elsewhere.
-        config.proxy_url = None;
-    }
     if let Some(namespace) = namespace {
         namespace.clone_into(&mut config.default_namespace);
     }

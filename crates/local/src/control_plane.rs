@@ -178,13 +178,13 @@ impl ControlPlane {
     }
 
     /// A new client with administrator permissions.
-    pub async fn client(&self) -> Result<Client> {
-        client_for(&self.kubeconfig()).await
+    pub fn client(&self) -> Result<Client> {
+        client_for(&self.kubeconfig())
     }
 
     /// A client for requests to etcd over HTTP, which answers nobody else than the API server and this.
-    pub async fn etcd_client(&self) -> Result<Client> {
-        client_for(&Layout::kubeconfig_of(self.folder(), pki::ETCD)).await
+    pub fn etcd_client(&self) -> Result<Client> {
+        client_for(&Layout::kubeconfig_of(self.folder(), pki::ETCD))
     }
 
     /// The API server's audit log, if it was started with [`ControlPlaneOptions::audited`].
@@ -236,8 +236,8 @@ impl ControlPlane {
     pub async fn await_ready(&self, component: Component) -> Result<()> {
         let process = self.process(component)?;
         let client = match component {
-            Component::Etcd => self.etcd_client().await?,
-            _ => client_from(&self.kubeconfig(), Some(&self.url(component)), None).await?,
+            Component::Etcd => self.etcd_client()?,
+            _ => client_from(&self.kubeconfig(), Some(&self.url(component)), None)?,
         };
         let ready = await_condition(&format!("{component} to be ready"), PATIENCE, async || {
             // Its death is an observation too, and a final one.

@@ -1,7 +1,7 @@
 //! The directory of a control plane that is kept from run to run: whose it is, whether it can be used, and what has to
 //! be the same the next time.
 //!
-//! What is in it is written whole or not at all, so that a run may be killed at any moment.
+//! What has to be the same the next time is written whole or not at all, so that a run may be killed at any moment.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
-use crate::whole_file::write_whole;
+use crate::whole_file::{check_name, write_whole};
 
 /// The arrangement of files in the directory. A change that this program cannot read any more gets another number.
 const FORMAT: u32 = 2;
@@ -53,6 +53,7 @@ impl DataFolder {
             .create(path)
             .with_context(|| format!("failed to create {}", path.display()))?;
         let path = path.canonicalize()?;
+        check_name(&path)?;
         check_contents(&path)?;
         check_room(&path)?;
         let lock = lock(&path)?;

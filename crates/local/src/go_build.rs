@@ -4,7 +4,6 @@
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -14,6 +13,7 @@ use anyhow::{Context as _, Result, bail};
 use sha2::{Digest as _, Sha256};
 
 use crate::process::{dismiss, watched};
+use crate::question::{answer_of, question_to};
 use crate::whole_file::write_whole;
 use crate::{carried_sources, environment};
 
@@ -163,10 +163,9 @@ impl GoBuild {
                 environment::KUBEBUILDER_ASSETS
             );
         };
-        let mut asked = Command::new(go);
-        // A Ctrl-C at the terminal is for whoever asks.
-        asked.arg("version").current_dir(&self.sources).process_group(0);
-        let output = asked.output().context("failed to start go")?;
+        let mut question = question_to(&go);
+        question.arg("version").current_dir(&self.sources);
+        let output = answer_of(question).context("failed to start go")?;
         if !output.status.success() {
             bail!("`go version` failed: {}", String::from_utf8_lossy(&output.stderr).trim());
         }

@@ -23,6 +23,7 @@ mod pki;
 mod ports;
 mod process;
 mod program_port;
+mod question;
 pub mod run_folder;
 mod whole_file;
 
@@ -44,5 +45,6 @@ pub use pki::write_private;
 pub use ports::ReservedPort;
 pub use process::Process;
 pub use program_port::ProgramPort;
+pub use question::{answer_of, await_answer_of, question_to};
 pub use run_folder::RunFolder;
 pub use whole_file::write_whole;

@@ -61,7 +61,10 @@ impl Pki {
             unfinished
                 .write_all()
                 .context("failed to make the certificates of the control plane")?;
-            fs::rename(&unfinished.folder, folder)
+            // After a power cut all of them are there, or none.
+            fs::File::open(&unfinished.folder)
+                .and_then(|written| written.sync_all())
+                .and_then(|()| fs::rename(&unfinished.folder, folder))
                 .with_context(|| format!("failed to move them to {}", folder.display()))?;
         }
         Ok(Self { folder: folder.to_owned() })
@@ -172,6 +175,9 @@ pub fn write_private(file: &Path, text: &str) -> Result<()> {
         .truncate(true)
         .mode(0o600)
         .open(file)
-        .and_then(|mut open| open.write_all(text.as_bytes()))
+        .and_then(|mut open| {
+            open.write_all(text.as_bytes())?;
+            open.sync_all()
+        })
         .with_context(|| format!("failed to write {}", file.display()))
 }

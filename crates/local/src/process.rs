@@ -32,8 +32,13 @@ const FORMER_ENDS_WITHIN: Duration = Duration::from_secs(20);
 
 /// The program, to be started with a watcher, which has what becomes its standard input.
 pub(crate) fn watched(program: &Path) -> Command {
+    watched_by(WATCHED, program)
+}
+
+/// The same with another script to start it.
+pub(crate) fn watched_by(script: &str, program: &Path) -> Command {
     let mut command = Command::new("/bin/sh");
-    command.arg("-c").arg(WATCHED).arg(program).stdin(Stdio::piped());
+    command.arg("-c").arg(script).arg(program).stdin(Stdio::piped());
     // A Ctrl-C at the terminal is for the run; the run's end is what ends its programs.
     command.process_group(0);
     command

@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context as _, Result};
 
 use crate::environment;
+use crate::whole_file::check_name;
 
 /// The mark in a directory whose logs somebody may want to read.
 const KEEP: &str = "keep";
@@ -31,6 +32,7 @@ impl RunFolder {
     /// Makes a new directory, after clearing away those nobody owns.
     pub fn create() -> Result<Self> {
         let runs = environment::cache_folder()?.join("runs");
+        check_name(&runs)?;
         fs::create_dir_all(&runs)
             .with_context(|| format!("failed to create {}", runs.display()))?;
         // Held until the new directory has its own lock, or another run might clear it away between.

@@ -1,9 +1,10 @@
-//! Files that are there whole or not at all, whoever is killed while they are written.
+//! Files that are there whole or not at all, whoever is killed while they are written, in directories that every program
+//! can be told of.
 
 use std::io::Write as _;
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 
 /// Writes a file that nobody else may read, and puts it in its place when it is complete.
 pub fn write_whole(file: &Path, text: &str) -> Result<()> {
@@ -15,5 +16,15 @@ pub fn write_whole(file: &Path, text: &str) -> Result<()> {
             Ok(written.persist(file)?)
         })
         .with_context(|| format!("failed to write {}", file.display()))?;
+    Ok(())
+}
+
+/// An error for a directory whose name is not text: it is passed to programs in flags and files that have to be.
+pub(crate) fn check_name(folder: &Path) -> Result<()> {
+    ensure!(
+        folder.to_str().is_some(),
+        "the name of the directory {} is not UTF-8: name another one",
+        folder.display()
+    );
     Ok(())
 }

@@ -3,6 +3,7 @@
 //! It does not retry by itself: writers have to check the lease before another attempt, and watchers have a
 //! backoff of their own.
 
+mod kubeconfig;
 mod proxy;
 mod read_once;
 
@@ -13,8 +14,10 @@ use std::time::Duration;
 use http::HeaderValue;
 use http::header::USER_AGENT;
 use kube::Client;
-use kube::config::{Config, KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::config::{Config, Kubeconfig, KubeconfigError};
 
+pub use kubeconfig::{UnusableKubeconfig, configuration_of};
+pub use proxy::ProxyError;
 pub use read_once::ReadOnce;
 
 /// Which cluster is meant. Empty: what `KUBECONFIG` or `~/.kube/config` say, or else the cluster
@@ -78,8 +81,8 @@ const READ_TIMEOUT: Duration = Duration::from_secs(150);
 pub(crate) const USER_AGENT_VALUE: &str = concat!("almanac/", env!("CARGO_PKG_VERSION"));
 
 /// Makes a client. Nothing is sent yet.
-pub async fn connect(options: &ClientOptions) -> Result<Connection, ClientError> {
-    let (mut config, read_once) = configuration(options).await?;
+pub fn connect(options: &ClientOptions) -> Result<Connection, ClientError> {
+    let (mut config, read_once) = configuration(options)?;
     config.connect_timeout = Some(CONNECT_TIMEOUT);
     // A connection that is silent for so long is dead.
     config.read_timeout = Some(READ_TIMEOUT);
@@ -98,7 +101,7 @@ pub async fn connect(options: &ClientOptions) -> Result<Connection, ClientError>
     Ok(Connection { client, namespace, server, read_once })
 }
 
-async fn configuration(options: &ClientOptions) -> Result<(Config, ReadOnce), ClientError> {
+fn configuration(options: &ClientOptions) -> Result<(Config, ReadOnce), ClientError> {
     let files = match &options.kubeconfig {
         Some(file) => vec![file.clone()],
         None => usual_files(),
@@ -115,19 +118,8 @@ async fn configuration(options: &ClientOptions) -> Result<(Config, ReadOnce), Cl
     let context = options.context.as_deref();
     let read_once = |read| ReadOnce::read(read_once::files_of(read, context));
     let read_once = read.as_ref().map(read_once).unwrap_or_default();
-    let chosen =
-        KubeConfigOptions { context: options.context.clone(), ..KubeConfigOptions::default() };
-    let made = match read {
-        Ok(read) => {
-            let is_named = proxy::is_named(&read, context);
-            let made = Config::from_custom_kubeconfig(read, &chosen).await;
-            made.map(|mut config| {
-                proxy::leave_out(&mut config, is_named);
-                config
-            })
-        }
-        Err(error) => Err(error),
-    };
+    let made = read.map_err(UnusableKubeconfig::from);
+    let made = made.and_then(|read| configuration_of(&read, context));
     let error = match made {
         Ok(config) => return Ok((config, read_once)),
         Err(error) => error,
@@ -156,15 +148,18 @@ fn usual_files() -> Vec<PathBuf> {
     vec![home.join(".kube/config")]
 }
 
-fn is_missing(error: &KubeconfigError) -> bool {
+fn is_missing(error: &UnusableKubeconfig) -> bool {
     match error {
-        KubeconfigError::ReadConfig(error, _) => error.kind() == ErrorKind::NotFound,
-        KubeconfigError::FindPath => true,
+        UnusableKubeconfig::Kubeconfig(KubeconfigError::ReadConfig(error, _)) => {
+            error.kind() == ErrorKind::NotFound
+        }
+        UnusableKubeconfig::Kubeconfig(KubeconfigError::FindPath) => true,
         _ => false,
     }
 }
 
-fn cause_of(error: &KubeconfigError, contexts: &[String]) -> String {
+fn cause_of(error: &UnusableKubeconfig, contexts: &[String]) -> String {
+    let UnusableKubeconfig::Kubeconfig(error) = error else { return error.to_string() };
     match error {
         KubeconfigError::ReadConfig(error, _) => error.to_string(),
         KubeconfigError::Parse(error) => {

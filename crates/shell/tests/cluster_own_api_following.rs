@@ -214,7 +214,7 @@ fn pods_nodes_and_config_maps_are_followed_through_changes_and_broken_watches() 
             creations.try_for_each(async |()| Ok(())).await?;
         }
         let proxy = FaultProxy::start(test.client())?;
-        let behind = client_for(&proxy.kubeconfig()).await?;
+        let behind = client_for(&proxy.kubeconfig())?;
         let watch_ages = WatchAges::default();
         let [before, _] = memory()?;
         let begun = Instant::now();

@@ -16,9 +16,9 @@ const IDLE: Duration = Duration::from_mins(1);
 #[tokio::main]
 async fn main() -> Result<()> {
     let plane = ControlPlane::start(&ControlPlaneOptions::api_only().audited()).await?;
-    let direct = plane.client().await?;
+    let direct = plane.client()?;
     let proxy = FaultProxy::start(direct.clone())?;
-    let behind = client_for(&proxy.kubeconfig()).await?;
+    let behind = client_for(&proxy.kubeconfig())?;
     // Alternating, so that other load on the machine affects both.
     for round in 1..=3 {
         for (name, client) in [("direct", &direct), ("proxy", &behind)] {

@@ -33,7 +33,7 @@ impl ServiceAccountAccess {
         (namespace, name): (&str, &str),
         node: Option<&str>,
     ) -> Result<Self> {
-        let client = client_for(administrator).await?;
+        let client = client_for(administrator)?;
         let accounts: Api<ServiceAccount> = Api::namespaced(client, namespace);
         let request = TokenRequest {
             spec: Some(TokenRequestSpec {
@@ -74,8 +74,8 @@ impl ServiceAccountAccess {
     }
 
     /// A client with the account's identity.
-    pub async fn client(&self) -> Result<Client> {
-        client_for(&self.kubeconfig()).await
+    pub fn client(&self) -> Result<Client> {
+        client_for(&self.kubeconfig())
     }
 }
 

@@ -126,7 +126,7 @@ pub fn on_own_control_plane(
     run(async {
         let _turn = OWN_AT_ONCE.acquire().await?;
         let plane = ControlPlane::start(options).await?;
-        let client = plane.client().await?;
+        let client = plane.client()?;
         let own = OwnTest { plane, client };
         let outcome = contained(test(&own)).await;
         if !matches!(outcome, Ok(Ok(()))) {
@@ -169,7 +169,7 @@ pub fn on_shared_plane<T: Sync>(
     run(async {
         let start = async || {
             let plane = ControlPlane::start(options).await?;
-            let client = plane.client().await?;
+            let client = plane.client()?;
             let own = OwnTest { plane, client };
             let made = prepare(&own).await?;
             Ok::<_, anyhow::Error>((SharedCluster::Started(own.plane), made, belongings::take()))
@@ -252,7 +252,7 @@ impl SharedTest {
     async fn prepare(cluster: &'static SharedCluster) -> Result<Self> {
         let kubeconfig = cluster.kubeconfig();
         let namespace = unused_name();
-        let client = client_for(&kubeconfig).await?;
+        let client = client_for(&kubeconfig)?;
         let toleration = json!([{"key": NODE_OWNER, "operator": "Equal", "value": namespace, "effect": "NoSchedule"}]);
         let object: Namespace = serde_json::from_value(json!({
             "metadata": {"name": namespace, "annotations": {
@@ -264,7 +264,7 @@ impl SharedTest {
             .create(&PostParams::default(), &object)
             .await
             .with_context(|| format!("failed to create namespace {namespace}"))?;
-        let client = client_from(&kubeconfig, None, Some(&namespace)).await?;
+        let client = client_from(&kubeconfig, None, Some(&namespace))?;
         if cluster.has_controllers() {
             // Pods are rejected until the controller manager has created it.
             let accounts: Api<ServiceAccount> = Api::default_namespaced(client.clone());

@@ -45,7 +45,7 @@ fn a_service_account_has_exactly_the_permissions_of_its_role() -> TestResult {
         }
         create::<ServiceAccount>(test, json!({"metadata": {"name": "pilot"}})).await?;
         let access = test.service_account("pilot").await?;
-        let client = access.client().await?;
+        let client = access.client()?;
         let full_name = format!("system:serviceaccount:{}:pilot", test.namespace());
         assert_eq!(user_of(&client).await?, full_name);
         assert_ne!(user_of(&test.client()).await?, full_name);
@@ -77,8 +77,8 @@ fn a_program_behind_a_proxy_has_the_identity_of_the_proxy() -> TestResult {
     on_shared_cluster(async |test| {
         create::<ServiceAccount>(test, json!({"metadata": {"name": "pilot"}})).await?;
         let access = test.service_account("pilot").await?;
-        let proxy = FaultProxy::start(access.client().await?)?;
-        let behind = client_for(&proxy.kubeconfig()).await?;
+        let proxy = FaultProxy::start(access.client()?)?;
+        let behind = client_for(&proxy.kubeconfig())?;
         assert_eq!(behind.default_namespace(), test.namespace());
         let full_name = format!("system:serviceaccount:{}:pilot", test.namespace());
         assert_eq!(user_of(&behind).await?, full_name);

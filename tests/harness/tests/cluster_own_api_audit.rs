@@ -103,7 +103,7 @@ fn only_the_reads_of_the_given_user_are_reported() -> TestResult {
         let account = serde_json::from_value(json!({"metadata": {"name": "reader"}}))?;
         let accounts: Api<ServiceAccount> = Api::namespaced(test.client(), "default");
         accounts.create(&PostParams::default(), &account).await?;
-        let reader = test.service_account("default", "reader").await?.client().await?;
+        let reader = test.service_account("default", "reader").await?.client()?;
         let by_reader: Api<ConfigMap> = Api::namespaced(reader, "default");
         let by_admin: Api<ConfigMap> = Api::namespaced(test.client(), "default");
         let refused = by_reader.get("tides").await;

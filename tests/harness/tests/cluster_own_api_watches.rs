@@ -38,7 +38,7 @@ async fn await_watches(client: &Client, wanted: f64) -> Result<()> {
 fn a_program_that_disconnects_leaves_no_watch_at_the_api_server() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let proxy = FaultProxy::start(test.client())?;
-        let client = client_for(&proxy.kubeconfig()).await?;
+        let client = client_for(&proxy.kubeconfig())?;
         let behind: Api<PodTemplate> = Api::default_namespaced(client);
         let before = watches(&test.client()).await?;
         let first = behind.watch(&WatchParams::default(), "0").await?;

@@ -114,7 +114,7 @@ async fn two_concurrent_runs_do_not_interfere() -> TestResult {
     }
     let mut namespaces: Vec<Api<Namespace>> = Vec::new();
     for run in &runs {
-        namespaces.push(Api::all(client_for(&run.kubeconfig()).await?));
+        namespaces.push(Api::all(client_for(&run.kubeconfig())?));
     }
     // The same name in both: two objects.
     let same: Namespace = serde_json::from_value(json!({"metadata": {"name": "same"}}))?;
@@ -141,14 +141,14 @@ async fn a_control_plane_that_is_killed_goes_on_with_its_data_at_the_same_addres
     let first = start().await?;
     let (address, kubeconfig) = (first.url(Component::ApiServer), first.kubeconfig());
     let kept: Namespace = serde_json::from_value(json!({"metadata": {"name": "kept"}}))?;
-    let namespaces: Api<Namespace> = Api::all(first.client().await?);
+    let namespaces: Api<Namespace> = Api::all(first.client()?);
     let written = namespaces.create(&PostParams::default(), &kept).await?;
     // Its programs are killed; none of them is asked to finish anything.
     drop(first);
 
     let again = start().await?;
     assert_eq!((again.url(Component::ApiServer), again.kubeconfig()), (address, kubeconfig));
-    let namespaces: Api<Namespace> = Api::all(again.client().await?);
+    let namespaces: Api<Namespace> = Api::all(again.client()?);
     assert_eq!(namespaces.get("kept").await?.metadata.uid, written.metadata.uid);
     Ok(())
 }
@@ -188,7 +188,7 @@ fn etcd_answers_only_who_has_a_certificate_of_its_own_authority() -> TestResult 
         let asked = async |client: Client| -> Result<String> {
             Ok(client.request_text(http::Request::get("/health").body(Vec::new())?).await?)
         };
-        let answer = asked(test.plane.etcd_client().await?).await?;
+        let answer = asked(test.plane.etcd_client()?).await?;
         ensure!(answer.contains(r#""health":"true""#), "{answer}");
         let address = test.plane.url(Component::Etcd);
         let mut stranger = kube::Config::new(address.parse()?);

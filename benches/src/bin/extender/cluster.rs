@@ -61,7 +61,7 @@ impl Cluster {
             ["extender", &kubeconfig, &listen, "--leader-elect=false", "--log-level=warn"];
         let extender = Program::start_listening(&program, &arguments, &[])?;
         extender.await_ready().await?;
-        let client = plane.client().await?;
+        let client = plane.client()?;
         Ok(Cluster { plane, client, extender, port })
     }
 

@@ -41,7 +41,7 @@ pub(crate) struct Cluster {
 impl Cluster {
     pub(crate) async fn run(&self, program: &Path) -> Result<()> {
         let plane = ControlPlane::start(&ControlPlaneOptions::api_only()).await?;
-        let client = plane.client().await?;
+        let client = plane.client()?;
         define(&client).await?;
         let began = Instant::now();
         create(&client, self.rules).await?;

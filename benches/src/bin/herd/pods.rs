@@ -62,7 +62,7 @@ pub(crate) struct Pods {
 impl Pods {
     pub(crate) async fn run(&self, program: &Path) -> Result<()> {
         let plane = ControlPlane::start(&ControlPlaneOptions::api_only()).await?;
-        let client = plane.client().await?;
+        let client = plane.client()?;
         self.create(&client).await?;
         println!("{} pods on {} nodes made (load {})", self.count, self.nodes, load()?);
         let mut changes = changed_pods(&client);

@@ -1,24 +1,38 @@
 //! The policies' clock of a directory of data. What has happened there has happened: a clock that was moved goes on from
 //! where it stood, and none goes back.
+//!
+//! A thread notes how far it has come, whatever else this process waits for: the controllers act by this clock from their
+//! start on.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use almanac_api::policy_clock::PolicyClock;
 use almanac_local::write_whole;
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, anyhow, ensure};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 const FILE: &str = "policy-clock.json";
 /// How far ahead the clock is written: a run that is killed had not come further.
 const WRITTEN_AHEAD: SignedDuration = SignedDuration::from_secs(3);
+const BETWEEN_NOTES: Duration = Duration::from_secs(1);
 
-/// How the clock was set, and where that is kept.
+/// How the clock was set, and what is kept of it until this is dropped.
 pub(super) struct ClockKept {
-    file: PathBuf,
     setting: PolicyClock,
     is_moved: bool,
+    file: PathBuf,
+    keeping: Option<Keeping>,
+}
+
+/// The thread that notes how far the clock has come. It ends when the other end is gone.
+struct Keeping {
+    until_dropped: Sender<()>,
+    thread: JoinHandle<anyhow::Result<()>>,
 }
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -54,8 +68,18 @@ impl ClockKept {
         let ahead = shown.map_or(SignedDuration::ZERO, |shown| shown.duration_since(now));
         let setting = PolicyClock::ahead_by(ahead).faster(now, speed);
         let is_moved = shown.is_some() || speed > 1;
-        let clock = Self { file, setting, is_moved };
-        clock.keep_until(now.saturating_add(WRITTEN_AHEAD).unwrap_or(now))?;
+        let mut clock = Self { setting, is_moved, file, keeping: None };
+        let notes = clock.notes();
+        notes.keep(now)?;
+        let (until, ended) = mpsc::channel();
+        let thread = thread::Builder::new().name("policy clock".to_owned()).spawn(move || {
+            while ended.recv_timeout(BETWEEN_NOTES) == Err(RecvTimeoutError::Timeout) {
+                notes.keep(Timestamp::now())?;
+            }
+            Ok(())
+        });
+        let thread = thread.context("failed to start a thread for the policies' clock")?;
+        clock.keeping = Some(Keeping { until_dropped: until, thread });
         Ok(clock)
     }
 
@@ -69,14 +93,43 @@ impl ClockKept {
         self.is_moved
     }
 
-    /// Notes how far it will have come until this is called again.
-    pub(super) fn keep(&self, now: Timestamp) -> anyhow::Result<()> {
-        self.keep_until(now.saturating_add(WRITTEN_AHEAD).unwrap_or(now))
+    /// Fails once it could not be noted how far it has come.
+    pub(super) fn check_kept(&mut self) -> anyhow::Result<()> {
+        match self.keeping.take_if(|it| it.thread.is_finished()) {
+            Some(ended) => ended.end(),
+            None => Ok(()),
+        }
     }
 
     /// Notes where it stands at the end.
-    pub(super) fn stop(&self, now: Timestamp) -> anyhow::Result<()> {
-        self.keep_until(now)
+    pub(super) fn stop(mut self, now: Timestamp) -> anyhow::Result<()> {
+        self.keeping.take().map_or(Ok(()), Keeping::end)?;
+        self.notes().keep_until(now)
+    }
+
+    fn notes(&self) -> Notes {
+        Notes { file: self.file.clone(), setting: self.setting, is_moved: self.is_moved }
+    }
+}
+
+impl Keeping {
+    fn end(self) -> anyhow::Result<()> {
+        drop(self.until_dropped);
+        self.thread.join().map_err(|_| anyhow!("the policies' clock is not kept any more"))?
+    }
+}
+
+/// What is written, and where.
+struct Notes {
+    file: PathBuf,
+    setting: PolicyClock,
+    is_moved: bool,
+}
+
+impl Notes {
+    /// Notes how far it will have come until this is called again.
+    fn keep(&self, now: Timestamp) -> anyhow::Result<()> {
+        self.keep_until(now.saturating_add(WRITTEN_AHEAD).unwrap_or(now))
     }
 
     fn keep_until(&self, real: Timestamp) -> anyhow::Result<()> {
@@ -104,6 +157,8 @@ fn seconds(at: Timestamp) -> Timestamp {
 
 #[cfg(test)]
 mod tests {
+    use almanac_local::{Observation, PATIENCE, await_condition};
+
     use super::*;
 
     fn at(text: &str) -> Timestamp {
@@ -138,7 +193,7 @@ mod tests {
     fn a_clock_does_not_go_back_to_before_what_was_killed_had_seen() {
         let folder = tempfile::tempdir().expect("a directory");
         let clock = begun(folder.path(), None, 6000, "2026-03-02T12:00:00Z");
-        clock.keep(at("2026-03-02T12:01:00Z")).expect("written");
+        clock.notes().keep(at("2026-03-02T12:01:00Z")).expect("written");
         let seen = clock.setting().shown_at(at("2026-03-02T12:01:01Z"));
         let again = begun(folder.path(), None, 1, "2026-03-02T12:01:02Z");
         assert!(again.setting().shown_at(at("2026-03-02T12:01:02Z")) > seen);
@@ -146,5 +201,19 @@ mod tests {
         let error = ClockKept::begin(folder.path(), back, 1, at("2026-03-02T12:02:00Z"));
         let error = error.err().expect("it is refused").to_string();
         assert!(error.contains("their clock can't go back to 2026-03-02T12:00:00Z"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_clock_is_kept_from_its_beginning_on_whatever_is_waited_for() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let file = folder.path().join(FILE);
+        let shown = || read(&file).map(|kept| kept.map(|it| it.shown));
+        let clock = ClockKept::begin(folder.path(), None, 6000, Timestamp::now()).expect("set");
+        let first = shown().expect("it can be read");
+        let noted = await_condition("it to be noted again", PATIENCE, async || {
+            Ok(Observation::of(shown()? > first, "it is not"))
+        });
+        noted.await.expect("it is noted");
+        drop(clock);
     }
 }

@@ -22,35 +22,44 @@ const AT_ONCE: usize = 8;
 /// To establish a definition takes a fraction of that.
 const OVERDUE: Duration = Duration::from_secs(1);
 
-/// Applies all of them to a control plane of our own. Somebody else's cluster is asked about first, and keeps what it has
-/// for placements and for units: its own programs may need it as it is.
+/// Applies all of them to a control plane of our own. Somebody else's cluster is asked about first, and keeps those that
+/// somebody else has applied to it: Karmada, Karpenter or Open Cluster Management may need them as they are.
 pub(super) async fn apply(client: &Client, arguments: &UpArguments) -> anyhow::Result<()> {
     let mut definitions = custom_resources();
-    let further = hub_custom_resources().into_iter().chain(unit_custom_resources());
-    match &arguments.cluster {
-        None => definitions.extend(further),
-        Some(context) => {
-            for definition in further {
-                if !is_there(client, &definition).await? {
-                    definitions.push(definition);
-                }
+    definitions.extend(hub_custom_resources());
+    definitions.extend(unit_custom_resources());
+    if let Some(context) = &arguments.cluster {
+        let mut kept = Vec::new();
+        for definition in std::mem::take(&mut definitions) {
+            if is_of_somebody_else(client, &definition).await? {
+                kept.push(definition.kind().to_owned());
+            } else {
+                definitions.push(definition);
             }
-            if !arguments.yes {
-                let kinds: Vec<_> = definitions.iter().map(|it| it.kind().to_owned()).collect();
-                let context = context.clone();
-                tokio::task::spawn_blocking(move || ask(&context, &kinds)).await??;
-            }
+        }
+        if !kept.is_empty() {
+            anstream::eprintln!("{context} keeps the definitions it has: {}", kept.join(", "));
+        }
+        if !arguments.yes {
+            let kinds: Vec<_> = definitions.iter().map(|it| it.kind().to_owned()).collect();
+            let context = context.clone();
+            tokio::task::spawn_blocking(move || ask(&context, &kinds)).await??;
         }
     }
     let applied = stream::iter(definitions).map(|it| apply_one(client, it));
     applied.buffer_unordered(AT_ONCE).try_collect().await
 }
 
-async fn is_there(client: &Client, definition: &CustomResource) -> anyhow::Result<bool> {
+/// Whether it is there, and not as an earlier start has applied it.
+async fn is_of_somebody_else(client: &Client, definition: &CustomResource) -> anyhow::Result<bool> {
     let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
     let name = definition.definition.name_any();
     let found = definitions.get_opt(&name).await;
-    Ok(found.with_context(|| format!("failed to look for the definition {name}"))?.is_some())
+    let found = found.with_context(|| format!("failed to look for the definition {name}"))?;
+    let is_ours = |it: &CustomResourceDefinition| {
+        it.managed_fields().iter().any(|fields| fields.manager.as_deref() == Some(FIELD_MANAGER))
+    };
+    Ok(found.is_some_and(|it| !is_ours(&it)))
 }
 
 /// Applies one, and waits until objects of its kind can be.
@@ -93,10 +102,12 @@ fn ask(context: &str, kinds: &[String]) -> anyhow::Result<()> {
         "--cluster: the custom resource definitions would be applied to {context}, and nobody is at the terminal to be \
          asked: add --yes"
     );
+    let kinds = match kinds {
+        [] => String::new(),
+        kinds => format!(" and the definitions of {}", kinds.join(", ")),
+    };
     anstream::eprint!(
-        "Apply the namespace almanac-system and the definitions of these kinds to the cluster of context {context}?\n  \
-         {}\n[y/N] ",
-        kinds.join(", ")
+        "Apply the namespace almanac-system{kinds} to the cluster of context {context}? [y/N] "
     );
     io::stderr().flush()?;
     let mut answer = String::new();

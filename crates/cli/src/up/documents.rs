@@ -4,14 +4,11 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::process::Stdio;
 
 use almanac_api::reading::Source;
-use almanac_local::{NodeSpec, write_whole};
+use almanac_local::{NodeSpec, await_answer_of, question_to, write_whole};
 use anyhow::{Context as _, ensure};
 use jiff::Timestamp;
-use tokio::io::AsyncWriteExt as _;
-use tokio::process::Command;
 
 use super::arguments::UpArguments;
 use super::demo::{self, Pace};
@@ -23,6 +20,8 @@ use crate::outcome::FailOn;
 /// The manager of the fields, so that somebody who applies a file later takes them over without a conflict.
 const MANAGER: &str = "--field-manager=kubectl";
 
+/// What was applied last and has no file of its own, in a directory of data.
+const APPLIED: &str = "applied.yaml";
 /// The description of the nodes in a directory of data.
 const NODES: &str = "nodes.yaml";
 
@@ -44,13 +43,14 @@ impl Documents {
         now: Timestamp,
         output: &mut impl Write,
     ) -> anyhow::Result<Result<Self, ExitCode>> {
-        let kept = arguments.data_directory()?.join(NODES);
-        let is_kept = !arguments.ephemeral && arguments.cluster.is_none() && kept.is_file();
         let described = match (&arguments.nodes, arguments.demo) {
             (Some(file), _) => Some(nodes_file::source(file)?),
             (None, true) => Some(demo::nodes()),
-            (None, false) if is_kept => Some(nodes_file::source(&kept)?),
-            (None, false) => None,
+            (None, false) if arguments.ephemeral || arguments.cluster.is_some() => None,
+            (None, false) => {
+                let kept = arguments.data_directory()?.join(NODES);
+                kept.is_file().then(|| nodes_file::source(&kept)).transpose()?
+            }
         };
         let nodes = described.as_ref().map(nodes_file::parse).transpose()?;
         let nodes = nodes.unwrap_or_else(nodes_file::usual);
@@ -94,50 +94,48 @@ impl Documents {
     pub(super) async fn apply(&self, place: &Place, now: Timestamp) -> anyhow::Result<()> {
         if let Some(pace) = self.demo {
             let (documents, statuses) = (demo::documents(now, pace), demo::statuses(now, pace));
-            apply(place, &["-f", "-"], &documents).await.context("failed to apply the demo")?;
-            apply(place, &["--subresource=status", "-f", "-"], &statuses)
+            apply_text(place, &documents, &[]).await.context("failed to apply the demo")?;
+            apply_text(place, &statuses, &["--subresource=status"])
                 .await
                 .context("failed to apply the statuses of the demo")?;
         }
         if !self.files.is_empty() {
-            let files = self.files.iter().map(|file| file.display().to_string());
+            let files = self.files.iter().map(|file| listed(file));
             let flags: Vec<_> = files.flat_map(|file| ["-f".to_owned(), file]).collect();
             let flags: Vec<_> = flags.iter().map(String::as_str).chain(["--recursive"]).collect();
-            apply(place, &flags, "").await.context("failed to apply -f")?;
+            apply(place, &flags).await.context("failed to apply -f")?;
         }
         Ok(())
     }
 }
 
+/// Applies what is in this text, with these flags beside.
+pub(super) async fn apply_text(place: &Place, text: &str, flags: &[&str]) -> anyhow::Result<()> {
+    let file = place.folder().join(APPLIED);
+    write_whole(&file, text)?;
+    apply(place, &[&["-f", &listed(&file)], flags].concat()).await
+}
+
 /// `kubectl apply` with these flags. What it warns of is shown, as whoever applies something wants to see it.
-pub(super) async fn apply(place: &Place, flags: &[&str], input: &str) -> anyhow::Result<()> {
-    let mut kubectl = Command::new(place.kubectl()?)
+async fn apply(place: &Place, flags: &[&str]) -> anyhow::Result<()> {
+    let mut kubectl = question_to(place.kubectl()?);
+    kubectl
         .arg("--kubeconfig")
         .arg(place.kubeconfig())
         // Discovery is neither read from nor left in the user's home.
         .arg("--cache-dir")
         .arg(place.folder().join("kubectl-cache"))
         .args(["apply", "--server-side", "--force-conflicts", MANAGER])
-        .args(flags)
-        // A Ctrl-C at the terminal is for the whole.
-        .process_group(0)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .context("failed to start kubectl")?;
-    let stdin = kubectl.stdin.take();
-    let feed = async {
-        if let Some(mut stdin) = stdin {
-            // It may be done before it has read everything; then its answer is what counts.
-            let _ = stdin.write_all(input.as_bytes()).await;
-        }
-    };
-    let ((), answer) = tokio::join!(feed, kubectl.wait_with_output());
-    let answer = answer.context("failed to wait for kubectl")?;
+        .args(flags);
+    let answer = await_answer_of(kubectl).await.context("failed to run kubectl")?;
     let said = String::from_utf8_lossy(&answer.stderr);
     ensure!(answer.status.success(), "{}", said.trim());
     anstream::eprint!("{said}");
     Ok(())
+}
+
+/// A path as kubectl reads it in its list of files, in which a comma would end it.
+fn listed(path: &Path) -> String {
+    let path = path.display().to_string();
+    if path.contains([',', '"']) { format!("\"{}\"", path.replace('"', "\"\"")) } else { path }
 }

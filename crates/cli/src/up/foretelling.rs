@@ -2,15 +2,15 @@
 //! anything else than who asks it.
 
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
 use almanac_api::policy_clock::PolicyClock;
+use almanac_local::{await_answer_of, question_to};
 use anyhow::{Context as _, ensure};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
-use tokio::process::Command;
 
 use crate::clock_arguments::ClockArguments;
+use crate::findings::printable;
 
 /// How far is looked ahead: beyond that, nobody waits at the terminal.
 const LOOKED_AHEAD: &str = "366d";
@@ -67,18 +67,13 @@ impl Foretelling {
     }
 
     async fn ask(&self, from: Timestamp, period: &str, count: u32) -> anyhow::Result<Vec<Next>> {
-        let asked = Command::new(&self.program)
-            .args(["next", "-A", "--fail-on", "never", "-o", "json", "--for", period])
+        let mut next = question_to(&self.program);
+        next.args(["next", "-A", "--fail-on", "never", "-o", "json", "--for", period])
             .args(["--from", &from.to_string(), "--count", &count.to_string()])
             .args(ClockArguments::of(self.clock))
             .arg("--kubeconfig")
-            .arg(&self.kubeconfig)
-            // A Ctrl-C at the terminal is for the whole.
-            .process_group(0)
-            .stdin(Stdio::null())
-            .kill_on_drop(true)
-            .output();
-        let answer = asked.await.context("failed to ask what comes next")?;
+            .arg(&self.kubeconfig);
+        let answer = await_answer_of(next).await.context("failed to ask what comes next")?;
         ensure!(
             answer.status.success(),
             "failed to ask what comes next: {}",
@@ -88,7 +83,7 @@ impl Foretelling {
             .context("failed to understand what comes next")?;
         let items = report["items"].as_array().map(Vec::as_slice).unwrap_or_default();
         let all = items.iter().filter_map(|item| {
-            Some(Next { at: item["at"].as_str()?.parse().ok()?, what: words(item) })
+            Some(Next { at: item["at"].as_str()?.parse().ok()?, what: printable(&words(item)) })
         });
         Ok(all.collect())
     }

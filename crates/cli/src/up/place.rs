@@ -18,6 +18,8 @@ pub(super) const FIELD_MANAGER: &str = almanac_shell::writer::FIELD_MANAGER;
 /// The namespace of Almanac's own objects.
 pub(super) const NAMESPACE: &str = "almanac-system";
 
+/// The kubeconfig for people, for a cluster that is there.
+const KUBECONFIG: &str = "kubeconfig";
 /// The kubeconfig of Almanac's own processes.
 const OWN_KUBECONFIG: &str = "almanac.kubeconfig";
 
@@ -51,7 +53,7 @@ impl Place {
         terminal: &Terminal<'_>,
     ) -> anyhow::Result<Self> {
         match &arguments.cluster {
-            Some(context) => Self::existing(context).await,
+            Some(context) => Self::existing(arguments, context).await,
             None => Self::own(arguments, nodes, terminal).await,
         }
     }
@@ -73,11 +75,11 @@ impl Place {
         let extender = ProgramPort::take()?;
         let options = ControlPlaneOptions::whole().extender(extender.number());
         let plane = Box::new(ControlPlane::start_in(home, &binaries, &options).await?);
-        let client = plane.client().await?;
+        let client = plane.client()?;
         let kubeconfig = plane.kubeconfig();
         let config = Kubeconfig::read_from(&kubeconfig)
             .with_context(|| format!("failed to read {}", kubeconfig.display()))?;
-        write_own_kubeconfig(plane.folder(), config, None)?;
+        write_own_kubeconfig(plane.folder(), config)?;
         let nodes = Box::new(NodeSimulator::described(&client, nodes).await?);
         let is_kept = !arguments.ephemeral;
         let kubectl = binaries.program("kubectl").ok();
@@ -86,7 +88,12 @@ impl Place {
     }
 
     /// The kubeconfig of the user is read, and never written.
-    async fn existing(context: &str) -> anyhow::Result<Self> {
+    async fn existing(arguments: &UpArguments, context: &str) -> anyhow::Result<Self> {
+        let kubectl = environment::program_on_path("kubectl");
+        ensure!(
+            kubectl.is_some() || arguments.file.is_empty(),
+            "-f: files are applied by kubectl, which is not on the PATH"
+        );
         let config = Kubeconfig::read().context("failed to read the kubeconfig")?;
         let names: Vec<_> = config.contexts.iter().map(|it| it.name.as_str()).collect();
         ensure!(
@@ -95,11 +102,14 @@ impl Place {
             if names.is_empty() { "none".to_owned() } else { names.join(", ") }
         );
         let run = RunFolder::create()?;
-        let kubeconfig = write_own_kubeconfig(run.path(), config, Some(context))?;
-        let client = client_for(&kubeconfig).await?;
+        let config = only(config, context);
+        let kubeconfig = run.path().join(KUBECONFIG);
+        // JSON is YAML, too.
+        write_private(&kubeconfig, &serde_json::to_string(&config)?)?;
+        write_own_kubeconfig(run.path(), config)?;
+        let client = client_for(&kubeconfig)?;
         let reached = client.apiserver_version().await;
         reached.with_context(|| format!("failed to reach the cluster of context {context:?}"))?;
-        let kubectl = environment::program_on_path("kubectl");
         Ok(Self { cluster: Cluster::Existing { run }, client, kubeconfig, kubectl })
     }
 
@@ -186,20 +196,19 @@ async fn binaries(arguments: &UpArguments) -> anyhow::Result<Binaries> {
     Ok(provided)
 }
 
-/// Writes a kubeconfig with one current context, whose namespace is that of Almanac's own objects.
-fn write_own_kubeconfig(
-    folder: &Path,
-    mut config: Kubeconfig,
-    context: Option<&str>,
-) -> anyhow::Result<PathBuf> {
-    if let Some(context) = context {
-        config.current_context = Some(context.to_owned());
-        config.contexts.retain(|it| it.name == context);
-        let chosen = config.contexts.iter().find_map(|it| it.context.clone());
-        let (cluster, user) = chosen.map(|it| (it.cluster, it.user)).unwrap_or_default();
-        config.clusters.retain(|it| it.name == cluster);
-        config.auth_infos.retain(|it| Some(&it.name) == user.as_ref());
-    }
+/// What a kubeconfig says of one context, which becomes its current one.
+fn only(mut config: Kubeconfig, context: &str) -> Kubeconfig {
+    config.current_context = Some(context.to_owned());
+    config.contexts.retain(|it| it.name == context);
+    let chosen = config.contexts.iter().find_map(|it| it.context.clone());
+    let (cluster, user) = chosen.map(|it| (it.cluster, it.user)).unwrap_or_default();
+    config.clusters.retain(|it| it.name == cluster);
+    config.auth_infos.retain(|it| Some(&it.name) == user.as_ref());
+    config
+}
+
+/// Writes a kubeconfig whose current context has the namespace of Almanac's own objects.
+fn write_own_kubeconfig(folder: &Path, mut config: Kubeconfig) -> anyhow::Result<()> {
     let current = config.current_context.clone();
     let is_current = |it: &&mut NamedContext| Some(&it.name) == current.as_ref();
     for context in config.contexts.iter_mut().filter(is_current) {
@@ -207,8 +216,5 @@ fn write_own_kubeconfig(
             context.namespace = Some(NAMESPACE.to_owned());
         }
     }
-    let file = folder.join(OWN_KUBECONFIG);
-    // JSON is YAML, too.
-    write_private(&file, &serde_json::to_string(&config)?)?;
-    Ok(file)
+    write_private(&folder.join(OWN_KUBECONFIG), &serde_json::to_string(&config)?)
 }

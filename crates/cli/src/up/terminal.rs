@@ -2,12 +2,13 @@
 //! countdown to what comes next.
 
 use std::cell::{Cell, RefCell};
-use std::io::{IsTerminal as _, Write};
+use std::io::{self, IsTerminal as _, Write};
 use std::path::Path;
 use std::time::Duration;
 
 use almanac_calendar::Zone;
 use almanac_local::environment;
+use anstream::{AutoStream, ColorChoice};
 use anyhow::Context as _;
 use jiff::{SignedDuration, Timestamp};
 
@@ -15,6 +16,7 @@ use super::foretelling::{MOST_LISTED, Next};
 use super::happenings::Happening;
 use super::place::Place;
 use super::programs::Programs;
+use crate::findings::printable;
 use crate::shell_word::quoted;
 use crate::wall_clock;
 
@@ -32,7 +34,9 @@ pub(super) struct Terminal<'a> {
 
 impl<'a> Terminal<'a> {
     pub(super) fn new(output: &'a mut dyn Write, is_quiet: bool) -> Self {
-        let is_live = std::io::stdout().is_terminal() && !is_quiet;
+        // Without the sequence that clears a line, none can be drawn again.
+        let is_plain = AutoStream::choice(&io::stdout()) == ColorChoice::Never;
+        let is_live = io::stdout().is_terminal() && !is_plain && !is_quiet;
         Self { output: RefCell::new(output), is_quiet, is_live, has_countdown: Cell::new(false) }
     }
 
@@ -91,7 +95,7 @@ impl<'a> Terminal<'a> {
     pub(super) fn tell(&self, happening: &Happening) -> anyhow::Result<()> {
         let at = clock_time(happening.at);
         let mark = if happening.is_warning { "! " } else { "" };
-        self.line(&format!("{at}  {mark}{}", happening.what))
+        self.line(&format!("{at}  {mark}{}", printable(&happening.what)))
     }
 
     /// What comes next, where no countdown can be drawn.

@@ -34,7 +34,7 @@ pub(crate) fn at_place(
     let stage = enter()?;
     let runtime = runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let run = async {
-        let place = Place::prepare(stage.cluster.for_another_test().await?, name, nodes).await?;
+        let place = Place::prepare(stage.cluster.for_another_test()?, name, nodes).await?;
         let outcome = test(&place).await;
         if outcome.is_err() {
             place.show_logs();
@@ -58,7 +58,7 @@ fn enter() -> Result<Arc<Stage>> {
     let (clear, cleared) = oneshot::channel();
     let holder = thread::spawn(move || {
         on_cluster(async |_, cluster| {
-            is_set.send(cluster.for_another_test().await?)?;
+            is_set.send(cluster.for_another_test()?)?;
             ensure!(cleared.await?, "a test on this stage failed");
             Ok(())
         })

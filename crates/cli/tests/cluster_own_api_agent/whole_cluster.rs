@@ -20,7 +20,7 @@ fn at_whole_cluster(
     test: impl AsyncFnOnce(&Place, &almanac_harness::OwnTest) -> TestResult,
 ) -> TestResult {
     on_cluster(async |own, cluster| {
-        let place = Place::prepare(cluster.for_another_test().await?, "shop", nodes).await?;
+        let place = Place::prepare(cluster.for_another_test()?, "shop", nodes).await?;
         let outcome = test(&place, own).await;
         if outcome.is_err() {
             place.show_logs();

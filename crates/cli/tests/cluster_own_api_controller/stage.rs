@@ -37,7 +37,7 @@ struct Stage {
 pub(crate) fn on_stage(test: impl AsyncFnOnce(&Cluster) -> TestResult) -> TestResult {
     let stage = enter()?;
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
-    let run = async { test(&stage.cluster.for_another_test().await?).await };
+    let run = async { test(&stage.cluster.for_another_test()?).await };
     let outcome = catch_unwind(AssertUnwindSafe(|| runtime.block_on(run)));
     if !matches!(outcome, Ok(Ok(()))) {
         stage.has_failed.store(true, Ordering::SeqCst);
@@ -59,7 +59,7 @@ fn enter() -> Result<Arc<Stage>> {
             one_boundary::prepare(cluster).await?;
             bounds::prepare(cluster).await?;
             let controller = cluster.start_at(BEFORE, &[]).await?;
-            is_set.send(cluster.for_another_test().await?)?;
+            is_set.send(cluster.for_another_test()?)?;
             ensure!(cleared.await?, "a test on this stage failed");
             // Whatever was still to be written is written by then.
             controller.stop().await?;

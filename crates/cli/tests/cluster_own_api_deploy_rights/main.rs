@@ -157,7 +157,7 @@ fn every_permission_is_used_and_no_other_is_needed() -> TestResult {
         kubectl.run(&["apply", "-f", &format!("{ROOT}/deploy")]).await?;
         create_everything(&kubectl).await?;
         let account = test.service_account(NAMESPACE, "almanac").await?;
-        let proxy = FaultProxy::start(account.client().await?)?;
+        let proxy = FaultProxy::start(account.client()?)?;
         let conflicts = be_faster_once(&proxy);
 
         let arguments = arguments_of_the_deployment(&kubectl).await?;
@@ -243,7 +243,7 @@ fn every_permission_for_placements_is_used_and_no_other_is_needed() -> TestResul
         let unbound = hub::placement("web", &json!({})).to_string();
         kubectl.run_with_input(&["-n", "sea", "create", "-f", "-"], &unbound).await?;
         let account = test.service_account(NAMESPACE, "almanac").await?;
-        let proxy = FaultProxy::start(account.client().await?)?;
+        let proxy = FaultProxy::start(account.client()?)?;
         // What has become of a write whose response is lost is read.
         let lost = proxy.inject(
             Fault::lose_answer().method(Method::PATCH).path_contains("/placementdecisions/"),

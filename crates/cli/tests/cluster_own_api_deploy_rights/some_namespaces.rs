@@ -124,7 +124,7 @@ async fn the_controllers_carry_out_what_is_listed(test: &OwnTest, kubectl: &Kube
         create_in(kubectl, namespace).await?;
     }
     let account = test.service_account(NAMESPACE, "almanac").await?;
-    let proxy = FaultProxy::start(account.client().await?)?;
+    let proxy = FaultProxy::start(account.client()?)?;
     let conflicts = be_faster_once(&proxy);
     let before = SignedDuration::from_secs(5);
     let listed = arguments(kubectl, &[HARBOUR, SHOP]).await?;

@@ -51,7 +51,7 @@ impl Beside {
         });
         let folder = test.plane.folder();
         let kubeconfig = folder.join("scheduler.kubeconfig");
-        let proxy = FaultProxy::start(client_for(&kubeconfig).await?)?;
+        let proxy = FaultProxy::start(client_for(&kubeconfig)?)?;
         let port = ProgramPort::take()?;
         let address = format!("127.0.0.1:{}", port.number());
 

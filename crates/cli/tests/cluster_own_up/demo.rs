@@ -138,7 +138,7 @@ fn foretold(items: &[Value]) -> Foretold {
 /// decides. A target may have its first value already.
 async fn come_true(user: &User, up: &Program, foretold: Foretold) -> TestResult {
     ensure!(!foretold.is_empty());
-    let client = user.client().await?;
+    let client = user.client()?;
     let mut seen: BTreeMap<&String, Vec<Value>> = BTreeMap::new();
     let begun = Instant::now();
     let mut changed = begun;

@@ -10,7 +10,7 @@ mod surroundings;
 use std::fs;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use almanac_harness::{
@@ -47,6 +47,8 @@ spec:
   - {name: calms, schedule: '10 8 * * *', targetReplicas: 3}
   - {name: noon, schedule: '0 12 * * *', targetReplicas: 4}
 ";
+/// A definition that somebody else has applied.
+const THEIRS: &str = "deploy/crds/autoscaling.karpenter.sh_metricsproducers.yaml";
 const KUBECONFIG_OF_THE_USER: &str = "apiVersion: v1\nkind: Config\n";
 
 /// A user: a home with a kubeconfig, and a place for data.
@@ -101,14 +103,16 @@ impl User {
             ("HOME", &*home),
             ("ALMANAC_CACHE", &*cache),
             ("KUBECONFIG", ""),
+            ("XDG_DATA_HOME", ""),
+            ("NO_PROXY", ","),
             // As in many an office. What is on this machine is reached without it.
             ("HTTPS_PROXY", "http://proxy.invalid:3128"),
         ];
         Program::start(program, arguments, &[&environment, further].concat())
     }
 
-    async fn client(&self) -> anyhow::Result<Client> {
-        client_for(&self.data().join("kubeconfig")).await
+    fn client(&self) -> anyhow::Result<Client> {
+        client_for(&self.data().join("kubeconfig"))
     }
 
     /// That nothing is left of any start, and the user's own kubeconfig is as it was.
@@ -162,7 +166,7 @@ fn what_is_foretold_happens_and_a_killed_one_goes_on_where_it_ended() -> TestRes
         let shop = user.file("shop.yaml", SHOP)?;
         let up = user.types(&["-f", &shop, "--at", "2026-11-27T08:00", "--speed", "60"])?;
         up.await_log("Everything runs").await?;
-        let client = user.client().await?;
+        let client = user.client()?;
         up.await_log("Deployment default/web → 5: CronFederatedHPA default/web opens fires")
             .await?;
         await_replicas(&client, 5).await?;
@@ -181,7 +185,7 @@ fn what_is_foretold_happens_and_a_killed_one_goes_on_where_it_ended() -> TestRes
         user.has_nothing_left().await?;
         let up = user.types(&[])?;
         up.await_log("Everything runs").await?;
-        let client = user.client().await?;
+        let client = user.client()?;
         ensure!(
             replicas(&client).await? == Some(3),
             "the replicas are {:?}",
@@ -207,7 +211,7 @@ fn two_run_side_by_side_and_a_port_that_is_taken_is_no_obstacle() -> TestResult 
         let port = text.split("https://127.0.0.1:").nth(1).context("the server")?;
         let port: u16 =
             port.chars().take_while(char::is_ascii_digit).collect::<String>().parse()?;
-        let client = one.client().await?;
+        let client = one.client()?;
         let note = json!({"metadata": {"name": "note"}, "data": {"kept": "yes"}});
         let notes: Api<ConfigMap> = Api::namespaced(client, "default");
         notes.create(&PostParams::default(), &serde_json::from_value(note)?).await?;
@@ -223,7 +227,7 @@ fn two_run_side_by_side_and_a_port_that_is_taken_is_no_obstacle() -> TestResult 
         .await?;
         let again = one.types(&["-q"])?;
         again.await_log("kubeconfig").await?;
-        let notes: Api<ConfigMap> = Api::namespaced(one.client().await?, "default");
+        let notes: Api<ConfigMap> = Api::namespaced(one.client()?, "default");
         ensure!(notes.get("note").await?.name_any() == "note");
         for up in [again, second] {
             up.stop().await?;
@@ -243,14 +247,14 @@ fn nothing_is_lost_and_nothing_left_whenever_it_is_killed_or_told_to_end() -> Te
         let user = User::new()?;
         let mut kept = 0;
         for kill in 0..13 {
-            let up = user.types(&["-q"])?;
+            let up = user.types(&["-q", "--speed", "600"])?;
             // Not waiting for anything: the moment of the kill is what is tried.
             let mut left = Duration::from_millis(random.u64(0..6_000));
             let begun = std::time::Instant::now();
             let is_up = tokio::time::timeout(left, up.await_log("kubeconfig")).await;
             if let Ok(is_up) = is_up {
                 is_up?;
-                let notes: Api<ConfigMap> = Api::namespaced(user.client().await?, "default");
+                let notes: Api<ConfigMap> = Api::namespaced(user.client()?, "default");
                 let found = notes.list(&kube::api::ListParams::default()).await?;
                 let found = found.iter().filter(|it| it.name_any().starts_with("note-")).count();
                 ensure!(found == kept, "{found} notes of {kept} are there at start {kill}");
@@ -272,7 +276,7 @@ fn nothing_is_lost_and_nothing_left_whenever_it_is_killed_or_told_to_end() -> Te
         }
         let up = user.types(&["-q"])?;
         up.await_log("kubeconfig").await?;
-        let notes: Api<ConfigMap> = Api::namespaced(user.client().await?, "default");
+        let notes: Api<ConfigMap> = Api::namespaced(user.client()?, "default");
         let found = notes.list(&kube::api::ListParams::default()).await?;
         let found = found.iter().filter(|it| it.name_any().starts_with("note-")).count();
         ensure!(found == kept, "{found} notes of {kept} are there at the end");
@@ -287,7 +291,8 @@ fn beside_a_cluster_that_is_there_only_almanac_runs_and_the_kubeconfig_is_only_r
     on_own_control_plane(&ControlPlaneOptions::whole(), async |test| {
         let _nodes = test.nodes(&[almanac_harness::NodeSpec::named("node")]).await?;
         let user = User::new()?;
-        let shop = user.file("shop.yaml", SHOP)?;
+        // What names no namespace goes where the context says, as with kubectl.
+        let shop = user.file("shop.yaml", &SHOP.replace(", namespace: default", ""))?;
         let config = fs::read_to_string(test.plane.kubeconfig())?;
         fs::write(user.home.path().join(".kube/config"), &config)?;
         let parsed: serde_json::Value = serde_json::from_str(&config)?;
@@ -301,8 +306,11 @@ fn beside_a_cluster_that_is_there_only_almanac_runs_and_the_kubeconfig_is_only_r
         unknown.await_end().await?;
         unknown.await_log(&format!("has no context \"nowhere\"; it has {context}")).await?;
 
+        let theirs = Path::new(documented::ROOT).join(THEIRS).display().to_string();
+        test.kubectl().await?.run(&["apply", "-f", &theirs]).await?;
         let at = ["--at", "2026-11-27T08:00", "--speed", "60"];
         let up = user.types(&[&["--cluster", context, "--yes", "-f", &shop], &at[..]].concat())?;
+        up.await_log(&format!("{context} keeps the definitions it has: MetricsProducer")).await?;
         up.await_log("Everything runs").await?;
         await_replicas(&test.client(), 5).await?;
         await_replicas(&test.client(), 3).await?;
@@ -339,26 +347,18 @@ fn what_cannot_begin_says_how_to_mend_it_and_leaves_nothing() -> TestResult {
             ensure!(status.code() == Some(code), "{arguments:?}: {status}: {}", up.log()?);
             up.await_log(said).await?;
         }
-        let command = |home: &Path| {
-            let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
-            command.arg("up").env_clear().env("HOME", home).env("PATH", "/usr/bin:/bin");
-            command
-        };
         // No Go, and nothing that was built before.
-        let output = command(user.home.path()).output()?;
-        let said = String::from_utf8(output.stderr)?;
-        ensure!(
-            output.status.code() == Some(2) && said.contains("Go is not on the PATH"),
-            "{said}"
-        );
-        let cache = environment::cache_folder()?;
-        let output = command(user.home.path())
-            .env("ALMANAC_CACHE", &cache)
-            .env("PATH", std::env::var_os("PATH").context("a path")?)
-            .args(["--data-dir", &full])
-            .output()?;
-        let said = String::from_utf8(output.stderr)?;
-        ensure!(said.contains("holds letter, and is no data directory"), "{said}");
+        let nothing = [("PATH", &*empty), ("ALMANAC_CACHE", &*empty), ("KUBEBUILDER_ASSETS", "")];
+        for (arguments, further, said) in [
+            (vec!["up"], &nothing[..], "Go is not on the PATH"),
+            (vec!["up", "--data-dir", &full], &[], "holds letter, and is no data directory"),
+        ] {
+            let program = Path::new(env!("CARGO_BIN_EXE_almanac"));
+            let up = user.runs_program(program, &arguments, further)?;
+            let status = up.await_end().await?;
+            ensure!(status.code() == Some(2), "{arguments:?}: {status}: {}", up.log()?);
+            up.await_log(said).await?;
+        }
         user.has_nothing_left().await
     })
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use almanac_harness::{
     Observation, PATIENCE, TestResult, await_condition, on_this_machine, provide_prometheus,
@@ -46,7 +47,7 @@ fn a_disk_that_fills_up_ends_it_with_the_reason_and_what_was_taken_is_kept() -> 
         // The disk as the program sees it.
         let seen = format!("/proc/{}/root", up.id().context("it runs")?);
         let data = Path::new(&seen).join(user.data().strip_prefix("/")?);
-        let notes = notes_on(&data, &user).await?;
+        let notes = notes_on(&data, &user)?;
         let filler = data.join("filler");
         fill(&filler)?;
         let mut taken = 0;
@@ -71,7 +72,7 @@ fn a_disk_that_fills_up_ends_it_with_the_reason_and_what_was_taken_is_kept() -> 
             Ok(Observation::of(after.contains("Everything runs"), after))
         });
         again.await?;
-        let found = notes_on(&data, &user).await?.list(&ListParams::default()).await?;
+        let found = notes_on(&data, &user)?.list(&ListParams::default()).await?;
         let found = found.iter().filter(|it| it.name_any().starts_with("note-")).count();
         // What was refused may have been written all the same, as with any timeout.
         ensure!(found == taken || found == taken + 1, "{found} of {taken} notes are there");
@@ -109,13 +110,16 @@ spec:
         let arguments = ["up", "--data-dir", &data, "-f", &shop];
         let up = user.runs_program(program, &arguments, &[("PATH", path)])?;
         up.await_log("Prometheus answers at http://127.0.0.1:").await?;
-        await_replicas(&user.client().await?, 4).await?;
+        await_replicas(&user.client()?, 4).await?;
         up.stop().await?;
         user.has_nothing_left().await
     })
 }
 
 fn on_a_disk(user: &User, size: &str) -> anyhow::Result<almanac_harness::Program> {
+    let allowed = Command::new("unshare").args(["-r", "-m", "true"]).output()?;
+    let refusal = String::from_utf8_lossy(&allowed.stderr);
+    ensure!(allowed.status.success(), "a disk of one's own takes user namespaces: {refusal}");
     let data = user.data().display().to_string();
     let almanac = env!("CARGO_BIN_EXE_almanac");
     let arguments = ["-r", "-m", "sh", "-c", WITH_A_DISK, "disk", size, &data, almanac];
@@ -124,12 +128,12 @@ fn on_a_disk(user: &User, size: &str) -> anyhow::Result<almanac_harness::Program
 }
 
 /// The notes of the control plane whose data another sees under this path.
-async fn notes_on(data: &Path, user: &User) -> anyhow::Result<Api<ConfigMap>> {
+fn notes_on(data: &Path, user: &User) -> anyhow::Result<Api<ConfigMap>> {
     let kubeconfig = fs::read_to_string(data.join("kubeconfig"))?
         .replace(&user.data().display().to_string(), &data.display().to_string());
     let here = user.home.path().join("kubeconfig");
     fs::write(&here, kubeconfig)?;
-    Ok(Api::namespaced(almanac_harness::client_for(&here).await?, "default"))
+    Ok(Api::namespaced(almanac_harness::client_for(&here)?, "default"))
 }
 
 /// Writes until nothing more fits.

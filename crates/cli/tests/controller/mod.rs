@@ -102,9 +102,9 @@ impl Cluster {
     }
 
     /// The same for another test, whose runtime is another one.
-    pub(crate) async fn for_another_test(&self) -> Result<Self> {
+    pub(crate) fn for_another_test(&self) -> Result<Self> {
         Ok(Self {
-            client: client_for(&self.kubeconfig).await?,
+            client: client_for(&self.kubeconfig)?,
             kubectl: self.kubectl.clone(),
             audit: self.audit.clone(),
             kubeconfig: self.kubeconfig.clone(),

@@ -1,76 +1,198 @@
-//! Which proxy requests to a cluster go through, as kubectl decides it. How they do is up to the client.
+//! Which proxy requests to a cluster go through: the one that its kubeconfig names, or else that of the environment, as
+//! kubectl decides it. How they do is up to the client.
+//!
+//! The client's own decision is not asked: it compares `NO_PROXY` with the address of the proxy, not of the cluster, and
+//! fails at lists that others read.
+
+use std::net::IpAddr;
 
 use http::Uri;
 use hyper_util::client::proxy::matcher::Matcher;
-use kube::config::{Config, Kubeconfig};
 
-/// Leaves out a proxy of the environment where it is not meant: for a cluster on this machine, and for one that
-/// `NO_PROXY` lists. One that the kubeconfig names is always meant.
-pub(super) fn leave_out(config: &mut Config, is_named: bool) {
-    if !is_named && !is_meant(&config.cluster_url, &Matcher::from_env()) {
-        config.proxy_url = None;
+/// What the environment says of proxies. What is not set is empty.
+pub(super) struct Environment {
+    https: String,
+    http: String,
+    no_proxy: String,
+}
+
+/// Why a proxy cannot be used. What it is must not be shown: there may be a password in it.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{source_name}: the address of a proxy is http://…, https://… or socks5://…, and this is {found}"
+)]
+pub struct ProxyError {
+    source_name: &'static str,
+    found: String,
+}
+
+impl Environment {
+    pub(super) fn read() -> Self {
+        let first = |names: [&str; 2]| {
+            let set = names.into_iter().filter_map(|name| std::env::var(name).ok());
+            set.map(|it| it.trim().to_owned()).find(|it| !it.is_empty()).unwrap_or_default()
+        };
+        Self {
+            https: first(["HTTPS_PROXY", "https_proxy"]),
+            http: first(["HTTP_PROXY", "http_proxy"]),
+            no_proxy: first(["NO_PROXY", "no_proxy"]),
+        }
+    }
+
+    /// The proxy for a cluster whose kubeconfig names this one, or none. One that is named is always meant.
+    pub(super) fn proxy_for(
+        &self,
+        cluster: &Uri,
+        named: Option<&str>,
+    ) -> Result<Option<Uri>, ProxyError> {
+        if let Some(named) = named.filter(|it| !it.is_empty()) {
+            return address("proxy-url", named).map(Some);
+        }
+        let (source, set) = match cluster.scheme_str() {
+            Some("http") => ("HTTP_PROXY", &self.http),
+            _ => ("HTTPS_PROXY", &self.https),
+        };
+        if set.is_empty() || is_here(cluster) || is_listed(&self.no_proxy, cluster) {
+            return Ok(None);
+        }
+        address(source, set).map(Some)
     }
 }
 
-/// Whether the kubeconfig names a proxy for the cluster of a context, or else of its current one.
-pub(super) fn is_named(read: &Kubeconfig, context: Option<&str>) -> bool {
-    let context = context.or(read.current_context.as_deref());
-    let context = read.contexts.iter().find(|it| Some(&*it.name) == context);
-    let cluster = context.and_then(|it| it.context.as_ref()).map(|it| &*it.cluster);
-    let cluster = read.clusters.iter().find(|it| Some(&*it.name) == cluster);
-    let proxy = cluster.and_then(|it| it.cluster.as_ref()?.proxy_url.as_deref());
-    proxy.is_some_and(|it| !it.is_empty())
+fn address(source: &'static str, text: &str) -> Result<Uri, ProxyError> {
+    let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
+    // Names are looked up by the proxy in either case.
+    let scheme = if scheme == "socks5h" { "socks5" } else { scheme };
+    let wrong = |found: String| ProxyError { source_name: source, found };
+    if !matches!(scheme, "http" | "https" | "socks5") {
+        return Err(wrong(format!("{scheme}://")));
+    }
+    let parsed = format!("{scheme}://{rest}").parse::<Uri>();
+    let uri = parsed.map_err(|error| wrong(format!("not one: {error}")))?;
+    if scheme == "socks5" && uri.port().is_none() {
+        let with_port = format!("socks5://{}:1080", rest.trim_end_matches('/'));
+        return with_port.parse().map_err(|error| wrong(format!("not one: {error}")));
+    }
+    Ok(uri)
 }
 
-fn is_meant(cluster: &Uri, environment: &Matcher) -> bool {
+/// Whether it is on this machine, which no proxy of the environment is meant for.
+fn is_here(cluster: &Uri) -> bool {
     let host = cluster.host().unwrap_or_default();
-    let address = host.trim_start_matches('[').trim_end_matches(']');
-    let is_here = host == "localhost"
-        || address.parse().is_ok_and(|address: std::net::IpAddr| address.is_loopback());
-    !is_here && environment.intercept(cluster).is_some()
+    host == "localhost"
+        || without_brackets(host).parse().is_ok_and(|address: IpAddr| address.is_loopback())
+}
+
+/// Whether `NO_PROXY` lists it. An entry may have a port, and `*.` before a name is as good as a dot.
+fn is_listed(list: &str, cluster: &Uri) -> bool {
+    let host = cluster.host().unwrap_or_default().to_ascii_lowercase();
+    let usual = if cluster.scheme_str() == Some("http") { 80 } else { 443 };
+    let port = cluster.port_u16().unwrap_or(usual);
+    let entries = list.split(',').map(str::trim);
+    if entries.clone().any(|entry| entry == "*") {
+        return true;
+    }
+    let about_it = entries.filter_map(|entry| {
+        let (name, of_port) = name_and_port(entry);
+        let name = name.strip_prefix('*').filter(|it| it.starts_with('.')).unwrap_or(name);
+        // With a dot before it, a name stands for what is below it alone.
+        let is_above =
+            name.strip_prefix('.').is_some_and(|above| above.eq_ignore_ascii_case(&host));
+        (of_port.is_none_or(|it| it == port) && !is_above).then_some(name)
+    });
+    let about_it: Vec<_> = about_it.collect();
+    let decided = Matcher::builder().all("http://proxy").no(about_it.join(",")).build();
+    decided.intercept(cluster).is_none()
+}
+
+fn name_and_port(entry: &str) -> (&str, Option<u16>) {
+    let split = entry.rsplit_once(':').filter(|(name, _)| {
+        // An IPv6 address has colons of its own.
+        !name.contains(':') || name.ends_with(']')
+    });
+    match split.and_then(|(name, port)| Some((name, port.parse().ok()?))) {
+        Some((name, port)) => (without_brackets(name), Some(port)),
+        None => (without_brackets(entry), None),
+    }
+}
+
+fn without_brackets(host: &str) -> &str {
+    host.trim_start_matches('[').trim_end_matches(']')
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_proxy_of_the_environment_is_not_for_this_machine_nor_for_what_is_listed() {
-        let environment = Matcher::builder()
-            .https("http://proxy.example:3128")
-            .no("10.0.0.0/8,.corp.example,api.example")
-            .build();
-        for (cluster, expected) in [
-            ("https://203.0.113.7:6443", true),
-            ("https://api.example.com", true),
-            ("https://127.0.0.1:6443", false),
-            ("https://127.8.9.10:6443", false),
-            ("https://[::1]:6443", false),
-            ("https://localhost:6443", false),
-            ("https://10.1.2.3", false),
-            ("https://api.example", false),
-            ("https://dev.corp.example:443", false),
-        ] {
-            assert_eq!(is_meant(&cluster.parse().unwrap(), &environment), expected, "{cluster}");
-        }
-        assert!(!is_meant(&"https://203.0.113.7".parse().unwrap(), &Matcher::builder().build()));
+    fn environment(https: &str, no_proxy: &str) -> Environment {
+        Environment { https: https.into(), http: String::new(), no_proxy: no_proxy.into() }
+    }
+
+    fn goes_direct(no_proxy: &str, cluster: &str) -> bool {
+        let environment = environment("http://proxy.example:3128", no_proxy);
+        let decided = environment.proxy_for(&cluster.parse().unwrap(), None);
+        decided.unwrap().is_none()
     }
 
     #[test]
-    fn a_proxy_is_that_of_the_cluster_of_the_context() {
-        let read = Kubeconfig::from_yaml(
-            "clusters:
-- {name: near, cluster: {server: https://near}}
-- {name: far, cluster: {server: https://far, proxy-url: 'http://proxy:3128'}}
-contexts:
-- {name: at-home, context: {cluster: near}}
-- {name: abroad, context: {cluster: far}}
-current-context: abroad
-",
-        )
-        .unwrap();
-        assert!(is_named(&read, None));
-        assert!(!is_named(&read, Some("at-home")));
-        assert!(!is_named(&read, Some("elsewhere")));
+    fn a_proxy_of_the_environment_is_not_for_this_machine_nor_for_what_is_listed() {
+        let list = "10.0.0.0/8,.corp.example,api.example, *.wild.example,, one.example:6443,\
+                    203.0.113.9:6443,[2001:db8::1]:443,2001:db8::2,10.1.2.3 10.1.2.4,";
+        for (cluster, expected) in [
+            ("https://203.0.113.7:6443", false),
+            ("https://api.example.com", false),
+            ("https://notapi.example", false),
+            ("https://127.0.0.1:6443", true),
+            ("https://127.8.9.10:6443", true),
+            ("https://[::1]:6443", true),
+            ("https://localhost:6443", true),
+            ("https://10.1.2.3", true),
+            ("https://api.example", true),
+            ("https://API.Example", true),
+            ("https://dev.api.example", true),
+            ("https://dev.corp.example:443", true),
+            ("https://corp.example", false),
+            ("https://dev.wild.example", true),
+            ("https://one.example:6443", true),
+            ("https://one.example", false),
+            ("https://203.0.113.9:6443", true),
+            ("https://203.0.113.9:8443", false),
+            ("https://[2001:db8::1]", true),
+            ("https://[2001:db8::1]:6443", false),
+            ("https://[2001:db8::2]:6443", true),
+        ] {
+            assert_eq!(goes_direct(list, cluster), expected, "{cluster}");
+        }
+        assert!(goes_direct("*", "https://203.0.113.7"));
+        assert!(!goes_direct("", "https://203.0.113.7"));
+    }
+
+    #[test]
+    fn where_the_proxy_itself_is_does_not_matter() {
+        let environment = environment("http://127.0.0.1:3128", "localhost,127.0.0.1");
+        let proxy = environment.proxy_for(&"https://203.0.113.7".parse().unwrap(), None);
+        assert_eq!(proxy.unwrap().unwrap(), "http://127.0.0.1:3128");
+    }
+
+    #[test]
+    fn a_proxy_of_the_kubeconfig_is_always_meant() {
+        let environment = environment("http://proxy.example:3128", "*");
+        let named = Some("socks5h://127.0.0.1");
+        let proxy = environment.proxy_for(&"https://127.0.0.1:6443".parse().unwrap(), named);
+        assert_eq!(proxy.unwrap().unwrap(), "socks5://127.0.0.1:1080");
+    }
+
+    #[test]
+    fn a_proxy_without_a_scheme_speaks_http_and_another_one_is_refused_without_its_password() {
+        let cluster = "https://203.0.113.7".parse().unwrap();
+        let proxy = environment("proxy.example:3128", "").proxy_for(&cluster, None);
+        assert_eq!(proxy.unwrap().unwrap(), "http://proxy.example:3128");
+        let error = environment("ftp://me:secret@proxy", "").proxy_for(&cluster, None).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "HTTPS_PROXY: the address of a proxy is http://…, https://… or socks5://…, and this is ftp://"
+        );
+        let error = environment("http://me:se cret@proxy", "").proxy_for(&cluster, None);
+        assert!(!error.unwrap_err().to_string().contains("cret"));
     }
 }

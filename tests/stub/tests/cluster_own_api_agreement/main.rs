@@ -189,7 +189,7 @@ async fn ask_everything(
 
 /// Makes etcd compact its history.
 async fn compact(test: &OwnTest) -> TestResult {
-    let etcd = test.plane.etcd_client().await?;
+    let etcd = test.plane.etcd_client()?;
     let range = request(Method::POST, "/v3/kv/range", JSON, &json!({ "key": "AA==" }))?;
     let now: Value = etcd.request(range.map(|_| br#"{"key":"AA=="}"#.to_vec())).await?;
     let revision = now["header"]["revision"].as_str().context("no revision")?;

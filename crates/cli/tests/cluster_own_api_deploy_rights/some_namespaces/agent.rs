@@ -50,7 +50,7 @@ async fn await_event(
 
 /// With the admission policy for agents, its token is good for the annotations of levels, and for nothing else of a pod.
 async fn it_can_change_nothing_else(account: &ServiceAccountAccess) -> TestResult {
-    let pods: Api<Pod> = Api::namespaced(account.client().await?, SHOP);
+    let pods: Api<Pod> = Api::namespaced(account.client()?, SHOP);
     let label = json!({"metadata": {"labels": {"app": "other"}}});
     let patched = pods.patch("batch", &PatchParams::default(), &Patch::Merge(&label)).await;
     let refused = patched.err().context("it can label pods")?.to_string();

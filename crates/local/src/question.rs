@@ -1,0 +1,66 @@
+//! A program that is asked something, and answers by ending. Like every other it never outlives whoever has started it,
+//! and a Ctrl-C at the terminal is not for it. What the answer means is up to the caller.
+
+use std::io;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use crate::process::{dismiss, watched_by};
+
+/// As the programs that keep running are watched, but with an output of its own.
+const ASKED: &str = r#"exec 3<&0
+{ read -r farewell <&3 || kill -s KILL -- -$$; } >/dev/null 2>&1 &
+exec "$0" "$@" 3<&- </dev/null"#;
+
+/// The program as a command, for arguments to be added, and then for [`answer_of`]. It reads nothing from its standard
+/// input.
+#[must_use]
+pub fn question_to(program: &Path) -> Command {
+    watched_by(ASKED, program)
+}
+
+/// Waits for its answer.
+pub fn answer_of(mut question: Command) -> io::Result<Output> {
+    let mut child = question.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    // For as long as this is open, the watcher waits.
+    let watcher = child.stdin.take();
+    let answer = child.wait_with_output();
+    if let Some(watcher) = watcher {
+        dismiss(watcher);
+    }
+    answer
+}
+
+/// The same without blocking the runtime. When nobody waits any more, the program goes on until this process ends.
+pub async fn await_answer_of(question: Command) -> io::Result<Output> {
+    tokio::task::spawn_blocking(move || answer_of(question)).await?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_what_the_program_says_and_how_it_ends() {
+        let mut question = question_to(Path::new("/bin/sh"));
+        question.args(["-c", "echo said; echo wrong >&2; cat; exit 3"]);
+        let answer = answer_of(question).unwrap();
+        assert_eq!(answer.stdout, b"said\n");
+        assert_eq!(answer.stderr, b"wrong\n");
+        assert_eq!(answer.status.code(), Some(3));
+    }
+
+    #[test]
+    fn a_program_ends_when_nobody_is_there_to_be_answered() {
+        let mut question = question_to(Path::new("/bin/sh"));
+        question.args(["-c", "echo begun; exec sleep 600"]);
+        let mut child = question.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut said = io::BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        io::BufRead::read_line(&mut said, &mut line).unwrap();
+        assert_eq!(line, "begun\n");
+        // As the kernel does when whoever asks is killed.
+        drop(child.stdin.take());
+        assert!(!child.wait().unwrap().success());
+    }
+}

@@ -1,0 +1,159 @@
+//! A client's configuration, from a kubeconfig: which cluster, whom it trusts, and who one is there. Which proxy it goes
+//! through is decided next door; where the kubeconfig is, and what else a client needs, is up to the caller.
+
+use kube::config::{Cluster, Config, ExecAuthCluster, Kubeconfig, KubeconfigError};
+use x509_parser::pem::Pem;
+
+use super::proxy::{Environment, ProxyError};
+
+/// Why a kubeconfig cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum UnusableKubeconfig {
+    /// It cannot be read, or something is not in it.
+    #[error(transparent)]
+    Kubeconfig(#[from] KubeconfigError),
+    /// The authority is not in PEM.
+    #[error("failed to read the certificate authority of its cluster: {0}")]
+    Authority(String),
+    /// The proxy cannot be used.
+    #[error(transparent)]
+    Proxy(#[from] ProxyError),
+}
+
+/// The configuration for a context, or else for the current one.
+pub fn configuration_of(
+    read: &Kubeconfig,
+    context: Option<&str>,
+) -> Result<Config, UnusableKubeconfig> {
+    configuration_in(read, context, &Environment::read())
+}
+
+fn configuration_in(
+    read: &Kubeconfig,
+    context: Option<&str>,
+    environment: &Environment,
+) -> Result<Config, UnusableKubeconfig> {
+    let name = context.or(read.current_context.as_deref());
+    let name = name.ok_or(KubeconfigError::CurrentContextNotSet)?;
+    let context = read.contexts.iter().find(|it| it.name == name);
+    let context = context.and_then(|it| it.context.as_ref());
+    let context = context.ok_or_else(|| KubeconfigError::LoadContext(name.to_owned()))?;
+    let cluster = read.clusters.iter().find(|it| it.name == context.cluster);
+    let cluster = cluster.and_then(|it| it.cluster.as_ref());
+    let cluster =
+        cluster.ok_or_else(|| KubeconfigError::LoadClusterOfContext(context.cluster.clone()))?;
+    let server = cluster.server.as_deref().ok_or(KubeconfigError::MissingClusterUrl)?;
+    let server = server.parse().map_err(KubeconfigError::ParseClusterUrl)?;
+
+    let mut config = Config::new(server);
+    config.proxy_url = environment.proxy_for(&config.cluster_url, cluster.proxy_url.as_deref())?;
+    config.root_cert = authority(cluster)?;
+    config.accept_invalid_certs = cluster.insecure_skip_tls_verify.unwrap_or_default();
+    config.disable_compression = cluster.disable_compression.unwrap_or_default();
+    config.tls_server_name.clone_from(&cluster.tls_server_name);
+    if let Some(namespace) = &context.namespace {
+        config.default_namespace.clone_from(namespace);
+    }
+    // A user that is not there is nobody, as for kubectl.
+    let user = read.auth_infos.iter().find(|it| Some(&it.name) == context.user.as_ref());
+    config.auth_info = user.and_then(|it| it.auth_info.clone()).unwrap_or_default();
+    if let Some(plugin) = config.auth_info.exec.as_mut().filter(|it| it.provide_cluster_info) {
+        plugin.cluster = Some(cluster.try_into()?);
+    }
+    Ok(config)
+}
+
+/// The certificates of the authority, in DER.
+fn authority(cluster: &Cluster) -> Result<Option<Vec<Vec<u8>>>, UnusableKubeconfig> {
+    let Some(pem) = ExecAuthCluster::try_from(cluster)?.certificate_authority_data else {
+        return Ok(None);
+    };
+    let mut certificates = Vec::new();
+    for block in Pem::iter_from_buffer(&pem) {
+        let block = block.map_err(|error| UnusableKubeconfig::Authority(error.to_string()))?;
+        if block.label == "CERTIFICATE" {
+            certificates.push(block.contents);
+        }
+    }
+    Ok(Some(certificates))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO: &str = "clusters:
+- name: near
+  cluster: {server: 'https://near:6443'}
+- name: far
+  cluster: {server: 'https://far', proxy-url: 'http://proxy:3128', tls-server-name: api, insecure-skip-tls-verify: true}
+users:
+- name: me
+  user: {token: secret}
+contexts:
+- {name: at-home, context: {cluster: near, namespace: shop}}
+- {name: abroad, context: {cluster: far, user: me}}
+- {name: lost, context: {cluster: nowhere}}
+current-context: abroad
+";
+
+    fn of(text: &str, context: Option<&str>) -> Result<Config, UnusableKubeconfig> {
+        configuration_of(&Kubeconfig::from_yaml(text).unwrap(), context)
+    }
+
+    #[test]
+    fn a_configuration_is_that_of_the_context() {
+        let abroad = of(TWO, None).unwrap();
+        assert_eq!(abroad.cluster_url, "https://far/");
+        assert_eq!(abroad.proxy_url.unwrap(), "http://proxy:3128/");
+        assert_eq!(abroad.tls_server_name.as_deref(), Some("api"));
+        assert!(abroad.accept_invalid_certs && abroad.auth_info.token.is_some());
+        assert_eq!(abroad.default_namespace, "default");
+        let home = of(TWO, Some("at-home")).unwrap();
+        assert_eq!(home.cluster_url, "https://near:6443/");
+        assert_eq!(home.default_namespace, "shop");
+        assert!(home.proxy_url.is_none() && home.auth_info.token.is_none());
+        assert!(!home.accept_invalid_certs);
+    }
+
+    #[test]
+    fn what_is_not_in_it_is_named() {
+        for (context, expected) in [(Some("elsewhere"), "elsewhere"), (Some("lost"), "nowhere")] {
+            let error = of(TWO, context).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+        let error = of("clusters: []\n", None).unwrap_err();
+        assert!(matches!(
+            error,
+            UnusableKubeconfig::Kubeconfig(KubeconfigError::CurrentContextNotSet)
+        ));
+    }
+
+    #[tokio::test]
+    async fn everything_but_the_proxy_is_as_the_client_has_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let authority = rcgen::generate_simple_self_signed(["api".to_owned()]).unwrap().cert;
+        std::fs::write(folder.path().join("ca.crt"), authority.pem()).unwrap();
+        let text = TWO.replace(
+            "server: 'https://near:6443'",
+            "server: 'https://near:6443', certificate-authority: ca.crt",
+        );
+        let file = folder.path().join("config");
+        std::fs::write(&file, text).unwrap();
+        let read = Kubeconfig::read_from(&file).unwrap();
+        let environment = Environment::read();
+        for context in ["at-home", "abroad"] {
+            let mut ours = configuration_in(&read, Some(context), &environment).unwrap();
+            let options = kube::config::KubeConfigOptions {
+                context: Some(context.to_owned()),
+                ..Default::default()
+            };
+            let theirs = Config::from_custom_kubeconfig(read.clone(), &options);
+            let mut theirs = theirs.await.unwrap();
+            (ours.proxy_url, theirs.proxy_url) = (None, None);
+            assert_eq!(format!("{ours:?}"), format!("{theirs:?}"));
+        }
+        let near = configuration_in(&read, Some("at-home"), &environment).unwrap();
+        assert_eq!(near.root_cert.unwrap(), [authority.der().to_vec()]);
+    }
+}
