@@ -107,7 +107,8 @@ pub(super) fn told(happening: &Happening<'_>, count: usize) -> String {
     let of = if event.policy.identity == event.target {
         String::new()
     } else if count > 1 {
-        format!("{} and {} more pods: ", event.target, count - 1)
+        let plural = if count == 2 { "" } else { "s" };
+        format!("{} and {} more pod{plural}: ", event.target, count - 1)
     } else {
         format!("{}: ", event.target)
     };
