@@ -5,7 +5,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use sha2::{Digest as _, Sha256};
 
 use crate::component::Component;
@@ -75,6 +75,8 @@ impl Binaries {
         question.arg("--version");
         let answer = answer_of(question);
         let answer = answer.with_context(|| format!("failed to start {}", program.display()))?;
+        let reason = String::from_utf8_lossy(&answer.stderr);
+        ensure!(answer.status.success(), "{} cannot run: {}", program.display(), reason.trim());
         let said = String::from_utf8_lossy(&answer.stdout);
         let version = said.trim().strip_prefix("Kubernetes v").map(str::to_owned);
         version.with_context(|| format!("{} has no version: {:?}", program.display(), said.trim()))

@@ -3,7 +3,7 @@
 
 use std::io;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, ChildStdin, Command, Output, Stdio};
 
 use crate::process::{dismiss, watched_by};
 
@@ -20,20 +20,26 @@ pub fn question_to(program: &Path) -> Command {
 }
 
 /// Waits for its answer.
-pub fn answer_of(mut question: Command) -> io::Result<Output> {
-    let mut child = question.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    // For as long as this is open, the watcher waits.
-    let watcher = child.stdin.take();
-    let answer = child.wait_with_output();
-    if let Some(watcher) = watcher {
-        dismiss(watcher);
-    }
-    answer
+pub fn answer_of(question: Command) -> io::Result<Output> {
+    let (child, watcher) = asked(question)?;
+    let answer = child.wait_with_output()?;
+    dismiss(watcher);
+    Ok(answer)
 }
 
-/// The same without blocking the runtime. When nobody waits any more, the program goes on until this process ends.
+/// The same without blocking the runtime. When nobody waits for it any more, the program is killed.
 pub async fn await_answer_of(question: Command) -> io::Result<Output> {
-    tokio::task::spawn_blocking(move || answer_of(question)).await?
+    let (child, watcher) = asked(question)?;
+    let answer = tokio::task::spawn_blocking(move || child.wait_with_output()).await??;
+    dismiss(watcher);
+    Ok(answer)
+}
+
+/// The program, and what its watcher waits for: dropped without a word, it ends the program.
+fn asked(mut question: Command) -> io::Result<(Child, ChildStdin)> {
+    let mut child = question.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let watcher = child.stdin.take().ok_or_else(|| io::Error::other("it has no watcher"))?;
+    Ok((child, watcher))
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ async fn client_named(test: &OwnTest, name: &'static str) -> Result<Client> {
     let kubeconfig = Kubeconfig::read_from(test.plane.kubeconfig())?;
     let options = KubeConfigOptions::default();
     let mut config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await?;
+    config.proxy_url = None;
     config.headers.push((header::USER_AGENT, HeaderValue::from_static(name)));
     Ok(Client::try_from(config)?)
 }

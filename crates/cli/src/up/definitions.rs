@@ -11,6 +11,7 @@ use anyhow::{Context as _, bail, ensure};
 use futures::TryStreamExt as _;
 use futures::stream::{self, StreamExt as _};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::api::{Api, Patch, PatchParams};
 use kube::{Client, ResourceExt as _};
 use serde_json::json;
@@ -50,16 +51,18 @@ pub(super) async fn apply(client: &Client, arguments: &UpArguments) -> anyhow::R
     applied.buffer_unordered(AT_ONCE).try_collect().await
 }
 
-/// Whether it is there, and not as an earlier start has applied it.
+/// Whether it is there, and its versions are not as an earlier start has applied them.
 async fn is_of_somebody_else(client: &Client, definition: &CustomResource) -> anyhow::Result<bool> {
     let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
     let name = definition.definition.name_any();
     let found = definitions.get_opt(&name).await;
     let found = found.with_context(|| format!("failed to look for the definition {name}"))?;
-    let is_ours = |it: &CustomResourceDefinition| {
-        it.managed_fields().iter().any(|fields| fields.manager.as_deref() == Some(FIELD_MANAGER))
+    // Whoever changes the versions afterwards owns them instead of us.
+    let is_of_us = |it: &ManagedFieldsEntry| {
+        let versions = it.fields_v1.as_ref().and_then(|it| it.0.pointer("/f:spec/f:versions"));
+        it.manager.as_deref() == Some(FIELD_MANAGER) && versions.is_some()
     };
-    Ok(found.is_some_and(|it| !is_ours(&it)))
+    Ok(found.is_some_and(|it| !it.managed_fields().iter().any(is_of_us)))
 }
 
 /// Applies one, and waits until objects of its kind can be.

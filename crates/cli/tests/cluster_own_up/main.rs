@@ -19,6 +19,7 @@ use almanac_harness::{
 };
 use almanac_local::environment;
 use anyhow::{Context as _, ensure};
+use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, PostParams};
@@ -109,6 +110,13 @@ impl User {
             ("HTTPS_PROXY", "http://proxy.invalid:3128"),
         ];
         Program::start(program, arguments, &[&environment, further].concat())
+    }
+
+    /// What the policies' clock has shown, if it was set.
+    fn clock(&self) -> anyhow::Result<Option<Timestamp>> {
+        let Ok(kept) = fs::read(self.data().join("policy-clock.json")) else { return Ok(None) };
+        let kept: serde_json::Value = serde_json::from_slice(&kept)?;
+        Ok(Some(kept["shown"].as_str().context("it shows an instant")?.parse()?))
     }
 
     fn client(&self) -> anyhow::Result<Client> {
@@ -245,15 +253,17 @@ fn nothing_is_lost_and_nothing_left_whenever_it_is_killed_or_told_to_end() -> Te
         println!("ALMANAC_SEED={seed}");
         let mut random = fastrand::Rng::with_seed(seed);
         let user = User::new()?;
-        let mut kept = 0;
+        let (mut kept, mut shown) = (0, None);
         for kill in 0..13 {
             let up = user.types(&["-q", "--speed", "600"])?;
+            let mut is_up_since = None;
             // Not waiting for anything: the moment of the kill is what is tried.
             let mut left = Duration::from_millis(random.u64(0..6_000));
             let begun = std::time::Instant::now();
             let is_up = tokio::time::timeout(left, up.await_log("kubeconfig")).await;
             if let Ok(is_up) = is_up {
                 is_up?;
+                is_up_since = Some(std::time::Instant::now());
                 let notes: Api<ConfigMap> = Api::namespaced(user.client()?, "default");
                 let found = notes.list(&kube::api::ListParams::default()).await?;
                 let found = found.iter().filter(|it| it.name_any().starts_with("note-")).count();
@@ -264,6 +274,7 @@ fn nothing_is_lost_and_nothing_left_whenever_it_is_killed_or_told_to_end() -> Te
                 left = left.saturating_sub(begun.elapsed());
                 tokio::time::sleep(left).await;
             }
+            let ran = is_up_since.map_or(Duration::ZERO, |it| it.elapsed());
             let status = match kill {
                 3 | 11 => Some(up.interrupt().await?),
                 7 => Some(up.stop().await?),
@@ -273,6 +284,13 @@ fn nothing_is_lost_and_nothing_left_whenever_it_is_killed_or_told_to_end() -> Te
             let ended_well = |it: ExitStatus| it.success() || it.signal().is_some();
             ensure!(status.is_none_or(ended_well), "{status:?}: {}", up.log()?);
             user.has_nothing_left().await?;
+            let shown_before = shown;
+            shown = user.clock()?;
+            // Ten minutes of it pass in a second. How far it came when it was killed is known to nobody.
+            let passed =
+                if status.is_some_and(|it| it.success()) { ran * 600 } else { Duration::ZERO };
+            let least = shown_before.map(|it| it + passed);
+            ensure!(shown >= least, "the clock shows {shown:?}, and it was {least:?} at least");
         }
         let up = user.types(&["-q"])?;
         up.await_log("kubeconfig").await?;

@@ -2,9 +2,12 @@
 //! through is decided next door; where the kubeconfig is, and what else a client needs, is up to the caller.
 
 use kube::config::{Cluster, Config, ExecAuthCluster, Kubeconfig, KubeconfigError};
-use x509_parser::pem::Pem;
+use x509_parser::pem::parse_x509_pem;
 
 use super::proxy::{Environment, ProxyError};
+
+const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
+const END: &str = "-----END CERTIFICATE-----";
 
 /// Why a kubeconfig cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -68,14 +71,27 @@ fn authority(cluster: &Cluster) -> Result<Option<Vec<Vec<u8>>>, UnusableKubeconf
     let Some(pem) = ExecAuthCluster::try_from(cluster)?.certificate_authority_data else {
         return Ok(None);
     };
-    let mut certificates = Vec::new();
-    for block in Pem::iter_from_buffer(&pem) {
-        let block = block.map_err(|error| UnusableKubeconfig::Authority(error.to_string()))?;
-        if block.label == "CERTIFICATE" {
-            certificates.push(block.contents);
-        }
+    let wrong = |error: String| UnusableKubeconfig::Authority(error);
+    let text = String::from_utf8_lossy(&pem);
+    let certificates = certificates_of(&text).map(|block| match parse_x509_pem(block.as_bytes()) {
+        Ok((_, pem)) => Ok(pem.contents),
+        Err(error) => Err(wrong(error.to_string())),
+    });
+    let certificates: Vec<_> = certificates.collect::<Result<_, _>>()?;
+    if certificates.is_empty() {
+        return Err(wrong("there is no certificate in it".to_owned()));
     }
     Ok(Some(certificates))
+}
+
+/// The certificates in a file, a block each. What else is in it does not matter, be it a key that is encrypted.
+fn certificates_of(text: &str) -> impl Iterator<Item = String> {
+    let after_begin = text.split(BEGIN).skip(1);
+    let contents = after_begin.filter_map(|rest| Some(rest.split_once(END)?.0));
+    contents.map(|content| {
+        let lines: Vec<_> = content.split_whitespace().collect();
+        format!("{BEGIN}\n{}\n{END}\n", lines.join("\n"))
+    })
 }
 
 #[cfg(test)]
@@ -98,7 +114,8 @@ current-context: abroad
 ";
 
     fn of(text: &str, context: Option<&str>) -> Result<Config, UnusableKubeconfig> {
-        configuration_of(&Kubeconfig::from_yaml(text).unwrap(), context)
+        let environment = Environment::default();
+        configuration_in(&Kubeconfig::from_yaml(text).unwrap(), context, &environment)
     }
 
     #[test]
@@ -133,7 +150,10 @@ current-context: abroad
     async fn everything_but_the_proxy_is_as_the_client_has_it() {
         let folder = tempfile::tempdir().unwrap();
         let authority = rcgen::generate_simple_self_signed(["api".to_owned()]).unwrap().cert;
-        std::fs::write(folder.path().join("ca.crt"), authority.pem()).unwrap();
+        let indented = authority.pem().replace('\n', "\n  ");
+        let beside =
+            "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nAAAA\n-----END RSA";
+        std::fs::write(folder.path().join("ca.crt"), format!("{indented}{beside}")).unwrap();
         let text = TWO.replace(
             "server: 'https://near:6443'",
             "server: 'https://near:6443', certificate-authority: ca.crt",
@@ -141,7 +161,7 @@ current-context: abroad
         let file = folder.path().join("config");
         std::fs::write(&file, text).unwrap();
         let read = Kubeconfig::read_from(&file).unwrap();
-        let environment = Environment::read();
+        let environment = Environment::default();
         for context in ["at-home", "abroad"] {
             let mut ours = configuration_in(&read, Some(context), &environment).unwrap();
             let options = kube::config::KubeConfigOptions {
@@ -149,7 +169,7 @@ current-context: abroad
                 ..Default::default()
             };
             let theirs = Config::from_custom_kubeconfig(read.clone(), &options);
-            let mut theirs = theirs.await.unwrap();
+            let mut theirs = theirs.await.expect("NO_PROXY is as the client reads it, too");
             (ours.proxy_url, theirs.proxy_url) = (None, None);
             assert_eq!(format!("{ours:?}"), format!("{theirs:?}"));
         }

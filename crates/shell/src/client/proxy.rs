@@ -1,5 +1,5 @@
 //! Which proxy requests to a cluster go through: the one that its kubeconfig names, or else that of the environment, as
-//! kubectl decides it. How they do is up to the client.
+//! kubectl decides it, but for a cluster that is reached without TLS. How they do is up to the client.
 //!
 //! The client's own decision is not asked: it compares `NO_PROXY` with the address of the proxy, not of the cluster, and
 //! fails at lists that others read.
@@ -10,9 +10,9 @@ use http::Uri;
 use hyper_util::client::proxy::matcher::Matcher;
 
 /// What the environment says of proxies. What is not set is empty.
+#[derive(Default)]
 pub(super) struct Environment {
     https: String,
-    http: String,
     no_proxy: String,
 }
 
@@ -34,7 +34,6 @@ impl Environment {
         };
         Self {
             https: first(["HTTPS_PROXY", "https_proxy"]),
-            http: first(["HTTP_PROXY", "http_proxy"]),
             no_proxy: first(["NO_PROXY", "no_proxy"]),
         }
     }
@@ -48,24 +47,26 @@ impl Environment {
         if let Some(named) = named.filter(|it| !it.is_empty()) {
             return address("proxy-url", named).map(Some);
         }
-        let (source, set) = match cluster.scheme_str() {
-            Some("http") => ("HTTP_PROXY", &self.http),
-            _ => ("HTTPS_PROXY", &self.https),
-        };
-        if set.is_empty() || is_here(cluster) || is_listed(&self.no_proxy, cluster) {
-            return Ok(None);
-        }
-        address(source, set).map(Some)
+        let is_meant = cluster.scheme_str() == Some("https")
+            && !self.https.is_empty()
+            && !is_here(cluster)
+            && !is_listed(&self.no_proxy, cluster);
+        is_meant.then(|| address("HTTPS_PROXY", &self.https)).transpose()
     }
 }
 
 fn address(source: &'static str, text: &str) -> Result<Uri, ProxyError> {
     let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
+    let scheme = scheme.to_ascii_lowercase();
     // Names are looked up by the proxy in either case.
-    let scheme = if scheme == "socks5h" { "socks5" } else { scheme };
+    let scheme = if scheme == "socks5h" { "socks5" } else { &scheme };
     let wrong = |found: String| ProxyError { source_name: source, found };
     if !matches!(scheme, "http" | "https" | "socks5") {
-        return Err(wrong(format!("{scheme}://")));
+        let is_scheme = scheme.chars().all(|it| it.is_ascii_alphanumeric() || "+-.".contains(it));
+        return Err(wrong(if is_scheme { format!("{scheme}://") } else { "not one".to_owned() }));
+    }
+    if scheme == "socks5" && rest.contains('@') {
+        return Err(wrong("socks5:// with a user, which cannot be sent".to_owned()));
     }
     let parsed = format!("{scheme}://{rest}").parse::<Uri>();
     let uri = parsed.map_err(|error| wrong(format!("not one: {error}")))?;
@@ -86,8 +87,7 @@ fn is_here(cluster: &Uri) -> bool {
 /// Whether `NO_PROXY` lists it. An entry may have a port, and `*.` before a name is as good as a dot.
 fn is_listed(list: &str, cluster: &Uri) -> bool {
     let host = cluster.host().unwrap_or_default().to_ascii_lowercase();
-    let usual = if cluster.scheme_str() == Some("http") { 80 } else { 443 };
-    let port = cluster.port_u16().unwrap_or(usual);
+    let port = cluster.port_u16().unwrap_or(443);
     let entries = list.split(',').map(str::trim);
     if entries.clone().any(|entry| entry == "*") {
         return true;
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     fn environment(https: &str, no_proxy: &str) -> Environment {
-        Environment { https: https.into(), http: String::new(), no_proxy: no_proxy.into() }
+        Environment { https: https.into(), no_proxy: no_proxy.into() }
     }
 
     fn goes_direct(no_proxy: &str, cluster: &str) -> bool {
@@ -165,6 +165,7 @@ mod tests {
         }
         assert!(goes_direct("*", "https://203.0.113.7"));
         assert!(!goes_direct("", "https://203.0.113.7"));
+        assert!(goes_direct("", "http://203.0.113.7:8001"));
     }
 
     #[test]
@@ -185,14 +186,19 @@ mod tests {
     #[test]
     fn a_proxy_without_a_scheme_speaks_http_and_another_one_is_refused_without_its_password() {
         let cluster = "https://203.0.113.7".parse().unwrap();
-        let proxy = environment("proxy.example:3128", "").proxy_for(&cluster, None);
-        assert_eq!(proxy.unwrap().unwrap(), "http://proxy.example:3128");
+        for set in ["proxy.example:3128", "HTTP://proxy.example:3128"] {
+            let proxy = environment(set, "").proxy_for(&cluster, None);
+            assert_eq!(proxy.unwrap().unwrap(), "http://proxy.example:3128");
+        }
         let error = environment("ftp://me:secret@proxy", "").proxy_for(&cluster, None).unwrap_err();
         assert_eq!(
             error.to_string(),
             "HTTPS_PROXY: the address of a proxy is http://…, https://… or socks5://…, and this is ftp://"
         );
-        let error = environment("http://me:se cret@proxy", "").proxy_for(&cluster, None);
-        assert!(!error.unwrap_err().to_string().contains("cret"));
+        for set in ["http://me:se cret@proxy", "me:secret@http://proxy", "socks5://me:secret@proxy"]
+        {
+            let error = environment(set, "").proxy_for(&cluster, None).unwrap_err().to_string();
+            assert!(!error.contains("cret"), "{error}");
+        }
     }
 }
