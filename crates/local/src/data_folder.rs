@@ -26,7 +26,14 @@ const ROOM: u64 = 256 * 1024 * 1024;
 #[derive(Debug)]
 pub struct DataFolder {
     path: PathBuf,
-    _lock: File,
+    lock: File,
+}
+
+impl Drop for DataFolder {
+    /// A program that is being started may still have what this process had open. Closing it would not be enough.
+    fn drop(&mut self) {
+        let _ = self.lock.unlock();
+    }
 }
 
 /// What made the data.
@@ -56,16 +63,17 @@ impl DataFolder {
         check_name(&path)?;
         check_contents(&path)?;
         check_room(&path)?;
-        let lock = lock(&path)?;
+        let taken = Self { lock: lock(&path)?, path };
+        let path = &taken.path;
         // Another process may have had it in between.
-        let is_new = check_contents(&path)?;
+        let is_new = check_contents(path)?;
         let expected = Mark { format: FORMAT, kubernetes: kubernetes.to_owned() };
         if is_new {
             write_whole(&path.join(MARK), &serde_json::to_string(&expected)?)?;
         } else {
-            check_mark(&path, &expected)?;
+            check_mark(path, &expected)?;
         }
-        Ok(Self { path, _lock: lock })
+        Ok(taken)
     }
 
     /// Where it is.
