@@ -68,7 +68,9 @@ fn configuration_in(
 
 /// The certificates of the authority, in DER.
 fn authority(cluster: &Cluster) -> Result<Option<Vec<Vec<u8>>>, UnusableKubeconfig> {
-    let Some(pem) = ExecAuthCluster::try_from(cluster)?.certificate_authority_data else {
+    // As for kubectl, what is empty is not set.
+    let read = ExecAuthCluster::try_from(cluster)?.certificate_authority_data;
+    let Some(pem) = read.filter(|pem| !pem.trim_ascii().is_empty()) else {
         return Ok(None);
     };
     let wrong = |error: String| UnusableKubeconfig::Authority(error);
@@ -131,6 +133,11 @@ current-context: abroad
         assert_eq!(home.default_namespace, "shop");
         assert!(home.proxy_url.is_none() && home.auth_info.token.is_none());
         assert!(!home.accept_invalid_certs);
+        let empty = TWO.replace(
+            "{server: 'https://near",
+            "{certificate-authority-data: '', server: 'https://near",
+        );
+        assert!(of(&empty, Some("at-home")).unwrap().root_cert.is_none());
     }
 
     #[test]
