@@ -1,0 +1,73 @@
+//! The page that lists the findings says exactly what the table of codes says, with what the tests show of each.
+//!
+//! Run with `ALMANAC_UPDATE=1` to regenerate it.
+
+#![expect(clippy::expect_used, reason = "what fails here fails the test")]
+#![expect(clippy::disallowed_methods, reason = "golden files are files")]
+
+use std::path::{Path, PathBuf};
+
+use almanac_api::finding::Code;
+
+const OPENING: &str = "\
+# Findings
+
+What `almanac validate`, `almanac lint` and the admission webhook may report about an object, by code. An error
+would be rejected, or can't be carried out; a warning is accepted, but probably not what was meant; a note (`info`)
+is worth knowing. Codes never change their meaning, so scripts can rely on them. To leave some out, see
+[Lint policies](lint.md).
+";
+
+/// What the tests of the program know to be said: of each finding the first time is shown.
+fn said() -> String {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cli/tests/offline");
+    let entries = std::fs::read_dir(tests.join("lint/found")).expect("the tests are there");
+    let paths = entries.map(|entry| entry.expect("the tests can be listed").path());
+    let is_text = |path: &PathBuf| path.extension().is_some_and(|it| it == "txt");
+    let mut paths: Vec<PathBuf> = paths.filter(is_text).collect();
+    paths.sort();
+    paths.push(tests.join("mistakes.txt"));
+    let shown = paths.iter().map(|it| std::fs::read_to_string(it).expect("it can be read"));
+    shown.collect::<Vec<_>>().join("\n")
+}
+
+/// How a finding looks, if a test shows it.
+fn example(said: &str, code: Code) -> Option<&str> {
+    let begins = said.find(&format!("{}[{code}]: ", code.severity()))?;
+    let block = &said[begins..];
+    Some(block.split("\n\n").next().unwrap_or(block).trim_end())
+}
+
+fn page() -> String {
+    let said = said();
+    let section = |code: &Code| {
+        let example = example(&said, *code);
+        let example = example.map_or(String::new(), |it| format!("\n```text\n{it}\n```\n"));
+        let explanation = code.explanation();
+        format!("\n## {code}\n\nSeverity: {}. {explanation}\n{example}", code.severity())
+    };
+    OPENING.to_owned() + &Code::ALL.iter().map(section).collect::<String>()
+}
+
+#[test]
+fn the_page_of_findings_lists_every_code() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/findings.md");
+    if std::env::var_os("ALMANAC_UPDATE").is_some() {
+        std::fs::write(&path, page()).expect("the page can be written");
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(written, page(), "docs/findings.md is stale: run this test with ALMANAC_UPDATE=1");
+}
+
+#[test]
+fn codes_are_unique_and_in_lower_case_with_hyphens() {
+    let mut names: Vec<_> = Code::ALL.iter().map(|code| code.name()).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), Code::ALL.len());
+    assert!(
+        names
+            .iter()
+            .all(|name| name.bytes().all(|b| b.is_ascii_lowercase() || matches!(b, b'-' | b'8')))
+    );
+}

@@ -1,0 +1,164 @@
+//! Text that is broken, or made to break things: a clear finding and never a panic. How much work it
+//! makes is in `work_of_reading.rs`.
+
+use std::fmt::Write;
+
+use crate::written::{check, cron_for_workload, findings};
+use almanac_api::finding::Code;
+use almanac_api::reading::{PlacedFinding, Reading, Source, read_objects};
+use proptest::prelude::*;
+
+fn codes(text: &str) -> Vec<Code> {
+    let (_, _, findings) = check(text);
+    findings.iter().map(|placed| placed.finding.code).collect()
+}
+
+#[test]
+fn deep_nesting_is_rejected_in_yaml_and_in_json() {
+    for text in [
+        "[".repeat(1_000_000),
+        "{a: ".repeat(250_000),
+        "- ".repeat(500_000),
+        "? ".repeat(500_000),
+        "{\"a\":".repeat(200_000),
+        "{\"a\":[".repeat(200_000),
+    ] {
+        let found = codes(&text);
+        assert!(
+            matches!(found[..], [Code::TooLarge | Code::Syntax]),
+            "{found:?} for {}…",
+            &text[..8]
+        );
+    }
+    // Text that has to be looked at twice is refused as well.
+    for opening in ["[", "{a: ", "- "] {
+        let text = format!("- \"!,\"\n- {}", opening.repeat(300_000));
+        let found = codes(&text);
+        assert!(matches!(found[..], [Code::TooLarge | Code::Syntax]), "{found:?} for {opening}…");
+    }
+    assert_eq!(
+        findings(&format!("a: {}", "[".repeat(200))),
+        ["1:131 too-large a document may be nested at most 128 levels deep; this one is deeper"]
+    );
+}
+
+#[test]
+fn a_text_that_ends_anywhere_or_tags_anything_gives_findings_and_never_a_panic() {
+    assert_eq!(findings("a: \"b\\"), ["1:7 syntax the text ends inside quotes"]);
+    assert_eq!(findings("'!,"), ["1:4 syntax the text ends inside quotes"]);
+    let tagged = findings("a: [!,b]");
+    assert_eq!(tagged, ["1:5 syntax a ',' can't directly follow a tag"]);
+    let marked = findings("---\n\u{feff}a: [!,b]");
+    assert_eq!(marked, ["2:6 syntax a ',' can't directly follow a tag"]);
+    let earlier = findings("a: [b]\n c: d\ne: [!,b]\n");
+    assert_eq!(earlier, ["2:2 syntax a key was expected here"]);
+    let schedule = cron_for_workload("    - {name: a, schedule: '0 7 * * *', targetReplicas: 1}\n");
+    let described = format!("{schedule}  description: |\n    not the end of a line");
+    assert_eq!(findings(&described).len(), 1, "{:?}", findings(&described));
+}
+
+#[test]
+fn exploding_aliases_are_rejected() {
+    let mut text = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
+    for level in 1..30 {
+        let before = vec![format!("*a{}", level - 1); 10].join(", ");
+        writeln!(text, "a{level}: &a{level} [{before}]").expect("a string");
+    }
+    assert_eq!(codes(&text), [Code::Alias]);
+    assert!(!codes("a: &a {b: 1}\nc:\n  <<: *a\n").contains(&Code::Alias));
+}
+
+#[test]
+fn an_alias_needs_an_anchor_before_it_and_may_not_contain_itself() {
+    assert_eq!(findings("a: *b\n"), ["1:4 alias there is no anchor &b before this alias"]);
+    assert_eq!(findings("a: &a [*a]\n"), ["1:8 alias the anchor &a contains itself"]);
+}
+
+#[test]
+fn too_many_values_are_rejected_and_excess_findings_are_counted() {
+    assert_eq!(codes(&format!("[{}", "1,".repeat(1_500_000))), [Code::TooLarge]);
+    let twice: String = (0..200).fold(String::new(), |text, _| text + "a: 1\n");
+    let found = findings(&twice);
+    assert_eq!(found.len(), 52, "{}", found.len());
+    assert!(found[50].ends_with("149 more mistakes in this file"), "{}", found[50]);
+}
+
+#[test]
+fn a_map_with_very_many_keys_is_read_to_its_end() {
+    let keys: String = (0..200_000).fold(String::new(), |mut text, key| {
+        writeln!(text, "key{key}: 1").expect("a string");
+        text
+    });
+    assert_eq!(codes(&keys), [Code::NotAnObject]);
+}
+
+#[test]
+fn a_file_cut_off_anywhere_gives_findings_and_never_a_panic() {
+    let whole =
+        cron_for_workload("  - name: up\n    schedule: \"30 8 * * *\"\n    targetReplicas: 3\n");
+    let json = serde_json::json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a\u{1f600}"}}).to_string();
+    for text in [whole, json] {
+        for end in 0..text.len() {
+            if let Some(cut) = text.get(..end) {
+                check(cut);
+            }
+        }
+    }
+}
+
+/// Every span lies in its source and can be shown.
+fn assert_placed(sources: &[Source], findings: &[PlacedFinding]) {
+    for placed in findings {
+        if let Some(span) = placed.span {
+            let source = &sources[placed.source];
+            assert!(
+                span.start <= span.end && span.end as usize <= source.text().len(),
+                "{placed:?}"
+            );
+            let position = source.position(span.start);
+            assert!(position.line >= 1 && position.column >= 1);
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_gives_findings_and_never_a_panic(text in r#"[-a-c:{}\[\],&*!|>'"%@`#\n\t /?0-9.~<\\]{0,80}"#) {
+        let (reading, _, findings) = check(&text);
+        assert_placed(&reading.sources, &findings);
+    }
+
+    #[test]
+    fn any_bytes_give_findings_and_never_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let mut reading = Reading::default();
+        read_objects(&mut reading, Source::of_bytes("f", bytes));
+        assert_placed(&reading.sources, &reading.findings);
+    }
+
+    #[test]
+    fn a_slightly_mutated_object_gives_findings_and_never_a_panic(
+        changes in prop::collection::vec((0_usize..220, any::<char>()), 1..6),
+    ) {
+        let rules = "  - name: up\n    schedule: \"30 8 * * *\"\n    targetReplicas: 3\n";
+        let mut letters: Vec<char> = cron_for_workload(rules).chars().collect();
+        for (place, letter) in changes {
+            let place = place % letters.len();
+            letters[place] = letter;
+        }
+        let (reading, _, findings) = check(&letters.into_iter().collect::<String>());
+        assert_placed(&reading.sources, &findings);
+    }
+}
+
+#[test]
+fn an_escape_that_only_json_has_is_rejected_in_yaml() {
+    assert_eq!(
+        findings("a: \"x\\\\\\/\"\n"),
+        ["1:8 syntax kubectl does not know the escape '\\/'"]
+    );
+    assert_eq!(
+        findings("{\"a\": \"\\/\"}").len(),
+        1,
+        "JSON knows it; only kind and apiVersion lack"
+    );
+}

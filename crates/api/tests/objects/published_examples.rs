@@ -1,0 +1,215 @@
+//! The examples of the published designs: each is accepted as it is, or rejected with a message
+//! that says what is wrong and how to fix it.
+
+use crate::written;
+use crate::written::{check, findings, is_usable};
+
+const WEEK: &str = "\
+apiVersion: autoscaling.karpenter.sh/v1alpha1
+kind: MetricsProducer
+metadata:
+  name: scheduling
+spec:
+  schedule:
+    timezone: America/Los_Angeles
+    defaultReplicas: 2
+    behaviors:
+      // Scale way down on Friday evening for the weekend
+      - replicas: 1
+        start:
+          weekdays: Fri
+          hours: 17
+        end:
+          weekdays: Mon
+          hours: 9
+      // Scale up on Weekdays for usual traffic
+      - replicas: 3
+        start: 
+          weekdays: Mon,Tue,Wed,Thu,Fri
+          hours: 9
+        end:
+          weekdays: Mon,Tue,Wed,Thu,Fri
+          hours: 17
+      // Scale down on weekday evenings but not as much as on weekends
+      - replicas: 2
+        start: 
+          weekdays: Mon,Tue,Wed,Thu,Fri
+          hours: 17
+        end:
+          weekdays: Mon,Tue,Wed,Thu,Fri
+          hours: 9
+";
+
+const RANGES: &str = "\
+apiVersion: autoscaling.karpenter.sh/v1alpha1
+kind: MetricsProducer
+metadata:
+  name: FakeScheduling
+spec:
+  schedule:
+    timezone: America/Los_Angeles
+    defaultReplicas: 2
+    behaviors:
+      // This spec WILL NOT work according to the design.
+      // Scale up on Weekdays for usual traffic
+      - replicas: 7
+        start: 
+          weekdays: Mon-Fri
+          hours: 9
+          months: Jan-Mar
+        end:
+          weekdays: Mon-Fri
+          hours: 17
+          months: Feb-Apr
+      // This spec WILL work according to the design.
+      // Scale down on weekday evenings
+      - replicas: 7
+        start: 
+          weekdays: Mon,Tue,Wed,Thu,Fri
+          hours: 9
+          months: Jan,Feb,Mar
+        end:
+          weekdays: Mon,Tue,Wed,Thu,Fri
+          hours: 17
+          months: Feb,Mar,Apr
+";
+
+fn cron(reference: &str, rules: &str) -> String {
+    format!(
+        "apiVersion: autoscaling.karmada.io/v1alpha1
+kind: CronFederatedHPA
+metadata:
+  name: cron-federated-hpa
+spec:
+  scaleTargetRef:
+{reference}
+  rules:
+{rules}"
+    )
+}
+
+const DEPLOYMENT: &str = "    apiVersion: app/v1\n    kind: Deployment\n    name: shop";
+const AUTOSCALER: &str =
+    "    apiVersion: autoscaling.karmada.io/v1alpha1\n    kind: FederatedHPA\n    name: shop-fhpa";
+
+fn two_rules(field: &str) -> String {
+    format!(
+        "  - ruleName: \"Scale-Up\"
+    schedule: \"30 08 * * *\"
+    {field}: 1000
+  - ruleName: \"Scale-Down\"
+    schedule: \"0 11 * * *\"
+    {field}: 1
+"
+    )
+}
+
+const TWO_ZONES: &str = "  - ruleName: \"scale-up-asia-shanghai\"
+    schedule: \"30 07 * * *\"
+    targetMinReplicas: 1000
+    timeZone: \"Asia/Shanghai\"
+  - ruleName: \"scale-up-america-los-angeles\"
+    schedule: \"30 07 * * *\"
+    targetMinReplicas: 1000
+    timeZone: \"America/Los_Angeles\"
+";
+
+/// The cure of each published defect, as the messages have it.
+fn cured(text: &str) -> String {
+    text.replace("// ", "# ")
+        .replace("FakeScheduling", "fake-scheduling")
+        .replace("Mon-Fri", "Mon,Tue,Wed,Thu,Fri")
+        .replace("Jan-Mar", "Jan,Feb,Mar")
+        .replace("Feb-Apr", "Feb,Mar,Apr")
+        .replace("app/v1", "apps/v1")
+        .replace("ruleName", "name")
+}
+
+fn assert_usable(text: &str) {
+    let (_, checked, findings) = check(text);
+    assert!(findings.is_empty(), "{findings:#?}");
+    assert!(!checked.is_empty() && checked.iter().all(is_usable), "{checked:?}");
+}
+
+#[test]
+fn the_published_week_is_rejected_only_for_its_slash_comments() {
+    let comment = "slash-comment '//' does not start a comment in YAML";
+    assert_eq!(
+        findings(WEEK),
+        [format!("10:7 {comment}"), format!("18:7 {comment}"), format!("26:7 {comment}")]
+    );
+    assert_usable(&cured(WEEK));
+}
+
+#[test]
+fn exactly_what_the_design_says_will_not_work_is_rejected() {
+    let behaviors = "spec.schedule.behaviors[0]";
+    let range = |written: &str, lists: &str| {
+        format!(
+            "Invalid value: \"{written}\": `{written}` is a range, and a pattern takes lists; write {lists}"
+        )
+    };
+    let (weekdays, first, second) = (
+        range("Mon-Fri", "Mon,Tue,Wed,Thu,Fri"),
+        range("Jan-Mar", "Jan,Feb,Mar"),
+        range("Feb-Apr", "Feb,Mar,Apr"),
+    );
+    let of_meaning: Vec<_> =
+        findings(RANGES).into_iter().filter(|line| !line.contains("slash-comment")).collect();
+    assert_eq!(
+        of_meaning,
+        [
+            "4:9 invalid-name metadata.name: Invalid value: \"FakeScheduling\": a name consists of \
+             lower-case letters, digits, '-' and '.', and begins and ends with a letter or a digit"
+                .to_owned(),
+            format!("14:21 pattern {behaviors}.start.weekdays: {weekdays}"),
+            format!("16:19 pattern {behaviors}.start.months: {first}"),
+            format!("18:21 pattern {behaviors}.end.weekdays: {weekdays}"),
+            format!("20:19 pattern {behaviors}.end.months: {second}"),
+        ]
+    );
+    assert_usable(&cured(RANGES));
+}
+
+#[test]
+fn published_workload_rules_are_rejected_only_for_rule_name_and_app_v1() {
+    let text = cron(DEPLOYMENT, &two_rules("targetReplicas"));
+    assert_eq!(
+        findings(&text),
+        [
+            "7:17 mistyped-version spec.scaleTargetRef.apiVersion: Invalid value: \"app/v1\": there is no such API; write apps/v1",
+            "11:5 mistyped-field spec.rules[0].ruleName: Forbidden: the field is name, not ruleName",
+            "14:5 mistyped-field spec.rules[1].ruleName: Forbidden: the field is name, not ruleName",
+        ]
+    );
+    assert_usable(&cured(&text));
+}
+
+#[test]
+fn published_autoscaler_rules_are_rejected_only_for_rule_name() {
+    for rules in [two_rules("targetMinReplicas"), TWO_ZONES.to_owned()] {
+        let text = cron(AUTOSCALER, &rules);
+        let found = findings(&text);
+        assert_eq!(found.len(), 2, "{found:#?}");
+        assert!(
+            found.iter().all(|line| line.ends_with("Forbidden: the field is name, not ruleName"))
+        );
+        assert_usable(&cured(&text));
+    }
+}
+
+#[test]
+fn the_query_of_the_questions_and_answers_is_explained() {
+    let query =
+        r#"max(karmada_queue_length{name="q"},karpenter_scheduled_capacity{name="schedules"})"#;
+    let text = written::autoscaler(&format!(
+        "minReplicas: 1, maxReplicas: 9, metrics: [{{prometheus: {{query: '{query}', target: {{type: AverageValue, value: 4}}}}}}]"
+    ));
+    let found = written::messages(&text);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert!(
+        found[0].ends_with("max takes one vector in PromQL; join several with 'or'"),
+        "{found:#?}"
+    );
+    assert_usable(&text.replace("},karpenter", "} or karpenter"));
+}

@@ -1,0 +1,298 @@
+//! Cron rules: every error and warning, with a case that passes and one that does not.
+
+use crate::written::{
+    autoscaler, check, cron_for, cron_for_autoscaler, cron_for_workload, cron_rules_of, messages,
+};
+
+/// A rule of the list `rules`, complete but for what is given.
+fn rule(fields: &str) -> String {
+    format!("  - {{name: up, schedule: '30 8 * * 1-5', {fields}}}\n")
+}
+
+#[track_caller]
+fn passes(text: &str) {
+    assert_eq!(messages(text), Vec::<String>::new(), "{text}");
+}
+
+#[track_caller]
+fn fails(text: &str, expected: &[&str]) {
+    assert_eq!(messages(text), expected, "{text}");
+}
+
+#[test]
+fn a_rule_for_a_workload_needs_replicas_of_zero_or_more() {
+    for replicas in ["0", "1", "2147483647"] {
+        passes(&cron_for_workload(&rule(&format!("targetReplicas: {replicas}"))));
+    }
+    fails(
+        &cron_for_workload(&rule("suspend: false")),
+        &[
+            "missing-field spec.rules[0].targetReplicas: Required value: the number of replicas for the Deployment",
+        ],
+    );
+    fails(
+        &cron_for_workload(&rule("targetReplicas: -1")),
+        &[
+            "out-of-range spec.rules[0].targetReplicas: Invalid value: -1: must be greater than or equal to 0",
+        ],
+    );
+    fails(
+        &cron_for_workload(&rule("targetReplicas: 2147483648")),
+        &[
+            "out-of-range spec.rules[0].targetReplicas: Invalid value: 2147483648: must be less than or equal to 2147483647",
+        ],
+    );
+}
+
+#[test]
+fn a_rule_for_an_autoscaler_needs_a_bound_and_bounds_in_order() {
+    for fields in [
+        "targetMinReplicas: 1",
+        "targetMaxReplicas: 1",
+        "targetMinReplicas: 2, targetMaxReplicas: 2",
+    ] {
+        passes(&cron_for_autoscaler(&rule(fields)));
+    }
+    fails(
+        &cron_for_autoscaler(&rule("suspend: true")),
+        &[
+            "missing-field spec.rules[0].targetMinReplicas: Required value: a rule for a FederatedHPA sets targetMinReplicas, targetMaxReplicas or both",
+        ],
+    );
+    fails(
+        &cron_for_autoscaler(&rule("targetMinReplicas: 3, targetMaxReplicas: 2")),
+        &["crossed-bounds spec.rules[0].targetMinReplicas: Invalid value: 3: must not exceed \
+             targetMaxReplicas, which is 2"],
+    );
+    fails(
+        &cron_for_autoscaler(&rule("targetMinReplicas: 0")),
+        &[
+            "out-of-range spec.rules[0].targetMinReplicas: Invalid value: 0: must be greater than or equal to 1",
+        ],
+    );
+    fails(
+        &cron_for_autoscaler(&rule("targetMaxReplicas: 0")),
+        &[
+            "out-of-range spec.rules[0].targetMaxReplicas: Invalid value: 0: must be greater than or equal to 1",
+        ],
+    );
+}
+
+#[test]
+fn a_field_that_does_not_apply_to_the_target_is_a_warning() {
+    fails(
+        &cron_for_workload(&rule("targetReplicas: 1, targetMinReplicas: 1")),
+        &["ignored-field spec.rules[0].targetMinReplicas: Forbidden: a Deployment has no such \
+             bound, so this has no effect"],
+    );
+    fails(
+        &cron_for_autoscaler(&rule("targetReplicas: 1, targetMinReplicas: 1")),
+        &["ignored-field spec.rules[0].targetReplicas: Forbidden: the FederatedHPA decides the \
+             replicas, so this has no effect"],
+    );
+}
+
+#[test]
+fn a_horizontal_pod_autoscaler_is_an_autoscaler_too() {
+    let reference = "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, name: shop}";
+    passes(&cron_for(reference, &rule("targetMinReplicas: 1")));
+    fails(
+        &cron_for(reference, &rule("suspend: false")),
+        &[
+            "missing-field spec.rules[0].targetMinReplicas: Required value: a rule for a HorizontalPodAutoscaler sets targetMinReplicas, targetMaxReplicas or both",
+        ],
+    );
+}
+
+#[test]
+fn rule_names_are_unique_and_have_1_to_32_characters() {
+    let named =
+        |name: &str| format!("  - {{name: '{name}', schedule: '0 8 * * *', targetReplicas: 1}}\n");
+    passes(&cron_for_workload(&named(&"x".repeat(32))));
+    passes(&cron_for_workload(
+        &(named("a") + "  - {name: b, schedule: '0 9 * * *', targetReplicas: 1}\n"),
+    ));
+    fails(
+        &cron_for_workload(&named(&"x".repeat(33))),
+        &[
+            "out-of-range spec.rules[0].name: Too long: may not be more than 32 characters, this has 33",
+        ],
+    );
+    fails(
+        &cron_for_workload(&named("")),
+        &["missing-field spec.rules[0].name: Required value: every rule needs a unique name"],
+    );
+    fails(
+        &cron_for_workload("  - {schedule: '0 8 * * *', targetReplicas: 1}\n"),
+        &["missing-field spec.rules[0].name: Required value: every rule needs a unique name"],
+    );
+    fails(
+        &cron_for_workload(&(named("a") + &named("a"))),
+        &["duplicate-item spec.rules[1].name: Duplicate value: \"a\""],
+    );
+}
+
+#[test]
+fn the_schedule_is_a_cron_expression_of_five_fields() {
+    let scheduled = |cron: &str| {
+        cron_for_workload(&format!("  - {{name: up, schedule: '{cron}', targetReplicas: 1}}\n"))
+    };
+    for cron in ["30 8 * * *", "@daily", "*/15 0-6 * JAN mon-fri", "0 0 * * 7"] {
+        passes(&scheduled(cron));
+    }
+    fails(
+        &scheduled("*/90 0 13 * 5"),
+        &[
+            "long-step spec.rules[0].schedule: a step of 90 reaches no second value: `*/90` is minute 0",
+            "either-day spec.rules[0].schedule: it names days of the month and weekdays, and fires on a \
+             date that matches either of them",
+        ],
+    );
+    for (cron, starts) in [
+        (
+            "0 0 * *",
+            "schedule spec.rules[0].schedule: Invalid value: \"0 0 * *\": a cron expression has five fields",
+        ),
+        ("0 0 31 2 *", "schedule spec.rules[0].schedule: Invalid value: \"0 0 31 2 *\": "),
+        ("@every 5m", "schedule spec.rules[0].schedule: Invalid value: \"@every 5m\": "),
+        (
+            "TZ=UTC 0 0 * * *",
+            "schedule spec.rules[0].schedule: Invalid value: \"TZ=UTC 0 0 * * *\": ",
+        ),
+        ("60 0 * * *", "schedule spec.rules[0].schedule: Invalid value: \"60 0 * * *\": "),
+    ] {
+        let found = messages(&scheduled(cron));
+        assert!(found.len() == 1 && found[0].starts_with(starts), "{cron}: {found:#?}");
+    }
+    fails(
+        &scheduled(""),
+        &["missing-field spec.rules[0].schedule: Required value: must not be empty"],
+    );
+}
+
+#[test]
+fn the_time_zone_is_an_iana_name_in_its_published_spelling() {
+    let zoned =
+        |zone: &str| cron_for_workload(&rule(&format!("targetReplicas: 1, timeZone: '{zone}'")));
+    for zone in ["UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires"] {
+        passes(&zoned(zone));
+    }
+    for zone in ["", "Local", "+08:00", "CST", "Factory", "europe/berlin", "Europe/Berln"] {
+        let found = messages(&zoned(zone));
+        let starts = format!("time-zone spec.rules[0].timeZone: Invalid value: {zone:?}: ");
+        assert!(found.len() == 1 && found[0].starts_with(&starts), "{zone}: {found:#?}");
+    }
+}
+
+#[test]
+fn history_limits_have_their_bounds() {
+    passes(&cron_for_workload(&rule(
+        "targetReplicas: 1, successfulHistoryLimit: 1, failedHistoryLimit: 0",
+    )));
+    passes(&cron_for_workload(&rule(
+        "targetReplicas: 1, successfulHistoryLimit: 32, failedHistoryLimit: 32",
+    )));
+    fails(
+        &cron_for_workload(&rule(
+            "targetReplicas: 1, successfulHistoryLimit: 0, failedHistoryLimit: 33",
+        )),
+        &[
+            "out-of-range spec.rules[0].successfulHistoryLimit: Invalid value: 0: must be greater than or equal to 1",
+            "out-of-range spec.rules[0].failedHistoryLimit: Invalid value: 33: must be less than or equal to 32",
+        ],
+    );
+}
+
+#[test]
+fn a_target_needs_a_kind_a_name_and_a_matching_api_version() {
+    let target = |reference: &str| cron_for(reference, &rule("targetReplicas: 1"));
+    passes(&target("{apiVersion: example.com/v1, kind: Gadget, name: g}"));
+    for (reference, expected) in [
+        (
+            "{apiVersion: apps/v1, name: shop}",
+            "missing-field spec.scaleTargetRef.kind: Required value",
+        ),
+        (
+            "{apiVersion: apps/v1, kind: Deployment}",
+            "missing-field spec.scaleTargetRef.name: Required value",
+        ),
+        (
+            "{kind: Deployment, name: shop}",
+            "missing-field spec.scaleTargetRef.apiVersion: Required value: the apiVersion of a Deployment is apps/v1",
+        ),
+        (
+            "{apiVersion: app/v1, kind: Deployment, name: shop}",
+            "mistyped-version spec.scaleTargetRef.apiVersion: Invalid value: \"app/v1\": there is no such API; write apps/v1",
+        ),
+        (
+            "{apiVersion: v1, kind: Deployment, name: shop}",
+            "target spec.scaleTargetRef.apiVersion: Invalid value: \"v1\": the apiVersion of a Deployment is apps/v1",
+        ),
+        (
+            "{apiVersion: a/b/c, kind: Gadget, name: shop}",
+            "target spec.scaleTargetRef.apiVersion: Invalid value: \"a/b/c\": an apiVersion is a group and a version, such as apps/v1",
+        ),
+        (
+            "{apiVersion: apps/v1, kind: deployment, name: shop}",
+            "target spec.scaleTargetRef.kind: Invalid value: \"deployment\": the group apps has no such kind; write Deployment",
+        ),
+        (
+            "{apiVersion: apps/v1, kind: DaemonSet, name: shop}",
+            "target spec.scaleTargetRef.kind: Invalid value: \"DaemonSet\": a DaemonSet runs once \
+             per node and has no replica count",
+        ),
+        (
+            "{apiVersion: autoscaling.karmada.io/v1alpha1, kind: CronFederatedHPA, name: shop}",
+            "target spec.scaleTargetRef.kind: Invalid value: \"CronFederatedHPA\": in \
+             autoscaling.karmada.io, only a FederatedHPA can be scaled",
+        ),
+        (
+            "{apiVersion: apps/v1, kind: Deployment, name: Shop}",
+            "invalid-name spec.scaleTargetRef.name: Invalid value: \"Shop\": a name consists of lower-case letters, digits, '-' and '.', and begins and ends with a letter or a digit",
+        ),
+    ] {
+        fails(&target(reference), &[expected]);
+    }
+}
+
+#[test]
+fn a_bad_rule_never_stops_the_others() {
+    let rules = "  - {name: a, schedule: '0 8 * * *', targetReplicas: 1}\n\
+                 \x20 - {name: b, schedule: 'nonsense', targetReplicas: 2}\n\
+                 \x20 - {name: c, schedule: '0 10 * * *', targetReplicas: many}\n\
+                 \x20 - {name: d, schedule: '0 11 * * *', targetReplicas: 4}\n";
+    let (_, checked, findings) = check(&cron_for_workload(rules));
+    assert_eq!(findings.len(), 2, "{findings:#?}");
+    let policy = cron_rules_of(&checked[0]).expect("two of the rules can be used");
+    let left: Vec<_> = policy.rules.iter().map(|rule| (&*rule.name, rule.position)).collect();
+    assert_eq!(left, [("a", 0), ("d", 3)]);
+}
+
+#[test]
+fn two_writers_of_one_target_are_reported_on_both() {
+    let text = cron_for_workload(&rule("targetReplicas: 1"))
+        + "---\n"
+        + &autoscaler("minReplicas: 1, maxReplicas: 2");
+    fails(
+        &text,
+        &[
+            "two-writers spec.scaleTargetRef: Deployment.apps default/shop is already scaled by CronFederatedHPA.autoscaling.karmada.io default/shop, at test.yaml:1; each undoes the other's work",
+        ],
+    );
+    passes(&text.replace(
+        "metadata:\n  name: shop\nspec: {",
+        "metadata:\n  name: shop\n  namespace: other\nspec: {",
+    ));
+}
+
+#[test]
+fn a_duplicate_object_is_rejected() {
+    let one = cron_for_workload(&rule("targetReplicas: 1"));
+    fails(
+        &(one.clone()
+            + "---\n"
+            + &one.replace("  name: shop\nspec", "  name: shop\n  namespace: default\nspec")),
+        &["duplicate-object CronFederatedHPA.autoscaling.karmada.io default/shop is defined \
+             twice, first at test.yaml:1"],
+    );
+}

@@ -1,0 +1,95 @@
+//! What the status of a schedule says, and what is read back.
+
+use almanac_api::finding::Finding;
+use almanac_api::status::metrics_producer::{condition_states, read, write};
+use almanac_engine::scheduled_capacity::{Change, Published};
+use serde_json::{Value, json};
+
+use crate::statuses::support::{against_schema, at};
+use crate::written::{check, producer};
+
+fn findings(text: &str) -> Vec<Finding> {
+    check(text).1.into_iter().flat_map(|object| object.findings).collect()
+}
+
+fn said(text: &str) -> Vec<String> {
+    let condition_states = condition_states(&findings(text));
+    let line = |it: &almanac_api::status::conditions::ConditionState| {
+        format!("{}={} {}: {}", it.about.name(), it.holds, it.reason.name(), it.message)
+    };
+    condition_states.iter().map(line).collect()
+}
+
+#[test]
+fn a_published_value_is_written_and_reads_back() {
+    let whole = Published {
+        value: 3,
+        winner: Some(1),
+        next: Some(Change { at: at("2026-01-05T17:00:00Z"), value: 2 }),
+    };
+    let status = serde_json::to_value(write(Some(&whole), Vec::new(), Some(2))).expect("JSON");
+    assert_eq!(
+        status,
+        json!({
+            "observedGeneration": 2,
+            "scheduledCapacity": {
+                "currentValue": 3, "nextValue": 2, "nextValueTime": "2026-01-05T17:00:00Z",
+                "behaviorIndex": 1
+            },
+        })
+    );
+    assert_eq!(against_schema("MetricsProducer", &status), Vec::<String>::new());
+    for published in [whole, Published { winner: None, ..whole }, Published { next: None, ..whole }]
+    {
+        let status = serde_json::to_value(write(Some(&published), Vec::new(), None)).expect("JSON");
+        assert_eq!(read(&status), Some(published));
+    }
+}
+
+#[test]
+fn nothing_is_shown_while_nothing_is_published() {
+    let status = serde_json::to_value(write(None, Vec::new(), None)).expect("JSON");
+    assert_eq!((&status, read(&status)), (&json!({}), None));
+}
+
+#[test]
+fn only_the_mangled_part_is_ignored() {
+    let only = |value| Some(Published { value, winner: None, next: None });
+    for (capacity, published) in [
+        (Value::Null, None),
+        (json!([3]), None),
+        (json!({ "currentValue": -1 }), None),
+        (json!({ "currentValue": 2_147_483_648_i64 }), None),
+        (json!({ "currentValue": 3, "behaviorIndex": "first" }), only(3)),
+        (json!({ "currentValue": 3, "nextValue": 4 }), only(3)),
+        (json!({ "currentValue": 3, "nextValue": 4, "nextValueTime": "soon" }), only(3)),
+        (
+            json!({ "currentValue": 3, "nextValue": 1e99, "nextValueTime": "2026-01-05T17:00:00Z" }),
+            only(3),
+        ),
+    ] {
+        assert_eq!(read(&json!({ "scheduledCapacity": capacity })), published, "{capacity}");
+    }
+}
+
+#[test]
+fn a_valid_schedule_is_active_and_an_error_stops_all_of_it() {
+    assert_eq!(
+        said(&producer("{defaultReplicas: 1, behaviors: []}")),
+        [
+            "Active=true Scheduled: the schedule is published",
+            "Ready=true Scheduled: the schedule is published"
+        ]
+    );
+    let mistaken = said(&producer("{defaultReplicas: -1, behaviors: []}"));
+    let why = "ScheduleInvalid: spec.schedule.defaultReplicas: Invalid value: -1: must be greater than or equal to 0";
+    assert_eq!(mistaken, [format!("Active=false {why}"), format!("Ready=false {why}")]);
+}
+
+#[test]
+fn an_unsupported_source_is_reported() {
+    let text = producer("{}").replace("schedule: {}", "queue: {type: x}");
+    let why = "Unsupported: spec.queue: Forbidden: only schedules are supported; this object will \
+               not become active";
+    assert_eq!(said(&text), [format!("Active=false {why}"), format!("Ready=false {why}")]);
+}

@@ -1,0 +1,55 @@
+//! What is told of a firing that another writer has undone, before and after a restart.
+
+use almanac_api::status::cron_federated_hpa::{condition_states, read};
+use almanac_engine::Fingerprint;
+use almanac_engine::cron_scaling::{Applied, Ending, Memory, RuleMemory, Undone};
+
+use crate::statuses::support::{at, executed, policy, status_of};
+use crate::written::{cron_for, cron_for_workload};
+
+const SAID: &str = "another writer has set replicas to 2 since";
+const NINE: &str = "2026-01-05T09:00:00Z";
+
+/// A memory of a rule that has applied this at nine, which was undone.
+fn undone(rule: RuleMemory, applied: Applied) -> Memory {
+    let mut rule = rule.with_executions([executed(NINE, NINE, Ending::Done(applied))]);
+    rule.undone = Undone::parse(at(NINE), SAID).map(Box::new);
+    Memory { rules: vec![rule] }
+}
+
+#[test]
+fn a_firing_that_was_undone_needs_attention_before_and_after_a_restart() {
+    let policy =
+        policy(&cron_for_workload("  - {name: up, schedule: '0 9 * * *', targetReplicas: 5}\n"));
+    let memory = undone(RuleMemory::beginning(&policy.rules[0], at(NINE)), Applied::Replicas(5));
+    let kept = read(&policy, &status_of(&policy, &memory)).expect("it was written");
+    assert_eq!(kept, memory);
+    let [active, ready] = condition_states(Some(&policy), &[], None, Some(&kept));
+    assert!(active.holds && ready.needs_attention());
+    assert_eq!(ready.reason.name(), "UndoneByAnotherWriter");
+    let expected = format!("rule up, scheduled for {NINE}, was carried out, but {SAID}");
+    assert_eq!(ready.message, expected);
+
+    let mut edited = policy.clone();
+    edited.rules[0].fingerprint = Fingerprint::of(["another"]);
+    let [_, ready] = condition_states(Some(&edited), &[], None, Some(&kept));
+    assert!(ready.holds, "{}", ready.message);
+    assert!(!status_of(&edited, &kept).to_string().contains(SAID));
+}
+
+#[test]
+fn a_moved_bound_and_an_undone_one_are_reported_together() {
+    let target = "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, name: shop}";
+    let rule = "  - {name: up, schedule: '0 9 * * *', targetMinReplicas: 5}\n";
+    let policy = policy(&cron_for(target, rule));
+    let rule = || RuleMemory::beginning(&policy.rules[0], at(NINE));
+    for moved in [true, false] {
+        let memory = undone(rule(), Applied::bounds(Some(5), moved.then_some(5), moved));
+        let status = status_of(&policy, &memory);
+        let message = &status["executionHistories"][0]["successfulExecutions"][0]["message"];
+        let before =
+            if moved { "maxReplicas was moved to 5 to make way for minReplicas; " } else { "" };
+        assert_eq!(*message, format!("{before}{SAID}"));
+        assert_eq!(read(&policy, &status).expect("it was written"), memory);
+    }
+}

@@ -1,0 +1,93 @@
+//! The page of `almanac forecast -o html` in a real browser, by mouse, by keyboard and by touch: it opens from a file
+//! at any size, says why every value is what it is, zooms, tells the same as `-o json`, requests nothing from a network
+//! and logs no errors.
+//!
+//! Chromium is driven over its own debugging protocol through two pipes. Where it is missing and
+//! apt-get may install it, it is installed; elsewhere the test fails and says what to do.
+
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+mod axe;
+mod kinds;
+mod npm;
+mod reading;
+mod sizes;
+mod standing_out;
+mod styles;
+mod twin;
+mod types;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::chromium::Page;
+
+/// An empty folder of a test.
+fn folder_of(test: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("browser_forecast_{test}"));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// What the forecast of files prints.
+fn forecast(files: &Path, arguments: &[&str]) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
+    command.current_dir(root).args(["forecast", "-f"]).arg(files).args(arguments);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A page in a browser, from a file.
+fn open(folder: &Path, page: &str) -> Page {
+    let path = folder.join("forecast.html");
+    fs::write(&path, page).unwrap();
+    Page::open(folder, &format!("file://{}", path.display()))
+}
+
+/// The page of the examples over these days, in Berlin.
+fn page_of_examples(test: &str, days: &str) -> (PathBuf, Page) {
+    let folder = folder_of(test);
+    let arguments = ["--from", "2026-11-20T12:00:00Z", "--for", days, "--zone", "Europe/Berlin"];
+    let page = forecast(Path::new("examples"), &[&arguments[..], &["-o", "html"]].concat());
+    let page = open(&folder, &page);
+    (folder, page)
+}
+
+/// The page complains of nothing, and asks for nothing but itself.
+#[track_caller]
+fn assert_quiet(page: &Page) {
+    assert_eq!(page.complaints(), [""; 0], "complaints of the browser");
+    let foreign: Vec<_> = page
+        .requests()
+        .into_iter()
+        .filter(|it| !it.starts_with("file://") && !it.starts_with("data:"))
+        .collect();
+    assert!(foreign.is_empty(), "the page asks for {foreign:?}");
+}
+
+/// The row of a name.
+fn row(name: &str) -> String {
+    format!(
+        "[...document.querySelectorAll('.row')].find((it) => it.querySelector('.title').firstChild.textContent === {name:?})"
+    )
+}
+
+/// Where the drawing of a row is that share of its width from its left.
+fn place_in(page: &mut Page, name: &str, share: f64) -> (f64, f64) {
+    let row = row(name);
+    page.evaluate(&format!("{row}.scrollIntoView({{behavior: 'instant', block: 'center'}})"));
+    let place = page.evaluate(&format!(
+        "(() => {{ const it = {row}.querySelector('svg').getBoundingClientRect(); \
+         return [it.x + it.width * {share}, it.y + it.height / 2]; }})()"
+    ));
+    (place[0].as_f64().unwrap(), place[1].as_f64().unwrap())
+}
+
+fn text(page: &mut Page, id: &str) -> String {
+    let text = page.evaluate(&format!("document.getElementById({id:?}).innerText"));
+    text.as_str().unwrap().to_owned()
+}

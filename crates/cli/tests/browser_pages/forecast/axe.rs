@@ -1,0 +1,23 @@
+//! The rules of axe-core, by which others look for barriers in a page too. It comes from npm, for this test only.
+
+use std::fs;
+use std::sync::LazyLock;
+
+use crate::chromium::Page;
+use crate::forecast::npm;
+
+/// Of its one file.
+const SHA256: &str = "KTSJmUUM3yhJqOcLeRL8LahahJ2jnA0NU5T1HUqe2Vw=";
+
+static SCRIPT: LazyLock<String> = LazyLock::new(|| {
+    fs::read_to_string(npm::file("axe-core@4.14.1", "axe.min.js", SHA256)).unwrap()
+});
+
+/// What stands in the way of some readers: each rule, and where it does not hold.
+pub(crate) fn barriers(page: &mut Page) -> Vec<String> {
+    page.run(&SCRIPT);
+    let found =
+        "axe.run().then((it) => it.violations.map((rule) => rule.id + ': ' + rule.nodes[0].html))";
+    let found = page.evaluate(&format!("window.axe && {found}"));
+    serde_json::from_value(found).unwrap()
+}

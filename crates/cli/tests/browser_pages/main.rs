@@ -1,0 +1,10 @@
+//! The pages that `almanac` writes, in a real browser.
+
+#![cfg(target_os = "linux")]
+
+#[path = "../support/installing/mod.rs"]
+mod installing;
+
+mod chromium;
+mod diff;
+mod forecast;

@@ -1,0 +1,4 @@
+//! `almanac` next to a real kubectl, on the cluster that all tests share.
+
+mod completion;
+mod kustomize;

@@ -1,0 +1,17 @@
+//! `almanac agent` on a real API server, with simulated nodes: every pod has the level that the policies say, and gets
+//! back the one of its user, whatever happens meanwhile.
+
+mod place;
+mod stage;
+
+mod clocks;
+mod contests;
+mod exempt;
+mod failures;
+mod hostile;
+mod lists;
+mod neighbours;
+mod pods;
+mod rejected;
+mod restarts;
+mod whole_cluster;

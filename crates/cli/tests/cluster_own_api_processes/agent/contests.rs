@@ -1,0 +1,105 @@
+//! Two agents that want different things of one pod: they write less and less often, say so, and stop at once when
+//! they agree.
+
+use std::time::Duration;
+
+use almanac_harness::{
+    FaultProxy, Observation, PATIENCE, RecordedRequest, TestResult, await_condition,
+};
+use anyhow::ensure;
+
+use crate::agent::place::{Agent, CLOSES, INSIDE, Place, daily, own, under};
+use crate::agent::stage::at_place;
+
+/// An agent, and what it sends.
+struct Contestant {
+    // Before the proxy, so that it ends first.
+    agent: Agent,
+    proxy: FaultProxy,
+}
+
+impl Contestant {
+    async fn start(place: &Place, instant: &str, further: &[&str]) -> anyhow::Result<Self> {
+        let proxy = FaultProxy::start(place.cluster.client())?;
+        let agent = place.start_behind(&proxy, instant, further).await?;
+        Ok(Self { agent, proxy })
+    }
+
+    /// Its changes of the pod.
+    fn writes(&self) -> Vec<RecordedRequest> {
+        let mut writes = self.proxy.writes();
+        writes.retain(|it| it.path.ends_with("/pods/job") && it.status == Some(200));
+        writes
+    }
+
+    async fn await_writes(&self, count: usize) -> TestResult {
+        await_condition(&format!("{count} writes"), PATIENCE, async || {
+            let written = self.writes().len();
+            Ok(Observation::of(written >= count, format!("{written} so far")))
+        })
+        .await
+    }
+
+    /// The same is written again at once three times; from then on the pauses double.
+    fn ensure_ever_rarer(&self) -> TestResult {
+        let at: Vec<_> = self.writes().iter().map(|write| write.at).collect();
+        let pauses: Vec<Duration> = at.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        for (seconds, pause) in [1, 2, 4].into_iter().zip(&pauses[3..]) {
+            ensure!(*pause >= Duration::from_secs(seconds), "{pauses:?}");
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn agents_that_write_levels_in_different_forms_do_so_ever_more_rarely_until_they_agree()
+-> TestResult {
+    at_place("forms", 1, async |place| {
+        place.configure(&[daily("night", "batch", -1)]).await?;
+        place.pod("job", "batch", "1").await?;
+        // The window closes while they are at it.
+        let instant = "2026-11-30T16:59:30Z";
+        let numbers = Contestant::start(place, instant, &[]).await?;
+        let now = numbers.agent.now().to_string();
+        let names = Contestant::start(place, &now, &["--qos-level-format", "name"]).await?;
+        for contestant in [&numbers, &names] {
+            contestant.await_writes(7).await?;
+            contestant.agent.await_metric("almanac_qos_contested_total 1").await?;
+        }
+        place.await_event("job", "Warning LevelContested: something else keeps changing").await?;
+        names.agent.await_time(CLOSES).await?;
+        place.await_pods(&[("job", own("1"))]).await?;
+        for contestant in [&numbers, &names] {
+            contestant.ensure_ever_rarer()?;
+            contestant.agent.await_done().await?;
+            contestant.agent.stop().await?;
+        }
+        place.ensure_pods(&[("job", own("1"))]).await
+    })
+}
+
+#[test]
+fn agents_with_different_config_maps_contest_a_pod_until_one_of_them_ends() -> TestResult {
+    at_place("namespaces", 1, async |place| {
+        let elsewhere = "namespaces-elsewhere";
+        place.cluster.namespace(elsewhere).await?;
+        place.configure(&[daily("night", "batch", -1)]).await?;
+        place.pod("job", "batch", "1").await?;
+        let first = Contestant::start(place, INSIDE, &[]).await?;
+        let flags = ["--config-namespace", elsewhere];
+        let second = Contestant::start(place, INSIDE, &flags).await?;
+        for contestant in [&first, &second] {
+            contestant.await_writes(7).await?;
+            contestant.ensure_ever_rarer()?;
+        }
+        place.await_event("job", "Warning LevelContested: ").await?;
+        second.agent.stop().await?;
+        place.await_pods(&[("job", under("night", "-1", "1"))]).await?;
+        first.agent.await_done().await?;
+        place.ensure_pods(&[("job", under("night", "-1", "1"))]).await?;
+        // Something else is wanted, and nobody waits.
+        place.configure(&[]).await?;
+        place.await_pods(&[("job", own("1"))]).await?;
+        first.agent.stop().await
+    })
+}

@@ -1,0 +1,141 @@
+//! Input that nobody means well with: the agent neither falls over nor touches what it should not.
+
+use std::fmt::Write as _;
+
+use almanac_api::slim::{ORIGINAL_QOS_LEVEL, QOS_APPLIED, QOS_LEVEL, QOS_POLICY};
+use almanac_harness::TestResult;
+use serde_json::json;
+
+use crate::agent::place::{AFTER, INSIDE, OF_THE_DESIGN, daily, own, under};
+use crate::agent::stage::at_place;
+
+/// The most that a `ConfigMap` may hold.
+const MEBIBYTE: usize = 1 << 20;
+
+/// Ten thousand policies, and as many comments as there is room for.
+fn ten_thousand_policies(target: i64) -> String {
+    let mut text = "globalConfig:\n timeBasedQoSPolicies:\n".to_owned();
+    for number in 0..10_000 {
+        let _ = writeln!(
+            text,
+            " - {{startTime: \"09:00\", endTime: \"17:00\", selector: {{matchLabels: {{app: a{number}}}}}, \
+             targetQoSLevel: {target}}}"
+        );
+    }
+    let comments = (MEBIBYTE - text.len() - 100) / 10;
+    text + &"# comment\n".repeat(comments)
+}
+
+/// A document that names itself again and again.
+fn bomb() -> String {
+    let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for level in 1..40 {
+        let before = format!("*a{}", level - 1);
+        let _ = writeln!(text, "a{level}: &a{level} [{}]", [&*before; 9].join(", "));
+    }
+    text + "globalConfig: {timeBasedQoSPolicies: *a39}\n"
+}
+
+#[test]
+fn a_config_map_of_a_megabyte_with_ten_thousand_policies_is_carried_out() -> TestResult {
+    at_place("megabyte", 1, async |place| {
+        let design = (&*place.name, OF_THE_DESIGN);
+        place.write_config(design, &ten_thousand_policies(-1)).await?;
+        place.pod("first", "a0", "1").await?;
+        place.pod("last", "a9999", "").await?;
+        place.pod("other", "a10000", "1").await?;
+        let agent = place.start(INSIDE, &[]).await?;
+        let inside = [
+            ("first", under("policy-0", "-1", "1")),
+            ("last", under("policy-9999", "-1", "")),
+            ("other", own("1")),
+        ];
+        place.await_pods(&inside).await?;
+        agent.await_metric("almanac_qos_policies_loaded 10000").await?;
+        // What cannot be read is rejected, however long it takes to see that, and however much there is.
+        let many_mistakes = ten_thousand_policies(3);
+        for (rejections, text) in [
+            (1, &*many_mistakes),
+            (2, &*bomb()),
+            (3, &"[".repeat(500_000)),
+            (4, "globalConfig: \u{7}"),
+        ] {
+            place.write_config(design, text).await?;
+            agent
+                .await_metric(&format!("almanac_qos_config_rejections_total {rejections}"))
+                .await?;
+            agent.await_done().await?;
+        }
+        place.ensure_pods(&inside).await?;
+        place.await_event(OF_THE_DESIGN, "Warning ConfigRejected: config.yaml, line 3: ").await?;
+        place.write_config(design, &ten_thousand_policies(2)).await?;
+        place.await_pods(&[("first", under("policy-0", "2", "1"))]).await?;
+        agent.await_done().await?;
+        // It had no more memory than the manifest gives it.
+        agent.program.check_running()?;
+        place.ensure_written(&[("first", 2), ("last", 2)]).await?;
+        agent.stop().await
+    })
+}
+
+#[test]
+fn rubbish_in_the_annotations_is_the_users_or_is_cleared_away() -> TestResult {
+    at_place("rubbish", 1, async |place| {
+        let huge = "9".repeat(100_000);
+        let odd = "\u{1f552} -1\n\t\"'{}";
+        let of_nobody = json!({"app": "nobodys"});
+        let marked = |level: Option<&str>, original: Option<&str>, applied: Option<&str>| json!({QOS_LEVEL: level, ORIGINAL_QOS_LEVEL: original, QOS_APPLIED: applied, QOS_POLICY: "gone"});
+        // Each with what is left of it once no policy is about it.
+        let marks = [
+            ("no-original", marked(Some("2"), None, None), own("2")),
+            ("not-applied", marked(Some("-1"), Some("1"), None), own("1")),
+            ("only-applied", marked(None, None, Some("-1")), own("")),
+            ("edited", marked(Some(odd), Some("1"), Some("-1")), own(odd)),
+            ("huge-original", marked(Some("-1"), Some(&huge), Some("-1")), own(&huge)),
+            ("none-original", marked(Some("-1"), Some(""), Some("-1")), own("")),
+        ];
+        for (name, annotations, _) in &marks {
+            let given = annotations.as_object().into_iter().flatten();
+            let given = given.filter(|(_, value)| !value.is_null());
+            let given =
+                serde_json::Value::Object(given.map(|(k, v)| (k.clone(), v.clone())).collect());
+            place.pod_with(name, of_nobody.clone(), given, 0).await?;
+        }
+        let levels = [
+            ("words", "rubbish"),
+            ("huge", &huge),
+            ("odd", odd),
+            ("number", "99999999999999999999"),
+        ];
+        for (name, level) in levels {
+            place.pod(name, "batch", level).await?;
+        }
+        // Any pod that has no label of this name, which is every one.
+        let mut everything = daily("everything", "", -1);
+        everything["selector"] =
+            json!({"matchExpressions": [{"key": "nobody", "operator": "DoesNotExist"}]});
+        place.configure(&[]).await?;
+        let agent = place.start(INSIDE, &[]).await?;
+        let restored = marks.map(|(name, _, expected)| (name, expected));
+        place.await_pods(&restored).await?;
+        agent.await_done().await?;
+        place.ensure_pods(&levels.map(|(name, level)| (name, own(level)))).await?;
+        place.ensure_written(&restored.clone().map(|(name, _)| (name, 1))).await?;
+        place.configure(&[everything]).await?;
+        place
+            .await_pods(&levels.map(|(name, level)| (name, under("everything", "-1", level))))
+            .await?;
+        let original =
+            |levels: &serde_json::Value| levels[QOS_LEVEL].as_str().unwrap_or_default().to_owned();
+        let all =
+            restored.clone().map(|(name, own)| (name, under("everything", "-1", &original(&own))));
+        place.await_pods(&all).await?;
+        agent.await_done().await?;
+        agent.stop().await?;
+        let agent = place.start(AFTER, &[]).await?;
+        place.await_pods(&levels.map(|(name, level)| (name, own(level)))).await?;
+        place.await_pods(&restored).await?;
+        agent.await_done().await?;
+        agent.stop().await
+    })
+}

@@ -1,0 +1,126 @@
+//! Pods that come, go and change while a window is open, and users who edit their levels.
+
+use almanac_api::slim::QOS_POLICY;
+use almanac_harness::TestResult;
+use serde_json::json;
+
+use crate::agent::place::{AFTER, INSIDE, POD, daily, own, under};
+use crate::agent::stage::at_place;
+
+#[test]
+fn a_pod_made_in_the_window_has_the_target_and_one_that_leaves_the_selector_its_own_level()
+-> TestResult {
+    at_place("comings", 1, async |place| {
+        place.configure(&[daily("night", "batch", -1)]).await?;
+        let agent = place.start(INSIDE, &[]).await?;
+        place.pod("made", "batch", "1").await?;
+        place.pod("moves", "batch", "").await?;
+        let inside = under("night", "-1", "1");
+        let moved = under("night", "-1", "");
+        place.await_pods(&[("made", inside.clone()), ("moves", moved.clone())]).await?;
+        place.relabel("moves", "web").await?;
+        place.await_pods(&[("moves", own("")), ("made", inside.clone())]).await?;
+        let told = "Normal PolicyExpired: policy night is over; the QoS level is none again";
+        place.await_event("moves", told).await?;
+        place.relabel("moves", "batch").await?;
+        place.await_pods(&[("moves", moved)]).await?;
+        // Another pod of the same name has another level of its own.
+        place.cluster.delete(POD, &place.name, "made").await?;
+        let is_gone = |pod: &serde_json::Value| pod.is_null();
+        place.cluster.await_object(POD, (&place.name, "made"), "to be gone", is_gone).await?;
+        place.pod("made", "batch", "0").await?;
+        place.await_pods(&[("made", under("night", "-1", "0"))]).await?;
+        place.ensure_written(&[("made", 2), ("moves", 3)]).await?;
+        agent.stop().await
+    })
+}
+
+#[test]
+fn the_level_that_a_user_writes_in_the_window_is_the_one_that_comes_back() -> TestResult {
+    at_place("edits", 1, async |place| {
+        place.configure(&[daily("night", "batch", -1)]).await?;
+        for name in ["edited", "emptied", "again", "late", "stripped"] {
+            place.pod(name, "batch", "1").await?;
+        }
+        let agent = place.start(INSIDE, &[]).await?;
+        let inside = under("night", "-1", "1");
+        let names = ["edited", "emptied", "again", "late", "stripped"];
+        place.await_pods(&names.map(|name| (name, inside.clone()))).await?;
+        place.edit("edited", Some("2")).await?;
+        place.edit("emptied", None).await?;
+        place.edit("again", Some("0")).await?;
+        // Whatever a user does to the marks of a policy, it puts them back.
+        place.change("stripped", &json!({"annotations": {QOS_POLICY: null}})).await?;
+        place
+            .await_pods(&[
+                ("edited", under("night", "-1", "2")),
+                ("emptied", under("night", "-1", "")),
+                ("again", under("night", "-1", "0")),
+                ("stripped", inside),
+            ])
+            .await?;
+        place.edit("again", Some("1")).await?;
+        place.await_pods(&[("again", under("night", "-1", "1"))]).await?;
+        agent.await_done().await?;
+        agent.stop().await?;
+        // One that is only found once the window has closed is the last word of its user.
+        place.edit("late", Some("LS")).await?;
+        let agent = place.start(AFTER, &[]).await?;
+        place
+            .await_pods(&[
+                ("edited", own("2")),
+                ("emptied", own("")),
+                ("again", own("1")),
+                ("late", own("LS")),
+                ("stripped", own("1")),
+            ])
+            .await?;
+        // Outside of the window nobody minds.
+        place.edit("edited", Some("-1")).await?;
+        place.pod("sentinel", "batch", "2").await?;
+        agent.await_done().await?;
+        let (edited, sentinel) = (("edited", own("-1")), ("sentinel", own("2")));
+        place.ensure_pods(&[edited, sentinel]).await?;
+        place
+            .ensure_written(&[
+                ("edited", 3),
+                ("emptied", 3),
+                ("again", 4),
+                ("late", 2),
+                ("stripped", 3),
+            ])
+            .await?;
+        agent.stop().await
+    })
+}
+
+#[test]
+fn with_names_the_levels_are_written_as_the_agent_of_volcano_reads_them() -> TestResult {
+    at_place("names", 1, async |place| {
+        let targets = [("be", -1), ("none", 0), ("ls", 1), ("lc", 2)];
+        let policies = targets.map(|(app, target)| daily(app, app, target));
+        place.configure(&policies).await?;
+        for (app, _) in targets {
+            place.pod(app, app, "HLS").await?;
+        }
+        let agent = place.start(INSIDE, &["--qos-level-format", "name"]).await?;
+        place
+            .await_pods(&[
+                ("be", under("be", "BE", "HLS")),
+                ("none", under("none", "", "HLS")),
+                ("ls", under("ls", "LS", "HLS")),
+                ("lc", under("lc", "LC", "HLS")),
+            ])
+            .await?;
+        agent.stop().await?;
+        // Numbers instead are no edit of a user, and neither is a restore by another agent.
+        let agent = place.start(INSIDE, &[]).await?;
+        place
+            .await_pods(&[("be", under("be", "-1", "HLS")), ("none", under("none", "0", "HLS"))])
+            .await?;
+        agent.stop().await?;
+        let agent = place.start(AFTER, &["--qos-level-format", "name"]).await?;
+        place.await_pods(&targets.map(|(app, _)| (app, own("HLS")))).await?;
+        agent.stop().await
+    })
+}

@@ -1,0 +1,29 @@
+//! One control plane for all tests of agents of single nodes. Each has a namespace and nodes of its own there, so that
+//! they do not see each other.
+
+use almanac_harness::TestResult;
+use tokio::runtime;
+
+use crate::agent::place::Place;
+use crate::controller::on_cluster;
+use crate::stage::Stage;
+
+static STAGE: Stage =
+    Stage::new(|holder| on_cluster(async |_, cluster| holder.let_tests_in(cluster).await));
+
+/// Runs a test in a namespace of this name, with so many nodes.
+pub(crate) fn at_place(
+    name: &str,
+    nodes: usize,
+    test: impl AsyncFnOnce(&Place) -> TestResult,
+) -> TestResult {
+    let runtime = runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    STAGE.run(&runtime, async |cluster| {
+        let place = Place::prepare(cluster, name, nodes).await?;
+        let outcome = test(&place).await;
+        if outcome.is_err() {
+            place.show_logs();
+        }
+        outcome
+    })
+}

@@ -1,0 +1,227 @@
+//! The permissions in the manifests of the agents are those that agents need: nothing is forbidden, and none is
+//! unused. The admission policy holds them to less.
+
+use std::collections::BTreeSet;
+
+use crate::reading::{await_value, get};
+use crate::rights::{Right, compare, granted, right};
+use almanac_harness::{
+    AuditLog, AuditedRequest, ControlPlaneOptions, Kubectl, OwnTest, Program, ServiceAccountAccess,
+    TestResult, on_own_control_plane,
+};
+use anyhow::{Context as _, ensure};
+use jiff::Timestamp;
+use kube::Client;
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use serde_json::{Value, json};
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+/// Just before the window of the policy opens.
+const BEFORE: &str = "2027-03-02T21:59:55Z";
+
+/// One of the two ways to run an agent.
+struct Way {
+    manifest: &'static str,
+    workload: &'static str,
+    name: &'static str,
+    arguments: usize,
+}
+
+const WAYS: [Way; 2] = [
+    Way { manifest: "daemonset", workload: "daemonset", name: "almanac-agent", arguments: 7 },
+    Way {
+        manifest: "whole-cluster",
+        workload: "deployment",
+        name: "almanac-cluster-agent",
+        arguments: 9,
+    },
+];
+
+fn objects(policy: &Value) -> [Value; 4] {
+    let node = |name: &str| json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {"n": name}}});
+    let config = json!({
+        "globalConfig": {"timeBasedQoSPolicies": [policy]},
+        "nodesConfig": [{"selector": {"matchLabels": {"n": "other"}}, "timeBasedQoSPolicies": []}],
+    });
+    [
+        node("worker"),
+        node("other"),
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "volcano-system"}}),
+        json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": "volcano-agent-config", "namespace": "volcano-system"},
+            "data": {"config.yaml": config.to_string()},
+        }),
+    ]
+}
+
+fn pod(name: &str, node: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {
+            "name": name, "namespace": "default", "labels": {"app": "batch"},
+            "annotations": {"owner": "us"},
+        },
+        "spec": {"nodeName": node, "containers": [{"name": "a", "image": "a"}]},
+    })
+}
+
+async fn create(kubectl: &Kubectl, objects: &[Value]) -> TestResult {
+    for object in objects {
+        kubectl.run_with_input(&["create", "-f", "-"], &object.to_string()).await?;
+    }
+    Ok(())
+}
+
+/// Starts the agent as its workload in the cluster would start it on the node `worker`.
+async fn start(
+    kubectl: &Kubectl,
+    way: &Way,
+    account: &ServiceAccountAccess,
+) -> anyhow::Result<Program> {
+    let workload = get(kubectl, &["-n", way.name, way.workload, way.name]).await?;
+    let arguments = &workload["spec"]["template"]["spec"]["containers"][0]["args"];
+    let mut arguments: Vec<String> = serde_json::from_value(arguments.clone())?;
+    ensure!(arguments.len() == way.arguments, "other arguments than expected: {arguments:?}");
+    for argument in &mut arguments {
+        *argument = argument.replace("$(NODE_NAME)", "worker");
+    }
+    let offset = BEFORE.parse::<Timestamp>()?.duration_since(Timestamp::now());
+    arguments.push(format!("--kubeconfig={}", account.kubeconfig().display()));
+    arguments.push(format!("--clock-offset={offset:#}"));
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    Program::start_listening(env!("CARGO_BIN_EXE_almanac").as_ref(), &arguments, &[])
+}
+
+fn account_of(way: &Way) -> String {
+    format!("system:serviceaccount:{0}:{0}", way.name)
+}
+
+async fn await_level(kubectl: &Kubectl, pod: &str) -> TestResult {
+    let level = "/metadata/annotations/volcano.sh~1qos-level";
+    await_value(kubectl, &["pod", pod], level, &json!("-1")).await
+}
+
+/// Has the agent do everything there is to do, and compares what it took for that with what it may.
+fn takes_what_it_may(way: &Way) -> TestResult {
+    let options = ControlPlaneOptions::api_only().audited_with_reads_of(account_of(way));
+    on_own_control_plane(&options, async |test| {
+        let kubectl = test.kubectl().await?;
+        let policy = json!({
+            "name": "night", "startTime": "22:00", "endTime": "06:00", "targetQoSLevel": -1,
+            "selector": {"matchLabels": {"app": "batch"}},
+        });
+        create(&kubectl, &objects(&policy)).await?;
+        create(&kubectl, &[pod("here", "worker"), pod("elsewhere", "other")]).await?;
+        for manifest in [way.manifest, "only-annotations"] {
+            let file = format!("{ROOT}/deploy/agent/{manifest}.yaml");
+            kubectl.run(&["apply", "-f", &file]).await?;
+        }
+        let account = test.service_account_on_node((way.name, way.name), "worker").await?;
+        let agent = start(&kubectl, way, &account).await?;
+        agent.await_ready().await?;
+        await_level(&kubectl, "here").await?;
+        // The same happens to a pod twice within a short time, which is one Event with a count.
+        for _ in 0..2 {
+            let restored = ["annotate", "pod", "here", "almanac.dev/ignore=true"];
+            kubectl.run(&restored).await?;
+            let edited = ["annotate", "pod", "here", "--overwrite", "volcano.sh/qos-level=2"];
+            kubectl.run(&edited).await?;
+            kubectl.run(&["annotate", "pod", "here", "almanac.dev/ignore-"]).await?;
+            await_level(&kubectl, "here").await?;
+        }
+        let events = ["-n", "default", "events.events.k8s.io", "--field-selector"];
+        let events = [&events[..], &["reason=PolicyActivated,type=Normal"]].concat();
+        let counted = "/items/1/series/count";
+        await_value(&kubectl, &events, counted, &json!(2)).await?;
+        ensure!(agent.stop().await?.success(), "it did not end well");
+        drop(agent);
+
+        let requests = AuditLog::of(&test.plane)?.requests(&test.client()).await?;
+        let account = account_of(way);
+        let ours: Vec<_> = requests.iter().filter(|request| request.user == account).collect();
+        let refused: Vec<_> = ours.iter().filter(|it| it.code == 403).collect();
+        ensure!(refused.is_empty(), "refused: {refused:#?}");
+        it_asks_for_no_more_than_it_needs(&ours, way);
+        let used: BTreeSet<Right> = ours.iter().filter_map(|request| right(request)).collect();
+        let mut roles: Vec<Vec<&str>> =
+            vec![vec!["clusterrole", way.name], vec!["-n", "volcano-system", "role", way.name]];
+        if way.workload == "deployment" {
+            roles.push(vec!["-n", way.name, "role", "almanac-cluster-agent-lease"]);
+        }
+        let roles: Vec<&[&str]> = roles.iter().map(Vec::as_slice).collect();
+        compare(&used, &granted(&kubectl, &roles).await?);
+        it_can_change_nothing_else(test, way).await
+    })
+}
+
+/// An agent on a node reads the pods of that node and the node, and each reads the two `ConfigMaps`.
+fn it_asks_for_no_more_than_it_needs(requests: &[&AuditedRequest], way: &Way) {
+    for request in requests.iter().filter(|it| it.verb == "list" || it.verb == "watch") {
+        let uri = &request.uri;
+        match (request.resource.as_str(), way.workload) {
+            ("configmaps", _) => {
+                assert!(
+                    uri.contains("fieldSelector=metadata.name%3Dvolcano-agent-config"),
+                    "{uri}"
+                );
+                assert!(uri.contains("/namespaces/volcano-system/"), "{uri}");
+            }
+            ("pods", "daemonset") => {
+                assert!(uri.contains("fieldSelector=spec.nodeName%3Dworker"), "{uri}");
+            }
+            ("nodes", "daemonset") => {
+                assert!(uri.contains("fieldSelector=metadata.name%3Dworker"), "{uri}");
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Somebody with the token of an agent can change the annotations of levels, and nothing else.
+async fn it_can_change_nothing_else(test: &OwnTest, way: &Way) -> TestResult {
+    let account = test.service_account_on_node((way.name, way.name), "worker").await?;
+    let client = account.client()?;
+    for what in [
+        json!({"metadata": {"annotations": {"other": "1"}}}),
+        json!({"metadata": {"annotations": {"owner": "them"}}}),
+        json!({"metadata": {"annotations": {"owner": null}}}),
+        json!({"metadata": {"labels": {"app": "shop"}}}),
+        json!({"metadata": {"finalizers": ["example.com/stays"]}}),
+        json!({"spec": {"containers": [{"name": "a", "image": "b"}]}}),
+        json!({"spec": {"activeDeadlineSeconds": 1}}),
+    ] {
+        let refusal = patch(&client, "here", &what).await.err().context(what.to_string())?;
+        assert!(refusal.contains("an agent may only change the annotations"), "{what}: {refusal}");
+    }
+    let level = json!({"metadata": {"annotations": {"volcano.sh/qos-level": "2"}}});
+    patch(&client, "here", &level).await.map_err(anyhow::Error::msg)?;
+    let elsewhere = patch(&client, "elsewhere", &level).await;
+    if way.workload == "daemonset" {
+        let refusal = elsewhere.err().context("it could change another node's pod")?;
+        assert!(refusal.contains("only change the pods of its own node"), "{refusal}");
+    } else {
+        elsewhere.map_err(anyhow::Error::msg)?;
+    }
+    // Others may do what they could before.
+    let label = json!({"metadata": {"labels": {"app": "shop"}}});
+    patch(&test.client(), "here", &label).await.map_err(anyhow::Error::msg)
+}
+
+async fn patch(client: &Client, pod: &str, patch: &Value) -> Result<(), String> {
+    let kind = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "Pod"));
+    let pods: Api<DynamicObject> = Api::namespaced_with(client.clone(), "default", &kind);
+    let sent = pods.patch(pod, &PatchParams::default(), &Patch::Merge(patch)).await;
+    sent.map(|_| ()).map_err(|error| error.to_string())
+}
+
+#[test]
+fn an_agent_of_the_daemon_set_uses_every_permission_and_needs_no_other() -> TestResult {
+    takes_what_it_may(&WAYS[0])
+}
+
+#[test]
+fn the_agent_of_the_whole_cluster_uses_every_permission_and_needs_no_other() -> TestResult {
+    takes_what_it_may(&WAYS[1])
+}

@@ -1,0 +1,196 @@
+//! Without a Prometheus, the target is scaled at the very boundary, whatever has a scale: with the permissions of
+//! the manifests, by the schedule of the published design.
+
+use std::fs;
+
+use almanac_fixtures::objects;
+use almanac_harness::{OwnTest, ServiceAccountAccess, TestResult};
+use anyhow::{Context as _, Result, ensure};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use crate::autoscaler::autoscalers::{
+    NAMESPACE, await_condition_of, await_replicas, condition, scalings, scheduled,
+};
+use crate::controller::{
+    AUTOSCALER, Cluster, Controller, DEPLOYMENT, Kind, NODE_GROUP, SCHEDULE_OF_THE_DESIGN,
+    STATEFUL, deployment, on_cluster, stateful, target,
+};
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+const ACCOUNT: &str = "system:serviceaccount:almanac-system:almanac";
+/// Monday, nine o'clock in Los Angeles: the end of the weekend.
+const BOUNDARY: &str = "2026-11-30T17:00:00Z";
+const BEFORE: &str = "2026-11-30T16:59:50Z";
+const LATER: &str = "2026-11-30T17:05:00Z";
+/// The number of the weekend, and that of the working day.
+const WEEKEND: u32 = 1;
+const WORKING_DAY: u32 = 3;
+/// What is promised, and what a busy machine may add.
+const PROMISED: SignedDuration = SignedDuration::from_secs(1);
+const SLACK: SignedDuration = SignedDuration::from_secs(4);
+
+const MACHINES: Kind =
+    Kind { root: "/apis/cluster.x-k8s.io/v1beta1", plural: "machinedeployments" };
+const FLEET: Kind = Kind { root: "/apis/example.org/v1", plural: "fleets" };
+const GROUP: &str = "autoscaling.karpenter.sh/v1alpha1";
+
+/// What is scaled at the boundary: name, kind, and how a reference names it.
+const TARGETS: [(&str, Kind, [&str; 2]); 4] = [
+    ("web", DEPLOYMENT, ["apps/v1", "Deployment"]),
+    ("store", STATEFUL, ["apps/v1", "StatefulSet"]),
+    ("nodes", NODE_GROUP, [GROUP, "ScalableNodeGroup"]),
+    ("machines", MACHINES, ["cluster.x-k8s.io/v1beta1", "MachineDeployment"]),
+];
+
+/// A custom kind with a scale, and nothing else that its project gives it.
+fn definition([group, version, kind]: [&str; 3], scope: &str) -> Value {
+    let singular = kind.to_lowercase();
+    let plural = format!("{singular}s");
+    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let scale =
+        json!({"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"});
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": format!("{plural}.{group}"),
+            // The API server demands it of the groups of its own project.
+            "annotations": {"api-approved.kubernetes.io": "unapproved, for a test"},
+        },
+        "spec": {
+            "group": group,
+            "scope": scope,
+            "names": {"kind": kind, "plural": plural, "singular": singular},
+            "versions": [{
+                "name": version, "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": schema}, "subresources": {"scale": scale},
+            }],
+        },
+    })
+}
+
+async fn define_kinds(cluster: &Cluster) -> TestResult {
+    let definitions =
+        Kind { root: "/apis/apiextensions.k8s.io/v1", plural: "customresourcedefinitions" };
+    let machines = definition(["cluster.x-k8s.io", "v1beta1", "MachineDeployment"], "Namespaced");
+    cluster.create(definitions, "", &machines).await?;
+    let fleets = definition(["example.org", "v1", "Fleet"], "Cluster");
+    cluster.create(definitions, "", &fleets).await?;
+    cluster.await_definitions().await
+}
+
+/// What the page about the controllers says to grant for kinds of one's own, for the two of this test.
+async fn grant(test: &OwnTest, cluster: &Cluster) -> Result<ServiceAccountAccess> {
+    cluster.kubectl(&["apply", "-f", &format!("{ROOT}/deploy")]).await?;
+    let page = fs::read_to_string(format!("{ROOT}/docs/controller.md"))?;
+    let (_, section) = page.split_once("## Scale your own kinds").context("no such section")?;
+    let block = section.split_once("```yaml\n").and_then(|(_, rest)| rest.split_once("```"));
+    let (rights, _) = block.context("the section grants nothing")?;
+    for (group, plural) in [("cluster.x-k8s.io", "machinedeployments"), ("example.org", "fleets")] {
+        let rights = rights.replace("argoproj.io", group).replace("rollouts", plural);
+        cluster.create_text("", &rights).await?;
+    }
+    test.service_account("almanac-system", "almanac").await
+}
+
+async fn make_targets(cluster: &Cluster) -> TestResult {
+    cluster.create_text(NAMESPACE, SCHEDULE_OF_THE_DESIGN).await?;
+    for (name, kind, [version, kind_name]) in TARGETS {
+        let object = match kind_name {
+            "Deployment" => deployment(name, WEEKEND),
+            "StatefulSet" => stateful(name, WEEKEND),
+            _ => {
+                let mut object = objects::scalable(version, kind_name, name, WEEKEND);
+                object["spec"]["type"] = json!("AWSEKSNodeGroup");
+                object["spec"]["id"] = json!(name);
+                object
+            }
+        };
+        cluster.create(kind, NAMESPACE, &object).await?;
+        autoscale_existing(cluster, name, &target(version, kind_name, name)).await?;
+    }
+    let fleet = objects::scalable("example.org/v1", "Fleet", "north", WEEKEND);
+    cluster.create(FLEET, "", &fleet).await?;
+    autoscale_existing(cluster, "north", &target("example.org/v1", "Fleet", "north")).await
+}
+
+async fn autoscale_existing(cluster: &Cluster, name: &str, target: &Value) -> TestResult {
+    let object = objects::horizontal_autoscaler(name, target, &scheduled("scheduling"));
+    cluster.create(AUTOSCALER, NAMESPACE, &object).await?;
+    Ok(())
+}
+
+#[test]
+fn a_boundary_scales_whatever_has_a_scale_within_a_second_and_once() -> TestResult {
+    on_cluster(async |test, cluster| {
+        define_kinds(cluster).await?;
+        let access = grant(test, cluster).await?;
+        make_targets(cluster).await?;
+        let controller = Controller::start(&access.kubeconfig(), BEFORE, &[])?;
+        nothing_happens_before(cluster, &controller).await?;
+        for (name, kind, _) in TARGETS {
+            await_replicas(cluster, (kind, NAMESPACE, name), WORKING_DAY).await?;
+        }
+        everything_was_on_time(cluster, &controller).await?;
+        the_node_group_says_so(cluster).await?;
+        controller.stop().await?;
+        let fleet = cluster.get(FLEET, "", "north").await?;
+        assert_eq!(fleet["spec"]["replicas"], WEEKEND, "nobody has allowed it");
+
+        let allow = ["--allow-cluster-scoped-targets"];
+        let controller = Controller::start(&access.kubeconfig(), LATER, &allow)?;
+        await_replicas(cluster, (FLEET, "", "north"), WORKING_DAY).await?;
+        await_condition_of(cluster, "north", ["Ready", "True", "Scaling"]).await?;
+        controller.stop().await?;
+        let writes = cluster.writes().await?;
+        let refused: Vec<_> = writes.iter().filter(|write| write.code == 403).collect();
+        ensure!(refused.is_empty(), "not all that is needed is granted: {refused:?}");
+        Ok(())
+    })
+}
+
+async fn nothing_happens_before(cluster: &Cluster, controller: &Controller) -> TestResult {
+    for (name, ..) in TARGETS {
+        await_condition_of(cluster, name, ["Ready", "True", "Scaling"]).await?;
+    }
+    let told = ["AbleToScale", "False", "ClusterScopedTarget"];
+    let message = await_condition_of(cluster, "north", told).await?;
+    assert_eq!(
+        message,
+        "Fleet.example.org north is cluster-scoped; start the controller with \
+         --allow-cluster-scoped-targets to allow it"
+    );
+    ensure!(cluster.target_writes().await?.is_empty(), "something was scaled too early");
+    ensure!(controller.now() < BOUNDARY.parse()?, "the machine was too slow to see it before");
+    Ok(())
+}
+
+/// By what the audit log says about when the write was answered.
+async fn everything_was_on_time(cluster: &Cluster, controller: &Controller) -> TestResult {
+    let boundary: Timestamp = BOUNDARY.parse()?;
+    for (name, ..) in TARGETS {
+        let writes = scalings(cluster, name).await?;
+        let [write] = &writes[..] else { anyhow::bail!("{name} was not scaled once: {writes:?}") };
+        assert_eq!((&*write.user, &*write.verb, write.code), (ACCOUNT, "patch", 200));
+        let late = controller.time_of(write)?.duration_since(boundary);
+        eprintln!("{name} was scaled {late:#} after the boundary");
+        ensure!(!late.is_negative(), "{name} was scaled {late:#} too early");
+        ensure!(late < PROMISED + SLACK, "{name} was scaled {late:#} after the boundary");
+    }
+    Ok(())
+}
+
+/// What the design promises a user to see.
+async fn the_node_group_says_so(cluster: &Cluster) -> TestResult {
+    let is_done = |object: &Value| object["status"]["desiredReplicas"] == WORKING_DAY;
+    let nodes = (NAMESPACE, "nodes");
+    let object = cluster.await_object(AUTOSCALER, nodes, "to say so", is_done).await?;
+    let query = scheduled("scheduling");
+    let metrics = json!([{ "query": query, "value": WORKING_DAY.to_string() }]);
+    assert_eq!(object["status"]["currentMetrics"], metrics);
+    assert_eq!(condition(&object, "ScalingUnbounded")[..2], ["True", "WithinBounds"]);
+    let event = "Normal Scaled: set the replicas of ScalableNodeGroup.autoscaling.karpenter.sh \
+                 default/nodes from 1 to 3, as metrics[0] recommends";
+    cluster.await_event(NAMESPACE, "nodes", event).await
+}

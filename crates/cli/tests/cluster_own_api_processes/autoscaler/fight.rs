@@ -1,0 +1,121 @@
+//! Somebody else sets the replicas as well: it is seen and told, and Almanac sets them again at most once in every
+//! query period. That it soon does so less often is tested against a tool that never gives up.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use almanac_fixtures::objects;
+use almanac_harness::{
+    AuditedRequest, Kubectl, Observation, PATIENCE, TestResult, await_condition,
+};
+use anyhow::{Context as _, Result, ensure};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+
+use crate::autoscaler::autoscalers::{
+    NAMESPACE, autoscale, await_condition_of, await_replicas, instants, scalings, schedule,
+    scheduled,
+};
+use crate::controller::{AUTOSCALER, Cluster, DEPLOYMENT, on_cluster, target};
+
+const NOW: &str = "2026-11-30T09:10:00Z";
+const PERIOD: SignedDuration = SignedDuration::from_secs(2);
+/// The audit log knows when a write was answered, the controller when it was sent.
+const ANSWER: SignedDuration = SignedDuration::from_millis(200);
+/// So many writes of Almanac are enough to know how it begins to fight; later it pauses for minutes.
+const WRITES: usize = 3;
+
+/// Insists on three replicas, as fast as it can.
+async fn insist(kubectl: &Kubectl, is_over: &AtomicBool) -> TestResult {
+    while !is_over.load(Ordering::SeqCst) {
+        kubectl.run(&["scale", "deployment", "shop", "--replicas=3"]).await?;
+    }
+    Ok(())
+}
+
+async fn await_writes(cluster: &Cluster, name: &str, count: usize) -> Result<Vec<AuditedRequest>> {
+    await_condition(&format!("{count} writes to {name}"), PATIENCE, async || {
+        let writes = scalings(cluster, name).await?;
+        Ok(if writes.len() >= count {
+            Observation::Holds(writes)
+        } else {
+            Observation::NotYet(format!("{} writes", writes.len()))
+        })
+    })
+    .await
+}
+
+/// Never two of them within a period.
+fn ensure_a_period_apart(instants: &[Timestamp]) -> TestResult {
+    for pair in instants.windows(2) {
+        let apart = pair[1].duration_since(pair[0]);
+        ensure!(apart >= PERIOD - ANSWER, "two writes are only {apart:#} apart: {instants:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn another_writer_is_told_of_and_answered_at_most_once_a_period() -> TestResult {
+    on_cluster(async |test, cluster| {
+        schedule(cluster, "hours", 7).await?;
+        schedule(cluster, "other-hours", 5).await?;
+        let query = scheduled("hours");
+        autoscale(cluster, "shop", (2, &query), &Value::Null).await?;
+        let period = format!("--query-period={PERIOD}");
+        let controller = cluster.start_at(NOW, &[&period]).await?;
+        await_replicas(cluster, (DEPLOYMENT, NAMESPACE, "shop"), 7).await?;
+
+        let kubectl = test.kubectl().await?;
+        let is_over = AtomicBool::new(false);
+        let fight = async {
+            let writes = await_writes(cluster, "shop", WRITES).await;
+            let told = is_told(cluster).await;
+            is_over.store(true, Ordering::SeqCst);
+            told.and(writes)
+        };
+        let (insisted, writes) = tokio::join!(insist(&kubectl, &is_over), fight);
+        insisted?;
+        ensure_a_period_apart(&instants(&writes?)?)?;
+        // Whoever insists longer has it.
+        await_replicas(cluster, (DEPLOYMENT, NAMESPACE, "shop"), 7).await?;
+        ensure_a_period_apart(&instants(&scalings(cluster, "shop").await?)?)?;
+        let undone = controller.scrape("almanac_autoscaler_undone_total").await?;
+        assert_eq!(undone, ["almanac_autoscaler_undone_total 1"]);
+
+        two_autoscalers_of_one_target_are_told(cluster).await?;
+        controller.stop().await
+    })
+}
+
+async fn is_told(cluster: &Cluster) -> TestResult {
+    for about in ["AbleToScale", "Ready"] {
+        let told = [about, "False", "UndoneByAnotherWriter"];
+        let message = await_condition_of(cluster, "shop", told).await?;
+        let said = "another writer has set the replicas of Deployment.apps default/shop to 3, \
+                    where this autoscaler sets 7; let only one of them scale it";
+        assert_eq!(message, said);
+    }
+    let event = "Warning UndoneByAnotherWriter: set the replicas of Deployment.apps default/shop to 7; \
+                 another writer, kubectl, has since set them to 3. They are set again, less and less \
+                 often: let only one of them scale it";
+    cluster.await_event(NAMESPACE, "shop", event).await
+}
+
+/// Each of them has its number for a while, and never more often than once in a period.
+async fn two_autoscalers_of_one_target_are_told(cluster: &Cluster) -> TestResult {
+    autoscale(cluster, "rivals", (2, &scheduled("hours")), &Value::Null).await?;
+    let rivals = target("apps/v1", "Deployment", "rivals");
+    let other = objects::horizontal_autoscaler("rivals-too", &rivals, &scheduled("other-hours"));
+    cluster.create(AUTOSCALER, NAMESPACE, &other).await?;
+    for name in ["rivals", "rivals-too"] {
+        let told = ["AbleToScale", "False", "UndoneByAnotherWriter"];
+        await_condition_of(cluster, name, told).await.context(name)?;
+    }
+    let writes = await_writes(cluster, "rivals", 2 * WRITES).await?;
+    let instants = instants(&writes)?;
+    // Every other one is of the same autoscaler.
+    for turn in [0, 1] {
+        let of_one: Vec<_> = instants.iter().copied().skip(turn).step_by(2).collect();
+        ensure_a_period_apart(&of_one)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! Many autoscalers: each asks Prometheus once in a period, and not all of them at once.
+//!
+//! `ALMANAC_AUTOSCALERS=1000` makes them a thousand, for the figures that it prints, and `ALMANAC_QUERY_SECONDS=1`
+//! lets each ask once a second.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use almanac_fixtures::objects;
+use almanac_harness::{
+    FaultProxy, Observation, PATIENCE, PrometheusPlace, RecordedRequest, TestResult,
+    await_condition,
+};
+use anyhow::{Context as _, Result, ensure};
+use kube::Client;
+use serde_json::{Value, json};
+
+use crate::autoscaler::autoscalers::{NAMESPACE, schedule, scheduled};
+use crate::controller::{Cluster, DEPLOYMENT, deployment, on_cluster, target};
+
+const NOW: &str = "2026-11-30T09:10:00Z";
+const REPLICAS: u32 = 7;
+/// The default of `--query-period`, in seconds.
+const PERIOD: u64 = 10;
+/// So many periods are looked at.
+const PERIODS: usize = 3;
+/// A request is noticed a little later than it was sent, which differs from one to the next.
+const JITTER: Duration = Duration::from_secs(1);
+/// So many objects are made at once.
+const AT_ONCE: usize = 200;
+
+/// A number from a variable, if it is set.
+fn wanted(variable: &str, otherwise: u64) -> Result<u64> {
+    match std::env::var(variable) {
+        Ok(text) => text.parse().with_context(|| format!("{variable}={text:?}")),
+        Err(_) => Ok(otherwise),
+    }
+}
+
+/// Each of them asks something else, so that its queries can be told from others.
+fn autoscaler(number: usize, query: &str) -> [Value; 2] {
+    let name = format!("shop-{number}");
+    let workload = target("apps/v1", "Deployment", &name);
+    let query = format!("{query} + {number} - {number}");
+    [deployment(&name, 1), objects::horizontal_autoscaler(&name, &workload, &query)]
+}
+
+async fn make_all(cluster: &Cluster, count: usize) -> TestResult {
+    let query = scheduled("hours");
+    let all: Vec<Value> = (0..count).flat_map(|number| autoscaler(number, &query)).collect();
+    for some in all.chunks(2 * AT_ONCE) {
+        let list = json!({ "apiVersion": "v1", "kind": "List", "items": some });
+        cluster.create_text(NAMESPACE, &list.to_string()).await?;
+    }
+    Ok(())
+}
+
+async fn await_all_scaled(cluster: &Cluster) -> TestResult {
+    await_condition("all targets to be scaled", PATIENCE, async || {
+        let all = cluster.list(DEPLOYMENT, NAMESPACE).await?;
+        let scaled = all.iter().filter(|it| it["spec"]["replicas"] == REPLICAS).count();
+        Ok(Observation::of(scaled == all.len(), format!("{scaled} of {} are", all.len())))
+    })
+    .await
+}
+
+#[test]
+fn many_autoscalers_ask_once_a_period_each_and_not_all_at_once() -> TestResult {
+    on_cluster(async |_, cluster| {
+        let count = usize::try_from(wanted("ALMANAC_AUTOSCALERS", 40)?)?;
+        let period = Duration::from_secs(wanted("ALMANAC_QUERY_SECONDS", PERIOD)?);
+        schedule(cluster, "hours", REPLICAS).await?;
+        let place = PrometheusPlace::reserve()?;
+        let way = FaultProxy::start(Client::try_from(kube::Config::new(place.url().parse()?))?)?;
+        let address = format!("--prometheus-uri={}", way.url());
+        let asking = format!("--query-period={}s", period.as_secs());
+        let controller = cluster.start_at(NOW, &[&address, &asking]).await?;
+        let targets = [controller.program.address()?];
+        let prometheus = place.start_honoring_labels(&targets).await?;
+        let seen = format!("{} == {REPLICAS}", scheduled("hours"));
+        prometheus.await_sample(&seen, PATIENCE).await?;
+        let before = controller.program.resident_memory()?;
+        make_all(cluster, count).await?;
+        let made = Instant::now();
+        await_all_scaled(cluster).await?;
+        eprintln!("{count} targets were scaled {:.1?} after the last was made", made.elapsed());
+
+        way.clear();
+        let queries = count * PERIODS;
+        await_condition(&format!("{queries} queries"), PATIENCE, async || {
+            let asked = way.requests().len();
+            Ok(Observation::of(asked >= queries, asked))
+        })
+        .await?;
+        let after = controller.program.resident_memory()?;
+        let each = after.saturating_sub(before) / count as u64;
+        eprintln!("{} MB before, {} MB with them: {each} bytes each", before >> 20, after >> 20);
+        they_are_spread(&way.requests(), (count, period))?;
+        controller.stop().await
+    })
+}
+
+fn they_are_spread(asked: &[RecordedRequest], (count, period): (usize, Duration)) -> TestResult {
+    let first = asked.first().context("nothing was asked")?.at;
+    let mut by_second: Vec<usize> = Vec::new();
+    let mut by_query: BTreeMap<&str, Vec<Instant>> = BTreeMap::new();
+    for request in asked {
+        let second = usize::try_from(request.at.duration_since(first).as_secs())?;
+        by_second.resize(by_second.len().max(second + 1), 0);
+        by_second[second] += 1;
+        by_query.entry(&request.query).or_default().push(request.at);
+    }
+    // The last second is not over.
+    by_second.pop();
+    eprintln!("queries in each second: {by_second:?}");
+    ensure!(by_query.len() == count, "{} of {count} asked", by_query.len());
+    for (query, instants) in &by_query {
+        for pair in instants.windows(2) {
+            let apart = pair[1].duration_since(pair[0]);
+            ensure!(apart + JITTER >= period, "{query} was asked again after {apart:?}");
+        }
+    }
+    let most = by_second.iter().max().context("it took no second")?;
+    let seconds = usize::try_from(period.as_secs())?;
+    ensure!(most * seconds <= count * 5, "{most} of {count} asked in one second: {by_second:?}");
+    Ok(())
+}

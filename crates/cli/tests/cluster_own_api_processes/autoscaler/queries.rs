@@ -1,0 +1,162 @@
+//! By the numbers of a real Prometheus: soon after a boundary, and never by a number that is none, whatever is
+//! wrong with Prometheus. It heals by itself.
+
+use almanac_harness::{
+    Answer, Fault, FaultProxy, Injected, PATIENCE, Prometheus, PrometheusPlace, TestResult,
+};
+use anyhow::{Context as _, Result, ensure};
+use http::StatusCode;
+use jiff::{SignedDuration, Timestamp};
+use kube::Client;
+use serde_json::Value;
+
+use crate::autoscaler::autoscalers::{
+    NAMESPACE, autoscale, await_condition_of, await_replicas, condition, scalings, schedule,
+    scheduled,
+};
+use crate::autoscaler::readings::Readings;
+use crate::controller::{AUTOSCALER, Cluster, Controller, DEPLOYMENT, on_cluster};
+use crate::documented::run_section;
+
+/// Prometheus is to have scraped the old number before the boundary.
+const BEFORE: &str = "2026-11-30T08:59:45Z";
+const BOUNDARY: &str = "2026-11-30T09:00:00Z";
+/// Prometheus scrapes once in a second.
+const SCRAPE_INTERVAL: SignedDuration = SignedDuration::from_secs(1);
+const QUERY_PERIOD: SignedDuration = SignedDuration::from_secs(2);
+/// A busy machine may be late.
+const SLACK: SignedDuration = SignedDuration::from_secs(5);
+
+/// The controllers, whose way to Prometheus can be made to fail.
+struct Stage<'a> {
+    cluster: &'a Cluster,
+    controller: Controller,
+    prometheus: Prometheus,
+    way: FaultProxy,
+    readings: Readings,
+    /// How many replicas the target has been set to so far, one after the other.
+    scaled_to: Vec<u32>,
+}
+
+impl<'a> Stage<'a> {
+    async fn set(cluster: &'a Cluster) -> Result<Self> {
+        let place = PrometheusPlace::reserve()?;
+        let way = FaultProxy::start(Client::try_from(kube::Config::new(place.url().parse()?))?)?;
+        let (address, period) =
+            (format!("--prometheus-uri={}", way.url()), format!("--query-period={QUERY_PERIOD}"));
+        let controller = cluster.start_at(BEFORE, &[&address, &period]).await?;
+        let readings = Readings::serve().await?;
+        let targets = [controller.program.address()?, readings.address()];
+        let prometheus = place.start_honoring_labels(&targets).await?;
+        Ok(Self { cluster, controller, prometheus, way, readings, scaled_to: Vec::new() })
+    }
+
+    /// Waits until the target has what the gauge shows, and nothing else has ever been set.
+    async fn await_scaled(&mut self, replicas: u32) -> TestResult {
+        await_replicas(self.cluster, (DEPLOYMENT, NAMESPACE, "tide"), replicas).await?;
+        self.scaled_to.push(replicas);
+        let fine = ["Active", "True", "MetricsAvailable"];
+        await_condition_of(self.cluster, "tide", fine).await?;
+        let writes = scalings(self.cluster, "tide").await?;
+        ensure!(writes.len() == self.scaled_to.len(), "{:?}: {writes:#?}", self.scaled_to);
+        Ok(())
+    }
+
+    /// Waits until the condition says what is wrong.
+    async fn await_told(&self, message: &str) -> TestResult {
+        let says = |object: &Value| {
+            let [holds, reason, said] = condition(object, "Active");
+            [holds, reason] == ["False", "MetricUnavailable"] && said.contains(message)
+        };
+        let what = format!("to say {message:?}");
+        self.cluster.await_object(AUTOSCALER, (NAMESPACE, "tide"), &what, says).await?;
+        Ok(())
+    }
+
+    /// The way to Prometheus fails, while there is something to scale to; then it is mended.
+    async fn fail(&mut self, fault: Fault, message: &str, replicas: u32) -> TestResult {
+        let fault: Injected = self.way.inject(fault.always());
+        self.readings.publish(&self.prometheus, &[&replicas.to_string()]).await?;
+        self.await_told(message).await?;
+        fault.release();
+        self.await_scaled(replicas).await
+    }
+}
+
+#[test]
+fn a_boundary_scales_within_a_scrape_and_a_period_and_what_is_no_number_never_does() -> TestResult {
+    on_cluster(async |test, cluster| {
+        schedule(cluster, "hours", 7).await?;
+        autoscale(cluster, "shop", (2, &scheduled("hours")), &Value::Null).await?;
+        let mut stage = Stage::set(cluster).await?;
+        the_boundary_is_followed(&stage).await?;
+
+        autoscale(cluster, "tide", (1, "tide"), &Value::Null).await?;
+        stage.await_told("tide selects nothing").await?;
+        stage.readings.show(&["3"]);
+        stage.await_scaled(3).await?;
+        let wrong: [(&[&str], &str); 4] = [
+            (&["40", "40"], "tide yields 2 samples instead of one"),
+            (&[], "tide selects nothing"),
+            (&["NaN"], "tide yields no finite number"),
+            (&["+Inf"], "tide yields no finite number"),
+        ];
+        for ((values, message), healed) in wrong.into_iter().zip(4..) {
+            stage.readings.publish(&stage.prometheus, values).await?;
+            stage.await_told(message).await?;
+            stage.readings.show(&[&healed.to_string()]);
+            stage.await_scaled(healed).await?;
+        }
+        let kubectl = test.kubectl().await?;
+        prometheus_itself_fails(&mut stage, async || {
+            let page = "docs/failures/a-query-has-no-number.md";
+            run_section(test, &kubectl, (page, "# A query has no number")).await
+        })
+        .await?;
+        stage.controller.stop().await
+    })
+}
+
+/// By what the audit log says about when the write was answered.
+async fn the_boundary_is_followed(stage: &Stage<'_>) -> TestResult {
+    let seen = format!("{} == 2", scheduled("hours"));
+    stage.prometheus.await_sample(&seen, PATIENCE).await?;
+    let boundary: Timestamp = BOUNDARY.parse()?;
+    ensure!(stage.controller.now() < boundary, "the machine was too slow to see the old number");
+    await_replicas(stage.cluster, (DEPLOYMENT, NAMESPACE, "shop"), 7).await?;
+    let writes = scalings(stage.cluster, "shop").await?;
+    let [write] = &writes[..] else { anyhow::bail!("scaled more than once: {writes:?}") };
+    let late = stage.controller.time_of(write)?.duration_since(boundary);
+    eprintln!(
+        "scaled {late:#} after the boundary, by a Prometheus that is asked every {QUERY_PERIOD:#}"
+    );
+    ensure!(!late.is_negative(), "scaled {late:#} too early");
+    ensure!(late < SCRAPE_INTERVAL + QUERY_PERIOD + SLACK, "scaled {late:#} after the boundary");
+    Ok(())
+}
+
+async fn prometheus_itself_fails(
+    stage: &mut Stage<'_>,
+    command: impl AsyncFnOnce() -> Result<String>,
+) -> TestResult {
+    stage.prometheus.kill()?;
+    stage.await_told("tide was not answered: ").await?;
+    let printed = command().await?;
+    ensure!(printed.contains("metrics[0]: tide was not answered: "), "{printed}");
+    stage.prometheus.start_again().await?;
+    stage.readings.show(&["8"]);
+    stage.await_scaled(8).await?;
+
+    let broken = Answer::with(StatusCode::INTERNAL_SERVER_ERROR);
+    stage.fail(Fault::answer(broken), "Prometheus answered 500", 9).await?;
+    let page = Answer::page(StatusCode::OK, "<html>Please log in</html>");
+    let not_prometheus = "the response is not from the Prometheus API";
+    stage.fail(Fault::answer(page), not_prometheus, 10).await?;
+    stage.fail(Fault::hang(), "Prometheus did not respond within", 11).await?;
+    stage.fail(Fault::refuse(), "failed to reach Prometheus", 12).await?;
+    let events = stage.cluster.events(NAMESPACE, "tide").await?;
+    let told = |event: &&String| event.starts_with("Warning MetricUnavailable: ");
+    let told = events.iter().find(told).context("no Event")?;
+    ensure!(told.ends_with("; nothing is scaled"), "{told}");
+    Ok(())
+}

@@ -1,0 +1,172 @@
+//! The controllers, the agent and the webhook with the Roles of `deploy/namespaced` and nothing else: what is in the
+//! listed namespaces is carried out and checked, no request is about another one, none is refused, and every right is
+//! used.
+
+mod agent;
+mod webhook;
+
+use almanac_harness::{Observation, OwnTest, PATIENCE, Program, await_condition};
+
+use super::*;
+use crate::documented::run_section;
+
+/// The page that says how to apply the manifests; its commands are those that are run here.
+const PAGE: &str = "docs/some-namespaces.md";
+
+/// The namespaces that the manifests list, beside the one with everything, and one that is listed only after a restart.
+const SHOP: &str = "shop";
+const WAREHOUSE: &str = "warehouse";
+const SEA: &str = "sea";
+
+/// A Deployment and a policy that scales it, and policies of both families that name a target, for targets that only
+/// another namespace has. Their field `namespace` is one that the API server drops.
+///
+/// The other families can't name one. A `MetricsProducer` changes nothing, and a `ScalableNodeGroup` is its own target. A
+/// placement selects from the clusters that are bound to its namespace (`main.rs`), and a `ResourcePolicy` pods of its
+/// namespace by labels (`cluster_own_processes/extender/scheduling.rs`). The `ConfigMap` of the agent selects pods by labels in all
+/// listed namespaces, so it is read in a single namespace.
+async fn create_in(kubectl: &Kubectl, namespace: &str) -> TestResult {
+    let setting = json!({"targetReplicas": 4});
+    let mut reaching = cron("store", "apps/v1", "StatefulSet", &setting);
+    reaching["spec"]["scaleTargetRef"]["namespace"] = json!(HARBOUR);
+    let mut scaling = autoscaler("tide", "hours");
+    scaling["spec"]["scaleTargetRef"]["namespace"] = json!(HARBOUR);
+    let own = cron("boat", "apps/v1", "Deployment", &setting);
+    let items = [workload("boat", "apps/v1", "Deployment"), own, reaching, scaling];
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
+    let create = ["-n", namespace, "create", "--validate=ignore", "-f", "-"];
+    kubectl.run_with_input(&create, &list).await?;
+    Ok(())
+}
+
+async fn grant(kubectl: &Kubectl, namespace: &str) -> TestResult {
+    let file = format!("{ROOT}/deploy/namespaced/rights.yaml");
+    kubectl.run(&["-n", namespace, "apply", "-f", &file]).await?;
+    Ok(())
+}
+
+/// The arguments of the manifest, for these namespaces.
+async fn arguments(kubectl: &Kubectl, namespaces: &[&str]) -> anyhow::Result<Vec<String>> {
+    let mut arguments = arguments_of_the_deployment(kubectl).await?;
+    let listed = arguments.iter_mut().find(|it| it.starts_with("--namespaces="));
+    *listed.context("the manifest lists no namespaces")? =
+        format!("--namespaces={}", namespaces.join(","));
+    Ok(arguments)
+}
+
+async fn boat_has(kubectl: &Kubectl, namespace: &str, replicas: u32) -> TestResult {
+    let boat = ["-n", namespace, "deployment", "boat"];
+    await_value(kubectl, &boat, "/spec/replicas", &json!(replicas)).await
+}
+
+/// Waits until a policy in the shop says that its target is not there.
+async fn await_not_found(kubectl: &Kubectl, (kind, name): (&str, &str)) -> TestResult {
+    await_condition(&format!("{kind} {name} to have no target"), PATIENCE, async || {
+        let policy = get(kubectl, &["-n", SHOP, kind, name]).await?;
+        let mut conditions = policy["status"]["conditions"].as_array().into_iter().flatten();
+        let ready = conditions.find(|it| it["type"] == "Ready").cloned().unwrap_or_default();
+        Ok(Observation::of(ready["reason"] == "TargetNotFound", ready.to_string()))
+    })
+    .await
+}
+
+/// The arguments of a workload of the manifests.
+async fn arguments_of(kubectl: &Kubectl, name: &str) -> anyhow::Result<Vec<String>> {
+    let workload = get(kubectl, &["-n", NAMESPACE, "deployment", name]).await?;
+    let arguments = &workload["spec"]["template"]["spec"]["containers"][0]["args"];
+    serde_json::from_value(arguments.clone()).context("the container has no arguments")
+}
+
+/// No request of an account so far was refused, and each was about one of these namespaces, but for its own lease, and
+/// for which kinds there are.
+async fn requests_within(
+    test: &OwnTest,
+    account: &str,
+    listed: &[&str],
+) -> anyhow::Result<Vec<AuditedRequest>> {
+    let mut all = AuditLog::of(&test.plane)?.requests(&test.client()).await?;
+    all.retain(|request| request.user == account && right(request).is_some());
+    for request in &all {
+        ensure!(request.code != 403, "refused: {request}");
+        let is_own_lease = request.is_for_lease() && request.namespace == NAMESPACE;
+        let is_listed = listed.contains(&&*request.namespace);
+        ensure!(is_own_lease || is_listed, "outside of {listed:?}: {request}");
+    }
+    Ok(all)
+}
+
+/// All that an account asked for was within these namespaces, and it is what these Roles grant, no more and no less.
+async fn uses_what_it_may(
+    (test, kubectl): (&OwnTest, &Kubectl),
+    account: &str,
+    listed: &[&str],
+    roles: &[(&str, &str)],
+) -> TestResult {
+    let ours = requests_within(test, account, listed).await?;
+    let used: BTreeSet<Right> = ours.iter().filter_map(right).collect();
+    let roles: Vec<_> =
+        roles.iter().map(|(namespace, name)| ["-n", *namespace, "role", *name]).collect();
+    let roles: Vec<&[&str]> = roles.iter().map(|role| &role[..]).collect();
+    compare(&used, &granted(kubectl, &roles).await?);
+    Ok(())
+}
+
+async fn stop(program: Program) -> TestResult {
+    ensure!(program.stop().await?.success(), "it did not end well");
+    Ok(())
+}
+
+async fn the_controllers_carry_out_what_is_listed(test: &OwnTest, kubectl: &Kubectl) -> TestResult {
+    run_section(test, kubectl, (PAGE, "Install it")).await?;
+    grant(kubectl, HARBOUR).await?;
+    create_everything(kubectl).await?;
+    for namespace in [SHOP, SEA] {
+        create_in(kubectl, namespace).await?;
+    }
+    let account = test.service_account(NAMESPACE, "almanac").await?;
+    let proxy = FaultProxy::start(account.client()?)?;
+    let conflicts = be_faster_once(&proxy);
+    let before = SignedDuration::from_secs(5);
+    let listed = arguments(kubectl, &[HARBOUR, SHOP]).await?;
+    let controller = start(&listed, &proxy.kubeconfig(), before)?;
+    await_everything(kubectl).await?;
+    boat_has(kubectl, SHOP, 4).await?;
+    ensure!(conflicts.iter().all(|it| it.taken() == 1), "not every target was looked at again");
+    for (kind, name) in [("cronfederatedhpa", "store"), ("horizontalautoscaler", "tide")] {
+        await_not_found(kubectl, (kind, name)).await?;
+    }
+    take_away_twice(kubectl).await?;
+    stop(controller).await?;
+    boat_has(kubectl, SEA, 1).await?;
+    let untouched = get(kubectl, &["-n", SEA, "cronfederatedhpa", "boat"]).await?;
+    ensure!(untouched["status"].is_null(), "{}", untouched["status"]);
+    let roles = [(HARBOUR, "almanac"), (NAMESPACE, "almanac-lease")];
+    uses_what_it_may((test, kubectl), ACCOUNT, &[HARBOUR, SHOP], &roles).await?;
+
+    // Another list, after a restart: before the boundary, so that it is not too late.
+    grant(kubectl, SEA).await?;
+    let listed = arguments(kubectl, &[SHOP, SEA]).await?;
+    let controller = start(&listed, &account.kubeconfig(), before)?;
+    boat_has(kubectl, SEA, 4).await?;
+    stop(controller).await?;
+    requests_within(test, ACCOUNT, &[HARBOUR, SHOP, SEA]).await?;
+    Ok(())
+}
+
+#[test]
+fn with_roles_alone_the_listed_namespaces_are_carried_out_and_nothing_else_is_seen() -> TestResult {
+    let accounts = [ACCOUNT, agent::ACCOUNT, webhook::ACCOUNT];
+    let options = accounts
+        .into_iter()
+        .fold(ControlPlaneOptions::api_only(), ControlPlaneOptions::audited_with_reads_of);
+    on_own_control_plane(&options, async |test| {
+        let kubectl = test.kubectl().await?;
+        prepare(&kubectl).await?;
+        for namespace in [SHOP, WAREHOUSE, SEA] {
+            kubectl.run(&["create", "namespace", namespace]).await?;
+        }
+        the_controllers_carry_out_what_is_listed(test, &kubectl).await?;
+        agent::sets_the_levels_of_listed_pods(test, &kubectl).await?;
+        webhook::checks_what_is_listed(test, &kubectl).await
+    })
+}

@@ -1,0 +1,17 @@
+//! `almanac controller` when things go wrong: it is killed, paused, cut off, rejected and kept
+//! waiting, on a real API server. A firing is still carried out once and recorded once.
+
+mod replica;
+
+mod attacks;
+mod memory;
+mod outages;
+mod pauses;
+mod quiet;
+mod refusals;
+mod restarts;
+mod starts;
+mod statuses;
+mod stopping;
+mod strangers;
+mod waiting;

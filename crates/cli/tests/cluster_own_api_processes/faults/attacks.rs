@@ -1,0 +1,197 @@
+//! Faults that could silence rules: a hanging kind, a clock that ran ahead, a restored etcd. Rules
+//! still fire.
+
+use std::path::Path;
+use std::{env, fs};
+
+use almanac_harness::await_condition;
+use almanac_harness::{Component, Fault, FaultProxy, Observation, PATIENCE, TestResult};
+use anyhow::{Context as _, Result};
+use futures::future::try_join_all;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use crate::controller::{CRON, Cluster, Kind, cron, on_cluster, target};
+use crate::faults::replica::{
+    AFTER, ALONE, FIRING, NAMESPACE, Replica, await_armed, await_carried_out_once, prepare,
+};
+
+const EARLY: i64 = 12;
+/// In time is within so many seconds, which hanging requests would take several times over.
+const IN_TIME: u32 = 10;
+
+#[test]
+fn thirty_hanging_kinds_delay_no_other_firing() -> TestResult {
+    on_cluster(async |test, cluster| {
+        let healthy: Vec<String> = (0..10).map(|number| format!("healthy-{number}")).collect();
+        for name in &healthy {
+            prepare(cluster, name, Some(IN_TIME)).await?;
+        }
+        let rules = json!([{"name": "up", "schedule": "0 9 * * *", "targetReplicas": AFTER}]);
+        for number in 0..30 {
+            let target = target("hangs.example.com/v1", &format!("Kind{number}"), "any");
+            let policy = cron(&format!("hanging-{number}"), &target, &rules);
+            cluster.create(CRON, NAMESPACE, &policy).await?;
+        }
+        let proxy = FaultProxy::start(test.client())?;
+        let hangs = Fault::hang().always().path_contains("/apis/hangs.example.com");
+        let hanging = proxy.inject(hangs);
+        let instant = FIRING.parse::<Timestamp>()? - SignedDuration::from_secs(EARLY);
+        let replica = Replica::start_behind(proxy, instant, ALONE)?;
+        for name in &healthy {
+            await_armed(cluster, name).await?;
+        }
+        replica.ensure_before_firing()?;
+        for name in &healthy {
+            await_carried_out_once(cluster, name).await?;
+        }
+        hanging.await_taken(1).await?;
+        replica.controller.limit.check(&replica.controller.program)?;
+        replica.controller.program.check_running()
+    })
+}
+
+/// How many scales hang: more than there are turns at once. `ALMANAC_HANGING` asks for others.
+fn hanging_scales() -> Result<usize> {
+    env::var("ALMANAC_HANGING").map_or(Ok(300), |number| Ok(number.parse()?))
+}
+
+const DEFINITION: Kind =
+    Kind { root: "/apis/apiextensions.k8s.io/v1", plural: "customresourcedefinitions" };
+const HUNG: Kind = Kind { root: "/apis/hangs.example.com/v1", plural: "hungs" };
+
+/// A kind with a scale, an object for each name, and a policy for each object.
+async fn prepare_scales(cluster: &Cluster, names: &[String]) -> TestResult {
+    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let scale =
+        json!({"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"});
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "hungs.hangs.example.com"},
+        "spec": {
+            "group": "hangs.example.com", "scope": "Namespaced",
+            "names": {"kind": "Hung", "plural": "hungs", "singular": "hung"},
+            "versions": [{
+                "name": "v1", "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": schema}, "subresources": {"scale": scale},
+            }],
+        },
+    });
+    cluster.create(DEFINITION, "", &definition).await?;
+    cluster.await_definitions().await?;
+    let rules = json!([{"name": "up", "schedule": "0 9 * * *", "targetReplicas": AFTER}]);
+    for names in names.chunks(20) {
+        try_join_all(names.iter().map(async |name| {
+            let object = json!({
+                "apiVersion": "hangs.example.com/v1", "kind": "Hung",
+                "metadata": {"name": name}, "spec": {"replicas": 1},
+            });
+            cluster.create(HUNG, NAMESPACE, &object).await?;
+            let policy = cron(name, &target("hangs.example.com/v1", "Hung", name), &rules);
+            cluster.create(CRON, NAMESPACE, &policy).await
+        }))
+        .await?;
+    }
+    Ok(())
+}
+
+#[test]
+fn more_hanging_scales_than_turns_delay_no_other_firing() -> TestResult {
+    on_cluster(async |test, cluster| {
+        let hung: Vec<String> = (0..hanging_scales()?).map(|it| format!("a-{it}")).collect();
+        prepare_scales(cluster, &hung).await?;
+        let healthy: Vec<String> = (0..10).map(|number| format!("healthy-{number}")).collect();
+        for name in &healthy {
+            prepare(cluster, name, Some(IN_TIME)).await?;
+        }
+        let proxy = FaultProxy::start(test.client())?;
+        let instant = FIRING.parse::<Timestamp>()? - SignedDuration::from_secs(2 * EARLY);
+        let replica = Replica::start_behind(proxy, instant, ALONE)?;
+        for name in hung.iter().chain(&healthy) {
+            await_armed(cluster, name).await?;
+        }
+        // Whatever is asked of a single object of that kind, but neither the kind nor its list.
+        let hangs = Fault::hang().always().path_contains("/hungs/");
+        let hanging = replica.proxy.inject(hangs);
+        replica.ensure_before_firing()?;
+        for name in &healthy {
+            await_carried_out_once(cluster, name).await?;
+        }
+        hanging.await_taken(1).await?;
+        replica.controller.limit.check(&replica.controller.program)?;
+        replica.controller.program.check_running()
+    })
+}
+
+#[test]
+fn a_clock_that_was_ahead_for_a_moment_silences_no_rule() -> TestResult {
+    on_cluster(async |test, cluster| {
+        prepare(cluster, "shop", Some(60)).await?;
+        // A month, and an hour, so that nothing is due then.
+        let wrong = FIRING.parse::<Timestamp>()? + SignedDuration::from_hours(721);
+        let ahead = Replica::start_behind(FaultProxy::start(test.client())?, wrong, ALONE)?;
+        let believes = |status: &Value| {
+            status["nextExecutionTime"].as_str().is_some_and(|next| next > "2026-12")
+        };
+        cluster.await_status(NAMESPACE, "shop", "to be a month ahead", believes).await?;
+        ahead.controller.stop().await?;
+
+        let replica = Replica::start(test, EARLY, ALONE)?;
+        await_armed(cluster, "shop").await?;
+        replica.ensure_before_firing()?;
+        await_carried_out_once(cluster, "shop").await?;
+        await_condition("an Event that says so", PATIENCE, async || {
+            let events = cluster.events(NAMESPACE, "shop").await?;
+            let told = events.iter().any(|event| event.starts_with("Warning ClockWasAhead: "));
+            Ok(Observation::of(told, format!("{events:?}")))
+        })
+        .await
+    })
+}
+
+fn copy(from: &Path, to: &Path) -> TestResult {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let (entry, to) = (entry?.path(), to);
+        let to = to.join(entry.file_name().context("it has a name")?);
+        if entry.is_dir() {
+            copy(&entry, &to)?;
+        } else {
+            fs::copy(&entry, &to)?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_restored_etcd_does_not_hide_edits() -> TestResult {
+    on_cluster(async |test, cluster| {
+        prepare(cluster, "shop", None).await?;
+        // Nothing is due before it is over.
+        let replica = Replica::start(test, 3_000, ALONE)?;
+        await_armed(cluster, "shop").await?;
+        let store = test.plane.folder().join("etcd");
+        let backup = test.plane.folder().join("backup");
+        test.plane.kill(Component::Etcd)?;
+        copy(&store, &backup)?;
+        test.plane.restart(Component::Etcd).await?;
+        test.plane.await_ready(Component::ApiServer).await?;
+        // So that versions go back a good deal.
+        for number in 0..20 {
+            prepare(cluster, &format!("lost-{number}"), None).await?;
+        }
+        await_armed(cluster, "lost-19").await?;
+
+        test.plane.kill(Component::ApiServer)?;
+        test.plane.kill(Component::Etcd)?;
+        fs::remove_dir_all(&store)?;
+        fs::rename(&backup, &store)?;
+        test.plane.restart(Component::Etcd).await?;
+        test.plane.restart(Component::ApiServer).await?;
+        let rules = json!([{"name": "up", "schedule": "0 10 * * *", "targetReplicas": AFTER}]);
+        cluster.patch(CRON, NAMESPACE, "shop", &json!({"spec": {"rules": rules}})).await?;
+        let is_noticed = |status: &Value| status["nextExecutionTime"] == "2026-11-26T10:00:00Z";
+        cluster.await_status(NAMESPACE, "shop", "to be as it was edited", is_noticed).await?;
+        replica.controller.program.check_running()
+    })
+}

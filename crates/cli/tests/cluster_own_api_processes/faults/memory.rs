@@ -1,0 +1,141 @@
+//! With less memory than in the manifests, whatever users have created in a namespace, it starts,
+//! takes over, and carries out all rules.
+
+use std::time::Duration;
+
+use almanac_harness::{Observation, TestResult, await_condition};
+use anyhow::Result;
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use crate::controller::{
+    CRON, Cluster, Controller, DEPLOYMENT, Kind, cron, deployment, memory_in_the_manifests,
+    on_cluster, target,
+};
+use crate::faults::replica::{FIRING, NAMESPACE};
+
+/// Hundreds of objects are made, and all their statuses are written more than once.
+const PATIENCE: Duration = Duration::from_mins(3);
+/// So many objects are made at once.
+const AT_ONCE: usize = 16;
+/// The instants at which rules fire lie so far apart.
+const MINUTES: i64 = 5;
+
+/// A run with three quarters of the memory in the manifests: the rest is for what differs from one
+/// machine to another.
+fn start(cluster: &Cluster, instant: Timestamp, identity: &str) -> Result<Controller> {
+    let memory = memory_in_the_manifests()? / 4 * 3;
+    let further = ["--identity", identity];
+    Controller::start_within(memory, cluster.kubeconfig(), &instant.to_string(), &further)
+}
+
+fn check(controller: &Controller, when: &str) -> TestResult {
+    let peak = controller.limit.check(&controller.program)?;
+    eprintln!("{when}: {} MB at the most", peak / 1_000_000);
+    Ok(())
+}
+
+/// What the n-th rule of each object sets, and when, counted from the firing that these tests are about.
+fn rule(number: usize) -> Result<Value> {
+    let at =
+        FIRING.parse::<Timestamp>()? + SignedDuration::from_mins(MINUTES) * i32::try_from(number)?;
+    let schedule = at.strftime("%-M %-H * * *").to_string();
+    Ok(
+        json!({"name": format!("rule-{number:027}"), "schedule": schedule, "targetReplicas": 2 + number}),
+    )
+}
+
+async fn create_all(
+    cluster: &Cluster,
+    kind: Kind,
+    objects: impl Iterator<Item = Value>,
+) -> TestResult {
+    let creations =
+        objects.map(|object| async move { cluster.create(kind, NAMESPACE, &object).await });
+    stream::iter(creations).buffer_unordered(AT_ONCE).try_for_each(async |_| Ok(())).await
+}
+
+/// Waits until every target has what the n-th rule sets.
+async fn await_all_set(
+    cluster: &Cluster,
+    by: &Controller,
+    number: usize,
+    count: usize,
+) -> TestResult {
+    await_condition(
+        &format!("rule {number} of all {count} to be carried out"),
+        PATIENCE,
+        async || {
+            by.limit.check(&by.program)?;
+            let deployments = cluster.list(DEPLOYMENT, NAMESPACE).await?;
+            let wanted = json!(2 + number);
+            let set = deployments.iter().filter(|it| it["spec"]["replicas"] == wanted).count();
+            Ok(Observation::of(set == count, format!("{set} are")))
+        },
+    )
+    .await
+}
+
+/// How the one that leads ends.
+enum Ends {
+    Killed,
+    InOrder,
+}
+
+/// A start and a failover under the limit, with so many policies: each has so many rules, and is made a
+/// little different from others.
+async fn survives(
+    cluster: &Cluster,
+    (policies, rules): (usize, usize),
+    ends: Ends,
+    spoil: impl Fn(&mut Value),
+) -> TestResult {
+    let name = |number: usize| format!("policy-{number}");
+    create_all(cluster, DEPLOYMENT, (0..policies).map(|it| deployment(&name(it), 1))).await?;
+    let rules: Vec<Value> = (0..rules).map(rule).collect::<Result<_>>()?;
+    let rules = json!(rules);
+    let objects = (0..policies).map(|it| {
+        let target = target("apps/v1", "Deployment", &name(it));
+        let mut policy = cron(&name(it), &target, &rules);
+        spoil(&mut policy);
+        policy
+    });
+    create_all(cluster, CRON, objects).await?;
+
+    let firing: Timestamp = FIRING.parse()?;
+    let first = start(cluster, firing - SignedDuration::from_secs(5), "first")?;
+    await_condition("the first to lead", PATIENCE, async || {
+        first.limit.check(&first.program)?;
+        let (status, said) = first.program.get("/readyz").await?;
+        Ok(Observation::of(status == 200, said))
+    })
+    .await?;
+    check(&first, "after a start")?;
+    // Its clock is ahead, so that the second rule is due when it leads.
+    let later = first.now() + SignedDuration::from_mins(MINUTES);
+    let second = start(cluster, later, "second")?;
+    second.program.await_ready().await?;
+    await_all_set(cluster, &first, 0, policies).await?;
+    check(&first, "after the first firing")?;
+    match ends {
+        Ends::Killed => first.program.kill()?,
+        Ends::InOrder => first.stop().await?,
+    }
+    await_all_set(cluster, &second, 1, policies).await?;
+    check(&second, "after a failover and the second firing")
+}
+
+#[test]
+fn large_annotations_delay_no_firing() -> TestResult {
+    on_cluster(async |_, cluster| {
+        let annotations = json!({"made/for": "x".repeat(250_000)});
+        let spoil = |policy: &mut Value| policy["metadata"]["annotations"] = annotations.clone();
+        survives(cluster, (300, 2), Ends::Killed, spoil).await
+    })
+}
+
+#[test]
+fn objects_full_of_rules_delay_no_firing() -> TestResult {
+    on_cluster(async |_, cluster| survives(cluster, (500, 256), Ends::InOrder, |_| {}).await)
+}

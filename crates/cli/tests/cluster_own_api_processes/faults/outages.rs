@@ -1,0 +1,105 @@
+//! The API server or etcd is down for a while, or connections are cut.
+
+use almanac_harness::{Component, TestResult};
+use anyhow::ensure;
+use serde_json::json;
+
+use crate::controller::{CRON, Cluster, DEPLOYMENT, deployment, on_cluster};
+use crate::faults::replica::{
+    AFTER, ALONE, BEFORE, NAMESPACE, Replica, await_armed, await_carried_out_once,
+    await_changed_and_recorded_once, await_record, prepare, replicas,
+};
+
+const EARLY: i64 = 8;
+
+/// The day after, for rules that were made when the firing was over.
+async fn await_known(cluster: &Cluster, name: &str) -> TestResult {
+    let is_known = |status: &serde_json::Value| status["nextExecutionTime"].is_string();
+    cluster.await_status(NAMESPACE, name, "to be known", is_known).await?;
+    Ok(())
+}
+
+#[test]
+fn an_api_server_killed_during_a_firing_only_delays_it() -> TestResult {
+    on_cluster(async |test, cluster| {
+        prepare(cluster, "shop", Some(60)).await?;
+        let replica = Replica::start(test, EARLY, &["--identity", "only"])?;
+        await_armed(cluster, "shop").await?;
+        replica.await_after_firing(-3).await?;
+        replica.ensure_before_firing()?;
+        test.plane.kill(Component::ApiServer)?;
+        replica.await_after_firing(1).await?;
+        test.plane.restart(Component::ApiServer).await?;
+        await_changed_and_recorded_once(cluster, "shop").await?;
+
+        // And once more while nothing is due.
+        test.plane.kill(Component::ApiServer)?;
+        test.plane.restart(Component::ApiServer).await?;
+        prepare(cluster, "next", None).await?;
+        await_known(cluster, "next").await?;
+        await_changed_and_recorded_once(cluster, "shop").await?;
+        replica.controller.program.check_running()
+    })
+}
+
+#[test]
+fn an_etcd_stopped_during_a_firing_costs_only_the_lease() -> TestResult {
+    on_cluster(async |test, cluster| {
+        prepare(cluster, "shop", Some(90)).await?;
+        let replica = Replica::start(test, EARLY, &["--identity", "only"])?;
+        await_armed(cluster, "shop").await?;
+        replica.await_after_firing(-2).await?;
+        replica.ensure_before_firing()?;
+        test.plane.pause(Component::Etcd)?;
+        replica.controller.program.await_log("no longer the leader").await?;
+        replica.await_after_firing(18).await?;
+        test.plane.resume(Component::Etcd)?;
+        await_changed_and_recorded_once(cluster, "shop").await?;
+        replica.await_leading().await?;
+        replica.controller.stop().await
+    })
+}
+
+/// What happens to objects while nobody tells the program.
+async fn change_everything(cluster: &Cluster) -> TestResult {
+    let other = json!([{"name": "up", "schedule": "0 9 * * *", "targetReplicas": 7}]);
+    cluster.patch(CRON, NAMESPACE, "edited", &json!({"spec": {"rules": other}})).await?;
+    cluster.delete(CRON, NAMESPACE, "deleted").await?;
+    cluster.delete(DEPLOYMENT, NAMESPACE, "replaced").await?;
+    cluster.create(DEPLOYMENT, NAMESPACE, &deployment("replaced", 2)).await?;
+    let same = json!({"spec": {"replicas": AFTER}});
+    cluster.patch(DEPLOYMENT, NAMESPACE, "scaled", &same).await?;
+    prepare(cluster, "made", None).await
+}
+
+#[test]
+fn what_changed_while_the_connections_were_cut_is_noticed() -> TestResult {
+    on_cluster(async |test, cluster| {
+        let names = ["edited", "deleted", "replaced", "scaled"];
+        for name in names {
+            prepare(cluster, name, None).await?;
+        }
+        let replica = Replica::start(test, 20, ALONE)?;
+        for name in names {
+            await_armed(cluster, name).await?;
+        }
+        replica.proxy.block().await;
+        change_everything(cluster).await?;
+        replica.proxy.unblock()?;
+        await_armed(cluster, "made").await?;
+        ensure!(replica.proxy.cut_all().await > 0, "there was no connection to cut");
+        prepare(cluster, "made-later", None).await?;
+        await_armed(cluster, "made-later").await?;
+        replica.ensure_before_firing()?;
+        for name in ["replaced", "made", "made-later"] {
+            await_carried_out_once(cluster, name).await?;
+        }
+        await_record(cluster, "edited").await?;
+        ensure!(replicas(cluster, "edited").await? == 7, "it fired as it was before");
+        await_record(cluster, "scaled").await?;
+        ensure!(replica.scalings("scaled").is_empty(), "it was so already");
+        ensure!(replica.scalings("deleted").is_empty(), "a deleted policy has fired");
+        ensure!(replicas(cluster, "deleted").await? == u64::from(BEFORE), "it was scaled");
+        Ok(())
+    })
+}

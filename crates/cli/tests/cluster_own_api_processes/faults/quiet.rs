@@ -1,0 +1,138 @@
+//! Nothing is due and nothing changes: nothing is written, and nothing is read but by the watches.
+//!
+//! The one test that has to watch the time pass. It takes a minute; `ALMANAC_QUIET_MINUTES` makes it
+//! another number of them. `ALMANAC_QUIET_OBJECTS` makes it so many objects of each kind.
+
+use std::time::Duration;
+
+use almanac_fixtures::objects;
+use almanac_harness::{
+    AuditLog, AuditedRequest, Observation, PATIENCE, RecordedRequest, TestResult, await_condition,
+};
+use anyhow::{Context as _, Result, ensure};
+use serde_json::{Value, json};
+
+use crate::controller::{
+    AUTOSCALER, CRON, Cluster, DEPLOYMENT, PRODUCER, deployment, on_cluster, target,
+};
+use crate::faults::replica::{NAMESPACE, Replica, prepare};
+
+/// An instant with nothing due for hours: three hours after the firing.
+const QUIET: i64 = -3 * 3600;
+
+/// A number from a variable, if it is set.
+fn wanted(variable: &str, otherwise: u64) -> Result<u64> {
+    match std::env::var(variable) {
+        Ok(text) => text.parse().with_context(|| format!("{variable}={text:?}")),
+        Err(_) => Ok(otherwise),
+    }
+}
+
+fn minutes() -> Result<u64> {
+    wanted("ALMANAC_QUIET_MINUTES", 1)
+}
+
+/// So many policies of each kind.
+fn of_each() -> Result<u64> {
+    wanted("ALMANAC_QUIET_OBJECTS", 25)
+}
+
+async fn prepare_all(cluster: &Cluster) -> TestResult {
+    for number in 0..of_each()? {
+        prepare(cluster, &format!("rules-{number}"), None).await?;
+        let schedule = json!({
+            "apiVersion": "autoscaling.karpenter.sh/v1alpha1", "kind": "MetricsProducer",
+            "metadata": {"name": format!("hours-{number}")},
+            "spec": {"schedule": {"defaultReplicas": 2, "behaviors": [
+                {"replicas": 7, "start": {"hours": "9"}, "end": {"hours": "10"}},
+            ]}},
+        });
+        cluster.create(PRODUCER, NAMESPACE, &schedule).await?;
+        let name = format!("scaled-{number}");
+        cluster.create(DEPLOYMENT, NAMESPACE, &deployment(&name, 2)).await?;
+        let query = format!("karpenter_scheduled_capacity{{name=\"hours-{number}\"}}");
+        let workload = target("apps/v1", "Deployment", &name);
+        let autoscaler = objects::horizontal_autoscaler(&name, &workload, &query);
+        cluster.create(AUTOSCALER, NAMESPACE, &autoscaler).await?;
+    }
+    Ok(())
+}
+
+async fn await_statuses(cluster: &Cluster) -> TestResult {
+    for number in 0..of_each()? {
+        let has_status = |object: &Value| object["status"]["conditions"].is_array();
+        for (kind, name) in [(CRON, "rules"), (PRODUCER, "hours"), (AUTOSCALER, "scaled")] {
+            let name = format!("{name}-{number}");
+            cluster.await_object(kind, (NAMESPACE, &name), "to have a status", has_status).await?;
+        }
+    }
+    Ok(())
+}
+
+/// What the program has written, but for renewing its lease.
+async fn writes(cluster: &Cluster) -> Result<Vec<AuditedRequest>> {
+    let mut writes = cluster.writes().await?;
+    writes.retain(|write| !write.is_for_lease());
+    Ok(writes)
+}
+
+async fn watch_quiet(cluster: &Cluster, replica: &Replica, seconds: u64) -> TestResult {
+    let before = writes(cluster).await?.len();
+    let mut every = tokio::time::interval(Duration::from_secs(1));
+    every.tick().await;
+    for second in 1..=seconds {
+        every.tick().await;
+        let all = writes(cluster).await?;
+        let new = &all[before..];
+        let tally = AuditLog::tally(new);
+        ensure!(new.is_empty(), "in second {second} it had written:\n{tally}");
+    }
+    replica.controller.program.check_running()?;
+    // It was running all the time, as its lease shows.
+    let requests = replica.proxy.requests();
+    let renewals = requests.iter().filter(|it| it.is_for_lease()).count();
+    ensure!(renewals as u64 >= seconds / 4, "{renewals} renewals in {seconds} seconds");
+    Ok(())
+}
+
+/// Neither a policy nor a target is read: only whether another controller has come, and whether the watches that
+/// have been silent for long still see everything.
+fn ensure_nothing_is_read(requests: &[RecordedRequest]) -> TestResult {
+    let is_expected = |request: &RecordedRequest| {
+        let is_probe = request.query.split('&').any(|part| part == "limit=1");
+        let is_of_definition = request.path.contains("/customresourcedefinitions/");
+        request.is_for_lease() || request.is_watch() || is_of_definition || is_probe
+    };
+    let others: Vec<_> = requests.iter().filter(|request| !is_expected(request)).collect();
+    ensure!(others.is_empty(), "nothing had changed, and it read {others:#?}");
+    Ok(())
+}
+
+#[test]
+fn nothing_is_written_when_idle_nor_at_a_restart_without_changes() -> TestResult {
+    on_cluster(async |test, cluster| {
+        prepare_all(cluster).await?;
+        let replica = Replica::start(test, QUIET, &["--identity", "only"])?;
+        await_statuses(cluster).await?;
+        replica.proxy.clear();
+        let memory = replica.controller.program.resident_memory()?;
+        eprintln!("{} MB with {} policies of each kind", memory >> 20, of_each()?);
+        watch_quiet(cluster, &replica, 60 * minutes()?).await?;
+        ensure_nothing_is_read(&replica.proxy.requests())?;
+
+        replica.controller.stop().await?;
+        replica.proxy.clear();
+        replica.controller.program.start_again()?;
+        replica.await_leading().await?;
+        let armed = format!("almanac_cron_rules_armed {}", of_each()?);
+        await_condition("the rules to be known", PATIENCE, async || {
+            let told = replica.controller.scrape("almanac_cron_rules_armed ").await?;
+            Ok(Observation::of(told == [armed.as_str()], format!("{told:?}")))
+        })
+        .await?;
+        watch_quiet(cluster, &replica, 5).await?;
+        let written = replica.proxy.writes();
+        ensure!(written.is_empty(), "nothing had changed, and it wrote {written:?}");
+        Ok(())
+    })
+}

@@ -1,0 +1,168 @@
+//! Requests that are rejected until it is too late, by the API server or by admission, and a writer
+//! that undoes what was carried out. Single failing requests are tested against the stub of the API,
+//! by the controllers' own tests.
+
+use almanac_harness::{Answer, Fault, Observation, PATIENCE, TestResult, await_condition};
+use anyhow::ensure;
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use crate::controller::{Cluster, DEPLOYMENT, Kind, on_cluster};
+use crate::faults::replica::{
+    ALONE, BEFORE, NAMESPACE, Replica, await_armed, await_record, ensure_carried_out_once, prepare,
+    replicas,
+};
+
+const EARLY: i64 = 8;
+
+fn answer(code: StatusCode) -> Fault {
+    Fault::answer(Answer::with(code))
+}
+
+#[test]
+fn a_firing_refused_until_its_deadline_is_given_up_and_reported() -> TestResult {
+    on_cluster(async |test, cluster| {
+        prepare(cluster, "refused", Some(4)).await?;
+        let replica = Replica::start(test, EARLY, ALONE)?;
+        await_armed(cluster, "refused").await?;
+        let broken = answer(StatusCode::INTERNAL_SERVER_ERROR).always();
+        let refusing = replica.spoil_scaling("refused", broken);
+        let record = await_record(cluster, "refused").await?;
+        let message = record.failure()?;
+        // At once, after one second and after two more.
+        let expected = "gave up after 3 attempts: injected by a test";
+        ensure!(message == expected, "{message}");
+        ensure!(refusing.taken() == 3, "{} attempts", refusing.taken());
+        refusing.withdraw();
+        await_condition("an Event that it failed", PATIENCE, async || {
+            let events = cluster.events(NAMESPACE, "refused").await?;
+            let told = events.iter().filter(|event| event.starts_with("Warning RuleFailed: "));
+            Ok(Observation::of(told.count() == 1, format!("{events:?}")))
+        })
+        .await?;
+        ensure!(replicas(cluster, "refused").await? == u64::from(BEFORE), "it was scaled");
+        let log = replica.controller.program.log()?;
+        let lines = |level: &str, words: &str| {
+            let is_meant = |line: &&str| line.contains(level) && line.contains(words);
+            log.lines().filter(is_meant).count()
+        };
+        ensure!(lines(" INFO ", "an attempt failed: injected by a test") == 3, "{log}");
+        ensure!(lines(" WARN ", "reason=\"RuleFailed\"") == 1, "{log}");
+        Ok(())
+    })
+}
+
+const POLICIES: &str = "/apis/admissionregistration.k8s.io/v1";
+const ADMISSION_POLICY: Kind = Kind { root: POLICIES, plural: "validatingadmissionpolicies" };
+const ADMISSION_BINDING: Kind =
+    Kind { root: POLICIES, plural: "validatingadmissionpolicybindings" };
+
+/// Has the API server admit no scale of this many replicas, with the code of a missing permission.
+async fn admit_not(cluster: &Cluster, replicas: u32) -> TestResult {
+    let rule = json!({
+        "apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["UPDATE"],
+        "resources": ["deployments/scale"],
+    });
+    let validation = json!({
+        "expression": format!("object.spec.replicas != {replicas}"),
+        "message": "that many are not admitted", "reason": "Forbidden",
+    });
+    let policy = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": "few"},
+        "spec": {"matchConstraints": {"resourceRules": [rule]}, "validations": [validation]},
+    });
+    let binding = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": "few"},
+        "spec": {"policyName": "few", "validationActions": ["Deny"]},
+    });
+    cluster.create(ADMISSION_POLICY, "", &policy).await?;
+    cluster.create(ADMISSION_BINDING, "", &binding).await?;
+    Ok(())
+}
+
+#[test]
+fn a_firing_denied_by_admission_is_not_reported_as_forbidden() -> TestResult {
+    on_cluster(async |test, cluster| {
+        prepare(cluster, "denied", Some(4)).await?;
+        prepare(cluster, "tried", None).await?;
+        admit_not(cluster, crate::faults::replica::AFTER).await?;
+        await_condition("the policy to be in force", PATIENCE, async || {
+            let replicas = format!("--replicas={}", crate::faults::replica::AFTER);
+            let scaled = ["--namespace", NAMESPACE, "scale", "deployment/tried", &replicas];
+            let refused = cluster.kubectl(&scaled).await.err().map(|it| format!("{it:#}"));
+            let is_denied = refused.as_ref().is_some_and(|it| it.contains("are not admitted"));
+            cluster
+                .patch(DEPLOYMENT, NAMESPACE, "tried", &json!({"spec": {"replicas": 1}}))
+                .await?;
+            Ok(Observation::of(is_denied, format!("{refused:?}")))
+        })
+        .await?;
+        let replica = Replica::start(test, EARLY, ALONE)?;
+        await_armed(cluster, "denied").await?;
+        let record = await_record(cluster, "denied").await?;
+        let refusal = "refused by admission: deployments.apps \"denied\" is forbidden: \
+                       ValidatingAdmissionPolicy 'few' with binding 'few' denied request: that many \
+                       are not admitted";
+        let expected = format!("gave up after 3 attempts: {refusal}");
+        let message = record.failure()?;
+        ensure!(message == expected, "{message}");
+        let is_told = |status: &Value| {
+            condition(status, "Ready") == (json!("False"), json!("LastFiringFailed"))
+                && condition(status, "Active") == (json!("True"), json!("Armed"))
+        };
+        cluster.await_status(NAMESPACE, "denied", "its last firing failed", is_told).await?;
+        let events = cluster.events(NAMESPACE, "denied").await?;
+        ensure!(!events.iter().any(|it| it.contains("TargetForbidden")), "{events:?}");
+        let tried = replica.scalings("denied");
+        let statuses: Vec<_> = tried.iter().map(|it| it.status).collect();
+        ensure!(statuses == [Some(403); 3], "{tried:?}");
+        replica.controller.program.check_running()
+    })
+}
+
+#[test]
+fn a_firing_that_another_writer_undoes_at_once_is_reported_and_not_repeated() -> TestResult {
+    on_cluster(async |test, cluster| {
+        prepare(cluster, "undone", Some(60)).await?;
+        let replica = Replica::start(test, EARLY, ALONE)?;
+        await_record(cluster, "undone").await?;
+        let back = json!({"spec": {"replicas": 2}});
+        cluster.patch(DEPLOYMENT, NAMESPACE, "undone", &back).await?;
+        let reason = "UndoneByAnotherWriter";
+        let is_told =
+            |status: &Value| condition(status, "Ready") == (json!("False"), json!(reason));
+        let status = cluster.await_status(NAMESPACE, "undone", "to be undone", is_told).await?;
+        ensure!(condition(&status, "Active").0 == "True", "{status}");
+        let success = &status["executionHistories"][0]["successfulExecutions"][0]["message"];
+        ensure!(*success == "another writer has set replicas to 2 since", "{success}");
+        let begins = format!("Warning {reason}: rule up set replicas of");
+        await_condition("an Event that it was undone", PATIENCE, async || {
+            let events = cluster.events(NAMESPACE, "undone").await?;
+            let told = events.iter().filter(|event| event.starts_with(&begins)).count();
+            Ok(Observation::of(told == 1, format!("{events:?}")))
+        })
+        .await?;
+        let events = cluster.events(NAMESPACE, "undone").await?;
+        let told = events.iter().filter(|event| event.contains(reason));
+        ensure!(told.count() == 1, "once a firing: {events:?}");
+        let counted = replica.controller.scrape("almanac_cron_undone_total").await?;
+        ensure!(counted == ["almanac_cron_undone_total 1"], "{counted:?}");
+        ensure!(replicas(cluster, "undone").await? == 2, "it was fought for");
+
+        let ours = json!({"spec": {"replicas": crate::faults::replica::AFTER}});
+        cluster.patch(DEPLOYMENT, NAMESPACE, "undone", &ours).await?;
+        let is_over = |status: &Value| condition(status, "Ready").0 == "True";
+        cluster.await_status(NAMESPACE, "undone", "to be over", is_over).await?;
+        ensure_carried_out_once(cluster, "undone", 3).await
+    })
+}
+
+/// Whether a condition holds, and why.
+fn condition(status: &Value, about: &str) -> (Value, Value) {
+    let conditions = status["conditions"].as_array().cloned().unwrap_or_default();
+    let condition = conditions.into_iter().find(|it| it["type"] == about).unwrap_or_default();
+    (condition["status"].clone(), condition["reason"].clone())
+}

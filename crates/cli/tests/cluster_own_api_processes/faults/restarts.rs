@@ -1,0 +1,182 @@
+//! Killed, and started again or succeeded by another, before, during and after a firing.
+
+use std::time::{Duration, Instant};
+
+use almanac_harness::{Fault, Injected, OwnTest, TestResult};
+use anyhow::{Result, ensure};
+
+use crate::controller::{Cluster, on_cluster};
+use crate::faults::replica::{
+    ALONE, Replica, await_armed, await_carried_out_once, await_holder, await_missed, await_record,
+    ensure_carried_out_once, prepare,
+};
+
+/// Far enough from the firing for everybody to be in place.
+const EARLY: i64 = 8;
+
+/// The leader is gone, and its lease was not released.
+const LEASE_LASTS: i64 = 15;
+
+async fn all_armed(cluster: &Cluster, names: &[&str]) -> TestResult {
+    for name in names {
+        await_armed(cluster, name).await?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_firing_due_while_no_controller_ran_is_carried_out_afterwards_unless_too_late() -> TestResult {
+    on_cluster(async |test, cluster| {
+        prepare(cluster, "patient", None).await?;
+        prepare(cluster, "strict", Some(1)).await?;
+        let replica = Replica::start(test, EARLY, ALONE)?;
+        all_armed(cluster, &["patient", "strict"]).await?;
+        replica.controller.program.kill()?;
+        replica.ensure_before_firing()?;
+        replica.await_after_firing(2).await?;
+        replica.controller.program.start_again()?;
+        await_carried_out_once(cluster, "patient").await?;
+        await_missed(cluster, "strict").await?;
+        let log = replica.controller.program.log()?;
+        let is_told = |line: &str| line.contains(" WARN ") && line.contains("\"RuleMissed\"");
+        ensure!(log.lines().any(is_told), "{log}");
+        Ok(())
+    })
+}
+
+#[test]
+fn a_leader_killed_before_a_firing_is_replaced_within_its_allowed_delay() -> TestResult {
+    on_cluster(async |test, cluster| {
+        prepare(cluster, "patient", Some(60)).await?;
+        prepare(cluster, "strict", Some(1)).await?;
+        let (first, second) = Replica::start_two(test, cluster, EARLY).await?;
+        all_armed(cluster, &["patient", "strict"]).await?;
+        // The lease has to outlast the firing by more than the strict rule allows.
+        first.await_after_firing(-LEASE_LASTS / 2).await?;
+        first.controller.program.kill()?;
+        first.ensure_before_firing()?;
+        await_carried_out_once(cluster, "patient").await?;
+        await_missed(cluster, "strict").await?;
+        await_holder(cluster, "second").await?;
+        ensure!(first.scalings("patient").is_empty(), "the first has fired");
+        ensure!(second.leads().await?, "the second does not lead");
+        Ok(())
+    })
+}
+
+/// The work in progress when a process is killed.
+struct UnderWay(Vec<Injected>);
+
+const INTERRUPTED: [&str; 4] = ["unsent", "unanswered", "unrecorded", "untold"];
+
+impl UnderWay {
+    /// One firing whose write never leaves, one whose answer is lost, one that is carried out but
+    /// cannot be recorded, and one whose record's answer is lost.
+    async fn begin(replica: &Replica) -> Result<Self> {
+        replica.ensure_before_firing()?;
+        let unsent = replica.spoil_scaling("unsent", Fault::hang());
+        let unanswered = replica.spoil_scaling("unanswered", Fault::lose_answer());
+        let held_back = replica.spoil_status("unanswered", Fault::hang().always());
+        let unrecorded = replica.spoil_status("unrecorded", Fault::hang().always());
+        let untold = replica.spoil_status("untold", Fault::lose_answer());
+        for fault in [&unsent, &unanswered, &unrecorded, &untold] {
+            fault.await_taken(1).await?;
+        }
+        Ok(Self(vec![unsent, unanswered, held_back, unrecorded, untold]))
+    }
+
+    fn withdraw(&self) {
+        for fault in &self.0 {
+            fault.withdraw();
+        }
+    }
+}
+
+async fn prepare_interrupted(cluster: &Cluster) -> TestResult {
+    for name in INTERRUPTED.iter().chain(&["done"]) {
+        prepare(cluster, name, Some(60)).await?;
+    }
+    Ok(())
+}
+
+async fn ensure_all_once(cluster: &Cluster) -> TestResult {
+    for name in INTERRUPTED.iter().chain(&["done"]) {
+        await_carried_out_once(cluster, name).await?;
+    }
+    Ok(())
+}
+
+async fn interrupted(test: &OwnTest, cluster: &Cluster) -> Result<Replica> {
+    prepare_interrupted(cluster).await?;
+    let replica = Replica::start(test, EARLY, ALONE)?;
+    all_armed(cluster, &INTERRUPTED).await?;
+    let under_way = UnderWay::begin(&replica).await?;
+    await_record(cluster, "done").await?;
+    replica.controller.program.kill()?;
+    under_way.withdraw();
+    Ok(replica)
+}
+
+#[test]
+fn a_process_killed_during_firings_carries_out_each_once_after_a_restart() -> TestResult {
+    on_cluster(async |test, cluster| {
+        let replica = interrupted(test, cluster).await?;
+        replica.controller.program.start_again()?;
+        ensure_all_once(cluster).await?;
+        // Nothing is left to be done when it comes a third time.
+        replica.controller.stop().await?;
+        replica.proxy.clear();
+        replica.controller.program.start_again()?;
+        replica.await_leading().await?;
+        replica.controller.stop().await?;
+        let writes = replica.proxy.writes();
+        ensure!(writes.is_empty(), "nothing had changed, and it wrote {writes:?}");
+        ensure_all_once(cluster).await
+    })
+}
+
+#[test]
+fn a_leader_killed_during_firings_leaves_each_to_its_successor_exactly_once() -> TestResult {
+    on_cluster(async |test, cluster| {
+        prepare_interrupted(cluster).await?;
+        let (first, second) = Replica::start_two(test, cluster, EARLY).await?;
+        all_armed(cluster, &INTERRUPTED).await?;
+        let _under_way = UnderWay::begin(&first).await?;
+        await_record(cluster, "done").await?;
+        first.controller.program.kill()?;
+        ensure_all_once(cluster).await?;
+        second.await_leading().await?;
+        ensure!(second.scalings("unsent").len() == 1, "the successor has not carried it out");
+        ensure!(second.scalings("done").is_empty(), "what was done was done again");
+        Ok(())
+    })
+}
+
+#[test]
+fn a_leader_that_is_shut_down_finishes_work_in_progress_and_hands_over_at_once() -> TestResult {
+    on_cluster(async |test, cluster| {
+        prepare(cluster, "slow", Some(60)).await?;
+        let (first, second) = Replica::start_two(test, cluster, EARLY).await?;
+        await_armed(cluster, "slow").await?;
+        let slow = first.spoil_scaling("slow", Fault::delay(Duration::from_secs(2)));
+        slow.await_taken(1).await?;
+        first.controller.stop().await?;
+        let ended = Instant::now();
+        // It is there already when the process has ended.
+        ensure_carried_out_once(cluster, "slow", 1).await?;
+        ensure!(first.controller.program.log()?.contains("released the lease"), "not released");
+        await_holder(cluster, "second").await?;
+        second.await_leading().await?;
+        let took = ended.elapsed();
+        ensure!(took < Duration::from_secs(10), "it was waited for as for a dead one: {took:?}");
+        // The successor goes on, and has nothing to do again.
+        prepare(cluster, "next", None).await?;
+        cluster
+            .await_status("default", "next", "to be known", |status| {
+                status["nextExecutionTime"] == "2026-11-27T09:00:00Z"
+            })
+            .await?;
+        ensure!(second.writes_about("slow").is_empty(), "{:?}", second.writes_about("slow"));
+        Ok(())
+    })
+}

@@ -1,0 +1,90 @@
+//! Starting while something is missing: permission for the lease, the server, the kubeconfig.
+
+use std::path::Path;
+use std::process::Command;
+
+use almanac_harness::{
+    Answer, Fault, FaultProxy, Observation, OwnTest, PATIENCE, RecordedRequest, TestResult,
+    await_condition,
+};
+use anyhow::ensure;
+use http::StatusCode;
+
+use crate::controller::{ALMANAC, on_cluster};
+use crate::faults::replica::{ALONE, FIRING, Replica, prepare};
+
+/// Waits until it reports what it is waiting for, and checks that it does not count as stuck.
+async fn await_waiting(replica: &Replica, words: &str) -> TestResult {
+    let program = &replica.controller.program;
+    await_condition(&format!("it to say that it waits for {words:?}"), PATIENCE, async || {
+        let (status, said) = program.get("/readyz").await?;
+        let is_said = said.contains(words);
+        Ok(Observation::of(status == 503 && is_said, format!("{status}: {said}")))
+    })
+    .await?;
+    let (status, said) = program.get("/healthz").await?;
+    ensure!(status == 200, "/healthz: {status}: {said}");
+    program.check_running()
+}
+
+#[test]
+fn missing_permission_for_the_lease_is_reported_and_the_process_continues_once_granted()
+-> TestResult {
+    on_cluster(async |test, cluster| {
+        prepare(cluster, "shop", None).await?;
+        let proxy = FaultProxy::start(test.client())?;
+        let forbidden = Answer::with(StatusCode::FORBIDDEN).message("leases is forbidden");
+        let forbidden = Fault::answer(forbidden).matching(RecordedRequest::is_for_lease).always();
+        let forbidden = proxy.inject(forbidden);
+        let replica = Replica::start_behind(proxy, FIRING.parse()?, &["--identity", "only"])?;
+        await_waiting(&replica, "waiting for the lease: leases is forbidden\n").await?;
+        forbidden.await_taken(2).await?;
+        forbidden.withdraw();
+        replica.await_leading().await?;
+        replica.controller.program.await_ready().await
+    })
+}
+
+async fn starts_without_server(test: &OwnTest, further: &[&str], says: &str) -> TestResult {
+    let proxy = FaultProxy::start(test.client())?;
+    proxy.block().await;
+    let replica = Replica::start_behind(proxy, FIRING.parse()?, further)?;
+    await_waiting(&replica, says).await?;
+    replica.proxy.unblock()?;
+    replica.await_leading().await?;
+    replica.controller.program.await_ready().await
+}
+
+#[test]
+fn a_missing_api_server_is_reported_and_the_process_continues_once_it_is_there() -> TestResult {
+    on_cluster(async |test, cluster| {
+        prepare(cluster, "shop", None).await?;
+        tokio::try_join!(
+            starts_without_server(
+                test,
+                ALONE,
+                "waiting for all MetricsProducer objects to be listed"
+            ),
+            starts_without_server(test, &["--identity", "only"], "waiting for the lease: "),
+        )?;
+        Ok(())
+    })
+}
+
+#[test]
+fn an_unusable_kubeconfig_ends_the_process_with_a_message() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("kubeconfig");
+    std::fs::write(&file, "apiVersion: v1\nkind: Config\nclusters: tides\n")?;
+    let run = |file: &Path| {
+        Command::new(ALMANAC).arg("controller").arg("--kubeconfig").arg(file).output()
+    };
+    for file in [file, folder.path().join("none")] {
+        let output = run(&file)?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.code() == Some(2), "{}: {said}", output.status);
+        let names_it = said.contains(&file.display().to_string());
+        ensure!(said.contains("failed to use the kubeconfig") && names_it, "{said}");
+    }
+    Ok(())
+}

@@ -1,0 +1,168 @@
+//! Everything is stopped while writes wait: by hand, and by a shutdown.
+
+use almanac_harness::{Fault, Injected, Observation, PATIENCE, TestResult, await_condition};
+use anyhow::{Result, ensure};
+use http::Method;
+use serde_json::json;
+
+use crate::controller::{
+    CRON, Cluster, DEPLOYMENT, PRODUCER, cron, deployment, on_cluster, target,
+};
+use crate::faults::replica::{
+    BEFORE, NAMESPACE, Replica, await_armed, await_record, effective_scalings, replicas,
+};
+
+const EARLY: i64 = 8;
+/// So many policies, of which few may be written at once.
+const POLICIES: usize = 12;
+const AT_ONCE: usize = 2;
+/// What they set at the firing, and a minute later.
+const AT_NINE: u32 = 5;
+const LATER: u64 = 7;
+
+const STOPPED: &str = "not carried out: everything was stopped";
+
+fn names() -> Vec<String> {
+    (0..POLICIES).map(|number| format!("shop-{number}")).collect()
+}
+
+/// Policies, and a process that carries them out one after the other.
+async fn prepare_all(cluster: &Cluster) -> TestResult {
+    for name in names() {
+        cluster.create(DEPLOYMENT, NAMESPACE, &deployment(&name, BEFORE)).await?;
+        let rules = json!([
+            {"name": "up", "schedule": "0 9 * * *", "targetReplicas": AT_NINE},
+            {"name": "later", "schedule": "1 9 * * *", "targetReplicas": LATER},
+        ]);
+        let target = target("apps/v1", "Deployment", &name);
+        cluster.create(CRON, NAMESPACE, &cron(&name, &target, &rules)).await?;
+    }
+    let hours = json!({
+        "apiVersion": "autoscaling.karpenter.sh/v1alpha1", "kind": "MetricsProducer",
+        "metadata": {"name": "hours"},
+        "spec": {"schedule": {"defaultReplicas": 2, "behaviors": []}},
+    });
+    cluster.create(PRODUCER, NAMESPACE, &hours).await?;
+    Ok(())
+}
+
+/// Waits until the firing has come, some writes hang, and the others wait for their turn.
+async fn await_waiting(cluster: &Cluster, replica: &Replica) -> Result<Injected> {
+    for name in names() {
+        await_armed(cluster, &name).await?;
+    }
+    replica.ensure_before_firing()?;
+    let hangs = Fault::hang().method(Method::PATCH).path_contains("/scale").always();
+    let hangs = replica.proxy.inject(hangs);
+    hangs.await_taken(AT_ONCE).await?;
+    let waiting = POLICIES - AT_ONCE;
+    await_line(replica, &format!("almanac_writes_waiting{{purpose=\"capacity\"}} {waiting}"))
+        .await?;
+    Ok(hangs)
+}
+
+async fn await_line(replica: &Replica, line: &str) -> TestResult {
+    let metric = line.split(['{', ' ']).next().unwrap_or(line);
+    await_condition(&format!("the metric {line}"), PATIENCE, async || {
+        let told = replica.controller.scrape(metric).await?;
+        Ok(Observation::of(told.iter().any(|it| it == line), format!("{told:?}")))
+    })
+    .await
+}
+
+/// How many requests of the program to scale a Deployment have reached the API server.
+async fn scalings(cluster: &Cluster) -> Result<usize> {
+    let writes = cluster.target_writes().await?;
+    Ok(writes.iter().filter(|write| write.subresource == "scale").count())
+}
+
+async fn annotate(cluster: &Cluster, annotation: &str) -> TestResult {
+    cluster.kubectl(&["-n", NAMESPACE, "annotate", "lease", "almanac", annotation]).await?;
+    Ok(())
+}
+
+#[test]
+fn a_write_waiting_when_everything_is_stopped_is_never_sent_and_later_firings_are_carried_out()
+-> TestResult {
+    on_cluster(async |test, cluster| {
+        prepare_all(cluster).await?;
+        let at_once = AT_ONCE.to_string();
+        let arguments = ["--identity", "first", "--writes-at-once", &at_once];
+        let first = Replica::start(test, EARLY, &arguments)?;
+        let hangs = await_waiting(cluster, &first).await?;
+        ensure!(!first.controller.scrape("karpenter_").await?.is_empty(), "no numbers");
+
+        annotate(cluster, "almanac.dev/stop=wrong values").await?;
+        await_line(&first, "almanac_stopped 1").await?;
+        let sent = hangs.taken();
+        hangs.release();
+        let stopped = await_records(cluster).await?;
+        ensure!(stopped.len() >= POLICIES - sent, "only {stopped:?} were stopped, {sent} sent");
+        ensure!(!stopped.is_empty(), "all were sent before they could be stopped");
+        ensure!(scalings(cluster).await? <= sent, "it wrote after it was stopped");
+        ensure!(first.controller.scrape("karpenter_").await?.is_empty(), "it has numbers");
+        first.controller.program.await_ready().await?;
+        await_told(cluster, &stopped[0]).await?;
+
+        // The next one finds it so.
+        let second = first.start_beside(test, &["--identity", "second"])?;
+        first.controller.stop().await?;
+        second.await_leading().await?;
+        await_line(&second, "almanac_stopped 1").await?;
+        ensure!(scalings(cluster).await? <= sent, "the next one wrote");
+
+        annotate(cluster, "almanac.dev/stop-").await?;
+        await_line(&second, "almanac_stopped 0").await?;
+        ensure!(!second.controller.scrape("karpenter_").await?.is_empty(), "no numbers");
+        for name in names() {
+            await_condition(&format!("the next firing of {name}"), PATIENCE, async || {
+                let now = replicas(cluster, &name).await?;
+                Ok(Observation::of(now == LATER, now))
+            })
+            .await?;
+        }
+        for name in &stopped {
+            let scaled = effective_scalings(cluster, name).await?;
+            ensure!(scaled <= 2, "{name} was scaled {scaled} times");
+            let by_second = second.scalings(name).len();
+            ensure!(by_second == 1, "{name}: the one that led after it wrote {by_second} times");
+        }
+        Ok(())
+    })
+}
+
+/// Waits until every policy has a record of the firing; those that say that it was stopped.
+async fn await_records(cluster: &Cluster) -> Result<Vec<String>> {
+    let mut stopped = Vec::new();
+    for name in names() {
+        if await_record(cluster, &name).await?.failure().is_ok_and(|why| why == STOPPED) {
+            stopped.push(name);
+        }
+    }
+    Ok(stopped)
+}
+
+async fn await_told(cluster: &Cluster, name: &str) -> TestResult {
+    let event = format!(
+        "Normal RuleStopped: rule up was not carried out because everything is stopped; \
+         Deployment.apps {NAMESPACE}/{name} stays as is"
+    );
+    cluster.await_event(NAMESPACE, name, &event).await
+}
+
+#[test]
+fn a_process_that_is_shut_down_sends_its_queued_writes() -> TestResult {
+    on_cluster(async |test, cluster| {
+        prepare_all(cluster).await?;
+        let at_once = AT_ONCE.to_string();
+        let replica = Replica::start(test, EARLY, &["--writes-at-once", &at_once])?;
+        let hangs = await_waiting(cluster, &replica).await?;
+        let (ended, ()) = tokio::join!(replica.controller.stop(), async { hangs.release() });
+        ended?;
+        for name in names() {
+            let scaled = effective_scalings(cluster, &name).await?;
+            ensure!(scaled == 1, "{name} was scaled {scaled} times");
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,113 @@
+//! Queued writes under the default limits, while the API server is slow and users change their
+//! policies.
+
+use almanac_harness::{Fault, Observation, PATIENCE, TestResult, await_condition};
+use anyhow::ensure;
+use http::Method;
+use serde_json::json;
+
+use crate::controller::{CRON, Cluster, on_cluster};
+use crate::faults::replica::{
+    ALONE, BEFORE, NAMESPACE, Replica, await_armed, await_missed, prepare, replicas,
+};
+
+const EARLY: i64 = 15;
+/// As many writes as are under way at once by default, and as many again that wait, less two.
+const AT_ONCE: usize = 32;
+const WAITING: usize = 30;
+/// How late a firing may come, in seconds. The API server takes longer.
+const IN_TIME: u32 = 5;
+
+/// What the user of a policy does while its write waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Change {
+    Edit,
+    Suspend,
+    Nothing,
+    Delete,
+}
+
+impl Change {
+    async fn make(self, cluster: &Cluster, name: &str) -> TestResult {
+        let spec = match self {
+            Self::Edit => {
+                json!({"rules": [{"name": "up", "schedule": "0 10 * * *", "targetReplicas": 7}]})
+            }
+            Self::Suspend => {
+                let policy = cluster.get(CRON, NAMESPACE, name).await?;
+                let mut rules = policy["spec"]["rules"].clone();
+                rules[0]["suspend"] = json!(true);
+                json!({ "rules": rules })
+            }
+            Self::Nothing => return Ok(()),
+            Self::Delete => return cluster.delete(CRON, NAMESPACE, name).await,
+        };
+        cluster.patch(CRON, NAMESPACE, name, &json!({ "spec": spec })).await?;
+        Ok(())
+    }
+}
+
+#[test]
+fn a_queued_write_is_checked_again_before_it_is_sent() -> TestResult {
+    on_cluster(async |test, cluster| {
+        let names: Vec<String> = (0..AT_ONCE + WAITING).map(|it| format!("shop-{it}")).collect();
+        for name in &names {
+            prepare(cluster, name, Some(IN_TIME)).await?;
+        }
+        let replica = Replica::start(test, EARLY, ALONE)?;
+        for name in &names {
+            await_armed(cluster, name).await?;
+        }
+        let hangs = Fault::hang().method(Method::PATCH).path_contains("/scale").always();
+        let hangs = replica.proxy.inject(hangs);
+        replica.ensure_before_firing()?;
+        hangs.await_taken(AT_ONCE).await?;
+        let waiting: Vec<&String> =
+            names.iter().filter(|name| replica.scalings(name).is_empty()).collect();
+        ensure!(waiting.len() == WAITING, "{} wait", waiting.len());
+
+        let changes = [Change::Edit, Change::Suspend, Change::Nothing, Change::Delete];
+        let pairs = || waiting.iter().zip(changes.iter().cycle());
+        for (name, change) in pairs() {
+            change.make(cluster, name).await?;
+        }
+        await_seen(cluster, &replica).await?;
+        replica.await_after_firing(i64::from(IN_TIME) + 1).await?;
+        ensure!(hangs.taken() == AT_ONCE, "some more were sent meanwhile");
+        hangs.release();
+
+        for (name, _) in pairs().filter(|(_, change)| **change == Change::Nothing) {
+            await_missed(cluster, name).await?;
+        }
+        await_none_waiting(&replica).await?;
+        for (name, change) in pairs() {
+            ensure!(replica.scalings(name).is_empty(), "{name} was sent after {change:?}");
+            ensure!(replicas(cluster, name).await? == u64::from(BEFORE), "{name} was scaled");
+        }
+        replica.controller.limit.check(&replica.controller.program)?;
+        replica.controller.program.check_running()
+    })
+}
+
+/// Waits until the process has seen everything that was changed so far: an object that cannot be
+/// used comes last.
+async fn await_seen(cluster: &Cluster, replica: &Replica) -> TestResult {
+    let rules = json!([{"name": "up", "schedule": "nonsense", "targetReplicas": 1}]);
+    let target = crate::controller::target("apps/v1", "Deployment", "shop-0");
+    let last = crate::controller::cron("last", &target, &rules);
+    cluster.create(CRON, NAMESPACE, &last).await?;
+    await_condition("the last change to be seen", PATIENCE, async || {
+        let told = replica.controller.scrape("almanac_objects_not_ready{").await?;
+        let is_seen = told.iter().any(|line| line.contains("NoUsableRule"));
+        Ok(Observation::of(is_seen, format!("{told:?}")))
+    })
+    .await
+}
+
+async fn await_none_waiting(replica: &Replica) -> TestResult {
+    await_condition("nothing to wait to be written", PATIENCE, async || {
+        let told = replica.controller.scrape("almanac_writes_waiting{").await?;
+        Ok(Observation::of(told.iter().all(|line| line.ends_with(" 0")), format!("{told:?}")))
+    })
+    .await
+}

@@ -1,0 +1,205 @@
+//! Tools that reset what policies set, every three seconds: what the policies do about it, how often they write, and
+//! what they say. Stand-ins write the targets as Argo CD, Flux and KEDA do: the same way, under their names, and with
+//! their marks.
+
+use std::time::Duration;
+
+use crate::harbour::{
+    HARBOUR, autoscaler, create, cron, metrics_producer, node_group, prepare, workload,
+};
+use crate::manifests::{NAMESPACE, arguments_of_the_deployment};
+use crate::reading::{await_value, get};
+use crate::running::{ROOT, await_metric, start};
+use almanac_fixtures::objects;
+use almanac_harness::{
+    AuditLog, AuditedRequest, ControlPlaneOptions, Kubectl, Observation, OwnTest, PATIENCE,
+    TestResult, await_condition, on_own_control_plane,
+};
+use anyhow::Context as _;
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+use tokio::time::{Instant, MissedTickBehavior, interval};
+
+/// Who the controllers are.
+const ACCOUNT: &str = "system:serviceaccount:almanac-system:almanac";
+
+/// How many seconds the tool goes on; some, unless told otherwise.
+const LASTING: &str = "ALMANAC_GITOPS_SECONDS";
+const SOME: u64 = 40;
+
+const KARPENTER: &str = "autoscaling.karpenter.sh/v1alpha1";
+const KEDA: &str = "keda-hpa-lock";
+
+/// What policies set to seven: a field of a target, as kubectl names it, and the kind of the policy of its name. Who
+/// resets it is known by this name, and this is a part of what makes the two get along.
+const CONTESTED: [(&str, &str, &str, &str, &str); 5] = [
+    ("deployments.apps/tide", "/spec/replicas", "horizontalautoscaler", ARGO_CD, IGNORE),
+    ("deployments.apps/web", "/spec/replicas", "cronfederatedhpa", ARGO_CD, IGNORE),
+    ("scalablenodegroups/spot", "/spec/replicas", "cronfederatedhpa", ARGO_CD, IGNORE),
+    (
+        "deployments.apps/buoy",
+        "/spec/replicas",
+        "cronfederatedhpa",
+        "kustomize-controller",
+        "leave it out of the manifest",
+    ),
+    (
+        "horizontalpodautoscalers/keda-hpa-lock",
+        "/spec/minReplicas",
+        "cronfederatedhpa",
+        "keda",
+        "set minReplicaCount and maxReplicaCount there",
+    ),
+];
+
+const ARGO_CD: &str = "argocd-controller";
+const IGNORE: &str = "RespectIgnoreDifferences=true";
+
+/// Each tool sets two again, whatever there is.
+async fn reset(kubectl: &Kubectl) -> TestResult {
+    let flux = json!({"labels": {
+        "kustomize.toolkit.fluxcd.io/name": "apps",
+        "kustomize.toolkit.fluxcd.io/namespace": "flux-system",
+    }});
+    let argo_cd = json!({"annotations": {"argocd.argoproj.io/tracking-id": "harbour:all"}});
+    let deployment = |name| workload(name, "apps/v1", "Deployment");
+    let of_argo_cd =
+        vec![deployment("tide"), deployment("web"), node_group("spot", "AWSEKSNodeGroup")];
+    tokio::try_join!(
+        apply(kubectl, ARGO_CD, &argo_cd, of_argo_cd),
+        apply(kubectl, "kustomize-controller", &flux, vec![deployment("buoy")]),
+        replace_as_keda(kubectl, "replace"),
+    )?;
+    Ok(())
+}
+
+/// Both Argo CD and Flux apply server-side what their repositories say, and take every field that it has.
+async fn apply(
+    kubectl: &Kubectl,
+    manager: &str,
+    marks: &Value,
+    mut items: Vec<Value>,
+) -> TestResult {
+    for target in &mut items {
+        let name = target["metadata"]["name"].clone();
+        target["metadata"] = marks.clone();
+        target["metadata"]["name"] = name;
+        target["metadata"]["namespace"] = json!(HARBOUR);
+        target["spec"]["replicas"] = json!(2);
+    }
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
+    let manager = format!("--field-manager={manager}");
+    let apply = ["apply", "--server-side", "--force-conflicts", &manager, "-f", "-"];
+    kubectl.run_with_input(&apply, &list).await?;
+    Ok(())
+}
+
+/// KEDA replaces the whole `HorizontalPodAutoscaler` that it has made for a `ScaledObject`.
+async fn replace_as_keda(kubectl: &Kubectl, verb: &str) -> TestResult {
+    let mut hpa = objects::horizontal_pod_autoscaler(KEDA, Some(2), 9);
+    hpa["metadata"]["labels"] = json!({
+        "app.kubernetes.io/managed-by": "keda-operator",
+        "app.kubernetes.io/name": KEDA,
+        "app.kubernetes.io/part-of": "lock",
+    });
+    hpa["metadata"]["ownerReferences"] = json!([{
+        "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "lock",
+        "uid": "1f2b3c4d-0000-4000-8000-000000000001", "controller": true, "blockOwnerDeletion": true,
+    }]);
+    let replace = ["-n", HARBOUR, verb, "--field-manager=keda", "-f", "-"];
+    kubectl.run_with_input(&replace, &hpa.to_string()).await?;
+    Ok(())
+}
+
+/// How often the controllers have written a target.
+async fn written(test: &OwnTest, target: &str) -> anyhow::Result<usize> {
+    let (kind, name) = target.split_once('/').context("it has a kind")?;
+    let kind = kind.split('.').next().unwrap_or_default();
+    let requests = AuditLog::of(&test.plane)?.writes(&test.client()).await?;
+    let is_ours = |it: &&AuditedRequest| {
+        it.user == ACCOUNT && it.resource == kind && it.name == name && it.subresource != "status"
+    };
+    Ok(requests.iter().filter(is_ours).count())
+}
+
+/// Waits until the condition of a policy says what to do, and an Event also who the other writer is.
+async fn await_told(
+    kubectl: &Kubectl,
+    (kind, name): (&str, &str),
+    (manager, advice): (&str, &str),
+) -> TestResult {
+    await_condition(&format!("{kind} {name} to say what to do"), PATIENCE, async || {
+        let object = get(kubectl, &["-n", HARBOUR, kind, name]).await?;
+        let mut conditions = object["status"]["conditions"].as_array().into_iter().flatten();
+        let ready = conditions.find(|it| it["type"] == "Ready").cloned().unwrap_or_default();
+        let holds =
+            ready["reason"] == "UndoneByAnotherWriter" && ready.to_string().contains(advice);
+        Ok(Observation::of(holds, ready.to_string()))
+    })
+    .await?;
+    let selector = format!("reason=UndoneByAnotherWriter,regarding.name={name}");
+    let events = ["-n", HARBOUR, "events.events.k8s.io", "--field-selector", &selector];
+    await_condition(&format!("an Event of {name}"), PATIENCE, async || {
+        let note = get(kubectl, &events).await?["items"][0]["note"].to_string();
+        Ok(Observation::of(note.contains(manager) && note.contains(advice), note))
+    })
+    .await
+}
+
+#[test]
+fn a_tool_that_resets_a_target_is_named_with_what_to_do_and_not_fought_for_long() -> TestResult {
+    let options = ControlPlaneOptions::api_only().audited_with_reads_of(ACCOUNT);
+    let lasting = std::env::var(LASTING).ok().and_then(|it| it.parse().ok()).unwrap_or(SOME);
+    on_own_control_plane(&options, async |test| {
+        let kubectl = test.kubectl().await?;
+        prepare(&kubectl).await?;
+        kubectl.run(&["apply", "-f", &format!("{ROOT}/deploy")]).await?;
+        replace_as_keda(&kubectl, "create").await?;
+        reset(&kubectl).await?;
+        let replicas = json!({"targetReplicas": 7});
+        let bounds = json!({"targetMinReplicas": 7});
+        let policies = [
+            metrics_producer("hours"),
+            autoscaler("tide", "hours"),
+            cron("web", "apps/v1", "Deployment", &replicas),
+            cron("buoy", "apps/v1", "Deployment", &replicas),
+            cron("spot", KARPENTER, "ScalableNodeGroup", &replicas),
+            cron(KEDA, "autoscaling/v2", "HorizontalPodAutoscaler", &bounds),
+        ];
+        create(&kubectl, &policies).await?;
+        let account = test.service_account(NAMESPACE, "almanac").await?;
+        let mut arguments = arguments_of_the_deployment(&kubectl).await?;
+        arguments.push("--query-period=2s".to_owned());
+        let controller = start(&arguments, &account.kubeconfig(), SignedDuration::from_secs(5))?;
+        for (target, field, ..) in CONTESTED {
+            await_value(&kubectl, &["-n", HARBOUR, target], field, &json!(7)).await?;
+        }
+
+        let begun = Instant::now();
+        let mut ticks = interval(Duration::from_secs(3));
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut resets = 0;
+        while begun.elapsed() < Duration::from_secs(lasting) {
+            ticks.tick().await;
+            reset(&kubectl).await?;
+            resets += 1;
+        }
+        await_metric(&controller, "almanac_autoscaler_undone_total 1").await?;
+        await_metric(&controller, "almanac_cron_undone_total 4").await?;
+        for (target, _, kind, manager, advice) in CONTESTED {
+            let (_, name) = target.split_once('/').context("it has a kind")?;
+            await_told(&kubectl, (kind, name), (manager, advice)).await?;
+        }
+        let fought = written(test, CONTESTED[0].0).await?;
+        println!("{resets} resets in {lasting} s: the autoscaler wrote {fought} times");
+        // At once a few times, then after 1, 2, 4, 8, 16 and 20 minutes.
+        let minutes = lasting / 60 + 1;
+        let pauses = (1..20).filter(|count| (1_u64 << count) - 1 <= minutes).count();
+        assert!((3..=5 + pauses).contains(&fought), "{fought} writes in {lasting} s");
+        for (target, ..) in &CONTESTED[1..] {
+            let writes = written(test, target).await?;
+            assert_eq!(writes, 1, "a rule that has fired does not insist on {target}");
+        }
+        Ok(())
+    })
+}

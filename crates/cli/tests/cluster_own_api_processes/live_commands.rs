@@ -1,0 +1,5 @@
+//! `almanac next`, `explain` and `forecast` over a cluster.
+
+mod exports;
+mod levels;
+mod units;

@@ -1,0 +1,259 @@
+//! Over a cluster, only read permission is needed, and what could not be read is reported.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::live::{PRESENT, ROLLOUT, almanac, answer, apply, prepare, stderr, stdout};
+use almanac_harness::{
+    ControlPlaneOptions, Kubectl, Observation, OwnTest, PATIENCE, TestResult, await_condition,
+    on_own_control_plane,
+};
+use anyhow::Context as _;
+use serde_json::{Value, json};
+
+/// A kubeconfig of a new service account, without any permission yet.
+async fn service_account(test: &OwnTest, name: &str) -> anyhow::Result<PathBuf> {
+    let kubectl = test.kubectl().await?;
+    kubectl.run(&["create", "serviceaccount", name]).await?;
+    let token = kubectl.run(&["create", "token", name]).await?;
+    // The harness writes JSON.
+    let admin = fs::read_to_string(test.plane.kubeconfig())?;
+    let mut kubeconfig: Value = serde_json::from_str(&admin)?;
+    let user = kubeconfig["users"][0]["name"].clone();
+    kubeconfig["users"] = json!([{"name": user, "user": {"token": token.trim()}}]);
+    let path = test.plane.folder().join(format!("{name}.kubeconfig"));
+    fs::write(&path, kubeconfig.to_string())?;
+    Ok(path)
+}
+
+/// Gives a service account permissions in the namespace `default`, in place of those it had.
+async fn allow(kubectl: &Kubectl, name: &str, rules: &Value) -> TestResult {
+    allow_in(kubectl, "default", name, rules).await
+}
+
+/// The same in another namespace.
+async fn allow_in(kubectl: &Kubectl, namespace: &str, name: &str, rules: &Value) -> TestResult {
+    let role = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
+        "metadata": {"name": name, "namespace": namespace}, "rules": rules,
+    });
+    let binding = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
+        "metadata": {"name": name, "namespace": namespace},
+        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": "default"}],
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
+    });
+    let both = json!({"apiVersion": "v1", "kind": "List", "items": [role, binding]});
+    kubectl.run_with_input(&["apply", "-f", "-"], &both.to_string()).await?;
+    Ok(())
+}
+
+fn rule(group: &str, resources: &[&str], verbs: &[&str]) -> Value {
+    json!({"apiGroups": [group], "resources": resources, "verbs": verbs})
+}
+
+/// The policies for QoS levels, by their names.
+fn config_maps() -> Value {
+    let names = ["volcano-agent-config", "volcano-agent-configuration"];
+    let mut rule = rule("", &["configmaps"], &["get"]);
+    rule["resourceNames"] = json!(names);
+    rule
+}
+
+const AGENT_NAMESPACE: &str = "volcano-system";
+const KARMADA: &str = "autoscaling.karmada.io";
+const KARPENTER: &str = "autoscaling.karpenter.sh";
+const QUESTION: [&str; 6] = ["forecast", "--from", PRESENT, "--for", "2d", "-ojson"];
+
+#[test]
+fn read_permission_is_enough_and_what_could_not_be_read_is_reported() -> TestResult {
+    on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
+        let kubectl = test.kubectl().await?;
+        let reader = service_account(test, "reader").await?;
+        // Before there is a definition a server forbids what it does not have.
+        let output = almanac(&reader, &["next", "--from", PRESENT]).await?;
+        assert!(output.status.success(), "{}", stderr(&output));
+        prepare(&kubectl).await?;
+        apply(&kubectl, "default", ROLLOUT).await?;
+        what_policies_need_is_named(&kubectl, &reader).await?;
+        the_rest_is_assumed(&kubectl, &reader).await?;
+        let of_agent = json!([config_maps(), rule("", &["namespaces"], &["get"])]);
+        allow_in(&kubectl, AGENT_NAMESPACE, "reader", &of_agent).await?;
+        let all = json!([
+            rule(KARMADA, &["cronfederatedhpas", "federatedhpas"], &["list"]),
+            rule(KARPENTER, &["metricsproducers", "horizontalautoscalers"], &["list"]),
+            rule(KARPENTER, &["scalablenodegroups"], &["get"]),
+            rule("autoscaling", &["horizontalpodautoscalers"], &["list"]),
+            rule("apps", &["deployments"], &["get"]),
+            rule("example.org", &["rollouts/scale"], &["get"]),
+            rule("", &["namespaces"], &["get"]),
+            rule("", &["pods"], &["list"]),
+            rule("batch", &["cronjobs"], &["list"]),
+        ]);
+        allow(&kubectl, "reader", &all).await?;
+        let by_admin = answer(&test.plane.kubeconfig(), &QUESTION).await?;
+        await_answer(&reader, &by_admin).await
+    })
+}
+
+/// Permissions take effect a moment after they are written.
+async fn await_answer(reader: &Path, expected: &str) -> TestResult {
+    await_condition("the reader sees what the administrator sees", PATIENCE, async || {
+        let output = almanac(reader, &QUESTION).await?;
+        let same = stdout(&output) == expected && output.stderr.is_empty();
+        Ok(Observation::of(same && output.status.success(), stdout(&output) + &stderr(&output)))
+    })
+    .await
+}
+
+async fn what_policies_need_is_named(kubectl: &Kubectl, reader: &Path) -> TestResult {
+    for (granted, missing) in [
+        (json!([]), "metricsproducers.autoscaling.karpenter.sh"),
+        (
+            json!([rule(KARPENTER, &["metricsproducers"], &["list"])]),
+            "cronfederatedhpas.autoscaling.karmada.io",
+        ),
+    ] {
+        allow(kubectl, "reader", &granted).await?;
+        let named = format!("missing permission to list {missing} in namespace default: ");
+        await_condition("the missing permission to be named", PATIENCE, async || {
+            let output = almanac(reader, &QUESTION).await?;
+            let (code, said) = (output.status.code(), stderr(&output));
+            let whole = code == Some(2) && said.contains(&named) && said.contains("cannot list");
+            Ok(Observation::of(whole && output.stdout.is_empty(), said))
+        })
+        .await?;
+    }
+    Ok(())
+}
+
+async fn the_rest_is_assumed(kubectl: &Kubectl, reader: &Path) -> TestResult {
+    let policies = json!([
+        rule(KARMADA, &["cronfederatedhpas", "federatedhpas"], &["list"]),
+        rule(KARPENTER, &["metricsproducers"], &["list"]),
+    ]);
+    allow(kubectl, "reader", &policies).await?;
+    let expected = [
+        "Deployment.apps default/shop exists, although it is not in the input",
+        "Deployment.apps default/shop was not read: missing permission to get deployments.apps",
+        "Rollout.example.org default/front was not read: missing permission to get \
+         rollouts/scale.example.org",
+        "no HorizontalAutoscaler.autoscaling.karpenter.sh in namespace default was read: missing \
+         permission to list horizontalautoscalers.autoscaling.karpenter.sh",
+        "no HorizontalPodAutoscaler.autoscaling in namespace default was read: missing permission \
+         to list horizontalpodautoscalers.autoscaling",
+        "no CronJob.batch in namespace default was read: missing permission to list cronjobs.batch",
+        "no ConfigMap of Volcano's agent in namespace volcano-system was read: missing permission to get \
+         configmaps",
+        "whether namespace default is marked with almanac.dev/ignore was not read: missing permission to \
+         get namespaces",
+    ];
+    await_condition("the missing permissions to be reported", PATIENCE, async || {
+        let output = almanac(reader, &QUESTION).await?;
+        let told: Value =
+            serde_json::from_slice(&output.stdout).with_context(|| stderr(&output))?;
+        let told: Vec<_> = told["assumptions"].as_array().into_iter().flatten().collect();
+        let all = expected.iter().all(|line| told.iter().any(|it| it.as_str() == Some(line)));
+        Ok(Observation::of(all && output.status.success(), format!("{told:#?}")))
+    })
+    .await?;
+    let next = almanac(reader, &["next", "--from", PRESENT]).await?;
+    for line in &expected[1..] {
+        assert!(stderr(&next).contains(&format!("note: {line}\n")), "{}", stderr(&next));
+    }
+    let explain = almanac(reader, &["explain", "deployment/shop", "--at", PRESENT]).await?;
+    let told = stdout(&explain);
+    assert!(told.contains(&format!("Assumption: {}\n", expected[1])), "{told}");
+    assert!(!told.contains("configmaps"), "no levels are asked about: {told}");
+    assert!(!told.contains("cronjobs"), "it says nothing of them: {told}");
+    Ok(())
+}
+
+/// A policy for the pods of certain nodes, beside one for all others.
+const LEVELS: &str = r#"
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: volcano-agent-config}
+data:
+  config.yaml: |
+    globalConfig:
+      timeBasedQoSPolicies:
+      - {name: night, startTime: "22:00", endTime: "08:00", targetQoSLevel: -1, selector: {matchLabels: {app: batch}}}
+    nodesConfig:
+    - selector: {matchLabels: {pool: quiet}}
+      timeBasedQoSPolicies: []
+"#;
+
+const PODS: &str = r#"
+apiVersion: v1
+kind: Pod
+metadata: {name: batch, labels: {app: batch}}
+spec: {nodeName: n1, containers: [{name: app, image: "registry.k8s.io/pause:3.10"}]}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: n1, labels: {pool: quiet}}
+"#;
+
+#[test]
+fn pods_and_nodes_are_read_only_where_there_are_policies_for_them() -> TestResult {
+    on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
+        let kubectl = test.kubectl().await?;
+        let reader = service_account(test, "reader").await?;
+        kubectl.run(&["create", "namespace", AGENT_NAMESPACE]).await?;
+        apply(&kubectl, "default", PODS).await?;
+        let namespaces = rule("", &["namespaces"], &["get"]);
+        let nodes = json!([rule("", &["nodes"], &["list"])]);
+        let hpas = rule("autoscaling", &["horizontalpodautoscalers"], &["list"]);
+        let jobs = rule("batch", &["cronjobs"], &["list"]);
+        let pods_too = rule("", &["pods"], &["list"]);
+        allow(&kubectl, "reader", &json!([namespaces, hpas, jobs])).await?;
+        allow_in(&kubectl, AGENT_NAMESPACE, "reader", &json!([config_maps()])).await?;
+        // Without a ConfigMap, nobody has to be allowed to list pods.
+        await_assumptions(&reader, &[]).await?;
+        apply(&kubectl, AGENT_NAMESPACE, LEVELS).await?;
+        let pods = "no Pod in namespace default was read: missing permission to list pods";
+        let of_nodes = "no Node was read: missing permission to list nodes";
+        let mark = "whether namespace volcano-system is marked with almanac.dev/ignore was not read: \
+                    missing permission to get namespaces";
+        await_assumptions(&reader, &[of_nodes, pods, mark]).await?;
+        allow(&kubectl, "reader", &json!([namespaces, hpas, jobs, pods_too])).await?;
+        let unlabelled = "Node n1 has no labels; it is not among the objects";
+        await_assumptions(&reader, &[unlabelled, of_nodes, mark]).await?;
+        allow_in(&kubectl, AGENT_NAMESPACE, "reader", &json!([config_maps(), namespaces])).await?;
+        allow_in_cluster(&kubectl, "reader", &nodes).await?;
+        await_assumptions(&reader, &[]).await?;
+        let explain = ["explain", "pod/batch", "--at", PRESENT];
+        let told = answer(&reader, &explain).await?;
+        assert_eq!(told, answer(&test.plane.kubeconfig(), &explain).await?);
+        assert!(told.contains("there are no policies"), "{told}");
+        Ok(())
+    })
+}
+
+/// Gives a service account permissions that are in no namespace.
+async fn allow_in_cluster(kubectl: &Kubectl, name: &str, rules: &Value) -> TestResult {
+    let group = "rbac.authorization.k8s.io";
+    let role = json!({
+        "apiVersion": format!("{group}/v1"), "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules,
+    });
+    let binding = json!({
+        "apiVersion": format!("{group}/v1"), "kind": "ClusterRoleBinding", "metadata": {"name": name},
+        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": "default"}],
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": name},
+    });
+    let both = json!({"apiVersion": "v1", "kind": "List", "items": [role, binding]});
+    kubectl.run_with_input(&["apply", "-f", "-"], &both.to_string()).await?;
+    Ok(())
+}
+
+async fn await_assumptions(reader: &Path, expected: &[&str]) -> TestResult {
+    await_condition("the reader is told these assumptions", PATIENCE, async || {
+        let output = almanac(reader, &QUESTION).await?;
+        let told: Value =
+            serde_json::from_slice(&output.stdout).with_context(|| stderr(&output))?;
+        let same = told["assumptions"] == json!(expected);
+        Ok(Observation::of(same && output.status.success(), format!("{:#}", told["assumptions"])))
+    })
+    .await
+}

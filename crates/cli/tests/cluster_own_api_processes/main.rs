@@ -1,0 +1,41 @@
+//! The processes of `almanac` on API servers of their own. Each module has one process, or one promise about them;
+//! what several of them prepare is in `tests/support`.
+
+#[path = "../support/controller/mod.rs"]
+mod controller;
+#[path = "../support/dashboard/mod.rs"]
+mod dashboard;
+#[path = "../support/documented/mod.rs"]
+mod documented;
+#[path = "../support/harbour/mod.rs"]
+mod harbour;
+#[path = "../support/live/mod.rs"]
+mod live;
+#[path = "../support/manifests/mod.rs"]
+mod manifests;
+#[path = "../support/reading/mod.rs"]
+mod reading;
+#[path = "../support/rights/mod.rs"]
+mod rights;
+#[path = "../support/running/mod.rs"]
+mod running;
+#[path = "../support/stage/mod.rs"]
+mod stage;
+
+mod agent;
+mod agent_rights;
+mod autoscaler;
+mod deploy_rights;
+mod discovery;
+mod faults;
+mod foretold;
+mod gitops;
+mod left_alone;
+mod live_commands;
+mod live_rights;
+mod node_groups;
+mod on_time;
+mod placement;
+mod placement_stories;
+mod placement_watcher;
+mod prometheus;

@@ -1,0 +1,221 @@
+//! Targets that cannot be scaled: what the object reports, what happens if that is fixed in time,
+//! and what is recorded if not.
+
+use almanac_harness::TestResult;
+use serde_json::{Value, json};
+
+use crate::controller::{
+    CRON, Cluster, Controller, DEPLOYMENT, Kind, cron, deployment, on_cluster, target,
+};
+use crate::on_time::histories::{condition, fired_once, history};
+use crate::on_time::rights::{ACCOUNT, access, grant_scaling};
+
+const BEFORE: &str = "2026-11-30T09:02:55Z";
+const AFTER: &str = "2026-11-30T09:03:50Z";
+const BOUNDARY: &str = "2026-11-30T09:03:00Z";
+const TOMORROW: &str = "2026-12-01T09:03:00Z";
+const SHOP: &str = "shop";
+
+const FLEET: Kind = Kind { root: "/apis/example.org/v1", plural: "fleets" };
+const ROLLOUT: Kind = Kind { root: "/apis/example.org/v1", plural: "rollouts" };
+const WIDGET: Kind = Kind { root: "/apis/example.org/v1", plural: "widgets" };
+
+/// A custom kind with a scale.
+fn definition(kind: &str, scope: &str) -> Value {
+    let singular = kind.to_lowercase();
+    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let scale =
+        json!({"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"});
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("{singular}s.example.org")},
+        "spec": {
+            "group": "example.org",
+            "scope": scope,
+            "names": {"kind": kind, "plural": format!("{singular}s"), "singular": singular},
+            "versions": [{
+                "name": "v1", "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": schema}, "subresources": {"scale": scale},
+            }],
+        },
+    })
+}
+
+fn custom(kind: &str, name: &str) -> Value {
+    json!({
+        "apiVersion": "example.org/v1", "kind": kind,
+        "metadata": {"name": name}, "spec": {"replicas": 2},
+    })
+}
+
+async fn rule_for(cluster: &Cluster, name: &str, aim: Value, further: Value) -> TestResult {
+    let mut rule = json!({"name": "morning", "schedule": "3 9 * * *", "targetReplicas": 6});
+    for (field, value) in further.as_object().into_iter().flatten() {
+        rule[field] = value.clone();
+    }
+    cluster.create(CRON, SHOP, &cron(name, &aim, &json!([rule]))).await?;
+    Ok(())
+}
+
+fn workload(name: &str) -> Value {
+    target("apps/v1", "Deployment", name)
+}
+
+/// Waits until both conditions and an Event report the problem with the target.
+async fn assert_told(cluster: &Cluster, name: &str, reason: &str, message: &str) -> TestResult {
+    let told = ["False", reason, message];
+    let is_told = |status: &Value| condition(status, "Active") == told;
+    let status = cluster.await_status(SHOP, name, &format!("{told:?}"), is_told).await?;
+    assert_eq!(condition(&status, "Ready"), told, "{name}");
+    cluster.await_event(SHOP, name, &format!("Warning {reason}: {message}")).await
+}
+
+/// Waits until a firing is recorded as done, and looks at the target and at the conditions.
+async fn assert_done(cluster: &Cluster, name: &str, place: (Kind, &str, &str)) -> TestResult {
+    let is_done = |status: &Value| status["lastExecutionTime"].is_string();
+    let status = cluster.await_status(SHOP, name, "scaled", is_done).await?;
+    let expected = fired_once(BOUNDARY, &json!({"appliedReplicas": 6}), TOMORROW);
+    assert_eq!(history(&status, "morning")?, expected, "{name}");
+    let object = cluster.get(place.0, place.1, place.2).await?;
+    assert_eq!(object["spec"]["replicas"], 6, "{name}");
+    let well = |status: &Value| condition(status, "Ready")[0] == "True";
+    cluster.await_status(SHOP, name, "nothing needs attention", well).await?;
+    Ok(())
+}
+
+async fn prepare(cluster: &Cluster) -> TestResult {
+    cluster.namespace(SHOP).await?;
+    let definitions =
+        Kind { root: "/apis/apiextensions.k8s.io/v1", plural: "customresourcedefinitions" };
+    cluster.create(definitions, "", &definition("Fleet", "Cluster")).await?;
+    cluster.create(definitions, "", &definition("Rollout", "Namespaced")).await?;
+    cluster.await_definitions().await?;
+    cluster.create(FLEET, "", &custom("Fleet", "north")).await?;
+    cluster.create(ROLLOUT, SHOP, &custom("Rollout", "front")).await?;
+    cluster.create(DEPLOYMENT, SHOP, &deployment("locked", 2)).await?;
+
+    let nothing = json!({});
+    let long = json!({"maxDelaySeconds": 600});
+    rule_for(cluster, "locked", workload("locked"), nothing.clone()).await?;
+    rule_for(cluster, "later", workload("later"), nothing.clone()).await?;
+    rule_for(cluster, "never", workload("never"), json!({"maxDelaySeconds": 2})).await?;
+    let unkept = json!({"maxDelaySeconds": 2, "failedHistoryLimit": 0});
+    rule_for(cluster, "unkept", workload("nowhere"), unkept).await?;
+    rule_for(cluster, "misspelt", workload("loked"), nothing.clone()).await?;
+    rule_for(cluster, "daemon", target("apps/v1", "DaemonSet", "agent"), nothing.clone()).await?;
+    rule_for(cluster, "map", target("v1", "ConfigMap", "settings"), nothing.clone()).await?;
+    rule_for(cluster, "rollout", target("example.org/v1", "Rollout", "front"), nothing).await?;
+    rule_for(cluster, "widget", target("example.org/v1", "Widget", "new"), long.clone()).await?;
+    rule_for(cluster, "fleet", target("example.org/v1", "Fleet", "north"), long).await
+}
+
+#[test]
+fn a_blocked_target_is_reported_and_scaled_as_soon_as_possible() -> TestResult {
+    on_cluster(async |test, cluster| {
+        prepare(cluster).await?;
+        let access = access(test, cluster).await?;
+        let controller = Controller::start(&access.kubeconfig(), BEFORE, &[])?;
+        what_is_wrong_is_told_beforehand(cluster).await?;
+        assert_done(cluster, "rollout", (ROLLOUT, SHOP, "front")).await?;
+        given_up_in_time(cluster).await?;
+
+        let verbs = "grant system:serviceaccount:default:almanac the verb \"patch\" on the resource \
+                     \"deployments/scale\" of the API group \"apps\" in the namespace \"shop\"";
+        let message = format!("Deployment.apps shop/locked cannot be accessed: {verbs}");
+        assert_told(cluster, "locked", "TargetForbidden", &message).await?;
+        let writes = cluster.target_writes().await?;
+        let refused = writes.iter().filter(|write| write.name == "locked");
+        let refused: Vec<_> = refused.map(|write| (&*write.user, write.code)).collect();
+        assert!(refused.iter().all(|it| *it == (ACCOUNT, 403)), "{refused:?}");
+        assert!(!refused.is_empty());
+
+        grant_scaling(cluster, SHOP).await?;
+        cluster.create(DEPLOYMENT, SHOP, &deployment("later", 2)).await?;
+        let right = json!({"spec": {"scaleTargetRef": workload("locked")}});
+        assert_done(cluster, "later", (DEPLOYMENT, SHOP, "later")).await?;
+        assert_done(cluster, "locked", (DEPLOYMENT, SHOP, "locked")).await?;
+        cluster.patch(CRON, SHOP, "misspelt", &right).await?;
+        another_target_waits_for_the_next_time(cluster).await?;
+
+        let definitions =
+            Kind { root: "/apis/apiextensions.k8s.io/v1", plural: "customresourcedefinitions" };
+        cluster.create(definitions, "", &definition("Widget", "Namespaced")).await?;
+        cluster.await_definitions().await?;
+        cluster.create(WIDGET, SHOP, &custom("Widget", "new")).await?;
+        assert_done(cluster, "widget", (WIDGET, SHOP, "new")).await?;
+        controller.stop().await?;
+        let fleet = cluster.get(FLEET, "", "north").await?;
+        assert_eq!(fleet["spec"]["replicas"], 2, "nobody has allowed it");
+
+        let allow = ["--allow-cluster-scoped-targets"];
+        let controller = Controller::start(&access.kubeconfig(), AFTER, &allow)?;
+        assert_done(cluster, "fleet", (FLEET, "", "north")).await?;
+        controller.stop().await
+    })
+}
+
+async fn what_is_wrong_is_told_beforehand(cluster: &Cluster) -> TestResult {
+    for name in ["later", "never", "loked"] {
+        let object = if name == "loked" { "misspelt" } else { name };
+        let message = format!(
+            "Deployment.apps shop/{name} was not found: create it, or correct spec.scaleTargetRef"
+        );
+        assert_told(cluster, object, "TargetNotFound", &message).await?;
+    }
+    let message = "spec.scaleTargetRef.kind: Invalid value: \"DaemonSet\": a DaemonSet runs once \
+                   per node and has no replica count; name a Deployment or a StatefulSet, or delete \
+                   the policy";
+    assert_told(cluster, "daemon", "NoUsableRule", message).await?;
+    let message = "ConfigMap shop/settings has no scale subresource; a rule can only scale what \
+                   has one";
+    assert_told(cluster, "map", "TargetNotScalable", message).await?;
+    let message =
+        "the cluster does not serve the kind Widget in group example.org: is its CRD installed?";
+    assert_told(cluster, "widget", "TargetUnknownKind", message).await?;
+    let message = "Fleet.example.org north is cluster-scoped; start the controller with \
+                   --allow-cluster-scoped-targets to allow it";
+    assert_told(cluster, "fleet", "ClusterScopedTarget", message).await
+}
+
+/// A firing whose target did not come in time is recorded as one that failed.
+async fn given_up_in_time(cluster: &Cluster) -> TestResult {
+    let has_failed =
+        |status: &Value| status["executionHistories"][0]["failedExecutions"].is_array();
+    let status = cluster.await_status(SHOP, "never", "given up", has_failed).await?;
+    let mut history = history(&status, "morning")?;
+    let message = history["failedExecutions"][0]["message"].take();
+    let message = message.as_str().unwrap_or_default();
+    assert!(message.starts_with("gave up after ") && message.contains(" attempts: "), "{message}");
+    assert!(message.contains("Deployment.apps shop/never"), "{message}");
+    let failed = json!([{"scheduleTime": BOUNDARY, "message": null}]);
+    assert_eq!(history, json!({"nextExecutionTime": TOMORROW, "failedExecutions": failed}));
+    let tried = message.trim_start_matches("gave up after ");
+    let event = format!(
+        "Warning RuleFailed: rule morning failed to change Deployment.apps shop/never after {tried}"
+    );
+    cluster.await_event(SHOP, "never", &event).await?;
+    // What a status does not keep is still reported.
+    let event = event.replace("shop/never", "shop/nowhere");
+    cluster.await_event(SHOP, "unkept", &event).await?;
+    cluster.create(DEPLOYMENT, SHOP, &deployment("never", 2)).await?;
+    let failed = |status: &Value| condition(status, "Ready")[..2] == ["False", "LastFiringFailed"];
+    let status = cluster.await_status(SHOP, "never", "only its last firing failed", failed).await?;
+    assert_eq!(condition(&status, "Active")[0], "True");
+    let late = cluster.get(DEPLOYMENT, SHOP, "never").await?;
+    assert_eq!(late["spec"]["replicas"], 2, "it came too late");
+    Ok(())
+}
+
+/// A rule for another target is another rule: it does not fire for the past.
+async fn another_target_waits_for_the_next_time(cluster: &Cluster) -> TestResult {
+    let well = |status: &Value| condition(status, "Ready")[0] == "True";
+    let status = cluster.await_status(SHOP, "misspelt", "nothing needs attention", well).await?;
+    let mut history = history(&status, "morning")?;
+    let message = history["failedExecutions"][0]["message"].take();
+    let message = message.as_str().unwrap_or_default();
+    assert!(message.ends_with(": gave up because the rule was changed"), "{message}");
+    let failed = json!([{"scheduleTime": BOUNDARY, "message": null}]);
+    assert_eq!(history, json!({"nextExecutionTime": TOMORROW, "failedExecutions": failed}));
+    Ok(())
+}

@@ -1,0 +1,206 @@
+//! Objects that are deleted while work for them is pending, that are recreated under the same name,
+//! and whose status was mangled.
+
+use almanac_harness::{AuditedRequest, Observation, PATIENCE, TestResult, await_condition};
+use anyhow::Result;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use crate::controller::{
+    CRON, Cluster, Controller, DEPLOYMENT, cron, deployment, on_cluster, target,
+};
+use crate::on_time::histories::{fired_once, history, rules_of};
+use crate::on_time::rights::{access, grant_scaling};
+
+const BEFORE: &str = "2026-11-30T09:02:55Z";
+/// Well within the delay that the rules allow.
+const AFTER: &str = "2026-11-30T09:04:00Z";
+const BOUNDARY: &str = "2026-11-30T09:03:00Z";
+const TOMORROW: &str = "2026-12-01T09:03:00Z";
+const OPEN: &str = "open";
+const CLOSED: &str = "closed";
+
+async fn make(cluster: &Cluster, namespace: &str, name: &str) -> Result<Value> {
+    let rules = json!([{"name": "morning", "schedule": "3 9 * * *", "targetReplicas": 6}]);
+    let object = cron(name, &target("apps/v1", "Deployment", name), &rules);
+    cluster.create(CRON, namespace, &object).await
+}
+
+async fn make_with_target(cluster: &Cluster, namespace: &str, names: &[&str]) -> TestResult {
+    for name in names {
+        cluster.create(DEPLOYMENT, namespace, &deployment(name, 1)).await?;
+        make(cluster, namespace, name).await?;
+    }
+    Ok(())
+}
+
+async fn await_fired(cluster: &Cluster, namespace: &str, name: &str) -> Result<Value> {
+    let has_fired = |status: &Value| status["lastExecutionTime"].is_string();
+    let status = cluster.await_status(namespace, name, "it has fired", has_fired).await?;
+    let once = fired_once(BOUNDARY, &json!({"appliedReplicas": 6}), TOMORROW);
+    assert_eq!(history(&status, "morning")?, once, "{name}");
+    Ok(status)
+}
+
+async fn replicas(cluster: &Cluster, namespace: &str, name: &str) -> Result<Value> {
+    Ok(cluster.get(DEPLOYMENT, namespace, name).await?["spec"]["replicas"].take())
+}
+
+fn about<'a>(writes: &'a [AuditedRequest], name: &str) -> Vec<&'a AuditedRequest> {
+    writes.iter().filter(|write| write.name == name).collect()
+}
+
+/// An API server dates objects to the second. One that is made in the second of the boundary may
+/// be taken for an older one.
+async fn await_next_second(controller: &Controller) -> TestResult {
+    let boundary: Timestamp = BOUNDARY.parse()?;
+    let until = boundary.checked_add(SignedDuration::from_millis(1100))?;
+    await_condition("the second after the boundary to be over", PATIENCE, async || {
+        let now = controller.now();
+        Ok(Observation::of(now >= until, now))
+    })
+    .await
+}
+
+#[test]
+fn a_policy_deleted_during_retries_is_not_carried_out_and_its_successor_starts_fresh() -> TestResult
+{
+    on_cluster(async |test, cluster| {
+        cluster.namespace(OPEN).await?;
+        cluster.namespace(CLOSED).await?;
+        make_with_target(cluster, CLOSED, &["kept", "deleted", "reborn"]).await?;
+        make_with_target(cluster, OPEN, &["phoenix", "going"]).await?;
+        // A finalizer keeps it from being removed; it is being deleted all the same.
+        let held_back = json!({"metadata": {"finalizers": ["example.org/last-wish"]}});
+        cluster.patch(CRON, OPEN, "going", &held_back).await?;
+        cluster.delete(CRON, OPEN, "going").await?;
+        let access = access(test, cluster).await?;
+        grant_scaling(cluster, OPEN).await?;
+        let controller = Controller::start(&access.kubeconfig(), BEFORE, &[])?;
+        await_refusals(cluster, &["kept", "deleted", "reborn"]).await?;
+
+        cluster.delete(CRON, CLOSED, "deleted").await?;
+        cluster.delete(CRON, CLOSED, "reborn").await?;
+        await_fired(cluster, OPEN, "phoenix").await?;
+        cluster.delete(CRON, OPEN, "phoenix").await?;
+        let reset = json!({"spec": {"replicas": 1}});
+        cluster.patch(DEPLOYMENT, OPEN, "phoenix", &reset).await?;
+        await_next_second(&controller).await?;
+        make(cluster, CLOSED, "reborn").await?;
+        make(cluster, OPEN, "phoenix").await?;
+        for (namespace, name) in [(CLOSED, "reborn"), (OPEN, "phoenix")] {
+            let status =
+                cluster.await_status(namespace, name, "armed", |status| !status.is_null()).await?;
+            let nothing_yet = json!({"nextExecutionTime": TOMORROW});
+            assert_eq!(history(&status, "morning")?, nothing_yet, "{name}");
+        }
+        // All three have been waiting for the same permission; one of them still exists to use it.
+        grant_scaling(cluster, CLOSED).await?;
+        await_fired(cluster, CLOSED, "kept").await?;
+        controller.stop().await?;
+        assert_eq!(replicas(cluster, CLOSED, "kept").await?, 6);
+        let gone = [(CLOSED, "deleted"), (CLOSED, "reborn"), (OPEN, "phoenix"), (OPEN, "going")];
+        for (namespace, name) in gone {
+            assert_eq!(replicas(cluster, namespace, name).await?, 1, "{name}");
+        }
+        let writes = cluster.target_writes().await?;
+        let done = writes.iter().filter(|write| write.code == 200);
+        let done: Vec<_> = done.map(|write| &*write.name).collect();
+        assert_eq!(done, ["phoenix", "kept"]);
+        Ok(())
+    })
+}
+
+/// Waits until an attempt at each of them has failed.
+async fn await_refusals(cluster: &Cluster, names: &[&str]) -> TestResult {
+    await_condition("a refused write to each", PATIENCE, async || {
+        let writes = cluster.target_writes().await?;
+        let is_refused = |name: &&&str| about(&writes, name).iter().any(|it| it.code == 403);
+        let refused: Vec<_> = names.iter().filter(is_refused).collect();
+        Ok(Observation::of(refused.len() == names.len(), format!("{refused:?}")))
+    })
+    .await
+}
+
+/// What somebody might leave in a status, as far as the API server takes it.
+fn mangled(status: &Value) -> [(&'static str, Value); 4] {
+    let entry = |field: &str, value: Value| {
+        let mut entry = status["executionHistories"][0].clone();
+        entry[field] = value;
+        json!({ "executionHistories": [entry] })
+    };
+    [
+        ("no-fingerprint", entry("fingerprint", json!("no hexadecimal"))),
+        ("no-handled", entry("lastHandledTime", Value::Null)),
+        ("no-entry", json!({ "executionHistories": [] })),
+        (
+            "another-rule",
+            json!({"executionHistories": [{"ruleName": "stranger", "fingerprint": "0"}]}),
+        ),
+    ]
+}
+
+#[test]
+fn a_mangled_status_is_forgotten_and_healed_and_nothing_fires_for_the_past() -> TestResult {
+    on_cluster(async |_, cluster| {
+        cluster.namespace(OPEN).await?;
+        let names = mangled(&Value::Null).map(|(name, _)| name);
+        make_with_target(cluster, OPEN, &names).await?;
+        make_with_target(cluster, OPEN, &["caught-up", "while-running"]).await?;
+        let controller = cluster.start_at(BEFORE, &[]).await?;
+        let healthy = await_fired(cluster, OPEN, "while-running").await?;
+        let history_kept = ["no-fingerprint", "no-handled"];
+        let once = fired_once(BOUNDARY, &json!({"appliedReplicas": 6}), TOMORROW);
+
+        // What runs knows better.
+        let none = json!({"executionHistories": null, "nextExecutionTime": null});
+        cluster.patch_status(CRON, OPEN, "while-running", &none).await?;
+        let is_healed = |status: &Value| status["executionHistories"].is_array();
+        let healed = cluster.await_status(OPEN, "while-running", "healed", is_healed).await?;
+        assert_eq!(healed, healthy);
+        for name in names.iter().chain(["caught-up"].iter()) {
+            await_fired(cluster, OPEN, name).await?;
+        }
+        controller.stop().await?;
+
+        let reset = json!({"spec": {"replicas": 1}});
+        let mut fingerprints = Vec::new();
+        for (index, name) in names.into_iter().enumerate() {
+            let before = cluster.get(CRON, OPEN, name).await?["status"].take();
+            let (_, status) = &mangled(&before)[index];
+            fingerprints.push(before["executionHistories"][0]["fingerprint"].clone());
+            cluster.patch_status(CRON, OPEN, name, status).await?;
+            cluster.patch(DEPLOYMENT, OPEN, name, &reset).await?;
+        }
+        // One whose firing is not handled shows that it would be caught up at this time.
+        let before = cluster.get(CRON, OPEN, "caught-up").await?;
+        let mut entry = before["status"]["executionHistories"][0].clone();
+        entry["lastHandledTime"] = json!("2026-11-30T09:02:00Z");
+        entry["successfulExecutions"] = Value::Null;
+        let unhandled = json!({ "executionHistories": [entry] });
+        cluster.patch_status(CRON, OPEN, "caught-up", &unhandled).await?;
+        cluster.patch(DEPLOYMENT, OPEN, "caught-up", &reset).await?;
+        let controller = cluster.start_at(AFTER, &[]).await?;
+        for (name, fingerprint) in names.into_iter().zip(fingerprints) {
+            let is_healed = |status: &Value| {
+                let entry = &status["executionHistories"][0];
+                let handled = &entry["lastHandledTime"];
+                rules_of(status) == ["morning"]
+                    && entry["fingerprint"] == fingerprint
+                    && handled.is_string()
+                    && *handled != BOUNDARY
+            };
+            let status = cluster.await_status(OPEN, name, "healed", is_healed).await?;
+            let nothing_yet = json!({"nextExecutionTime": TOMORROW});
+            let expected = if history_kept.contains(&name) { &once } else { &nothing_yet };
+            assert_eq!(history(&status, "morning")?, *expected, "{name}");
+        }
+        await_fired(cluster, OPEN, "caught-up").await?;
+        controller.stop().await?;
+        for name in names {
+            assert_eq!(replicas(cluster, OPEN, name).await?, 1, "{name}");
+        }
+        assert_eq!(replicas(cluster, OPEN, "caught-up").await?, 6);
+        Ok(())
+    })
+}

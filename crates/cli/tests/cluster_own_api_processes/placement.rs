@@ -1,0 +1,14 @@
+//! `Placement` on a real API server: which clusters are selected and when, in which order the decisions are written,
+//! whatever goes wrong meanwhile, and beside other writers.
+
+mod expressions;
+mod hands;
+mod many;
+mod mistakes;
+mod neighbours;
+mod observer;
+mod reading;
+mod restarts;
+mod scores;
+mod selecting;
+pub(crate) mod stage;

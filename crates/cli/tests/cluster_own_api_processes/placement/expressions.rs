@@ -1,0 +1,165 @@
+//! Clusters that are selected by CEL expressions over their objects and their scores.
+
+use almanac_fixtures::hub;
+use almanac_harness::TestResult;
+use anyhow::{Context as _, ensure};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::controller::{Cluster, Controller};
+use crate::placement::stage::{
+    CLUSTER, NAMESPACE, PLACEMENT, await_end, await_reason, await_selected, ensure_agreed, on_hub,
+    prepare, ratio, score_for_now, start,
+};
+
+/// The rest of the spec of a placement that selects by these expressions.
+fn by(expressions: &[&str]) -> Value {
+    let selector = json!({ "celSelector": { "celExpressions": expressions } });
+    json!({ "predicates": [{ "requiredClusterSelector": selector }] })
+}
+
+async fn place(cluster: &Cluster, name: &str, expressions: &[&str]) -> TestResult {
+    cluster.create(PLACEMENT, NAMESPACE, &hub::placement(name, &by(expressions))).await?;
+    Ok(())
+}
+
+/// Says which version of Kubernetes a cluster runs.
+async fn runs(cluster: &Cluster, name: &str, version: &str) -> TestResult {
+    let status = json!({ "version": { "kubernetes": version } });
+    cluster.patch_status(CLUSTER, "", name, &status).await?;
+    Ok(())
+}
+
+/// Says in which second a cluster was last heard of.
+async fn beat(cluster: &Cluster, name: &str, second: i64) -> TestResult {
+    let at = Timestamp::from_second(1_800_000_000 + second)?.to_string();
+    let condition = json!({
+        "type": "ManagedClusterConditionAvailable", "status": "True", "reason": "ManagedClusterAvailable",
+        "message": "", "lastTransitionTime": at,
+    });
+    cluster.patch_status(CLUSTER, "", name, &json!({ "conditions": [condition] })).await?;
+    Ok(())
+}
+
+async fn turns(controller: &Controller) -> anyhow::Result<f64> {
+    let lines = controller.scrape("almanac_placement_turns_total ").await?;
+    let number = lines.first().and_then(|it| it.rsplit(' ').next());
+    Ok(number.context("it is not exported")?.parse()?)
+}
+
+const NEW: &str =
+    "semver(managedCluster.status.version.kubernetes, true).isGreaterThan(semver('1.30.5'))";
+
+#[test]
+fn a_placement_follows_what_its_expressions_say_of_the_objects_of_clusters() -> TestResult {
+    on_hub(async |_, cluster| {
+        prepare(cluster, &["c1", "c2", "c3"]).await?;
+        place(cluster, "new", &[NEW]).await?;
+        let team = "managedCluster.metadata.annotations['team'] == 'shop'";
+        place(cluster, "team", &[team]).await?;
+        let controller = start(cluster).await?;
+        await_selected(cluster, "new", &[]).await?;
+        runs(cluster, "c1", "v1.30.0").await?;
+        runs(cluster, "c2", "v1.31.2").await?;
+        await_selected(cluster, "new", &["c2"]).await?;
+        runs(cluster, "c1", "v1.32.0+k3s1").await?;
+        await_selected(cluster, "new", &["c1", "c2"]).await?;
+        runs(cluster, "c2", "none").await?;
+        await_selected(cluster, "new", &["c1"]).await?;
+        let annotated = json!({ "metadata": { "annotations": { "team": "shop" } } });
+        cluster.patch(CLUSTER, "", "c3", &annotated).await?;
+        await_selected(cluster, "team", &["c3"]).await?;
+        ensure_agreed(cluster).await?;
+        controller.stop().await
+    })
+}
+
+#[test]
+fn an_expression_that_cannot_be_used_keeps_what_is_selected_and_is_told_with_what_it_needs()
+-> TestResult {
+    on_hub(async |_, cluster| {
+        prepare(cluster, &["c1", "c2"]).await?;
+        let costly = ["xs", "ys", "zs"].map(|_| format!("[{}]", vec!["1"; 60].join(",")));
+        let [xs, ys, zs] = costly;
+        let costly = format!("{xs}.all(x, {ys}.all(y, {zs}.all(z, x + y + z > 0)))");
+        let bad = [
+            (
+                "unknown",
+                "'%s'.format([managedCluster.metadata.name]) == 'c1'",
+                "there is no function format",
+            ),
+            ("costly", costly.as_str(), "more than 100000 steps"),
+            ("broken", "managedCluster.(", ", at column "),
+        ];
+        let controller = start(cluster).await?;
+        for name in bad.iter().map(|(name, ..)| *name).chain(["sound"]) {
+            place(cluster, name, &["true"]).await?;
+            await_selected(cluster, name, &["c1", "c2"]).await?;
+        }
+        let field = "spec.predicates[0].requiredClusterSelector.celSelector.celExpressions[1]: ";
+        for (name, expression, why) in bad {
+            let spec = json!({ "spec": by(&["true", expression]) });
+            cluster.patch(PLACEMENT, NAMESPACE, name, &spec).await?;
+            let told =
+                await_reason(cluster, name, "PlacementMisconfigured", "True Misconfigured").await?;
+            ensure!(told.starts_with(field) && told.contains(why), "{name}: {told}");
+            ensure!(told.len() < 1_000, "{name}: {told}");
+        }
+        cluster.delete(CLUSTER, "", "c2").await?;
+        // This one shows that the others had their chance.
+        await_selected(cluster, "sound", &["c1"]).await?;
+        for (name, ..) in bad {
+            await_selected(cluster, name, &["c1", "c2"]).await?;
+        }
+        cluster.patch(PLACEMENT, NAMESPACE, "costly", &json!({ "spec": by(&["true"]) })).await?;
+        await_selected(cluster, "costly", &["c1"]).await?;
+        ensure_agreed(cluster).await?;
+        controller.stop().await
+    })
+}
+
+#[test]
+fn scores_that_an_expression_reads_are_gone_from_their_last_instant_on() -> TestResult {
+    on_hub(async |_, cluster| {
+        prepare(cluster, &["c1", "c2"]).await?;
+        let end = score_for_now(cluster, "c1", 50).await?;
+        ratio(cluster, "c2", 20).await?;
+        let busy =
+            "managedCluster.scores('default').exists(s, s.name == 'cpuratio' && s.value > 10)";
+        place(cluster, "busy", &[busy]).await?;
+        let controller = start(cluster).await?;
+        await_end(cluster, "busy", end, (&["c1", "c2"], &["c2"])).await?;
+        ratio(cluster, "c2", 5).await?;
+        await_selected(cluster, "busy", &[]).await?;
+        ensure_agreed(cluster).await?;
+        controller.stop().await
+    })
+}
+
+#[test]
+fn heartbeats_of_a_cluster_give_no_placement_a_turn() -> TestResult {
+    // As many as count at once within a minute.
+    const BEATS: i64 = 20;
+    on_hub(async |_, cluster| {
+        prepare(cluster, &["c1", "c2"]).await?;
+        let available = "managedCluster.status.conditions.exists(c, c.status == 'True')";
+        place(cluster, "available", &[available]).await?;
+        cluster.create(PLACEMENT, NAMESPACE, &hub::placement("all", &json!({}))).await?;
+        let controller = start(cluster).await?;
+        await_selected(cluster, "all", &["c1", "c2"]).await?;
+        beat(cluster, "c1", 0).await?;
+        await_selected(cluster, "available", &["c1"]).await?;
+        let before = turns(&controller).await?;
+        for second in 1..BEATS {
+            beat(cluster, "c1", second).await?;
+        }
+        // What comes after them on the same watch.
+        beat(cluster, "c2", 0).await?;
+        await_selected(cluster, "available", &["c1", "c2"]).await?;
+        let taken = turns(&controller).await? - before;
+        eprintln!("{taken} turns in {BEATS} heartbeats");
+        // The one of the placement that selects the other cluster.
+        ensure!(format!("{taken}") == "1", "{taken} turns");
+        controller.stop().await
+    })
+}

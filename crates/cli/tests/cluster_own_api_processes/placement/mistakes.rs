@@ -1,0 +1,103 @@
+//! Specs that cannot be used: what was selected stays, and a condition says what is wrong.
+
+use almanac_fixtures::hub;
+use almanac_harness::TestResult;
+use anyhow::ensure;
+use serde_json::{Value, json};
+
+use crate::controller::{Cluster, Kind};
+use crate::placement::stage::{
+    CLUSTER, GROUP, NAMESPACE, PLACEMENT, await_reason, await_selected, ensure_agreed, on_hub,
+    prepare, start,
+};
+
+const DEFINITION: Kind =
+    Kind { root: "/apis/apiextensions.k8s.io/v1", plural: "customresourcedefinitions" };
+
+/// Makes the definition of placements accept what that of Open Cluster Management accepts.
+async fn loosen(cluster: &Cluster) -> TestResult {
+    let name = format!("placements.{GROUP}");
+    let mut definition = cluster.get(DEFINITION, "", &name).await?;
+    let versions = definition["spec"]["versions"].take();
+    let mut versions: Vec<Value> = serde_json::from_value(versions)?;
+    for version in &mut versions {
+        let spec = &mut version["schema"]["openAPIV3Schema"]["properties"]["spec"];
+        let count = &mut spec["properties"]["numberOfClusters"];
+        count.as_object_mut().map(|fields| fields.remove("minimum"));
+    }
+    cluster.patch(DEFINITION, "", &name, &json!({ "spec": { "versions": versions } })).await?;
+    Ok(())
+}
+
+#[test]
+fn a_spec_that_cannot_be_used_keeps_what_is_selected_and_says_what_is_wrong() -> TestResult {
+    on_hub(async |_, cluster| {
+        loosen(cluster).await?;
+        prepare(cluster, &["c1", "c2"]).await?;
+        let controller = start(cluster).await?;
+        let selecting =
+            |selector: Value| json!({ "predicates": [{ "requiredClusterSelector": selector }] });
+        let label = json!([{ "key": "a", "operator": "Near", "values": ["b"] }]);
+        let bad = [
+            (
+                "negative",
+                json!({ "numberOfClusters": -1 }),
+                "spec.numberOfClusters: Invalid value: -1",
+            ),
+            (
+                "operator",
+                selecting(json!({ "labelSelector": { "matchExpressions": label } })),
+                "spec.predicates[0].requiredClusterSelector.labelSelector.matchExpressions[0].operator: \
+                 Unsupported value: \"Near\"",
+            ),
+            (
+                "cel",
+                selecting(json!({ "celSelector": { "celExpressions": ["managedCluster.("] } })),
+                "spec.predicates[0].requiredClusterSelector.celSelector.celExpressions[0]: ",
+            ),
+        ];
+        for name in bad.iter().map(|(name, ..)| *name).chain(["sound"]) {
+            cluster.create(PLACEMENT, NAMESPACE, &hub::placement(name, &json!({}))).await?;
+            await_selected(cluster, name, &["c1", "c2"]).await?;
+        }
+        for (name, spec, why) in &bad {
+            cluster.patch(PLACEMENT, NAMESPACE, name, &json!({ "spec": spec })).await?;
+            let told =
+                await_reason(cluster, name, "PlacementMisconfigured", "True Misconfigured").await?;
+            ensure!(told.starts_with(why), "{told}");
+            await_reason(cluster, name, "Ready", "False PlacementInvalid").await?;
+        }
+        cluster.delete(CLUSTER, "", "c2").await?;
+        // This one shows that the others had their chance.
+        await_selected(cluster, "sound", &["c1"]).await?;
+        for (name, ..) in &bad {
+            await_selected(cluster, name, &["c1", "c2"]).await?;
+        }
+        cluster
+            .patch(PLACEMENT, NAMESPACE, "negative", &json!({ "spec": { "numberOfClusters": 1 } }))
+            .await?;
+        await_selected(cluster, "negative", &["c1"]).await?;
+        await_reason(cluster, "negative", "PlacementMisconfigured", "False Succeedconfigured")
+            .await?;
+        ensure_agreed(cluster).await?;
+        controller.stop().await
+    })
+}
+
+#[test]
+fn a_taint_without_a_time_is_told_where_its_toleration_would_end() -> TestResult {
+    on_hub(async |_, cluster| {
+        prepare(cluster, &["c1"]).await?;
+        let taint = json!({ "taints": [{ "key": "gpu", "effect": "NoSelect" }] });
+        cluster.patch(CLUSTER, "", "c1", &json!({ "spec": taint })).await?;
+        let toleration = json!({ "key": "gpu", "operator": "Exists", "tolerationSeconds": 1 });
+        let spec = json!({ "tolerations": [toleration] });
+        cluster.create(PLACEMENT, NAMESPACE, &hub::placement("web", &spec)).await?;
+        let controller = start(cluster).await?;
+        let told = await_reason(cluster, "web", "Ready", "False TaintWithoutTimeAdded").await?;
+        ensure!(told.ends_with("set timeAdded in the taint of c1"), "{told}");
+        await_selected(cluster, "web", &["c1"]).await?;
+        ensure_agreed(cluster).await?;
+        controller.stop().await
+    })
+}

@@ -1,0 +1,109 @@
+//! Beside Open Cluster Management, stopped by hand, and exempt.
+
+use almanac_fixtures::hub;
+use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
+use anyhow::ensure;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::controller::{Cluster, LEASE};
+use crate::placement::stage::{
+    ALONE, BINDING, CLUSTER, DECISION, NAMESPACE, PLACEMENT, await_reason, await_selected,
+    ensure_agreed, on_hub, prepare, start,
+};
+
+/// The lease of Open Cluster Management's controller, as if it had just renewed it.
+async fn hold_their_lease(cluster: &Cluster) -> TestResult {
+    cluster.namespace("open-cluster-management-hub").await?;
+    let lease = json!({
+        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+        "metadata": { "name": "placement-lock" },
+        "spec": {
+            "holderIdentity": "ocm-0", "leaseDurationSeconds": 137,
+            "renewTime": format!("{:.6}", Timestamp::now()),
+        },
+    });
+    cluster.create(LEASE, "open-cluster-management-hub", &lease).await?;
+    Ok(())
+}
+
+#[test]
+fn placements_are_left_to_open_cluster_management_unless_they_are_taken_over() -> TestResult {
+    on_hub(async |_, cluster| {
+        prepare(cluster, &["c1"]).await?;
+        hold_their_lease(cluster).await?;
+        cluster.create(PLACEMENT, NAMESPACE, &hub::placement("web", &json!({}))).await?;
+        let controller = start(cluster).await?;
+        let line = "almanac_left_alone{kind=\"placements\"} 1";
+        await_condition("it is left alone", PATIENCE, async || {
+            let told = controller.scrape("almanac_left_alone").await?;
+            Ok(Observation::of(told.iter().any(|it| it == line), format!("{told:?}")))
+        })
+        .await?;
+        controller.stop().await?;
+        let writes = cluster.writes().await?;
+        ensure!(writes.is_empty(), "not even the status is ours: {writes:?}");
+        let taking_over = [ALONE, &["--take-over=placement"]].concat();
+        let controller = cluster.start_at(&Timestamp::now().to_string(), &taking_over).await?;
+        await_selected(cluster, "web", &["c1"]).await?;
+        ensure_agreed(cluster).await?;
+        controller.stop().await
+    })
+}
+
+#[test]
+fn nothing_changes_while_everything_is_stopped_or_what_is_exempt() -> TestResult {
+    on_hub(async |_, cluster| {
+        prepare(cluster, &["c1"]).await?;
+        for namespace in ["calm", "kube-system"] {
+            if namespace == "calm" {
+                cluster.namespace(namespace).await?;
+                cluster
+                    .kubectl(&["annotate", "namespace", namespace, "almanac.dev/ignore=true"])
+                    .await?;
+            }
+            cluster.create(BINDING, namespace, &hub::managed_cluster_set_binding()).await?;
+            cluster.create(PLACEMENT, namespace, &hub::placement("web", &json!({}))).await?;
+        }
+        cluster.create(PLACEMENT, NAMESPACE, &hub::placement("web", &json!({}))).await?;
+        let now = Timestamp::now().to_string();
+        let controller = cluster.start_at(&now, &["--controllers=placement"]).await?;
+        await_selected(cluster, "web", &["c1"]).await?;
+        for namespace in ["calm", "kube-system"] {
+            let is_exempt =
+                |object: &Value| object["status"]["conditions"][0]["reason"] == "Exempt";
+            cluster.await_object(PLACEMENT, (namespace, "web"), "to be exempt", is_exempt).await?;
+            ensure!(
+                cluster.list(DECISION, namespace).await?.is_empty(),
+                "{namespace} has decisions"
+            );
+        }
+        let stop = |value: &str| format!("almanac.dev/stop{value}");
+        cluster.kubectl(&["annotate", "lease", "almanac", &stop("=audit")]).await?;
+        await_condition("it is stopped", PATIENCE, async || {
+            let told = controller.scrape("almanac_stopped ").await?;
+            Ok(Observation::of(told == ["almanac_stopped 1"], format!("{told:?}")))
+        })
+        .await?;
+        cluster.create(CLUSTER, "", &hub::managed_cluster("c2")).await?;
+        cluster.create(PLACEMENT, NAMESPACE, &hub::placement("late", &json!({}))).await?;
+        cluster.kubectl(&["annotate", "namespace", "calm", "almanac.dev/ignore-"]).await?;
+        // Whoever is not stopped would have done it by the time this is seen, which is later.
+        cluster.kubectl(&["annotate", "lease", "almanac", "seen=true"]).await?;
+        let renewed = cluster.get(LEASE, NAMESPACE, "almanac").await?["spec"]["renewTime"].clone();
+        let is_later = |lease: &Value| lease["spec"]["renewTime"] != renewed;
+        cluster.await_object(LEASE, (NAMESPACE, "almanac"), "to be renewed", is_later).await?;
+        ensure!(
+            cluster.get(DECISION, NAMESPACE, "late-decision-1").await?.is_null(),
+            "it was written"
+        );
+        cluster.kubectl(&["annotate", "lease", "almanac", &stop("-")]).await?;
+        for name in ["web", "late"] {
+            await_selected(cluster, name, &["c1", "c2"]).await?;
+        }
+        let is_there = |object: &Value| !object.is_null();
+        cluster.await_object(DECISION, ("calm", "web-decision-1"), "to be there", is_there).await?;
+        await_reason(cluster, "late", "Ready", "True AllDecisionsScheduled").await?;
+        controller.stop().await
+    })
+}

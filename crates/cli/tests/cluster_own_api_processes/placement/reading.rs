@@ -1,0 +1,104 @@
+//! What it takes to forecast the placements of a cluster, and what is told where that is missing.
+
+use std::path::Path;
+use std::process::Stdio;
+
+use almanac_fixtures::hub;
+use almanac_harness::{Observation, OwnTest, PATIENCE, TestResult, await_condition};
+use anyhow::{Context as _, Result};
+use serde_json::{Value, json};
+use tokio::process::Command;
+
+use crate::controller::{ALMANAC, Cluster};
+use crate::placement::stage::{
+    GROUP, NAMESPACE, PLACEMENT, await_selected, on_hub, prepare, start,
+};
+
+/// Gives the reader these permissions, in the namespace or in the whole cluster.
+async fn allow(test: &OwnTest, kind: &str, rules: &Value) -> TestResult {
+    let group = "rbac.authorization.k8s.io";
+    let role = json!({
+        "apiVersion": format!("{group}/v1"), "kind": kind, "metadata": { "name": "reader" }, "rules": rules,
+    });
+    let binding = json!({
+        "apiVersion": format!("{group}/v1"), "kind": format!("{kind}Binding"), "metadata": { "name": "reader" },
+        "subjects": [{ "kind": "ServiceAccount", "name": "reader", "namespace": NAMESPACE }],
+        "roleRef": { "apiGroup": group, "kind": kind, "name": "reader" },
+    });
+    let both = json!({ "apiVersion": "v1", "kind": "List", "items": [role, binding] });
+    let kubectl = test.kubectl().await?;
+    kubectl.run_with_input(&["-n", NAMESPACE, "apply", "-f", "-"], &both.to_string()).await?;
+    Ok(())
+}
+
+/// Permission to list resources of the hub.
+fn list(resources: &[&str]) -> Value {
+    json!({ "apiGroups": [GROUP], "resources": resources, "verbs": ["list"] })
+}
+
+/// Waits until a forecast by the reader selects these clusters, and tells these assumptions about the hub.
+async fn await_forecast(reader: &Path, clusters: &Value, told: &[&str]) -> TestResult {
+    await_condition(&format!("a forecast of {clusters} with {told:?}"), PATIENCE, async || {
+        let mut command = Command::new(ALMANAC);
+        command.args(["forecast", "-n", NAMESPACE, "--for", "1m", "-o", "json"]);
+        let output = command.env("KUBECONFIG", reader).stdin(Stdio::null()).output().await?;
+        let found: Result<Value> = serde_json::from_slice(&output.stdout).context("no JSON");
+        let Ok(found) = found else {
+            return Ok(Observation::NotYet(String::from_utf8_lossy(&output.stderr).into_owned()));
+        };
+        let assumptions = found["assumptions"].as_array().cloned().unwrap_or_default();
+        let of_hub: Vec<_> = assumptions.iter().filter_map(Value::as_str).collect();
+        let of_hub: Vec<_> = of_hub.into_iter().filter(|it| it.contains(GROUP)).collect();
+        let is_so = found["series"][0]["segments"][0]["value"] == *clusters && of_hub == told;
+        Ok(Observation::of(is_so, format!("{found:#}")))
+    })
+    .await
+}
+
+async fn select(cluster: &Cluster) -> TestResult {
+    prepare(cluster, &["c1"]).await?;
+    cluster.create(PLACEMENT, NAMESPACE, &hub::placement("web", &json!({}))).await?;
+    let controller = start(cluster).await?;
+    await_selected(cluster, "web", &["c1"]).await?;
+    controller.stop().await
+}
+
+#[test]
+fn placements_are_forecast_with_the_documented_permissions_and_what_is_missing_is_told()
+-> TestResult {
+    on_hub(async |test, cluster| {
+        select(cluster).await?;
+        cluster.kubectl(&["create", "serviceaccount", "reader"]).await?;
+        let account = test.service_account(NAMESPACE, "reader").await?;
+        let reader = account.kubeconfig();
+        let policies = json!([
+            { "apiGroups": ["autoscaling.karmada.io"], "resources": ["cronfederatedhpas"], "verbs": ["list"] },
+            { "apiGroups": ["autoscaling.karpenter.sh"], "resources": ["metricsproducers"], "verbs": ["list"] },
+        ]);
+        let with = |further: &[&str]| {
+            let mut rules = policies.as_array().cloned().unwrap_or_default();
+            rules.push(list(further));
+            Value::Array(rules)
+        };
+        allow(test, "Role", &policies).await?;
+        let unread = format!("no Placement.{GROUP} in namespace default was read: ");
+        let missing = |what: &str| format!("{unread}missing permission to list {what}.{GROUP}");
+        await_forecast(&reader, &Value::Null, &[&missing("placements")]).await?;
+        let in_namespace = ["placements", "managedclustersetbindings", "placementdecisions"];
+        allow(test, "Role", &with(&in_namespace)).await?;
+        let rest = ["addonplacementscores", "managedclusters", "managedclustersets"];
+        let elsewhere = format!(
+            "no PlacementDecision.{GROUP} outside namespace default was read, so how often a cluster is \
+             selected is not known: missing permission to list placementdecisions.{GROUP} in all namespaces"
+        );
+        let mut told: Vec<String> = rest.map(missing).into();
+        told.push(elsewhere.clone());
+        let told: Vec<&str> = told.iter().map(String::as_str).collect();
+        await_forecast(&reader, &Value::Null, &told).await?;
+        allow(test, "ClusterRole", &json!([list(&rest)])).await?;
+        await_forecast(&reader, &json!(["c1"]), &[&elsewhere]).await?;
+        let all = [&rest[..], &["placementdecisions"]].concat();
+        allow(test, "ClusterRole", &json!([list(&all)])).await?;
+        await_forecast(&reader, &json!(["c1"]), &[]).await
+    })
+}

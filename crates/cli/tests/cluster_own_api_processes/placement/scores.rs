@@ -1,0 +1,47 @@
+//! Scores that change, end, or are not there.
+
+use almanac_fixtures::hub;
+use almanac_harness::TestResult;
+use anyhow::ensure;
+use jiff::SignedDuration;
+
+use crate::placement::stage::{
+    SCORE, await_end, await_selected, ensure_agreed, on_hub, place, prepare, ratio, score,
+    score_for_now, start,
+};
+
+#[test]
+fn a_score_counts_as_soon_as_it_is_changed_and_none_is_zero() -> TestResult {
+    on_hub(async |_, cluster| {
+        prepare(cluster, &["c1", "c2", "c3"]).await?;
+        place(cluster, "web", 1, &[("default/cpuratio", 1)]).await?;
+        let controller = start(cluster).await?;
+        // Nobody has a score, so the name decides.
+        await_selected(cluster, "web", &["c1"]).await?;
+        ratio(cluster, "c1", -1).await?;
+        await_selected(cluster, "web", &["c2"]).await?;
+        ratio(cluster, "c3", 5).await?;
+        await_selected(cluster, "web", &["c3"]).await?;
+        score(cluster, "c3", &hub::scored(&[], None)).await?;
+        await_selected(cluster, "web", &["c2"]).await?;
+        cluster.delete(SCORE, "c1", "default").await?;
+        await_selected(cluster, "web", &["c1"]).await?;
+        ensure_agreed(cluster).await?;
+        controller.stop().await
+    })
+}
+
+#[test]
+fn an_expired_score_counts_no_more_from_its_last_instant_on_and_not_a_second_later() -> TestResult {
+    on_hub(async |_, cluster| {
+        prepare(cluster, &["c1", "c2"]).await?;
+        let end = score_for_now(cluster, "c1", 50).await?;
+        ratio(cluster, "c2", 20).await?;
+        place(cluster, "web", 1, &[("default/cpuratio", 1)]).await?;
+        let controller = start(cluster).await?;
+        let late = await_end(cluster, "web", end, (&["c1"], &["c2"])).await?;
+        ensure!(late < SignedDuration::from_secs(1), "decided {late:#} after the score ended");
+        ensure_agreed(cluster).await?;
+        controller.stop().await
+    })
+}

@@ -1,0 +1,188 @@
+//! Which clusters are selected, and how they are divided.
+
+use almanac_fixtures::hub;
+use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
+use anyhow::ensure;
+use serde_json::{Value, json};
+
+use crate::placement::observer::Observer;
+use crate::placement::stage::{
+    CLUSTER, DECISION, GROUP, NAMESPACE, PLACEMENT, await_reason, await_selected, await_sizes,
+    condition, decisions, ensure_agreed, on_hub, place, prepare, ratio, start,
+};
+
+/// The placement of the design, with its comments left out.
+const OF_THE_DESIGN: &str = "
+apiVersion: cluster.open-cluster-management.io/v1alpha1
+kind: Placement
+metadata:
+  name: placement
+spec:
+  numberOfClusters: 3
+  prioritizerPolicy:
+    mode: Exact
+    configurations:
+      - scoreCoordinate:
+          type: BuildIn
+          buildIn: Steady
+        weight: 3
+      - scoreCoordinate:
+          type: AddOn
+          addOn:
+            resourceName: default
+            scoreName: cpuratio
+        weight: 1
+";
+
+#[test]
+fn the_placement_of_the_design_selects_by_the_score_and_keeps_what_it_has() -> TestResult {
+    on_hub(async |_, cluster| {
+        prepare(cluster, &["c1", "c2", "c3", "c4"]).await?;
+        for (name, score) in [("c1", 10), ("c2", 88), ("c3", -3), ("c4", 42)] {
+            ratio(cluster, name, score).await?;
+        }
+        cluster.create_text(NAMESPACE, OF_THE_DESIGN).await?;
+        let controller = start(cluster).await?;
+        await_selected(cluster, "placement", &["c1", "c2", "c4"]).await?;
+        // It is steady: no score makes up for three times a hundred.
+        ratio(cluster, "c3", 100).await?;
+        ratio(cluster, "c1", -100).await?;
+        place(cluster, "least", 1, &[("default/cpuratio", -1)]).await?;
+        await_selected(cluster, "least", &["c1"]).await?;
+        place(cluster, "most", 1, &[("default/cpuratio", 1)]).await?;
+        await_selected(cluster, "most", &["c3"]).await?;
+        await_selected(cluster, "placement", &["c1", "c2", "c4"]).await?;
+        let object = cluster.get(PLACEMENT, NAMESPACE, "placement").await?;
+        for (about, expected) in [
+            ("PlacementSatisfied", "True AllDecisionsScheduled: 3 clusters are selected"),
+            ("PlacementMisconfigured", "False Succeedconfigured: it can be used as written"),
+            ("Ready", "True AllDecisionsScheduled: nothing needs attention"),
+        ] {
+            ensure!(condition(&object, about) == expected, "{}", object["status"]);
+        }
+        let observed = &object["status"]["conditions"][0]["observedGeneration"];
+        ensure!(*observed == object["metadata"]["generation"], "{}", object["status"]);
+        cluster
+            .await_event(
+                NAMESPACE,
+                "placement",
+                "Normal DecisionCreate: 3 clusters are selected; added c1, c2, c4",
+            )
+            .await?;
+        ensure_agreed(cluster).await?;
+        controller.stop().await
+    })
+}
+
+#[test]
+fn a_hundred_and_one_clusters_are_two_decisions_and_none_that_stays_is_ever_missing() -> TestResult
+{
+    on_hub(async |test, cluster| {
+        let names: Vec<String> = (0..128).map(|number| format!("c{number:03}")).collect();
+        let refs: Vec<&str> = names.iter().map(String::as_str).collect();
+        prepare(cluster, &refs[..101]).await?;
+        cluster.create(PLACEMENT, NAMESPACE, &hub::placement("web", &json!({}))).await?;
+        let controller = start(cluster).await?;
+        await_sizes(cluster, "web", &[100, 1]).await?;
+        for name in &refs[101..] {
+            cluster.create(CLUSTER, "", &hub::managed_cluster(name)).await?;
+        }
+        await_sizes(cluster, "web", &[100, 28]).await?;
+        ensure_agreed(cluster).await?;
+        let observer = Observer::of(test).await?;
+        observer.await_first("web-decision-1").await?;
+        let wanted = |count: u32| json!({ "spec": { "numberOfClusters": count } });
+        cluster.patch(PLACEMENT, NAMESPACE, "web", &wanted(10)).await?;
+        await_sizes(cluster, "web", &[10]).await?;
+        observer.ensure_never_missing("web", &names[..10])?;
+        cluster.patch(PLACEMENT, NAMESPACE, "web", &wanted(0)).await?;
+        await_sizes(cluster, "web", &[0]).await?;
+        ensure_agreed(cluster).await?;
+        // What the watch tells of our own writes, before their responses or after, is nobody else's.
+        let undone = controller.scrape("almanac_placement_undone_total").await?;
+        ensure!(undone == ["almanac_placement_undone_total 0"], "{undone:?}");
+        controller.stop().await
+    })
+}
+
+#[test]
+fn selected_clusters_are_divided_into_groups_and_change_them_without_being_missed() -> TestResult {
+    on_hub(async |test, cluster| {
+        prepare(cluster, &["c1", "c2", "c3"]).await?;
+        let canary = json!({ "metadata": { "labels": { "stage": "canary" } } });
+        cluster.patch(CLUSTER, "", "c3", &canary).await?;
+        let in_groups =
+            |strategy: Value| json!({ "decisionStrategy": { "groupStrategy": strategy } });
+        let spec = in_groups(json!({ "clustersPerDecisionGroup": "25%" }));
+        cluster.create(PLACEMENT, NAMESPACE, &hub::placement("web", &spec)).await?;
+        let controller = start(cluster).await?;
+        await_sizes(cluster, "web", &[1, 1, 1]).await?;
+        let observer = Observer::of(test).await?;
+        observer.await_first("web-decision-3").await?;
+        let canary = json!({ "labelSelector": { "matchLabels": { "stage": "canary" } } });
+        let first = json!([{ "groupName": "canary", "groupClusterSelector": canary }]);
+        let spec =
+            in_groups(json!({ "clustersPerDecisionGroup": "100%", "decisionGroups": first }));
+        cluster.patch(PLACEMENT, NAMESPACE, "web", &json!({ "spec": spec })).await?;
+        await_sizes(cluster, "web", &[1, 2]).await?;
+        let groups = json!([
+            {"decisionGroupIndex": 0, "decisionGroupName": "canary", "decisions": ["web-decision-1"], "clusterCount": 1},
+            {"decisionGroupIndex": 1, "decisionGroupName": "", "decisions": ["web-decision-2"], "clusterCount": 2},
+        ]);
+        // The status is written after the decisions.
+        await_condition("the groups in the status", PATIENCE, async || {
+            let object = cluster.get(PLACEMENT, NAMESPACE, "web").await?;
+            let status = &object["status"];
+            Ok(Observation::of(status["decisionGroups"] == groups, status))
+        })
+        .await?;
+        let names = ["c1", "c2", "c3"].map(str::to_owned);
+        observer.ensure_never_missing("web", &names)?;
+        for (name, group, index) in [("web-decision-1", "canary", "0"), ("web-decision-2", "", "1")]
+        {
+            let labels =
+                cluster.get(DECISION, NAMESPACE, name).await?["metadata"]["labels"].clone();
+            let expected = json!({
+                format!("{GROUP}/placement"): "web", format!("{GROUP}/decision-group-name"): group,
+                format!("{GROUP}/decision-group-index"): index,
+            });
+            ensure!(labels == expected, "{labels}");
+        }
+        ensure!(decisions(cluster, "web").await?[0].1 == ["c3"], "the canary comes first");
+        ensure_agreed(cluster).await?;
+        controller.stop().await
+    })
+}
+
+#[test]
+fn what_is_missing_for_a_selection_is_told_with_the_reason_of_open_cluster_management() -> TestResult
+{
+    on_hub(async |_, cluster| {
+        let controller = start(cluster).await?;
+        cluster
+            .create(PLACEMENT, NAMESPACE, &hub::placement("web", &json!({ "numberOfClusters": 2 })))
+            .await?;
+        let satisfied =
+            async |reason: &str| await_reason(cluster, "web", "PlacementSatisfied", reason).await;
+        satisfied("False NoManagedClusterSetBindings").await?;
+        prepare(cluster, &[]).await?;
+        satisfied("False AllManagedClusterSetsEmpty").await?;
+        let tainted = json!({ "taints": [{ "key": "down", "effect": "NoSelect", "timeAdded": "2026-01-01T00:00:00Z" }] });
+        let mut down = hub::managed_cluster("c1");
+        down["spec"]["taints"] = tainted["taints"].clone();
+        cluster.create(CLUSTER, "", &down).await?;
+        satisfied("False NoManagedClusterMatched").await?;
+        cluster.create(CLUSTER, "", &hub::managed_cluster("c2")).await?;
+        let why = satisfied("False NotAllDecisionsScheduled").await?;
+        ensure!(why == "1 cluster is selected, and 1 more are wanted", "{why}");
+        cluster.patch(CLUSTER, "", "c1", &json!({ "spec": { "taints": null } })).await?;
+        satisfied("True AllDecisionsScheduled").await?;
+        await_selected(cluster, "web", &["c1", "c2"]).await?;
+        cluster
+            .patch(PLACEMENT, NAMESPACE, "web", &json!({ "spec": { "clusterSets": ["other"] } }))
+            .await?;
+        satisfied("False NoIntersection").await?;
+        ensure_agreed(cluster).await?;
+        controller.stop().await
+    })
+}

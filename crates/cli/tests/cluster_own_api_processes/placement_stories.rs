@@ -1,0 +1,82 @@
+//! The four stories of placements and that of their expressions, page by page and word for word: on a real API server,
+//! with what the manifests permit, and with a person's scores in the place of agents.
+
+use crate::controller::{Cluster, on_cluster};
+use crate::documented::run_section;
+use almanac_harness::{Kubectl, OwnTest, TestResult};
+use anyhow::ensure;
+use jiff::Timestamp;
+
+const SETTING_UP: &str = "docs/placements.md";
+
+/// A hub as the page sets it up, and a process that carries placements out.
+fn on_hub(story: impl AsyncFnOnce(&OwnTest, &Cluster, &Kubectl) -> TestResult) -> TestResult {
+    on_cluster(async |test, cluster| {
+        let kubectl = test.kubectl().await?;
+        run_section(test, &kubectl, (SETTING_UP, "Set up")).await?;
+        let now = Timestamp::now().to_string();
+        let only = ["--controllers=placement", "--leader-elect=false"];
+        let controller = cluster.start_at(&now, &only).await?;
+        story(test, cluster, &kubectl).await?;
+        controller.stop().await
+    })
+}
+
+#[test]
+fn scores_that_agents_push_select_until_the_instant_at_which_an_agent_has_fallen_silent()
+-> TestResult {
+    const PAGE: &str = "docs/placements-by-pushed-scores.md";
+    on_hub(async |test, _, kubectl| {
+        run_section(test, kubectl, (PAGE, "Try it")).await?;
+        let told = run_section(test, kubectl, (PAGE, "When an agent falls silent")).await?;
+        ensure!(told.contains("added north; removed east"), "{told}");
+        ensure!(told.contains("usage/cpuratio counts 0: it was valid until"), "{told}");
+        ensure!(told.contains("clusters is north, west"), "{told}");
+        Ok(())
+    })
+}
+
+#[test]
+fn scores_computed_on_the_hub_select_and_can_be_tried_before_they_are_written() -> TestResult {
+    const PAGE: &str = "docs/placements-by-hub-metrics.md";
+    on_hub(async |test, _, kubectl| {
+        run_section(test, kubectl, (PAGE, "Try it")).await?;
+        let told = run_section(test, kubectl, (PAGE, "What if the numbers change")).await?;
+        ensure!(told.contains("clusters is north"), "{told}");
+        ensure!(told.contains("capacity/memory -34 x 10"), "{told}");
+        Ok(())
+    })
+}
+
+#[test]
+fn a_workload_moves_when_its_primary_is_down_and_back_when_it_is_up_again() -> TestResult {
+    const PAGE: &str = "docs/placements-for-disaster-recovery.md";
+    on_hub(async |test, _, kubectl| {
+        run_section(test, kubectl, (PAGE, "Try it")).await?;
+        let told = run_section(test, kubectl, (PAGE, "The primary is down")).await?;
+        ensure!(told.contains("clusters east → west"), "{told}");
+        run_section(test, kubectl, (PAGE, "The primary is back")).await?;
+        Ok(())
+    })
+}
+
+#[test]
+fn expressions_select_by_what_the_objects_of_clusters_say_and_follow_it() -> TestResult {
+    on_hub(async |test, _, kubectl| {
+        let told = run_section(test, kubectl, (SETTING_UP, "By an expression")).await?;
+        ensure!(told.contains(">= 0 is false"), "{told}");
+        ensure!(told.contains("has no result: \"unknown\" is no semantic version"), "{told}");
+        Ok(())
+    })
+}
+
+#[test]
+fn ratings_of_a_third_party_are_weighed_by_each_placement_in_its_own_way() -> TestResult {
+    const PAGE: &str = "docs/placements-by-third-party-scores.md";
+    on_hub(async |test, _, kubectl| {
+        let told = run_section(test, kubectl, (PAGE, "Try it")).await?;
+        ensure!(told.contains("total 190") && told.contains("total 180"), "{told}");
+        run_section(test, kubectl, (PAGE, "When a cluster is taken out")).await?;
+        Ok(())
+    })
+}

@@ -1,0 +1,133 @@
+//! What goes wrong with the controller while the hub changes: requests that fail, are lost or late, connections that
+//! end, and the process stalled or killed in between.
+
+use std::time::Duration;
+
+use almanac_harness::{
+    Answer, Fault, FaultProxy, Injected, Observation, PATIENCE, TestResult, await_condition,
+};
+use almanac_second_scheduler::Decision;
+use fastrand::Rng;
+use http::{Method, StatusCode};
+
+use crate::controller::Controller;
+use crate::placement_watcher::watcher::{ByPlacement, Watcher};
+
+/// What goes wrong during some rounds.
+pub(crate) struct Trouble {
+    what: What,
+    /// In which of the rounds, if it is at an instant.
+    at: usize,
+    injected: Option<Injected>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum What {
+    Nothing,
+    Failed,
+    Lost,
+    Refused,
+    Late,
+    Cut,
+    Stalled,
+    Killed,
+    KilledWhileWriting,
+}
+
+impl Trouble {
+    /// Something random.
+    pub(crate) fn begin(rng: &mut Rng, proxy: &FaultProxy) -> Self {
+        let all = [
+            What::Nothing,
+            What::Failed,
+            What::Lost,
+            What::Refused,
+            What::Late,
+            What::Cut,
+            What::Stalled,
+            What::Killed,
+            What::KilledWhileWriting,
+        ];
+        let what = all[rng.usize(0..all.len())];
+        let codes = [
+            StatusCode::CONFLICT,
+            StatusCode::INTERNAL_SERVER_ERROR,
+            StatusCode::SERVICE_UNAVAILABLE,
+            StatusCode::FORBIDDEN,
+        ];
+        let fault = match what {
+            What::Nothing | What::Cut | What::Stalled | What::Killed => None,
+            What::Failed => Some(Fault::answer(Answer::with(codes[rng.usize(0..codes.len())]))),
+            What::Lost => Some(Fault::lose_answer()),
+            What::Refused => Some(Fault::refuse()),
+            What::Late => Some(Fault::delay(Duration::from_millis(rng.u64(50..300)))),
+            What::KilledWhileWriting => Some(Fault::hang()),
+        };
+        let (skipped, times) = (rng.usize(0..4), rng.usize(1..4));
+        let times = if what == What::KilledWhileWriting { 1 } else { times };
+        let injected =
+            fault.map(|fault| proxy.inject(spoiling_writes(fault, skipped).times(times)));
+        Self { what, at: rng.usize(0..10), injected }
+    }
+
+    /// A word for it.
+    pub(crate) fn what(&self) -> String {
+        format!("{:?}", self.what)
+    }
+
+    /// What happens at once in one of the rounds.
+    pub(crate) async fn strike(
+        &self,
+        round: usize,
+        proxy: &FaultProxy,
+        controller: &Controller,
+    ) -> TestResult {
+        if round == self.at && self.what == What::Cut {
+            proxy.cut_all().await;
+        }
+        if round == self.at && self.what == What::Stalled {
+            controller.program.pause()?;
+        }
+        if round == self.at && self.what == What::Killed {
+            controller.program.kill()?;
+            controller.program.start_again()?;
+        }
+        Ok(())
+    }
+
+    /// Ends it when all changes have been made; a process that is to be killed while it writes is, if it still has
+    /// something to write.
+    pub(crate) async fn end(
+        &self,
+        watcher: &Watcher,
+        expected: &ByPlacement<Vec<Decision>>,
+        controller: &Controller,
+    ) -> TestResult {
+        if self.what == What::Stalled {
+            controller.program.resume()?;
+        }
+        let Some(injected) = &self.injected else { return Ok(()) };
+        if self.what == What::KilledWhileWriting {
+            await_condition("a write, or nothing left to write", PATIENCE, async || {
+                let is_over = injected.taken() > 0 || watcher.has(expected).unwrap_or(true);
+                Ok(Observation::of(is_over, "neither"))
+            })
+            .await?;
+            controller.program.kill()?;
+            controller.program.start_again()?;
+            injected.release();
+        }
+        injected.withdraw();
+        Ok(())
+    }
+}
+
+/// Only with writes of decisions, after so many of them.
+fn spoiling_writes(fault: Fault, skipped: usize) -> Fault {
+    let seen = std::sync::atomic::AtomicUsize::new(0);
+    fault.matching(move |request| {
+        let is_write = [Method::POST, Method::PATCH, Method::DELETE].contains(&request.method)
+            && request.path.contains("/placementdecisions");
+        is_write && seen.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= skipped
+    })
+}

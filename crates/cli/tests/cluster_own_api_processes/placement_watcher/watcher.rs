@@ -1,0 +1,214 @@
+//! Starts from a list of the `PlacementDecision`s and follows them, one event after the other, checking after each
+//! that nothing is missing that has to be there. What has to be there is the caller's.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use almanac_harness::{Observation, await_condition};
+use almanac_second_scheduler::{Decision, GROUP_INDEX_LABEL, GROUP_NAME_LABEL, PLACEMENT_LABEL};
+use anyhow::{Result, ensure};
+use futures::{StreamExt as _, pin_mut};
+use kube::api::{Api, DynamicObject, ListParams, WatchEvent, WatchParams};
+use kube::core::ApiResource;
+use tokio::task::JoinHandle;
+
+use crate::controller::Cluster;
+use crate::placement_watcher::PATIENCE;
+use crate::placement_watcher::stage::{GROUP, NAMESPACE};
+
+/// The clusters of each placement.
+pub(crate) type ByPlacement<Clusters> = BTreeMap<String, Clusters>;
+
+/// A watcher at work.
+pub(crate) struct Watcher {
+    seen: Arc<Mutex<Seen>>,
+    follows: JoinHandle<()>,
+}
+
+/// What it has seen so far.
+#[derive(Default)]
+struct Seen {
+    /// The decisions there are, by name, and the placement of each.
+    decisions: BTreeMap<String, (String, Decision)>,
+    required: ByPlacement<BTreeSet<String>>,
+    events: usize,
+    /// What was missing, the first time.
+    missing: Option<String>,
+}
+
+impl Watcher {
+    /// One that has listed what there is.
+    pub(crate) async fn of(cluster: &Cluster) -> Result<Self> {
+        let resource = ApiResource {
+            group: GROUP.to_owned(),
+            version: "v1beta1".to_owned(),
+            api_version: format!("{GROUP}/v1beta1"),
+            kind: "PlacementDecision".to_owned(),
+            plural: "placementdecisions".to_owned(),
+        };
+        let api = Api::namespaced_with(cluster.client(), NAMESPACE, &resource);
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        // The first to ask for a new kind may be told to come again.
+        let version = await_condition("a list of the decisions", PATIENCE, async || {
+            Ok(Observation::Holds(list(&api, &seen).await?))
+        });
+        let version = version.await?;
+        let follows = tokio::spawn(follow(api, Arc::clone(&seen), version));
+        Ok(Self { seen, follows })
+    }
+
+    /// From now on these clusters have to be there all the time.
+    pub(crate) fn require(&self, required: ByPlacement<BTreeSet<String>>) {
+        locked(&self.seen).required = required;
+        locked(&self.seen).check(&"what was required");
+    }
+
+    /// How many events it has seen.
+    pub(crate) fn events(&self) -> usize {
+        locked(&self.seen).events
+    }
+
+    /// Whether the decisions of every placement are these; an error when something was missing meanwhile.
+    pub(crate) fn has(&self, expected: &ByPlacement<Vec<Decision>>) -> Result<bool> {
+        Ok(self.differing(expected)?.is_empty())
+    }
+
+    /// Waits until the decisions of every placement are these, and nothing was missing meanwhile.
+    pub(crate) async fn await_decided(&self, expected: &ByPlacement<Vec<Decision>>) -> Result<()> {
+        // What was missing will not come back: that is told at once.
+        let outcome = await_condition("the decisions of all placements", PATIENCE, async || {
+            Ok(match self.differing(expected) {
+                Ok(differing) if differing.is_empty() => Observation::Holds(Ok(())),
+                Ok(differing) => Observation::NotYet(format!("{differing:?} differ")),
+                Err(missing) => Observation::Holds(Err(missing)),
+            })
+        });
+        outcome.await?
+    }
+
+    /// Waits until one decision has these clusters, and nothing was missing meanwhile.
+    pub(crate) async fn await_in(&self, name: &str, clusters: &[&str]) -> Result<()> {
+        await_condition("the clusters of a decision", PATIENCE, async || {
+            let seen = locked(&self.seen);
+            let found = seen.decisions.get(name).map(|(_, it)| it.clusters.clone());
+            let is_so = found.as_ref().is_some_and(|it| *it == clusters);
+            Ok(Observation::of(is_so, format!("{found:?}")))
+        })
+        .await?;
+        self.ensure_nothing_was_missing()
+    }
+
+    /// The names of decisions that are not as expected.
+    fn differing(&self, expected: &ByPlacement<Vec<Decision>>) -> Result<BTreeSet<String>> {
+        self.ensure_nothing_was_missing()?;
+        let seen = locked(&self.seen);
+        let expected = expected.iter().flat_map(|(placement, decisions)| {
+            decisions.iter().map(move |it| (it.name.clone(), (placement.clone(), it.clone())))
+        });
+        let expected: BTreeMap<String, (String, Decision)> = expected.collect();
+        let names = seen.decisions.keys().chain(expected.keys());
+        let differing = names.filter(|name| seen.decisions.get(*name) != expected.get(*name));
+        Ok(differing.cloned().collect())
+    }
+
+    fn ensure_nothing_was_missing(&self) -> Result<()> {
+        ensure!(!self.follows.is_finished(), "the watcher has panicked");
+        let seen = locked(&self.seen);
+        ensure!(seen.missing.is_none(), "{}", seen.missing.as_deref().unwrap_or_default());
+        Ok(())
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.follows.abort();
+    }
+}
+
+impl Seen {
+    fn put(&mut self, object: &DynamicObject) {
+        let metadata = &object.metadata;
+        let label = |key: &str| {
+            let labels = metadata.labels.as_ref();
+            labels.and_then(|it| it.get(key)).cloned().unwrap_or_default()
+        };
+        let decisions = object.data["status"]["decisions"].as_array();
+        let names = decisions.into_iter().flatten().filter_map(|it| it["clusterName"].as_str());
+        let name = metadata.name.clone().unwrap_or_default();
+        let decision = Decision {
+            name: name.clone(),
+            group: label(GROUP_NAME_LABEL),
+            group_index: label(GROUP_INDEX_LABEL).parse().unwrap_or(usize::MAX),
+            clusters: names.map(str::to_owned).collect(),
+        };
+        self.decisions.insert(name, (label(PLACEMENT_LABEL), decision));
+    }
+
+    fn remove(&mut self, object: &DynamicObject) {
+        self.decisions.remove(object.metadata.name.as_deref().unwrap_or_default());
+    }
+
+    fn check(&mut self, after: &impl Debug) {
+        self.events += 1;
+        for (placement, required) in &self.required {
+            let own = self.decisions.values().filter(|(of, _)| of == placement);
+            let there: BTreeSet<&String> = own.flat_map(|(_, it)| &it.clusters).collect();
+            let lacking: BTreeSet<_> = required.iter().filter(|it| !there.contains(it)).collect();
+            if !lacking.is_empty() {
+                let told = || format!("{placement} lacks {lacking:?} after {after:?}");
+                self.missing.get_or_insert_with(told);
+            }
+        }
+    }
+}
+
+fn locked(seen: &Mutex<Seen>) -> std::sync::MutexGuard<'_, Seen> {
+    seen.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Lists everything anew; the version it is of.
+async fn list(api: &Api<DynamicObject>, seen: &Mutex<Seen>) -> Result<String> {
+    let found = api.list(&ListParams::default()).await?;
+    let mut seen = locked(seen);
+    seen.decisions.clear();
+    for object in &found.items {
+        seen.put(object);
+    }
+    seen.check(&"a list");
+    Ok(found.metadata.resource_version.unwrap_or_default())
+}
+
+async fn follow(api: Api<DynamicObject>, seen: Arc<Mutex<Seen>>, mut version: String) {
+    loop {
+        let Ok(events) = api.watch(&WatchParams::default(), &version).await else { continue };
+        pin_mut!(events);
+        while let Some(event) = events.next().await {
+            let object = match &event {
+                Ok(WatchEvent::Added(it) | WatchEvent::Modified(it)) => {
+                    locked(&seen).put(it);
+                    it
+                }
+                Ok(WatchEvent::Deleted(it)) => {
+                    locked(&seen).remove(it);
+                    it
+                }
+                Ok(WatchEvent::Bookmark(it)) => {
+                    version.clone_from(&it.metadata.resource_version);
+                    continue;
+                }
+                // The version is too old by now, or the connection has ended.
+                Ok(WatchEvent::Error(_)) => {
+                    if let Ok(listed) = list(&api, &seen).await {
+                        version = listed;
+                    }
+                    break;
+                }
+                Err(_) => break,
+            };
+            version = object.metadata.resource_version.clone().unwrap_or_default();
+            let told = (&object.metadata.name, &version);
+            locked(&seen).check(&told);
+        }
+    }
+}

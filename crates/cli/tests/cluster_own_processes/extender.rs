@@ -1,0 +1,17 @@
+//! `almanac extender` beside a stock kube-scheduler, on a real control plane with simulated nodes: as the manifest of the
+//! second scheduler has it, with its configuration, its arguments and its permissions.
+
+mod beside;
+mod calling;
+mod counting;
+mod design;
+mod export;
+mod herd;
+mod keeping;
+mod page;
+mod preempting;
+mod rights;
+mod scene;
+mod scheduling;
+mod stage;
+mod watched;

@@ -1,0 +1,128 @@
+//! What callers get: kube-scheduler with its mistakes, and those who are no replica.
+
+use std::time::Duration;
+
+use almanac_harness::TestResult;
+use almanac_shell::calls::{Answer, Call, PassingOn};
+use anyhow::Context as _;
+use serde_json::{Value, json};
+
+use crate::extender::stage::{deployment, on_stage, pod, policy, unit_nodes};
+
+/// Calls an extender at this port of this machine.
+pub(crate) async fn call(
+    port: u16,
+    path: &str,
+    body: &str,
+    token: Option<&str>,
+) -> anyhow::Result<Answer> {
+    let passing_on = PassingOn::new(None, 1024 * 1024)?;
+    let (path, body) = (path.to_owned(), body.to_owned().into());
+    let call = Call { path, body, token: token.map(str::to_owned) };
+    Ok(passing_on.pass_on(&format!("127.0.0.1:{port}"), call, Duration::from_secs(20)).await?)
+}
+
+/// The answer as JSON, if it went well.
+fn json_of(answer: &Answer) -> anyhow::Result<Value> {
+    anyhow::ensure!(answer.status == 200, "{answer:?}");
+    serde_json::from_slice(&answer.body).context("no JSON")
+}
+
+fn text_of(answer: &Answer) -> String {
+    String::from_utf8_lossy(&answer.body).trim().to_owned()
+}
+
+#[test]
+fn a_call_that_cannot_be_used_is_answered_with_a_sentence_and_the_next_one_as_ever() -> TestResult {
+    on_stage(&[unit_nodes("best", 2)], async |stage, scene| {
+        let namespace = &scene.namespace;
+        let port = stage.extender(stage.deciding().await?).scheduler_port.number();
+        let pod_argument =
+            format!(r#""Pod":{{"metadata":{{"name":"x","namespace":"{namespace}","uid":"u"}}}}"#);
+        let gone = format!("the pod {namespace}/x is gone");
+        let [best_0, best_1] = ["best-0", "best-1"].map(|name| scene.node(name));
+        let whole_nodes = format!(r#"{{{pod_argument},"Nodes":{{"items":[]}},"NodeNames":null}}"#);
+        for (path, body, status, words) in [
+            ("/filter", "", 400, "the body is no ExtenderArgs: EOF while parsing"),
+            ("/filter", "{\"Pod\":", 400, "the body is no ExtenderArgs: EOF while parsing"),
+            ("/filter", "\u{0}\u{1}", 400, "the body is no ExtenderArgs: expected value"),
+            ("/filter", r#"{"Pod":null,"NodeNames":["a"]}"#, 400, "Pod is missing"),
+            ("/filter", &whole_nodes, 400, "set nodeCacheCapable to true"),
+            ("/prioritize", "[]", 400, "the body is no ExtenderArgs"),
+            ("/preempt", r#"{"NodeNameToVictims":{}}"#, 400, "set nodeCacheCapable to true"),
+            ("/bind", r#"{"PodName":"x"}"#, 400, "PodNamespace is missing"),
+            ("/version", "{}", 404, "try /filter, /prioritize, /preempt or /bind"),
+        ] {
+            let answer = call(port, path, body, None).await?;
+            let text = text_of(&answer);
+            assert!(answer.status == status && text.contains(words), "{path} {body}: {answer:?}");
+        }
+        let deep = "[".repeat(200_000);
+        assert_eq!(call(port, "/filter", &deep, None).await?.status, 400);
+
+        let asked = format!(r#"{{{pod_argument},"NodeNames":["{best_0}"]}}"#);
+        let unknown = json_of(&call(port, "/filter", &asked, None).await?)?;
+        assert_eq!(unknown["Error"], *gone);
+        let binding = |name: &str, uid: &str, node: &str| {
+            json!({"PodName": name, "PodNamespace": namespace, "PodUID": uid, "Node": node})
+                .to_string()
+        };
+        let bound = json_of(&call(port, "/bind", &binding("x", "u", &best_0), None).await?)?;
+        assert_eq!(bound["Error"], *gone);
+
+        scene.govern(&policy("shop", "required", &[("best", 1, Some(1))])).await?;
+        scene.apply(&deployment("shop", 1)).await?;
+        scene.await_spread("shop", &["best"], &[1, 0]).await?;
+        let mut late = pod("late", "shop");
+        // No scheduler is responsible for it.
+        late["spec"]["schedulerName"] = json!("nobody");
+        scene.apply(&late).await?;
+        let uid =
+            scene.kubectl.run(&["get", "pod", "late", "-o", "jsonpath={.metadata.uid}"]).await?;
+        let ghost = json_of(&call(port, "/bind", &binding("late", &uid, "ghost"), None).await?)?;
+        assert_eq!(ghost["Error"], "there is no node ghost");
+        let other = json_of(&call(port, "/bind", &binding("late", "other", &best_0), None).await?)?;
+        assert_eq!(other["Error"], format!("the pod {namespace}/late is gone"));
+        let full = json_of(&call(port, "/bind", &binding("late", &uid, &best_0), None).await?)?;
+        let words = format!("unit \"best\" of ResourcePolicy {namespace}/shop is full: 1 of 1");
+        assert!(full["Error"].as_str().is_some_and(|it| it.starts_with(&words)), "{full}");
+        let argument = json!({
+            "Pod": {"metadata": {"name": "late", "namespace": namespace, "uid": uid}},
+            "NodeNames": [best_0, best_1, "ghost"],
+        });
+        let filtered = json_of(&call(port, "/filter", &argument.to_string(), None).await?)?;
+        assert_eq!(filtered["NodeNames"], json!([]), "{filtered}");
+        let ghost = filtered["FailedNodes"]["ghost"].as_str();
+        assert!(ghost.is_some_and(|it| it.starts_with("the node is not known yet")), "{filtered}");
+        assert!(filtered["FailedAndUnresolvableNodes"][&best_1].is_string(), "{filtered}");
+        Ok(())
+    })
+}
+
+#[test]
+fn only_replicas_may_pass_calls_on() -> TestResult {
+    on_stage(&[unit_nodes("best", 1)], async |stage, scene| {
+        scene.apply(&pod("x", "shop")).await?;
+        scene.await_spread("shop", &["best"], &[1, 0]).await?;
+        let kubectl = &stage.kubectl;
+        let port = stage.extender(stage.deciding().await?).peer_port.number();
+        let asked =
+            r#"{"Pod":{"metadata":{"name":"y","namespace":"default","uid":"u"}},"NodeNames":[]}"#;
+        let ours = std::fs::read_to_string(stage.token())?;
+        let audience = ["create", "token", "default", "--audience=almanac.dev/extender"];
+        let of_another = kubectl.run(&audience).await?;
+        let account = ["-n", "almanac-scheduler", "create", "token", "almanac-scheduler"];
+        let for_the_api = kubectl.run(&account).await?;
+        for (token, status, words) in [
+            (None, 403, "the call has no token, and calls are passed on only among replicas"),
+            (Some("nonsense"), 403, "the token is not one of a replica"),
+            (Some(of_another.trim()), 403, "the token is not one of a replica"),
+            (Some(for_the_api.trim()), 403, "the token is not one of a replica"),
+            (Some(&*ours), 200, "the pod default/y is gone"),
+        ] {
+            let answer = call(port, "/filter", asked, token).await?;
+            assert!(answer.status == status && text_of(&answer).contains(words), "{answer:?}");
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,207 @@
+//! What is exported of a cluster, asked without the cluster: `forecast` and `explain` over the files say of every pod and
+//! every unit what the cluster says.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Stdio;
+
+use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
+use anyhow::Context as _;
+use jiff::{Timestamp, Unit};
+use serde_json::{Value, json};
+use tokio::process::Command;
+
+use crate::extender::scene::Scene;
+use crate::reading::get;
+
+/// What somebody exports who wants to know where pods are.
+const EXPORTED: &str = "resourcepolicies,deployments,replicasets,pods";
+
+/// So many pods are asked about one by one: all of them, where there are few.
+const ASKED: usize = 8;
+
+/// The annotations of a pod that was bound under a policy.
+const POLICY: &str = "almanac.dev/resource-policy";
+const UNIT: &str = "almanac.dev/unit";
+
+/// What is between the name of a unit and the labels of a group.
+const WITH: &str = " with ";
+
+/// Why a pod waits: in the words of the extender, as kube-scheduler reports them, and in those of `explain`.
+const KINDS: [(&str, &str); 4] = [
+    ("is full", "is full"),
+    ("is closed", "is closed"),
+    ("whose strategy is required", "strategy: required"),
+    ("ResourcePolicies select the pod", "ResourcePolicies select the pod"),
+];
+
+impl Scene {
+    /// Exports the namespace and its nodes, and compares the answers from the files with the cluster, once it is at rest.
+    pub(crate) async fn check_export(&self) -> TestResult {
+        let folder = tempfile::tempdir()?;
+        await_condition("the export to give the answers of the cluster", PATIENCE, async || {
+            Ok(match self.compare_export(folder.path()).await? {
+                None => Observation::Holds(()),
+                Some(difference) => Observation::NotYet(difference),
+            })
+        })
+        .await
+    }
+
+    /// What the export says otherwise than the cluster.
+    async fn compare_export(&self, folder: &Path) -> anyhow::Result<Option<String>> {
+        let exported = self.kubectl.run(&["get", EXPORTED, "-o", "yaml"]).await?;
+        std::fs::write(folder.join("exported.yaml"), exported)?;
+        let nodes = self.kubectl.run(&["get", "nodes", "-l", &self.label, "-o", "yaml"]).await?;
+        std::fs::write(folder.join("nodes.yaml"), nodes)?;
+        let pods = get(&self.kubectl, &["pods"]).await?;
+        let policies = get(&self.kubectl, &["resourcepolicies"]).await?;
+        let now = Timestamp::now().round(Unit::Second)?.to_string();
+        let asked = ["forecast", "-f", ".", "--from", &now, "--for", "1h", "-o", "json"];
+        let forecast = almanac(folder, &asked).await?;
+        let (pods, policies) = (items(&pods), items(&policies));
+        for policy in policies {
+            if let Some(difference) = compare_policy(policy, pods, &forecast) {
+                return Ok(Some(format!("{difference}: {policy} and {forecast}")));
+            }
+        }
+        if policies.is_empty() {
+            // Of pods alone there is nothing to say.
+            return Ok(None);
+        }
+        let names: BTreeSet<&str> = policies.iter().map(name).collect();
+        for pod in pods.iter().step_by(pods.len().div_ceil(ASKED).max(1)) {
+            let subject = format!("pod/{}/{}", self.namespace, name(pod));
+            let asked = ["explain", "-f", ".", &subject, "--at", &now, "-o", "json"];
+            let told = almanac(folder, &asked).await?;
+            if let Some(difference) = compare_pod(pod, &names, &told) {
+                return Ok(Some(format!("{difference}: {pod} and {told}")));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The counts of a policy: those of its status, and those of the forecast.
+fn compare_policy(policy: &Value, pods: &[Value], forecast: &Value) -> Option<String> {
+    let now = |field: &str| {
+        let series = forecast["series"].as_array().into_iter().flatten();
+        let of_policy = series.filter(|it| it["target"]["name"] == policy["metadata"]["name"]);
+        let mut field =
+            of_policy.filter(|it| it["field"] == field).map(|it| &it["segments"][0]["value"]);
+        field.next().cloned().unwrap_or_default()
+    };
+    let status = &policy["status"];
+    let mut used: BTreeMap<String, i64> = BTreeMap::new();
+    for unit in status["units"].as_array().into_iter().flatten() {
+        let unit_name = unit["name"].as_str().unwrap_or_default();
+        let groups = unit["groups"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let mut count = |name: String, of: &Value| {
+            let number = of["used"].as_i64().unwrap_or_default();
+            used.insert(name, number);
+            unit["max"].as_i64().filter(|max| number > *max)
+        };
+        let over = if groups.is_empty() {
+            count(unit_name.to_owned(), unit)
+        } else {
+            let each = groups.iter().filter_map(|group| {
+                count(format!("{unit_name}{WITH}{}", labels(&group["labels"])), group)
+            });
+            each.max()
+        };
+        if over.is_some() && condition(policy, "OverCap") != "True" {
+            return Some(format!("{unit_name} has more pods than it may have"));
+        }
+    }
+    used.insert("outside all units".to_owned(), status["spilled"].as_i64().unwrap_or_default());
+    used.retain(|_, number| *number > 0);
+    let mut foretold: BTreeMap<String, i64> = BTreeMap::new();
+    for (name, number) in now("unitPods").as_object().into_iter().flatten() {
+        let name = if name.starts_with("outside all units") { "outside all units" } else { name };
+        *foretold.entry(name.to_owned()).or_default() += number.as_i64().unwrap_or_default();
+    }
+    foretold.retain(|_, number| *number > 0);
+    if !foretold.keys().any(|name| name.contains(WITH)) {
+        // A group is not named where there is no other.
+        let mut by_unit = BTreeMap::new();
+        for (name, number) in used {
+            let unit = name.split(WITH).next().unwrap_or_default().to_owned();
+            *by_unit.entry(unit).or_default() += number;
+        }
+        used = by_unit;
+    }
+    if used != foretold {
+        return Some(format!("in use {used:?}, and in the files {foretold:?}"));
+    }
+    let selected = policy["spec"]["podSelector"]["matchLabels"].as_object();
+    let is_selected = |pod: &&Value| {
+        let has = |(key, value): (&String, &Value)| pod["metadata"]["labels"][key] == *value;
+        selected.is_some_and(|labels| labels.iter().all(has))
+    };
+    let waits = |pod: &&Value| pod["spec"]["nodeName"].is_null();
+    let waiting = pods.iter().filter(is_selected).filter(waits).count();
+    let foretold = now("pendingPods");
+    (json!(waiting) != foretold).then(|| format!("{waiting} wait, and in the files {foretold}"))
+}
+
+/// Where a pod counts, or why it waits.
+fn compare_pod(pod: &Value, policies: &BTreeSet<&str>, told: &Value) -> Option<String> {
+    let annotation = |name: &str| pod["metadata"]["annotations"][name].as_str();
+    let reasons = || told["reasons"].as_array().into_iter().flatten();
+    if pod["spec"]["nodeName"].is_null() {
+        let why = why_it_waits(pod);
+        let kinds = KINDS.iter().filter(|(kind, _)| why.contains(kind));
+        let text = told["reasons"].to_string();
+        let missing: Vec<_> = kinds.filter(|(_, told)| !text.contains(told)).collect();
+        let is_placed = reasons().any(|reason| reason["verdict"] == "won");
+        return (is_placed || !missing.is_empty())
+            .then(|| format!("it waits, and the files do not say {missing:?}"));
+    }
+    let governed = annotation(POLICY).filter(|policy| policies.contains(policy));
+    let Some(policy) = governed else {
+        let is_free = reasons().all(|it| it["because"] == "no ResourcePolicy selects it");
+        return (!is_free).then(|| "no policy bound it".to_owned());
+    };
+    let unit = annotation(UNIT).unwrap_or("outside all units");
+    let counts_there = reasons().any(|reason| reason["verdict"] == "won" && reason["rule"] == unit);
+    (told["policy"]["name"] != policy || !counts_there)
+        .then(|| format!("it was bound under {policy} in {unit}"))
+}
+
+/// What kube-scheduler says of a pod without a node.
+fn why_it_waits(pod: &Value) -> &str {
+    let conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
+    let mut scheduled = conditions.filter(|it| it["type"] == "PodScheduled");
+    scheduled.next().and_then(|it| it["message"].as_str()).unwrap_or_default()
+}
+
+fn condition<'a>(object: &'a Value, of: &str) -> &'a str {
+    let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
+    let found = conditions.filter(|it| it["type"] == of).map(|it| it["status"].as_str());
+    found.flatten().next().unwrap_or_default()
+}
+
+fn labels(labels: &Value) -> String {
+    let labels = labels.as_object().into_iter().flatten();
+    let each = labels.map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+fn name(object: &Value) -> &str {
+    object["metadata"]["name"].as_str().unwrap_or_default()
+}
+
+fn items(list: &Value) -> &[Value] {
+    list["items"].as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// What the binary answers in a folder, as JSON.
+async fn almanac(folder: &Path, arguments: &[&str]) -> anyhow::Result<Value> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
+    let output = command.args(arguments).current_dir(folder).stdin(Stdio::null()).output().await?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let told = text(&output.stdout);
+    // Two policies that select the same pods are an error in the files, and answered all the same.
+    serde_json::from_str(&told)
+        .with_context(|| format!("{arguments:?}: {told}{}", text(&output.stderr)))
+}

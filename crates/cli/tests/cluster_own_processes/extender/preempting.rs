@@ -1,0 +1,53 @@
+//! When pods make room for others: where a node lacks resources, never because of a cap.
+
+use almanac_harness::TestResult;
+use serde_json::{Value, json};
+
+use crate::extender::stage::{on_stage, pod, policy, unit_nodes};
+use crate::reading::{await_value, get};
+
+fn sized(name: &str, app: &str, cpu: &str, class: Option<&str>) -> Value {
+    let mut sized = pod(name, app);
+    sized["spec"]["containers"][0]["resources"] = json!({"requests": {"cpu": cpu}});
+    sized["spec"]["terminationGracePeriodSeconds"] = json!(0);
+    if let Some(class) = class {
+        sized["spec"]["priorityClassName"] = json!(class);
+    }
+    sized
+}
+
+#[test]
+fn a_cap_alone_never_preempts_and_where_resources_lack_the_count_does_not_grow() -> TestResult {
+    let nodes = [unit_nodes("best", 1).size("2", "8Gi"), unit_nodes("wide", 1).size("8", "8Gi")];
+    on_stage(&nodes, async |_, scene| {
+        scene
+            .apply(&json!({
+                "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+                "metadata": {"name": "urgent"}, "value": 1000,
+            }))
+            .await?;
+        scene.govern(&policy("wide", "required", &[("wide", 1, Some(1))])).await?;
+        scene.govern(&policy("shop", "required", &[("best", 1, Some(2))])).await?;
+        let phase = "/status/phase";
+        for name in ["low-1", "low-2"] {
+            scene.apply(&sized(name, "shop", "900m", None)).await?;
+            await_value(&scene.kubectl, &["pod", name], phase, &json!("Running")).await?;
+        }
+        scene.apply(&sized("held", "wide", "100m", None)).await?;
+        await_value(&scene.kubectl, &["pod", "held"], phase, &json!("Running")).await?;
+
+        // The node has room for it, and only the cap is in the way.
+        scene.apply(&sized("capped", "wide", "100m", Some("urgent"))).await?;
+        let reason = "/status/conditions/0/reason";
+        await_value(&scene.kubectl, &["pod", "capped"], reason, &json!("Unschedulable")).await?;
+        scene.check_stays("wide", &["wide"], &[1, 1]).await?;
+
+        // The node lacks resources without a victim, and a victim is of the same unit: the count stays as it is.
+        scene.apply(&sized("urgent", "shop", "900m", Some("urgent"))).await?;
+        await_value(&scene.kubectl, &["pod", "urgent"], phase, &json!("Running")).await?;
+        scene.await_spread("shop", &["best"], &[2, 0]).await?;
+        let held = get(&scene.kubectl, &["pod", "held"]).await?;
+        assert!(held["metadata"]["deletionTimestamp"].is_null(), "{held}");
+        Ok(())
+    })
+}

@@ -1,0 +1,56 @@
+//! The permissions in the manifest are those that an extender needs: nothing is forbidden, and none is unused.
+
+use std::collections::BTreeSet;
+
+use almanac_harness::{AuditLog, AuditedRequest, OwnTest, TestResult};
+use anyhow::ensure;
+use serde_json::json;
+
+use crate::extender::calling::call;
+use crate::extender::scene::Scene;
+use crate::extender::stage::{ACCOUNT, Stage, deployment, policy};
+use crate::reading::await_value;
+use crate::rights::{Right, compare, granted, right};
+
+/// Has two replicas, one of which stands by, use their rights, on nodes of the units `best` and `worst`.
+pub(crate) async fn use_rights(stage: &Stage, scene: &Scene) -> TestResult {
+    let units = |best| [("best", 2, Some(best)), ("worst", 1, None)];
+    scene.govern(&policy("used", "required", &units(2))).await?;
+    scene.apply(&deployment("used", 3)).await?;
+    scene.await_spread("used", &["best", "worst"], &[2, 1, 0]).await?;
+    // Twice within a short time, which is one Event with a count.
+    for best in [1, 2, 1] {
+        scene.govern(&policy("used", "required", &units(best))).await?;
+        let over = if best == 1 { "True" } else { "False" };
+        let of = ["resourcepolicy", "used"];
+        await_value(&scene.kubectl, &of, "/status/conditions/1/status", &json!(over)).await?;
+    }
+    let events = ["events.events.k8s.io", "--field-selector", "reason=TooManyPods"];
+    await_value(&scene.kubectl, &events, "/items/0/series/count", &json!(2)).await?;
+    // The one that stands by passes a call on, and has its token reviewed.
+    let asked =
+        r#"{"Pod":{"metadata":{"name":"y","namespace":"default","uid":"u"}},"NodeNames":[]}"#;
+    let standby = 1 - stage.deciding().await?;
+    let port = stage.extender(standby).scheduler_port.number();
+    let answer = call(port, "/filter", asked, None).await?;
+    ensure!(answer.status == 200, "{answer:?}");
+    Ok(())
+}
+
+/// Compares what was used with what is granted, once the replicas have ended: a watch is in the audit log then.
+pub(crate) async fn compare_rights(test: &OwnTest, scene: &Scene) -> TestResult {
+    let requests = AuditLog::of(&test.plane)?.requests(&test.client()).await?;
+    // Kube-scheduler runs as the same account.
+    let is_ours =
+        |it: &&AuditedRequest| it.user == ACCOUNT && it.user_agent.starts_with("almanac/");
+    let ours: Vec<_> = requests.iter().filter(is_ours).collect();
+    let refused: Vec<_> = ours.iter().filter(|it| it.code == 403).collect();
+    ensure!(refused.is_empty(), "refused: {refused:#?}");
+    let used: BTreeSet<Right> = ours.iter().filter_map(|request| right(request)).collect();
+    let roles: [&[&str]; 2] = [
+        &["clusterrole", "almanac-extender"],
+        &["-n", "almanac-scheduler", "role", "almanac-scheduler"],
+    ];
+    compare(&used, &granted(&scene.kubectl, &roles).await?);
+    Ok(())
+}

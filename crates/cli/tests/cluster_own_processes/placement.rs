@@ -1,0 +1,46 @@
+//! Placements on a whole control plane, which collects garbage: what is deleted takes its decisions with it.
+
+#[path = "../cluster_own_api_processes/placement/stage.rs"]
+mod stage;
+
+use crate::controller::Cluster;
+use almanac_fixtures::hub;
+use almanac_harness::{ControlPlaneOptions, TestResult, on_own_control_plane};
+use serde_json::{Value, json};
+use stage::{
+    BINDING, CLUSTER, DECISION, NAMESPACE, PLACEMENT, await_selected, define, ensure_agreed,
+    prepare, start,
+};
+
+#[test]
+fn the_decisions_of_a_deleted_placement_and_of_a_deleted_namespace_go_with_it() -> TestResult {
+    on_own_control_plane(&ControlPlaneOptions::whole().audited(), async |own| {
+        let cluster = &Cluster::prepare(own).await?;
+        define(cluster).await?;
+        prepare(cluster, &["c1"]).await?;
+        cluster.namespace("going").await?;
+        cluster.create(BINDING, "going", &hub::managed_cluster_set_binding()).await?;
+        for (namespace, name) in [(NAMESPACE, "web"), (NAMESPACE, "stays"), ("going", "web")] {
+            cluster.create(PLACEMENT, namespace, &hub::placement(name, &json!({}))).await?;
+        }
+        let controller = start(cluster).await?;
+        for name in ["web", "stays"] {
+            await_selected(cluster, name, &["c1"]).await?;
+        }
+        cluster.delete(PLACEMENT, NAMESPACE, "web").await?;
+        let is_gone = Value::is_null;
+        cluster
+            .await_object(DECISION, (NAMESPACE, "web-decision-1"), "to be gone", is_gone)
+            .await?;
+        // One of the same name has nothing to do with the one that was there.
+        cluster.create(PLACEMENT, NAMESPACE, &hub::placement("web", &json!({}))).await?;
+        await_selected(cluster, "web", &["c1"]).await?;
+        cluster.kubectl(&["delete", "namespace", "going"]).await?;
+        cluster.create(CLUSTER, "", &hub::managed_cluster("c2")).await?;
+        for name in ["web", "stays"] {
+            await_selected(cluster, name, &["c1", "c2"]).await?;
+        }
+        ensure_agreed(cluster).await?;
+        controller.stop().await
+    })
+}

@@ -1,0 +1,107 @@
+//! The page about QoS levels, word for word: what its commands put into a cluster runs there, and with the same
+//! arguments and permissions the binary does what the page says.
+
+use crate::documented::run_section;
+use crate::reading::{await_value, get};
+use almanac_harness::{
+    ControlPlaneOptions, Kubectl, NodeSpec, OwnTest, Program, ServiceAccountAccess, TestResult,
+    on_own_control_plane,
+};
+use anyhow::{Context as _, ensure};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+const PAGE: &str = "docs/qos-levels.md";
+const NAMESPACE: &str = "almanac-agent";
+
+/// An agent, and the credentials that it has as long as this is there.
+struct Agent {
+    program: Program,
+    _account: ServiceAccountAccess,
+}
+
+/// An agent a node as the manifest would start it, on clocks that show this instant now.
+async fn start_agents(
+    test: &OwnTest,
+    kubectl: &Kubectl,
+    nodes: &[String],
+    now: &str,
+) -> anyhow::Result<Vec<Agent>> {
+    let daemon_set = get(kubectl, &["-n", NAMESPACE, "daemonset", "almanac-agent"]).await?;
+    let container = &daemon_set["spec"]["template"]["spec"]["containers"][0];
+    let variable = json!({"name": "NODE_NAME", "valueFrom": {"fieldRef": {
+        "apiVersion": "v1", "fieldPath": "spec.nodeName",
+    }}});
+    assert_eq!(container["env"], json!([variable]));
+    let arguments: Vec<String> = serde_json::from_value(container["args"].clone())?;
+    let offset = now.parse::<Timestamp>()?.duration_since(Timestamp::now());
+    let mut agents = Vec::new();
+    for node in nodes {
+        let account = test.service_account_on_node((NAMESPACE, "almanac-agent"), node).await?;
+        let mut all: Vec<String> =
+            arguments.iter().map(|it| it.replace("$(NODE_NAME)", node)).collect();
+        all.push(format!("--kubeconfig={}", account.kubeconfig().display()));
+        all.push(format!("--clock-offset={offset:#}"));
+        let all: Vec<&str> = all.iter().map(String::as_str).collect();
+        let program = env!("CARGO_BIN_EXE_almanac").as_ref();
+        let agent = Program::start_listening(program, &all, &[])?;
+        agent.await_ready().await?;
+        agents.push(Agent { program: agent, _account: account });
+    }
+    Ok(agents)
+}
+
+async fn stop(agents: Vec<Agent>) -> TestResult {
+    for agent in agents {
+        ensure!(agent.program.stop().await?.success(), "it did not end well");
+    }
+    Ok(())
+}
+
+/// The annotations of the pods that a section prints, a line each.
+fn annotations(printed: &str) -> anyhow::Result<Vec<Value>> {
+    let lines = printed.lines().filter(|line| line.starts_with('{'));
+    lines.map(|line| serde_json::from_str(line).context("no JSON")).collect()
+}
+
+#[test]
+fn the_commands_of_the_page_change_pods_at_the_boundary_and_bring_them_back() -> TestResult {
+    on_own_control_plane(&ControlPlaneOptions::whole(), async |test| {
+        let nodes = test.nodes(&[NodeSpec::named("node").count(2)]).await?;
+        let kubectl = test.kubectl().await?;
+        run_section(test, &kubectl, (PAGE, "Install")).await?;
+        let daemon_set = ["-n", NAMESPACE, "daemonset", "almanac-agent"];
+        await_value(&kubectl, &daemon_set, "/status/numberReady", &json!(2)).await?;
+
+        let agents = start_agents(test, &kubectl, nodes.names(), "2027-03-02T20:59:58Z").await?;
+        let printed = run_section(test, &kubectl, (PAGE, "When the window opens")).await?;
+        let pods = annotations(&printed)?;
+        assert_eq!(pods.len(), 3, "{printed}");
+        for pod in &pods {
+            let expected = json!({
+                "volcano.sh/qos-level": "1", "volcano.sh/original-qos-level": "-1",
+                "almanac.dev/qos-policy": "batch-at-night", "almanac.dev/qos-applied": "1",
+            });
+            assert_eq!(*pod, expected, "{printed}");
+        }
+        let told = "policy batch-at-night sets the QoS level to 1; it was -1";
+        assert!(printed.contains(told), "{printed}");
+        stop(agents).await?;
+
+        let agents = start_agents(test, &kubectl, nodes.names(), "2027-03-03T04:59:58Z").await?;
+        let printed = run_section(test, &kubectl, (PAGE, "When the window closes")).await?;
+        let pods = annotations(&printed)?;
+        assert_eq!(pods, vec![json!({"volcano.sh/qos-level": "-1"}); 3], "{printed}");
+        stop(agents).await?;
+
+        let agents = start_agents(test, &kubectl, nodes.names(), "2027-03-03T23:00:00Z").await?;
+        let opened = "{.metadata.annotations.volcano\\.sh/qos-level}=1";
+        let opened = format!("--for=jsonpath='{opened}'").replace('\'', "");
+        kubectl.run(&["wait", "pod", "-l", "app=batch", "--timeout=60s", &opened]).await?;
+        run_section(test, &kubectl, (PAGE, "Uninstall")).await?;
+        let left = get(&kubectl, &["namespaces"]).await?.to_string();
+        assert!(!left.contains(NAMESPACE), "{left}");
+        drop(agents);
+        Ok(())
+    })
+}

@@ -1,0 +1,379 @@
+//! `almanac up` as people run it: a control plane of its own, what it tells, and how it ends.
+
+mod demo;
+mod first_hour;
+mod surroundings;
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use almanac_harness::{
+    ControlPlaneOptions, Observation, PATIENCE, Program, TestResult, await_condition, client_for,
+    on_own_control_plane, on_this_machine,
+};
+use almanac_local::environment;
+use anyhow::{Context as _, ensure};
+use jiff::Timestamp;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{Api, PostParams};
+use kube::{Client, ResourceExt as _};
+use serde_json::json;
+
+/// A workload and what two rules do to it; at noon, much later, there is a third.
+const SHOP: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: default}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: web}]}
+---
+apiVersion: autoscaling.karmada.io/v1alpha1
+kind: CronFederatedHPA
+metadata: {name: web, namespace: default}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  rules:
+  - {name: opens, schedule: '5 8 * * *', targetReplicas: 5}
+  - {name: calms, schedule: '10 8 * * *', targetReplicas: 3}
+  - {name: noon, schedule: '0 12 * * *', targetReplicas: 4}
+";
+/// A definition that somebody else has applied.
+const THEIRS: &str = "deploy/crds/autoscaling.karpenter.sh_metricsproducers.yaml";
+const KUBECONFIG_OF_THE_USER: &str = "apiVersion: v1\nkind: Config\n";
+
+/// A user: a home with a kubeconfig, and a place for data.
+struct User {
+    home: tempfile::TempDir,
+}
+
+impl User {
+    fn new() -> anyhow::Result<Self> {
+        let home = tempfile::tempdir()?;
+        fs::create_dir(home.path().join(".kube"))?;
+        fs::write(home.path().join(".kube/config"), KUBECONFIG_OF_THE_USER)?;
+        Ok(Self { home })
+    }
+
+    fn data(&self) -> PathBuf {
+        self.home.path().join("data")
+    }
+
+    fn file(&self, name: &str, text: &str) -> anyhow::Result<String> {
+        let file = self.home.path().join(name);
+        fs::write(&file, text)?;
+        Ok(file.display().to_string())
+    }
+
+    /// Types `almanac up` with these arguments.
+    fn types(&self, arguments: &[&str]) -> anyhow::Result<Program> {
+        let data = self.data().display().to_string();
+        let mut all = vec!["up", "--data-dir", &data];
+        if arguments.iter().any(|it| matches!(*it, "--ephemeral" | "--cluster")) {
+            all.truncate(1);
+        }
+        all.extend(arguments);
+        self.runs(&all)
+    }
+
+    /// Runs the program with these arguments.
+    fn runs(&self, arguments: &[&str]) -> anyhow::Result<Program> {
+        self.runs_program(Path::new(env!("CARGO_BIN_EXE_almanac")), arguments, &[])
+    }
+
+    /// The same with another program around it, or with variables beside those of the user.
+    fn runs_program(
+        &self,
+        program: &Path,
+        arguments: &[&str],
+        further: &[(&str, &str)],
+    ) -> anyhow::Result<Program> {
+        let cache = environment::cache_folder()?.display().to_string();
+        let home = self.home.path().display().to_string();
+        let environment = [
+            ("HOME", &*home),
+            ("ALMANAC_CACHE", &*cache),
+            ("KUBECONFIG", ""),
+            ("XDG_DATA_HOME", ""),
+            ("NO_PROXY", ","),
+            // As in many an office. What is on this machine is reached without it.
+            ("HTTPS_PROXY", "http://proxy.invalid:3128"),
+        ];
+        Program::start(program, arguments, &[&environment, further].concat())
+    }
+
+    /// What the policies' clock has shown, if it was set.
+    fn clock(&self) -> anyhow::Result<Option<Timestamp>> {
+        let Ok(kept) = fs::read(self.data().join("policy-clock.json")) else { return Ok(None) };
+        let kept: serde_json::Value = serde_json::from_slice(&kept)?;
+        Ok(Some(kept["shown"].as_str().context("it shows an instant")?.parse()?))
+    }
+
+    fn client(&self) -> anyhow::Result<Client> {
+        client_for(&self.data().join("kubeconfig"))
+    }
+
+    /// That nothing is left of any start, and the user's own kubeconfig is as it was.
+    async fn has_nothing_left(&self) -> TestResult {
+        let home = self.home.path().display().to_string();
+        await_condition("everything to have ended", PATIENCE, async || {
+            let left = processes_of(&home)?;
+            Ok(Observation::of(left.is_empty(), left.join("\n")))
+        })
+        .await?;
+        let config = fs::read_to_string(self.home.path().join(".kube/config"))?;
+        ensure!(config == KUBECONFIG_OF_THE_USER, "the user's kubeconfig became {config}");
+        Ok(())
+    }
+}
+
+/// The processes that have this text in their arguments.
+fn processes_of(text: &str) -> anyhow::Result<Vec<String>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc")? {
+        // A process that ends meanwhile has no arguments any more, and neither has a dead one.
+        let Ok(arguments) = fs::read(entry?.path().join("cmdline")) else { continue };
+        let arguments = String::from_utf8_lossy(&arguments).replace('\0', " ");
+        if arguments.contains(text) {
+            found.push(arguments.chars().take(100).collect());
+        }
+    }
+    Ok(found)
+}
+
+async fn replicas(client: &Client) -> anyhow::Result<Option<i32>> {
+    let deployments: Api<Deployment> = Api::namespaced(client.clone(), "default");
+    Ok(deployments.get("web").await?.spec.and_then(|spec| spec.replicas))
+}
+
+async fn await_replicas(client: &Client, wanted: i32) -> TestResult {
+    let deployments: Api<Deployment> = Api::namespaced(client.clone(), "default");
+    await_condition(&format!("{wanted} replicas that are ready"), PATIENCE, async || {
+        let status = deployments.get("web").await?.status.unwrap_or_default();
+        let ready = status.ready_replicas;
+        let is_so = replicas(client).await? == Some(wanted) && ready == Some(wanted);
+        Ok(Observation::of(is_so, format!("{ready:?} are ready")))
+    })
+    .await
+}
+
+#[test]
+fn what_is_foretold_happens_and_a_killed_one_goes_on_where_it_ended() -> TestResult {
+    on_this_machine(async {
+        let user = User::new()?;
+        let shop = user.file("shop.yaml", SHOP)?;
+        let up = user.types(&["-f", &shop, "--at", "2026-11-27T08:00", "--speed", "60"])?;
+        up.await_log("Everything runs").await?;
+        let client = user.client()?;
+        up.await_log("Deployment default/web → 5: CronFederatedHPA default/web opens fires")
+            .await?;
+        await_replicas(&client, 5).await?;
+        await_replicas(&client, 3).await?;
+        // By the policies' clock, and with the reason.
+        up.await_log("Fri 08:05:").await?;
+        up.await_log("Fri 08:10:").await?;
+        up.await_log("CronFederatedHPA default/web").await?;
+
+        let another = user.types(&[])?;
+        let status = another.await_end().await?;
+        ensure!(status.code() == Some(2), "{status}");
+        another.await_log(&format!("is in use by process {}", up.id().context("it runs")?)).await?;
+
+        up.kill()?;
+        user.has_nothing_left().await?;
+        let up = user.types(&[])?;
+        up.await_log("Everything runs").await?;
+        let client = user.client()?;
+        ensure!(
+            replicas(&client).await? == Some(3),
+            "the replicas are {:?}",
+            replicas(&client).await?
+        );
+        // The clock has not gone back to before what has happened.
+        up.await_log("next, Fri 12:00:00").await?;
+        let status = up.stop().await?;
+        ensure!(status.success(), "{status}: {}", up.log()?);
+        user.has_nothing_left().await
+    })
+}
+
+#[test]
+fn two_run_side_by_side_and_a_port_that_is_taken_is_no_obstacle() -> TestResult {
+    on_this_machine(async {
+        let (one, other) = (User::new()?, User::new()?);
+        let (first, second) = (one.types(&["-q"])?, other.types(&["-q"])?);
+        for (user, up) in [(&one, &first), (&other, &second)] {
+            up.await_log(&user.data().join("kubeconfig").display().to_string()).await?;
+        }
+        let text = fs::read_to_string(one.data().join("kubeconfig"))?;
+        let port = text.split("https://127.0.0.1:").nth(1).context("the server")?;
+        let port: u16 =
+            port.chars().take_while(char::is_ascii_digit).collect::<String>().parse()?;
+        let client = one.client()?;
+        let note = json!({"metadata": {"name": "note"}, "data": {"kept": "yes"}});
+        let notes: Api<ConfigMap> = Api::namespaced(client, "default");
+        notes.create(&PostParams::default(), &serde_json::from_value(note)?).await?;
+        // The first line is all that is asked for with -q.
+        ensure!(first.log()?.lines().count() == 1, "{}", first.log()?);
+
+        first.kill()?;
+        one.has_nothing_left().await?;
+        // What is left of the connections to it is gone before long.
+        let _taken = await_condition("the port to be free", PATIENCE, async || {
+            Ok(Observation::Holds(std::net::TcpListener::bind(("127.0.0.1", port))?))
+        })
+        .await?;
+        let again = one.types(&["-q"])?;
+        again.await_log("kubeconfig").await?;
+        let notes: Api<ConfigMap> = Api::namespaced(one.client()?, "default");
+        ensure!(notes.get("note").await?.name_any() == "note");
+        for up in [again, second] {
+            up.stop().await?;
+        }
+        other.has_nothing_left().await
+    })
+}
+
+/// Random moments, of a seed that is printed; `ALMANAC_SEED` has them again.
+#[test]
+fn nothing_is_lost_and_nothing_left_whenever_it_is_killed_or_told_to_end() -> TestResult {
+    on_this_machine(async {
+        let seed = std::env::var("ALMANAC_SEED").ok().and_then(|it| it.parse().ok());
+        let seed = seed.unwrap_or_else(|| fastrand::u64(..));
+        println!("ALMANAC_SEED={seed}");
+        let mut random = fastrand::Rng::with_seed(seed);
+        let user = User::new()?;
+        let (mut kept, mut shown) = (0, None);
+        for kill in 0..13 {
+            let up = user.types(&["-q", "--speed", "600"])?;
+            let mut is_up_since = None;
+            // Not waiting for anything: the moment of the kill is what is tried.
+            let mut left = Duration::from_millis(random.u64(0..6_000));
+            let begun = std::time::Instant::now();
+            let is_up = tokio::time::timeout(left, up.await_log("kubeconfig")).await;
+            if let Ok(is_up) = is_up {
+                is_up?;
+                is_up_since = Some(std::time::Instant::now());
+                let notes: Api<ConfigMap> = Api::namespaced(user.client()?, "default");
+                let found = notes.list(&kube::api::ListParams::default()).await?;
+                let found = found.iter().filter(|it| it.name_any().starts_with("note-")).count();
+                ensure!(found == kept, "{found} notes of {kept} are there at start {kill}");
+                let note = json!({"metadata": {"name": format!("note-{kill}")}});
+                notes.create(&PostParams::default(), &serde_json::from_value(note)?).await?;
+                kept += 1;
+                left = left.saturating_sub(begun.elapsed());
+                tokio::time::sleep(left).await;
+            }
+            let ran = is_up_since.map_or(Duration::ZERO, |it| it.elapsed());
+            let status = match kill {
+                3 | 11 => Some(up.interrupt().await?),
+                7 => Some(up.stop().await?),
+                _ => up.kill().map(|()| None)?,
+            };
+            // Before it listens to signals there is nothing to end, and the signal itself ends it.
+            let ended_well = |it: ExitStatus| it.success() || it.signal().is_some();
+            ensure!(status.is_none_or(ended_well), "{status:?}: {}", up.log()?);
+            user.has_nothing_left().await?;
+            let shown_before = shown;
+            shown = user.clock()?;
+            // Ten minutes of it pass in a second. How far it came when it was killed is known to nobody.
+            let passed =
+                if status.is_some_and(|it| it.success()) { ran * 600 } else { Duration::ZERO };
+            let least = shown_before.map(|it| it + passed);
+            ensure!(shown >= least, "the clock shows {shown:?}, and it was {least:?} at least");
+        }
+        let up = user.types(&["-q"])?;
+        up.await_log("kubeconfig").await?;
+        let notes: Api<ConfigMap> = Api::namespaced(user.client()?, "default");
+        let found = notes.list(&kube::api::ListParams::default()).await?;
+        let found = found.iter().filter(|it| it.name_any().starts_with("note-")).count();
+        ensure!(found == kept, "{found} notes of {kept} are there at the end");
+        up.stop().await?;
+        user.has_nothing_left().await
+    })
+}
+
+#[test]
+fn beside_a_cluster_that_is_there_only_almanac_runs_and_the_kubeconfig_is_only_read() -> TestResult
+{
+    on_own_control_plane(&ControlPlaneOptions::whole(), async |test| {
+        let _nodes = test.nodes(&[almanac_harness::NodeSpec::named("node")]).await?;
+        let user = User::new()?;
+        // What names no namespace goes where the context says, as with kubectl.
+        let shop = user.file("shop.yaml", &SHOP.replace(", namespace: default", ""))?;
+        let config = fs::read_to_string(test.plane.kubeconfig())?;
+        fs::write(user.home.path().join(".kube/config"), &config)?;
+        let parsed: serde_json::Value = serde_json::from_str(&config)?;
+        let context = parsed["current-context"].as_str().context("the context has a name")?;
+
+        let unasked = user.types(&["--cluster", context])?;
+        let status = unasked.await_end().await?;
+        ensure!(status.code() == Some(2), "{status}");
+        unasked.await_log("nobody is at the terminal to be asked: add --yes").await?;
+        let unknown = user.types(&["--cluster", "nowhere", "--yes"])?;
+        unknown.await_end().await?;
+        unknown.await_log(&format!("has no context \"nowhere\"; it has {context}")).await?;
+
+        let theirs = Path::new(crate::documented::ROOT).join(THEIRS).display().to_string();
+        test.kubectl().await?.run(&["apply", "-f", &theirs]).await?;
+        let at = ["--at", "2026-11-27T08:00", "--speed", "60"];
+        let up = user.types(&[&["--cluster", context, "--yes", "-f", &shop], &at[..]].concat())?;
+        up.await_log(&format!("{context} keeps the definitions it has: MetricsProducer")).await?;
+        up.await_log("Everything runs").await?;
+        await_replicas(&test.client(), 5).await?;
+        await_replicas(&test.client(), 3).await?;
+        let status = up.stop().await?;
+        ensure!(status.success(), "{status}: {}", up.log()?);
+        // The cluster goes on.
+        ensure!(replicas(&test.client()).await? == Some(3));
+        let after = fs::read_to_string(user.home.path().join(".kube/config"))?;
+        ensure!(after == config, "the user's kubeconfig became {after}");
+        Ok(())
+    })
+}
+
+#[test]
+fn what_cannot_begin_says_how_to_mend_it_and_leaves_nothing() -> TestResult {
+    on_this_machine(async {
+        let user = User::new()?;
+        let wrong = user.file("wrong.yaml", &SHOP.replace("'5 8 * * *'", "'5 8 * *'"))?;
+        let (full, empty) = (user.home.path().join("full"), user.home.path().join("empty"));
+        fs::create_dir(&empty)?;
+        fs::create_dir(&full)?;
+        fs::write(full.join("letter"), "dear")?;
+        let (full, empty) = (full.display().to_string(), empty.display().to_string());
+        for (arguments, said, code) in [
+            (vec!["-f", &wrong], "spec.rules[0].schedule", 1),
+            (vec!["-f", "/nowhere.yaml"], "/nowhere.yaml", 2),
+            (vec!["--at", "someday"], "--at", 2),
+            (vec!["--speed", "0"], "--speed", 2),
+            (vec!["--nodes", "/nowhere.yaml"], "/nowhere.yaml", 2),
+            (vec!["--assets", &empty], "there is no etcd", 2),
+        ] {
+            let up = user.types(&arguments)?;
+            let status = up.await_end().await?;
+            ensure!(status.code() == Some(code), "{arguments:?}: {status}: {}", up.log()?);
+            up.await_log(said).await?;
+        }
+        // No Go, and nothing that was built before.
+        let nothing = [("PATH", &*empty), ("ALMANAC_CACHE", &*empty), ("KUBEBUILDER_ASSETS", "")];
+        for (arguments, further, said) in [
+            (vec!["up"], &nothing[..], "Go is not on the PATH"),
+            (vec!["up", "--data-dir", &full], &[], "holds letter, and is no data directory"),
+        ] {
+            let program = Path::new(env!("CARGO_BIN_EXE_almanac"));
+            let up = user.runs_program(program, &arguments, further)?;
+            let status = up.await_end().await?;
+            ensure!(status.code() == Some(2), "{arguments:?}: {status}: {}", up.log()?);
+            up.await_log(said).await?;
+        }
+        user.has_nothing_left().await
+    })
+}

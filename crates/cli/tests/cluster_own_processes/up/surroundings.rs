@@ -1,0 +1,146 @@
+//! What is around it: a disk that is full, and a Prometheus.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use almanac_harness::{
+    Observation, PATIENCE, TestResult, await_condition, on_this_machine, provide_prometheus,
+};
+use anyhow::{Context as _, ensure};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::ResourceExt as _;
+use kube::api::{Api, ListParams, PostParams};
+use serde_json::json;
+
+use crate::up::{SHOP, User, await_replicas};
+
+/// Gives the program a disk of this size for its data, which nobody else sees: `unshare` needs no rights for that.
+/// When it has ended for want of room, the room is there again, and so is the program.
+const WITH_A_DISK: &str = r#"mount -t tmpfs -o size="$1" none "$2" || exit
+data="$2"; shift 2; "$@"; code=$?; echo "it has ended with $code"
+[ -f "$data/filler" ] || exit $code
+rm "$data/filler"; exec "$@""#;
+const ENDED: &str = "it has ended with";
+
+#[test]
+fn a_disk_that_is_full_is_told_of_before_anything_begins() -> TestResult {
+    on_this_machine(async {
+        let user = User::new()?;
+        fs::create_dir(user.data())?;
+        let up = on_a_disk(&user, "64m")?;
+        let status = up.await_end().await?;
+        ensure!(status.code() == Some(2), "{status}: {}", up.log()?);
+        up.await_log("is full: 67 MB are free, and a control plane takes 268 MB to begin with")
+            .await?;
+        user.has_nothing_left().await
+    })
+}
+
+#[test]
+fn a_disk_that_fills_up_ends_it_with_the_reason_and_what_was_taken_is_kept() -> TestResult {
+    on_this_machine(async {
+        let user = User::new()?;
+        fs::create_dir(user.data())?;
+        let up = on_a_disk(&user, "400m")?;
+        up.await_log("Everything runs").await?;
+        // The disk as the program sees it.
+        let seen = format!("/proc/{}/root", up.id().context("it runs")?);
+        let data = Path::new(&seen).join(user.data().strip_prefix("/")?);
+        let notes = notes_on(&data, &user)?;
+        let filler = data.join("filler");
+        fill(&filler)?;
+        let mut taken = 0;
+        let refused = await_condition("something to be refused", PATIENCE, async || {
+            let name = format!("note-{taken}");
+            let note = json!({"metadata": {"name": name}, "data": {"text": "x".repeat(900_000)}});
+            Ok(match notes.create(&PostParams::default(), &serde_json::from_value(note)?).await {
+                Ok(_) => {
+                    taken += 1;
+                    Observation::NotYet(format!("{taken} are taken"))
+                }
+                Err(error) => Observation::Holds(error.to_string()),
+            })
+        });
+        println!("refused: {}", refused.await?);
+        up.await_log("data is full").await?;
+        up.await_log(&format!("{ENDED} 2")).await?;
+
+        let again = await_condition("it to run again", PATIENCE, async || {
+            let log = up.log()?;
+            let (_, after) = log.split_once(ENDED).unwrap_or_default();
+            Ok(Observation::of(after.contains("Everything runs"), after))
+        });
+        again.await?;
+        let found = notes_on(&data, &user)?.list(&ListParams::default()).await?;
+        let found = found.iter().filter(|it| it.name_any().starts_with("note-")).count();
+        // What was refused may have been written all the same, as with any timeout.
+        ensure!(found == taken || found == taken + 1, "{found} of {taken} notes are there");
+        let status = up.stop().await?;
+        ensure!(status.success(), "{status}: {}", up.log()?);
+        user.has_nothing_left().await
+    })
+}
+
+#[test]
+fn a_prometheus_on_the_path_answers_the_queries_of_autoscalers() -> TestResult {
+    on_this_machine(async {
+        let prometheus = tokio::task::spawn_blocking(provide_prometheus).await??;
+        let folder = prometheus.parent().context("it is in a directory")?;
+        let own = std::env::var_os("PATH").unwrap_or_default();
+        let all = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&own));
+        let path = std::env::join_paths(all)?;
+        let path = path.to_str().context("a plain path")?;
+        let user = User::new()?;
+        let (workload, _) = SHOP.split_once("---\n").context("the workload comes first")?;
+        let autoscaler = "\
+---
+apiVersion: autoscaling.karpenter.sh/v1alpha1
+kind: HorizontalAutoscaler
+metadata: {name: web, namespace: default}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  minReplicas: 1
+  maxReplicas: 9
+  metrics: [{prometheus: {query: vector(4), target: {type: AverageValue, value: 1}}}]
+";
+        let shop = user.file("shop.yaml", &format!("{workload}{autoscaler}"))?;
+        let data = user.data().display().to_string();
+        let program = Path::new(env!("CARGO_BIN_EXE_almanac"));
+        let arguments = ["up", "--data-dir", &data, "-f", &shop];
+        let up = user.runs_program(program, &arguments, &[("PATH", path)])?;
+        up.await_log("Prometheus answers at http://127.0.0.1:").await?;
+        await_replicas(&user.client()?, 4).await?;
+        up.stop().await?;
+        user.has_nothing_left().await
+    })
+}
+
+fn on_a_disk(user: &User, size: &str) -> anyhow::Result<almanac_harness::Program> {
+    let allowed = Command::new("unshare").args(["-r", "-m", "true"]).output()?;
+    let refusal = String::from_utf8_lossy(&allowed.stderr);
+    ensure!(allowed.status.success(), "a disk of one's own takes user namespaces: {refusal}");
+    let data = user.data().display().to_string();
+    let almanac = env!("CARGO_BIN_EXE_almanac");
+    let arguments = ["-r", "-m", "sh", "-c", WITH_A_DISK, "disk", size, &data, almanac];
+    let arguments = [&arguments[..], &["up", "--data-dir", &data]].concat();
+    user.runs_program(Path::new("unshare"), &arguments, &[])
+}
+
+/// The notes of the control plane whose data another sees under this path.
+fn notes_on(data: &Path, user: &User) -> anyhow::Result<Api<ConfigMap>> {
+    let kubeconfig = fs::read_to_string(data.join("kubeconfig"))?
+        .replace(&user.data().display().to_string(), &data.display().to_string());
+    let here = user.home.path().join("kubeconfig");
+    fs::write(&here, kubeconfig)?;
+    Ok(Api::namespaced(almanac_harness::client_for(&here)?, "default"))
+}
+
+/// Writes until nothing more fits.
+fn fill(file: &Path) -> anyhow::Result<()> {
+    use std::io::Write as _;
+    let mut file = fs::File::create(file)?;
+    let block = vec![0; 64 * 1024];
+    while file.write_all(&block).is_ok() {}
+    Ok(())
+}

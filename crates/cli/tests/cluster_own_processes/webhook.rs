@@ -1,0 +1,8 @@
+//! `almanac webhook` as its manifest has it, asked by a real API server: what it refuses and warns of, with which words;
+//! what happens without it; and its certificate over several lives.
+
+mod away;
+mod certificates;
+mod desk;
+mod size;
+mod words;

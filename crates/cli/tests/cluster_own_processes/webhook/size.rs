@@ -1,0 +1,111 @@
+//! Large objects, many of them, and many changes at once.
+
+use std::time::{Duration, Instant};
+
+use almanac_api::kinds::Kind;
+use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
+use anyhow::Context as _;
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+use kube::Api;
+use kube::api::{DynamicObject, Patch, PatchParams};
+use serde_json::json;
+
+use crate::webhook::desk::{Desk, at_the_desk, await_refusal, cron};
+
+/// As many policies as there are beside the ones that are asked about, and as many as are applied.
+const POLICIES: &str = "ALMANAC_WEBHOOK_POLICIES";
+const FEW: usize = 200;
+
+/// Below what an API server and etcd take, which is 1.5 MiB.
+const LARGE: usize = 1_400_000;
+
+async fn a_large_object_is_answered(desk: &Desk<'_>) -> TestResult {
+    let values: Vec<String> =
+        (0..LARGE / 26).map(|number| format!("a-value-of-a-label-{number}")).collect();
+    let large = json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
+        "metadata": {"name": "large", "namespace": "shop"},
+        "spec": {"predicates": [{"requiredClusterSelector": {
+            "labelSelector": {"matchExpressions": [{"key": "team", "operator": "In", "values": values}]},
+            "celSelector": {"celExpressions": ["managedCluster.nothing("]},
+        }}]},
+    });
+    let applied = desk.apply(&large).await?;
+    let said: String = applied.said.chars().take(2000).collect();
+    assert!(!applied.is_done && said.contains("celExpressions[0]"), "{said}");
+    Ok(())
+}
+
+/// What the webhook has counted: its answers, and how many of them took no longer than ten milliseconds.
+async fn counted(desk: &Desk<'_>) -> anyhow::Result<(u64, u64, String)> {
+    let (_, text) = desk.webhook.get("/metrics").await?;
+    let value = |start: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(start));
+        line.context("no such metric")?.trim().parse::<f64>().context("no number")
+    };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "they are counts")]
+    let count = |start: &str| Ok::<_, anyhow::Error>(value(start)? as u64);
+    let within = count("almanac_webhook_review_seconds_bucket{le=\"0.01\"}")?;
+    let lines = text.lines().filter(|it| it.starts_with("almanac_webhook_review_seconds_bucket"));
+    Ok((
+        count("almanac_webhook_review_seconds_count")?,
+        within,
+        lines.collect::<Vec<_>>().join("\n"),
+    ))
+}
+
+struct Storm {
+    applies: u64,
+    took: Duration,
+}
+
+/// Changes all policies, with as many applies at once as an API server lets through to a webhook.
+async fn storm(desk: &Desk<'_>, policies: usize) -> anyhow::Result<Storm> {
+    let kind = Kind::CronFederatedHPA;
+    let api: Api<DynamicObject> = Api::namespaced_with(desk.client(), "shop", &kind.resource());
+    let begun = Instant::now();
+    let applies = (0..policies).map(|number| {
+        let (api, name) = (&api, format!("web-{number}"));
+        async move {
+            let object = cron(&name, &format!("{} 9 * * *", number % 60));
+            let parameters = PatchParams::apply("storm").force();
+            api.patch(&name, &parameters, &Patch::Apply(&object)).await.map(drop)
+        }
+    });
+    let done: Vec<()> = stream::iter(applies).buffer_unordered(64).try_collect().await?;
+    Ok(Storm { applies: done.len() as u64, took: begun.elapsed() })
+}
+
+#[test]
+fn large_objects_and_many_of_them_are_all_answered() -> TestResult {
+    let count = std::env::var(POLICIES).ok().and_then(|it| it.parse().ok()).unwrap_or(FEW);
+    at_the_desk(&[], async |desk| {
+        await_refusal(desk).await?;
+        a_large_object_is_answered(desk).await?;
+        let many = json!({"apiVersion": "v1", "kind": "List", "items":
+            (0..count).map(|number| cron(&format!("web-{number}"), "0 8 * * *")).collect::<Vec<_>>()});
+        let file = desk.write(&many)?;
+        let (before, ..) = counted(desk).await?;
+        let begun = Instant::now();
+        let create = format!("kubectl create -f {file} > /dev/null");
+        let created = desk.shell(&create).await?;
+        assert!(created.status.success(), "{}", String::from_utf8_lossy(&created.stderr));
+        let created_in = begun.elapsed();
+        await_condition("every object to be asked about", PATIENCE, async || {
+            let (now, ..) = counted(desk).await?;
+            Ok(Observation::of(now - before >= count as u64, format!("{}", now - before)))
+        })
+        .await?;
+        let (asked_before, ..) = counted(desk).await?;
+        let storm = storm(desk, count).await?;
+        let (asked, ..) = counted(desk).await?;
+        assert!(asked - asked_before >= storm.applies, "{asked} - {asked_before}");
+        let (answers, within, buckets) = counted(desk).await?;
+        println!(
+            "{count} policies created in {created_in:?}; then {} changed in {:?}; {within} of {answers} answers within \
+             10 ms\n{buckets}",
+            storm.applies, storm.took
+        );
+        Ok(())
+    })
+}

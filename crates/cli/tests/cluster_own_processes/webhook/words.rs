@@ -1,0 +1,204 @@
+//! What is refused and what is warned of, in the words of `validate`.
+
+use almanac_fixtures::objects;
+use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::reading::{await_value, get};
+use crate::webhook::desk::{CONFIGURATION, Desk, at_the_desk, await_refusal, cron};
+
+/// One object of each kind that can be wrong in a way that its schema does not know.
+fn wrong_objects() -> Vec<Value> {
+    let producer = json!({
+        "apiVersion": "autoscaling.karpenter.sh/v1alpha1", "kind": "MetricsProducer",
+        "metadata": {"name": "hours", "namespace": "shop"},
+        "spec": {"schedule": {
+            "timezone": "Europe/Atlantis", "defaultReplicas": 2,
+            "behaviors": [{
+                "replicas": 6,
+                "start": {"weekdays": "fri", "hours": "17"},
+                "end": {"weekdays": "mon", "hours": "8"},
+            }],
+        }},
+    });
+    let autoscaler = json!({
+        "apiVersion": "autoscaling.karpenter.sh/v1alpha1", "kind": "HorizontalAutoscaler",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+            "minReplicas": 3, "maxReplicas": 9,
+            "metrics": [{"prometheus": {"query": "max(a, b)", "target": {"type": "Value", "value": "1"}}}],
+        },
+    });
+    let placement = json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"predicates": [{"requiredClusterSelector": {
+            "celSelector": {"celExpressions": ["managedCluster.nothing("]},
+        }}]},
+    });
+    let levels = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "volcano-agent-config", "namespace": "shop"},
+        "data": {"config.yaml": "globalConfig:\n  timeBasedQoSPolicies:\n  - name: night\n    startTime: '25:00'\n"},
+    });
+    vec![cron("web", "0 0 * *"), producer, autoscaler, placement, levels]
+}
+
+async fn each_answer_is_that_of_validate(desk: &Desk<'_>) -> TestResult {
+    for object in wrong_objects() {
+        let told = desk.validate(&object).await?;
+        let errors: Vec<&Value> = told.iter().filter(|it| it["severity"] == "error").collect();
+        assert!(!errors.is_empty(), "validate finds nothing in {object}: {told:?}");
+        let applied = desk.apply(&object).await?;
+        assert!(!applied.is_done, "{object} was applied: {}", applied.said);
+        for error in errors {
+            let message = error["message"].as_str().unwrap_or_default();
+            let field = error["field"].as_str().unwrap_or_default();
+            assert!(
+                !message.is_empty() && applied.said.contains(message),
+                "{error}: {}",
+                applied.said
+            );
+            assert!(applied.said.contains(field), "{error}: {}", applied.said);
+            let fix = error["fix"].as_str().unwrap_or_default();
+            assert!(!fix.is_empty() && applied.said.contains(fix), "{error}: {}", applied.said);
+        }
+    }
+    Ok(())
+}
+
+async fn others_are_seen(desk: &Desk<'_>) -> TestResult {
+    let mut evening = cron("web", "0 20 * * *");
+    evening["metadata"]["name"] = json!("evening");
+    let applied = desk.apply(&evening).await?;
+    assert!(applied.is_done && applied.said.is_empty(), "{}", applied.said);
+    await_condition("the other writer to be told", PATIENCE, async || {
+        let applied = desk.apply(&cron("web", "0 8 * * *")).await?;
+        let expected = "Warning: spec.scaleTargetRef: Deployment.apps shop/web is already scaled by CronFederatedHPA";
+        let holds = applied.is_done && applied.said.contains(expected);
+        Ok(Observation::of(holds, applied.said))
+    })
+    .await?;
+    // The same minute with different values is a warning of the object alone.
+    let mut twice = cron("twice", "0 8 * * *");
+    twice["spec"]["rules"] = json!([
+        {"name": "up", "schedule": "0 8 * * *", "targetReplicas": 5},
+        {"name": "down", "schedule": "0 8 * * 1", "targetReplicas": 2},
+    ]);
+    let told = desk.validate(&twice).await?;
+    let message = told[0]["message"].as_str().unwrap_or_default().to_owned();
+    let applied = desk.apply(&twice).await?;
+    assert!(applied.is_done && applied.said.contains(&message), "{message}: {}", applied.said);
+    Ok(())
+}
+
+/// What got in without the webhook has the words of `validate` in its conditions.
+async fn each_condition_is_that_of_validate(desk: &Desk<'_>) -> TestResult {
+    let controller = desk.start_controller()?;
+    let objects = wrong_objects();
+    // A ConfigMap has no conditions.
+    for object in objects.iter().filter(|it| it["kind"] != "ConfigMap") {
+        let applied = desk.apply(object).await?;
+        assert!(applied.is_done, "{object}: {}", applied.said);
+        let told = desk.validate(object).await?;
+        let (kind, name) = (object["kind"].as_str(), object["metadata"]["name"].as_str());
+        let what = ["-n", "shop", kind.unwrap_or_default(), name.unwrap_or_default()];
+        await_condition("the words of validate in a condition", PATIENCE, async || {
+            let conditions = get(&desk.kubectl, &what).await?["status"]["conditions"].clone();
+            let all = conditions.as_array().into_iter().flatten();
+            let messages: Vec<&str> = all.filter_map(|it| it["message"].as_str()).collect();
+            let mut errors = told.iter().filter(|it| it["severity"] == "error");
+            let is_told = errors.all(|error| {
+                let message = error["message"].as_str().unwrap_or_default();
+                messages.iter().any(|it| it.contains(message))
+            });
+            Ok(Observation::of(is_told, format!("{told:?}: {messages:?}")))
+        })
+        .await?;
+        desk.kubectl.run(&[&["delete"][..], &what].concat()).await?;
+    }
+    assert!(controller.stop().await?.success(), "it did not end well");
+    Ok(())
+}
+
+/// Where the controllers carry out nothing, nothing is checked, until the namespace is not marked any more.
+async fn a_marked_namespace_is_exempt(desk: &Desk<'_>) -> TestResult {
+    for (mark, is_exempt) in [("almanac.dev/ignore=true", true), ("almanac.dev/ignore-", false)] {
+        desk.kubectl.run(&["annotate", "namespace", "shop", mark]).await?;
+        await_condition("the mark to be known", PATIENCE, async || {
+            let name = if is_exempt { "of-exempt" } else { "of-checked" };
+            let applied = desk.apply(&cron(name, "0 0 * *")).await?;
+            Ok(Observation::of(applied.is_done == is_exempt, applied.said))
+        })
+        .await?;
+    }
+    Ok(())
+}
+
+/// While Karmada holds its lease, what it carries out is not checked; everything else is.
+async fn what_upstream_carries_out_is_not_checked(desk: &Desk<'_>) -> TestResult {
+    desk.kubectl.run(&["create", "namespace", "karmada-system"]).await?;
+    let lease = objects::karmada_lease("karmada-0", Timestamp::now());
+    desk.kubectl.run_with_input(&["create", "-f", "-"], &lease.to_string()).await?;
+    await_condition("a wrong policy of Karmada's to pass", PATIENCE, async || {
+        let applied = desk.apply(&cron("of-karmada", "0 0 * *")).await?;
+        Ok(Observation::of(applied.is_done && applied.said.is_empty(), applied.said))
+    })
+    .await?;
+    for object in wrong_objects().into_iter().filter(|it| it["kind"] != "CronFederatedHPA") {
+        let applied = desk.apply(&object).await?;
+        assert!(!applied.is_done, "{object} was applied: {}", applied.said);
+    }
+    Ok(())
+}
+
+/// What was wrong before the webhook came can be labelled and deleted.
+async fn what_is_there_can_go(desk: &Desk<'_>) -> TestResult {
+    let [kind, name] = CONFIGURATION;
+    let configuration = get(&desk.kubectl, &[kind, name]).await?;
+    desk.kubectl.run(&["delete", kind, name]).await?;
+    let wrong = cron("old", "0 0 * *");
+    await_condition("nobody to be asked", PATIENCE, async || {
+        let applied = desk.apply(&wrong).await?;
+        Ok(Observation::of(applied.is_done, applied.said))
+    })
+    .await?;
+    each_condition_is_that_of_validate(desk).await?;
+    let mut again = configuration;
+    again["metadata"] = json!({"name": name});
+    desk.kubectl.run(&["apply", "--server-side", "-f", &desk.write(&again)?]).await?;
+    await_refusal(desk).await?;
+    let mut labelled = wrong;
+    labelled["metadata"]["labels"] = json!({"team": "shop"});
+    let applied = desk.apply(&labelled).await?;
+    let label = ["-n", "shop", "cronfederatedhpa", "old"];
+    await_value(&desk.kubectl, &label, "/metadata/labels/team", &json!("shop")).await?;
+    assert!(
+        applied.is_done && applied.said.contains("Warning: spec.rules[0].schedule"),
+        "{}",
+        applied.said
+    );
+    desk.kubectl.run(&["-n", "shop", "delete", "cronfederatedhpa", "old"]).await?;
+    Ok(())
+}
+
+#[test]
+fn a_wrong_policy_is_refused_with_the_words_of_validate() -> TestResult {
+    at_the_desk(&[], async |desk| {
+        await_refusal(desk).await?;
+        each_answer_is_that_of_validate(desk).await?;
+        let other = json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": "other", "namespace": "shop"},
+            "data": {"config.yaml": "timeBasedQoSPolicies: nonsense"},
+        });
+        let applied = desk.apply(&other).await?;
+        assert!(applied.is_done && applied.said.is_empty(), "{}", applied.said);
+        others_are_seen(desk).await?;
+        a_marked_namespace_is_exempt(desk).await?;
+        what_is_there_can_go(desk).await?;
+        what_upstream_carries_out_is_not_checked(desk).await
+    })
+}

@@ -1,0 +1,214 @@
+//! Completion: what the program offers, and that bash, zsh and fish offer it with the scripts it prints.
+//! kubectl, which asks in its own way, is for `cluster_kubectl_completion`.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+use crate::installing;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::{env, fs};
+
+/// A folder of its own for a test, with the program in it to be found on the path.
+struct Stage(PathBuf);
+
+impl Stage {
+    fn new(name: &str) -> Stage {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("completion").join(name);
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(folder.join("bin")).unwrap();
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_almanac"), folder.join("bin/almanac"))
+            .unwrap();
+        Stage(folder)
+    }
+
+    fn file(self, path: &str, text: &str) -> Stage {
+        let path = self.0.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        self
+    }
+
+    /// Runs a program here, with nobody's settings.
+    fn run(&self, program: &str, arguments: &[&str]) -> Output {
+        let path = format!("{}:{}", self.0.join("bin").display(), env::var("PATH").unwrap());
+        let mut command = Command::new(program);
+        command.current_dir(&self.0).stdin(Stdio::null()).args(arguments);
+        command.env("PATH", path).env("HOME", &self.0).env_remove("KUBECONFIG");
+        command.env("LC_ALL", "C.UTF-8").env("TERM", "dumb").output().unwrap()
+    }
+
+    /// What the program offers when it is asked as the script of a shell asks.
+    #[track_caller]
+    fn offered(&self, shell: &str, words: &[&str]) -> Vec<String> {
+        let asked = ["-c", "exec \"$@\"", "sh", "env", "_CLAP_IFS=\n"];
+        let asks =
+            [format!("ALMANAC_COMPLETE={shell}"), format!("_CLAP_COMPLETE_INDEX={}", words.len())];
+        let asks: Vec<&str> = asks.iter().map(String::as_str).collect();
+        let output =
+            self.run("sh", &[&asked, &*asks, &["almanac", "--", "almanac"], words].concat());
+        assert_eq!(text(&output.stderr), "", "an answer is all that is said");
+        // What it means comes after it, where the shell shows that.
+        let value = |line: &str| line.split(['\t', ':']).next().unwrap().to_owned();
+        text(&output.stdout).lines().map(value).collect()
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
+
+fn policy(name: &str, target: &str, namespace: &str) -> String {
+    format!(
+        "apiVersion: autoscaling.karmada.io/v1alpha1\nkind: CronFederatedHPA\n\
+         metadata: {{name: {name}, namespace: {namespace}}}\nspec:\n  \
+         scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: {target}}}\n  rules: []\n"
+    )
+}
+
+#[test]
+fn a_shell_is_offered_commands_flags_values_files_and_zones() {
+    let stage = Stage::new("usual").file("examples/a.yaml", "");
+    for shell in SHELLS {
+        let first = |words: &[&str]| stage.offered(shell, words).remove(0);
+        assert_eq!(first(&["fore"]), "forecast");
+        assert_eq!(first(&["forecast", "--assu"]), "--assume");
+        assert_eq!(first(&["forecast", "-o", "h"]), "html");
+        assert_eq!(first(&["forecast", "-f", "exam"]), "examples/");
+        assert_eq!(first(&["when", "--zone", "Europe/Berl"]), "Europe/Berlin");
+    }
+}
+
+#[test]
+fn names_are_those_of_the_policies_and_their_targets_in_the_files_of_the_line() {
+    let stage = Stage::new("names")
+        .file("policies/hours.yaml", &policy("shop-hours", "shop", "prod"))
+        .file("policies/deep/night.yaml", &policy("shop-night", "worker", "test"))
+        .file("policies/values.yaml", "a: [\n")
+        .file("policies/.hidden.yaml", &policy("shop-hidden", "hidden", "prod"))
+        .file("other.yaml", &policy("other", "other", "prod"));
+    for shell in SHELLS {
+        let offered = |words: &[&str]| stage.offered(shell, words);
+        for command in ["forecast", "next", "explain"] {
+            assert_eq!(
+                offered(&[command, "-f", "policies", "sho"]),
+                ["shop", "shop-hours", "shop-night"]
+            );
+        }
+        assert_eq!(offered(&["next", "-f", "*.yaml", "o"]), ["other"]);
+        assert_eq!(
+            offered(&["explain", "-f", "policies", "-f", "other.yaml", "deploy/"]),
+            ["deploy/other", "deploy/shop", "deploy/worker"]
+        );
+        assert_eq!(
+            offered(&["explain", "-f", "policies", "cronfhpa/test/"]),
+            ["cronfhpa/test/shop-night"]
+        );
+        assert_eq!(offered(&["explain", "-f", "policies", "sts/"]), [""; 0]);
+        assert_eq!(offered(&["validate", "-f", "policies", "-n", ""]), ["prod", "test"]);
+    }
+}
+
+#[test]
+fn contexts_and_namespaces_are_those_of_the_kubeconfig() {
+    let context = |name: &str, more: &str| {
+        format!("- {{name: {name}, context: {{cluster: a, user: a{more}}}}}\n")
+    };
+    let usual = context("here", ", namespace: shops") + &context("there", "");
+    let stage = Stage::new("kubeconfig")
+        .file(".kube/config", &format!("contexts:\n{usual}"))
+        .file("other.yaml", &format!("contexts:\n{}", context("elsewhere", "")))
+        .file("mangled", "contexts: [\n");
+    for shell in SHELLS {
+        let offered = |words: &[&str]| stage.offered(shell, words);
+        assert_eq!(offered(&["next", "--context", ""]), ["here", "there"]);
+        assert_eq!(offered(&["controller", "--context", "t"]), ["there"]);
+        assert_eq!(offered(&["forecast", "-n", ""]), ["shops"]);
+        assert_eq!(
+            offered(&["next", "--kubeconfig", "other.yaml", "--context", ""]),
+            ["elsewhere"]
+        );
+        for file in ["mangled", "absent"] {
+            assert_eq!(offered(&["next", "--kubeconfig", file, "--context", ""]), [""; 0]);
+        }
+    }
+}
+
+#[test]
+fn unreadable_files_offer_no_completions_and_are_not_waited_for() {
+    let stage = Stage::new("unreadable").file("broken.yaml", "kind: CronFederatedHPA\n\tname: [\n");
+    let pipe = stage.0.join("pipe.yaml");
+    assert!(Command::new("mkfifo").arg(pipe).status().unwrap().success());
+    for file in ["-", "pipe.yaml", "broken.yaml", "absent.yaml", "/dev/zero", "[", "."] {
+        assert_eq!(stage.offered("bash", &["next", "-f", file, "s"]), [""; 0], "{file}");
+    }
+}
+
+#[test]
+fn each_script_calls_the_program_for_completions() {
+    let stage = Stage::new("scripts");
+    for shell in SHELLS {
+        let script = text(&stage.run("almanac", &["completion", shell]).stdout);
+        let asks = format!("ALMANAC_COMPLETE={}", if shell == "fish" { "fish" } else { "\"" });
+        assert!(script.contains(&asks), "{script}");
+    }
+}
+
+#[test]
+fn bash_completes_with_the_script() {
+    let script = "source <(almanac completion bash)
+        COMP_WORDS=(almanac when --zone Europe/Berl) COMP_CWORD=3 COMP_TYPE=9
+        _clap_complete_almanac almanac Europe/Berl --zone
+        echo \"${COMPREPLY[*]}\"; complete -p almanac";
+    let output = Stage::new("bash").run("bash", &["-c", script]);
+    let printed = text(&output.stdout);
+    assert!(printed.starts_with("Europe/Berlin\ncomplete "), "{printed}{}", text(&output.stderr));
+}
+
+#[test]
+fn fish_completes_with_the_script() {
+    installing::needs("fish");
+    let stage =
+        Stage::new("fish").file("our policies/a.yaml", &policy("shop-hours", "shop", "prod"));
+    let completed = |line: &str| {
+        let script = format!("almanac completion fish | source; complete -C {line:?}");
+        let output = stage.run("fish", &["--no-config", "-c", &script]);
+        let printed = text(&output.stdout) + &text(&output.stderr);
+        let value = |line: &str| line.split('\t').next().unwrap().to_owned();
+        printed.lines().map(value).collect::<Vec<_>>()
+    };
+    assert_eq!(completed("almanac when --zone Europe/Berl"), ["Europe/Berlin"]);
+    assert_eq!(completed("almanac next -f 'our policies' shop-"), ["shop-hours"]);
+}
+
+#[test]
+fn zsh_completes_with_the_script() {
+    installing::needs("zsh");
+    let stage =
+        Stage::new("zsh").file("our policies/a.yaml", &policy("shop-hours", "shop", "prod"));
+    // A line editor of its own: what is typed is completed by a tab, and shown by Ctrl-X.
+    let driver = r#"zmodload zsh/zpty
+        zpty shell zsh --no-rcs -i
+        zpty -w shell 'PS1= RPS1=; autoload -U compinit; compinit -u -D
+            source <(almanac completion zsh)
+            show() { print -r -- "<$BUFFER>"; BUFFER= }; zle -N show; bindkey "^X" show
+            print REA""DY'
+        zpty -r shell out "*READY*"
+        zpty -w -n shell $1$'\t\x18'
+        zpty -r shell out "*<*>*"
+        print -r -- "${${out##*<}%%>*}""#;
+    let completed = |line: &str| {
+        // One that never answers would wait forever.
+        let shell = ["60", "zsh", "--no-rcs", "-c", driver, "driver", line];
+        let output = stage.run("timeout", &shell);
+        text(&output.stdout) + &text(&output.stderr)
+    };
+    assert_eq!(
+        completed("almanac when --zone Europe/Berl"),
+        "almanac when --zone Europe/Berlin \n"
+    );
+    let of_files = "almanac next -f 'our policies' shop-";
+    assert_eq!(completed(of_files), format!("{of_files}hours \n"));
+}

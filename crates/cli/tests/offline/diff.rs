@@ -1,0 +1,268 @@
+//! `almanac diff` as people and scripts see it.
+//!
+//! Run with `ALMANAC_UPDATE=1` to regenerate the expected output.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
+
+mod families;
+mod incomplete;
+mod places;
+mod random;
+mod revisions;
+mod running;
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use running::{cron, diff, differences, json, shop, sides, text, weekend_shop};
+
+const NODES: &str = "
+apiVersion: autoscaling.karpenter.sh/v1alpha1
+kind: MetricsProducer
+metadata: {name: nodes}
+spec:
+  schedule:
+    timezone: Europe/Berlin
+    defaultReplicas: 1
+    behaviors:
+    - {replicas: 5, start: {hours: 9}, end: {hours: 17}}
+";
+
+#[track_caller]
+fn assert_written_down(name: &str, output: &Output) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/offline/diff/expected").join(name);
+    let found = text(&output.stdout);
+    if std::env::var_os("ALMANAC_UPDATE").is_some() {
+        fs::write(&path, &found).unwrap();
+    }
+    let expected = fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(found, expected, "{name} differs; ALMANAC_UPDATE=1 writes it anew");
+}
+
+#[test]
+fn each_output_matches_its_golden_file() {
+    let gone = cron("night", "reports", &[("start", "0 22 * * *", 4), ("end", "0 4 * * *", 0)]);
+    let (old, new) = (shop() + &gone, weekend_shop() + "---" + NODES);
+    let folder = sides("golden", &[("shop.yaml", &old)], &[("shop.yaml", &new)]);
+    for (output, file) in [
+        ("text", "diff.txt"),
+        ("json", "diff.json"),
+        ("markdown", "diff.md"),
+        ("html", "diff.html"),
+    ] {
+        assert_written_down(file, &diff(&folder, &["old", "new", "--for", "21d", "-o", output]));
+    }
+}
+
+#[test]
+fn a_weekend_is_told_as_one_stretch_of_every_week() {
+    let usual = ("usual", "0 0 1 1 *", 2);
+    let before = cron("shop-hours", "shop", &[usual]);
+    let weekend = [usual, ("weekend", "0 17 * * 5", 40), ("week", "0 9 * * 1", 2)];
+    let after = cron("shop-hours", "shop", &weekend);
+    let folder = sides("weekend", &[("shop.yaml", &before)], &[("shop.yaml", &after)]);
+    let said = text(&diff(&folder, &["old", "new"]).stdout);
+    let expected = "Deployment.apps default/shop: 2 → 40 replicas Fri 17:00 to Mon 09:00, each week; \
+                    +2,432 pod-hours a week; peak 2 → 40\n";
+    assert!(said.contains(expected), "{said}");
+}
+
+#[test]
+fn equal_behaviour_that_is_written_differently_is_no_difference() {
+    let split =
+        cron("evening", "shop", &[("close", "0 20 * * 1-5", 2), ("close-late", "0 20 * * 6,0", 2)]);
+    let morning = cron("a-morning", "shop", &[("wake", "0 8 * * *", 10)]);
+    let folder = sides(
+        "rewritten",
+        &[("shop.yaml", &shop()), ("nodes.yaml", NODES)],
+        &[("nodes/all.yml", NODES), ("moved/evening.yaml", &(split + &morning))],
+    );
+    let output = diff(&folder, &["old", "new", "--fail-on-change", "--for", "1y"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).contains("Nothing changes: 2 values compared"));
+}
+
+#[test]
+fn a_change_fails_only_if_that_is_wanted() {
+    let folder = sides("fails", &[("shop.yaml", &shop())], &[("shop.yaml", &weekend_shop())]);
+    assert_eq!(diff(&folder, &["old", "new"]).status.code(), Some(0));
+    for output in ["text", "json", "markdown", "html"] {
+        let changed = diff(&folder, &["old", "new", "--fail-on-change", "-o", output]);
+        assert_eq!(changed.status.code(), Some(1), "{output}");
+        let same = diff(&folder, &["new", "new", "--fail-on-change", "-o", output]);
+        assert_eq!(same.status.code(), Some(0), "{output}");
+    }
+}
+
+#[test]
+fn a_name_narrows_both_sides_whoever_has_it() {
+    let other = cron("other", "cart", &[("open", "0 9 * * *", 3)]);
+    let renamed = shop().replace("0 20", "0 21").replace("shop-hours", "hours");
+    let folder = sides(
+        "narrowed",
+        &[("a.yaml", &(shop() + &other))],
+        &[("a.yaml", &(renamed + &other.replace(": 3", ": 4")))],
+    );
+    assert_eq!(differences(&folder).len(), 2);
+    for name in ["deployment/shop", "hours", "shop-hours"] {
+        let told = json(&diff(&folder, &["old", "new", "--only", name, "-o", "json"]));
+        let [difference] = &**told["differences"].as_array().unwrap() else { panic!("{told}") };
+        assert_eq!(difference["presence"], "both", "{name}");
+        assert_eq!(difference["target"]["name"], "shop");
+    }
+    let unknown = diff(&folder, &["old", "new", "--only", "nobody"]);
+    assert_eq!(unknown.status.code(), Some(2));
+}
+
+#[test]
+fn objects_that_change_alike_are_told_as_one() {
+    let of = |replicas, name: &str| {
+        let rules = [("open", "0 8 * * *", replicas), ("close", "0 20 * * *", 2)];
+        (0..40).map(|it| cron(&format!("{name}-{it}"), &format!("shop-{it:02}"), &rules)).collect()
+    };
+    let (old, new): (String, String) = (of(10, "hours"), of(12, "hours"));
+    let folder = sides("alike", &[("a.yaml", &old)], &[("a.yaml", &new)]);
+    let said = text(&diff(&folder, &["old", "new", "--for", "7d"]).stdout);
+    let line = "Deployment.apps default/shop-00 and 39 others: 10 → 12 replicas every day, 08:00 to 20:00; \
+                +6,720 pod-hours a week; peak 10 → 12 each\n";
+    assert!(said.contains(line), "{said}");
+    assert!(said.contains("40 of 40 values change; +6,720 pod-hours a week"), "{said}");
+    assert!(said.contains("+6,720        10 → 12  several policies\n"), "{said}");
+    assert_eq!(differences(&folder).len(), 40);
+    let markdown = text(&diff(&folder, &["old", "new", "--for", "7d", "-o", "markdown"]).stdout);
+    assert!(markdown.contains("| Deployment.apps default/shop-00 and 39 others |"), "{markdown}");
+}
+
+#[test]
+fn a_program_is_told_everything_that_comes_again() {
+    let rules = |replicas: u32| -> Vec<(String, String, u32)> {
+        let rule = |hour: u32| (format!("h{hour}"), format!("0 {hour} * * *"), hour + replicas);
+        (0..24).map(rule).collect()
+    };
+    let of = |replicas| {
+        let all = rules(replicas);
+        let all: Vec<_> = all.iter().map(|(name, when, to)| (&**name, &**when, *to)).collect();
+        cron("hours", "shop", &all)
+    };
+    let folder = sides("recurring", &[("a.yaml", &of(1))], &[("a.yaml", &of(2))]);
+    let all = differences(&folder);
+    assert_eq!(all[0]["recurring"].as_array().unwrap().len(), 24);
+    let said = text(&diff(&folder, &["old", "new"]).stdout);
+    assert!(said.contains("and 16 more (-o json lists them)"), "{said}");
+}
+
+fn deployment(replicas: u32) -> String {
+    format!(
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: shop}}\nspec: {{replicas: {replicas}}}\n"
+    )
+}
+
+#[test]
+fn a_policy_that_sets_what_the_object_has_anyway_changes_nothing() {
+    let always = cron("shop-hours", "shop", &[("open", "0 8 * * *", 5)]);
+    let night = cron("shop-hours", "shop", &[("open", "0 8 * * *", 5), ("close", "0 20 * * *", 2)]);
+    let five = deployment(5);
+    let old = [("shop.yaml", five.as_str())];
+    let [with_always, with_night] = [&always, &night]
+        .map(|policy| [("shop.yaml", five.as_str()), ("policies/hours.yaml", policy.as_str())]);
+    for (name, old, new) in [
+        ("standing-new", &old[..], &with_always[..]),
+        ("standing-gone", &with_always[..], &old[..]),
+    ] {
+        let folder = sides(name, old, new);
+        let output = diff(&folder, &["old", "new", "--fail-on-change"]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+    }
+    let folder = sides("standing-night", &old, &with_night);
+    let said = text(&diff(&folder, &["old", "new"]).stdout);
+    let line = "Deployment.apps default/shop: newly set by a policy: 5 → 2 replicas every day, 20:00 to 08:00 the \
+                next day; -252 pod-hours a week\n";
+    assert!(said.contains(line), "{said}");
+    let folder = sides("standing-night-gone", &with_night, &old);
+    let said = text(&diff(&folder, &["old", "new"]).stdout);
+    assert!(said.contains("no longer set by any policy: 2 → 5 replicas every day"), "{said}");
+    let told = differences(&folder);
+    assert_eq!(told[0]["presence"], "removed");
+    let after = &told[0]["stretches"][0]["after"];
+    assert_eq!(after["value"], 5);
+    assert_eq!(after["reason"], "value of the object; no policy sets it");
+}
+
+#[test]
+fn a_side_that_is_not_there_is_a_mistake_and_nothing_has_a_name() {
+    let folder = sides("missing", &[("shop.yaml", &shop())], &[]);
+    for paths in [["old", "nowhere"], ["nowhere", "old"]] {
+        let output = diff(&folder, &paths);
+        assert_eq!(output.status.code(), Some(2), "{paths:?}");
+        let said = text(&output.stderr);
+        assert!(said.contains("nowhere") && said.contains("name /dev/null"), "{said}");
+    }
+    let output = diff(&folder, &["old", "/dev/null", "-o", "json"]);
+    assert_eq!(json(&output)["differences"][0]["presence"], "removed");
+    assert_eq!(diff(&folder, &["old"]).status.code(), Some(2));
+    let output = diff(&folder, &["-", "old"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("standard input is neither of the two"));
+}
+
+#[test]
+fn what_another_program_renders_is_to_be_compared_as_files() {
+    let kustomization = "resources: [shop.yaml]\nnamePrefix: a-\n";
+    let files = [("shop.yaml", &*shop()), ("kustomization.yaml", kustomization)]
+        .map(|(file, text)| (file, text.to_owned()));
+    let files = files.each_ref().map(|(file, text)| (*file, text.as_str()));
+    let folder = sides("rendered", &files, &files);
+    let said = text(&diff(&folder, &["old", "new"]).stderr);
+    assert!(said.contains("kubectl kustomize new > new.yaml"), "{said}");
+    assert!(said.contains("almanac diff old.yaml new.yaml"), "{said}");
+    assert!(!said.contains("diff -"), "{said}");
+}
+
+#[test]
+fn a_score_that_only_one_side_has_can_be_assumed() {
+    let cart = cron("cart", "cart", &[("open", "0 9 * * *", 3)]);
+    let folder = sides("assumed", &[("a.yaml", &shop())], &[("a.yaml", &(shop() + &cart))]);
+    let assume = |field| diff(&folder, &["old", "new", "--assume", field]);
+    assert_eq!(assume("deployment/cart.replicas=7").status.code(), Some(0));
+    assert_eq!(assume("deployment/shop.replicas=7").status.code(), Some(0));
+    assert_eq!(assume("deployment/none.replicas=7").status.code(), Some(2));
+}
+
+#[test]
+fn a_comment_has_no_more_than_fits_and_names_are_no_markup() {
+    // A rule may have any name.
+    let of = |replicas| {
+        let one = |number: u32| {
+            let open = ("\"o|<b>@all\"", "0 8 * * *", replicas + number);
+            let rules = [open, ("close", "0 20 * * *", 2)];
+            cron(&format!("hours-{number}"), &format!("shop-{number}"), &rules)
+        };
+        (0..1500).map(one).collect::<String>()
+    };
+    let folder = sides("many", &[("a.yaml", &of(10))], &[("a.yaml", &of(12))]);
+    let said = text(&diff(&folder, &["old", "new", "-o", "markdown", "--for", "7d"]).stdout);
+    assert!(said.len() < 65_536 && said.len() > 50_000, "{}", said.len());
+    assert!(
+        said.contains("more changed values are not shown here"),
+        "{}",
+        &said[said.len() - 300..]
+    );
+    assert!(!said.contains("<b>") && !said.contains("@all") && !said.contains("o|"), "{said}");
+    let terminal = text(&diff(&folder, &["old", "new", "--for", "7d"]).stdout);
+    assert!(terminal.contains("\nand 1300 values more (-o json lists them, --only shows some)\n"));
+    assert!(terminal.len() < 65_536, "{}", terminal.len());
+    let page = text(&diff(&folder, &["old", "new", "-o", "html", "--for", "7d"]).stdout);
+    assert!(page.contains("hours-7 o|&lt;b&gt;@all") && !page.contains("<b>@all"));
+    assert!(!page.contains("<script"));
+}
+
+#[test]
+fn folders_that_are_named_are_read_though_gitignore_matches_them() {
+    let folder = sides("ignored", &[("a.yaml", &shop())], &[("a.yaml", &weekend_shop())]);
+    fs::write(folder.join(".gitignore"), "old/\nnew/\n").unwrap();
+    let output = diff(&folder, &["old", "new", "--fail-on-change"]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stdout);
+    assert!(said.contains("old → new: 1 of 1 value changes"), "{said}");
+}

@@ -1,0 +1,229 @@
+//! What other policies than those of replicas do: the levels of pods, the clusters that are selected, the pods in units
+//! of nodes, and the numbers that schedules publish for others.
+
+use serde_json::{Value, json};
+
+use crate::diff::running::{diff, differences, sides, text};
+
+/// Nodes by schedule: a number that an autoscaler here reads.
+pub(crate) const READ_SCHEDULE: &str = "
+apiVersion: autoscaling.karpenter.sh/v1alpha1
+kind: MetricsProducer
+metadata: {name: nodes}
+spec:
+  schedule:
+    timezone: Europe/Berlin
+    defaultReplicas: 1
+    behaviors:
+    - {replicas: 5, start: {hours: 9}, end: {hours: 17}}
+---
+apiVersion: autoscaling.karpenter.sh/v1alpha1
+kind: HorizontalAutoscaler
+metadata: {name: workers}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: workers}
+  minReplicas: 1
+  maxReplicas: 9
+  behavior: {scaleDown: {stabilizationWindowSeconds: 0}}
+  metrics:
+  - prometheus:
+      query: karpenter_scheduled_capacity{name=\"nodes\"}
+      target: {type: AverageValue, value: 1}
+---
+";
+
+fn without_reader() -> String {
+    READ_SCHEDULE.split("---").next().unwrap().to_owned()
+}
+
+fn renamed(text: &str) -> String {
+    text.replace("name: nodes}", "name: machines}").replace("\"nodes\"", "\"machines\"")
+}
+
+#[test]
+fn a_schedule_may_have_another_name_if_all_who_read_it_are_here() {
+    let new = renamed(READ_SCHEDULE);
+    let folder = sides("renamed-read", &[("a.yaml", READ_SCHEDULE)], &[("a.yaml", &new)]);
+    let output = diff(&folder, &["old", "new", "--fail-on-change"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).contains("Nothing changes: 2 values compared"));
+    // The reader is forgotten, and finds nothing any more.
+    let forgotten = new.replace("name=\"machines\"", "name=\"nodes\"");
+    let folder =
+        sides("renamed-forgotten", &[("a.yaml", READ_SCHEDULE)], &[("a.yaml", &forgotten)]);
+    assert_eq!(differences(&folder).len(), 3);
+    // It says something else under its new name.
+    let changed = new.replace("hours: 17", "hours: 18");
+    let folder = sides("renamed-changed", &[("a.yaml", READ_SCHEDULE)], &[("a.yaml", &changed)]);
+    assert_eq!(differences(&folder).len(), 3);
+}
+
+#[test]
+fn the_name_of_a_schedule_that_nothing_here_reads_is_part_of_what_others_rely_on() {
+    let (old, new) = (without_reader(), renamed(&without_reader()));
+    let folder = sides("renamed-unread", &[("a.yaml", &old)], &[("a.yaml", &new)]);
+    let presence = |it: &Value| format!("{} {}", it["target"]["name"], it["presence"]);
+    let told: Vec<String> = differences(&folder).iter().map(presence).collect();
+    assert_eq!(told, ["\"machines\" \"added\"", "\"nodes\" \"removed\""]);
+}
+
+const UNITS: &str = "
+apiVersion: scheduling.sigs.x-k8s.io/v1alpha1
+kind: ResourcePolicy
+metadata: {name: shop}
+spec:
+  podSelector: {matchLabels: {app: shop}}
+  units:
+  - {name: reserved, priority: 2, maxCount: 4, nodeSelector: {matchLabels: {pool: reserved}}}
+  - {name: spot, priority: 1, nodeSelector: {matchLabels: {pool: spot}}}
+---
+apiVersion: autoscaling.karmada.io/v1alpha1
+kind: CronFederatedHPA
+metadata: {name: shop-hours}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: shop}
+  rules:
+  - {name: open, schedule: '0 8 * * *', timeZone: Europe/Berlin, targetReplicas: 10}
+  - {name: close, schedule: '0 20 * * *', timeZone: Europe/Berlin, targetReplicas: 2}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: shop}
+spec:
+  selector: {matchLabels: {app: shop}}
+  template:
+    metadata: {labels: {app: shop}}
+    spec: {containers: [{name: shop, image: shop, resources: {requests: {cpu: 1}}}]}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: reserved-1, labels: {pool: reserved}}
+status: {allocatable: {cpu: 64, pods: 100}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: spot-1, labels: {pool: spot}}
+status: {allocatable: {cpu: 64, pods: 100}}
+---
+";
+
+#[test]
+fn pods_that_move_to_another_unit_are_told_by_unit() {
+    let new = UNITS.replace("maxCount: 4", "maxCount: 6");
+    let folder = sides("units", &[("a.yaml", UNITS)], &[("a.yaml", &new)]);
+    let [difference] = &*differences(&folder) else { panic!() };
+    assert_eq!(difference["field"], "unitPods");
+    assert_eq!(difference["target"]["kind"], "ResourcePolicy");
+    let stretch = &difference["stretches"][0];
+    assert_eq!(stretch["before"]["value"], json!({"reserved": 4, "spot": 6}));
+    assert_eq!(stretch["after"]["value"], json!({"reserved": 6, "spot": 4}));
+    assert_eq!(stretch["from"], "2026-11-23T07:00:00Z");
+    assert_eq!(difference["before"]["peak"], json!({"reserved": 4, "spot": 6}));
+    let said = text(&diff(&folder, &["old", "new"]).stdout);
+    let line = "unitPods reserved 4, spot 6 → reserved 6, spot 4 every day, 08:00 to 20:00";
+    assert!(said.contains(line), "{said}");
+    assert!(said.contains("peak reserved 4 → 6, spot 6 → 4"), "{said}");
+}
+
+#[test]
+fn the_names_of_a_policy_and_of_its_units_are_nothing_that_pods_notice() {
+    let units = UNITS.replace("name: spot,", "name: cheap,");
+    let both = units
+        .replace("metadata: {name: shop}\nspec:\n  pod", "metadata: {name: all}\nspec:\n  pod");
+    assert!(both != units && units != UNITS);
+    for (name, new) in [("units-renamed", &units), ("units-all-renamed", &both)] {
+        let folder = sides(name, &[("a.yaml", UNITS)], &[("a.yaml", new)]);
+        let output = diff(&folder, &["old", "new", "--fail-on-change"]);
+        assert_eq!(output.status.code(), Some(0), "{name}: {}", text(&output.stdout));
+        let changed = new.replace("maxCount: 4", "maxCount: 6");
+        let folder = sides(name, &[("a.yaml", UNITS)], &[("a.yaml", &changed)]);
+        assert!(!differences(&folder).is_empty(), "{name}");
+        let moved = new.replace("pool: spot", "pool: other");
+        let folder = sides(name, &[("a.yaml", UNITS)], &[("a.yaml", &moved)]);
+        assert!(!differences(&folder).is_empty(), "{name}: other nodes are another unit");
+        // A change of the schedule is told under the new names.
+        let busier = new.replace("targetReplicas: 10", "targetReplicas: 12");
+        let folder = sides(name, &[("a.yaml", UNITS)], &[("a.yaml", &busier)]);
+        let told = differences(&folder);
+        let of_units = told.iter().find(|it| it["field"] == "unitPods").unwrap();
+        assert_eq!(of_units["presence"], "both");
+        assert_eq!(of_units["stretches"][0]["before"]["value"], json!({"reserved": 4, "cheap": 6}));
+        assert_eq!(of_units["stretches"][0]["after"]["value"], json!({"reserved": 4, "cheap": 8}));
+    }
+}
+
+fn levels(end: &str, pods: usize) -> String {
+    let head = format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: volcano-agent-config, namespace: volcano-system}}\n\
+         data:\n  config.yaml: |\n    globalConfig:\n      timeBasedQoSPolicies:\n      \
+         - {{name: night, startTime: '22:00', endTime: '{end}', timeZone: Europe/Berlin, \
+         selector: {{matchLabels: {{app: batch}}}}, targetQoSLevel: -1}}\n"
+    );
+    let pod = |number| {
+        format!(
+            "---\napiVersion: v1\nkind: Pod\nmetadata: {{name: batch-{number:04}, labels: {{app: batch}}, \
+             annotations: {{volcano.sh/qos-level: '1'}}}}\n"
+        )
+    };
+    head + &(0..pods).map(pod).collect::<String>()
+}
+
+#[test]
+fn the_level_of_a_thousand_pods_is_told_in_one_sentence() {
+    let (old, new) = (levels("06:00", 1000), levels("08:00", 1000));
+    let folder = sides("levels", &[("a.yaml", &old)], &[("a.yaml", &new)]);
+    let output = diff(&folder, &["old", "new", "--for", "7d"]);
+    let said = text(&output.stdout);
+    let line = "Pod default/batch-0000 and 999 others: qosLevel 1 → -1 every day, 06:00 to 08:00\n";
+    assert!(said.contains(line), "{said}");
+    assert!(said.contains("1000 of 1000 values change\n"), "{said}");
+    assert!(said.len() < 5000, "{}", said.len());
+}
+
+const HUB: &str = "
+apiVersion: cluster.open-cluster-management.io/v1beta2
+kind: ManagedClusterSet
+metadata: {name: all}
+spec: {clusterSelector: {selectorType: ExclusiveClusterSetLabel}}
+---
+apiVersion: cluster.open-cluster-management.io/v1beta2
+kind: ManagedClusterSetBinding
+metadata: {name: all, namespace: shop}
+spec: {clusterSet: all}
+---
+apiVersion: cluster.open-cluster-management.io/v1beta1
+kind: Placement
+metadata: {name: all, namespace: shop}
+spec: {predicates: [{requiredClusterSelector: {labelSelector: {matchLabels: {in: 'yes'}}}}]}
+---
+";
+
+fn hub(count: usize, selected: impl Fn(usize) -> bool) -> String {
+    let cluster = |number| {
+        let word = if selected(number) { "yes" } else { "no" };
+        format!(
+            "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {{name: \
+             a-cluster-with-a-name-of-some-length-{number:04}, labels: {{in: '{word}', \
+             cluster.open-cluster-management.io/clusterset: all}}}}\nspec: {{hubAcceptsClient: true}}\n---\n"
+        )
+    };
+    HUB.to_owned() + &(0..count).map(cluster).collect::<String>()
+}
+
+#[test]
+fn clusters_that_come_and_go_are_named_up_to_a_number_in_every_format_for_people() {
+    let folder = sides(
+        "clusters",
+        &[("a.yaml", &hub(1500, |number| number < 5))],
+        &[("a.yaml", &hub(1500, |number| number != 0))],
+    );
+    let [difference] = &*differences(&folder) else { panic!() };
+    assert_eq!(difference["field"], "clusters");
+    let count = |side: &str| difference["stretches"][0][side]["value"].as_array().unwrap().len();
+    assert_eq!((count("before"), count("after")), (5, 1499));
+    for format in ["text", "markdown", "html"] {
+        let said = text(&diff(&folder, &["old", "new", "-o", format]).stdout);
+        assert!(said.contains("a-cluster-with-a-name-of-some-length-0016 and 1483 more"), "{said}");
+        assert!(said.len() < 10_000, "{format}: {}", said.len());
+    }
+}

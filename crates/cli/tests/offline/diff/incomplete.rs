@@ -1,0 +1,238 @@
+//! A side with something in it that cannot be used: what depends on it is no change that anybody means.
+
+use std::fs;
+use std::io::{Seek as _, SeekFrom, Write as _};
+
+use crate::diff::revisions::{commit, git};
+use crate::diff::running::{
+    cron, diff, empty_folder, json, shop, sides, text, weekend_shop, write,
+};
+
+#[test]
+fn what_is_wrong_with_the_new_files_fails_and_what_is_mended_does_not() {
+    let broken = shop().replace("0 8 * * *", "0 8 * *");
+    let folder = sides("broken", &[("shop.yaml", &shop())], &[("shop.yaml", &broken)]);
+    let output = diff(&folder, &["old", "new"]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stdout);
+    assert!(said.contains("Findings in the new files, new:"), "{said}");
+    assert!(said.contains("new/shop.yaml:7:"), "{said}");
+    let mended = diff(&folder, &["new", "old"]);
+    assert_eq!(mended.status.code(), Some(0));
+    assert!(text(&mended.stdout).contains("Findings in the old files"));
+    let told = json(&diff(&folder, &["old", "new", "-o", "json"]));
+    assert_eq!(told["findings"][0]["side"], "new");
+    assert_eq!(diff(&folder, &["old", "new", "--fail-on", "never"]).status.code(), Some(0));
+}
+
+#[test]
+fn what_depends_on_a_broken_object_is_not_told_as_a_change_and_a_gate_stays_shut() {
+    let cart = cron("cart", "cart", &[("open", "0 9 * * *", 3)]);
+    let broken = shop().replace("targetReplicas", "targetreplicas");
+    let (old, new) = (shop() + &cart, broken + &cart.replace(": 3}", ": 4}"));
+    let folder = sides("unusable", &[("a.yaml", &old)], &[("a.yaml", &new)]);
+    let lenient = ["old", "new", "--fail-on", "never"];
+    let output = diff(&folder, &lenient);
+    assert_eq!(output.status.code(), Some(0));
+    let said = text(&output.stdout);
+    let second = said.lines().nth(1).unwrap();
+    let incomplete = "The new side is incomplete: CronFederatedHPA.autoscaling.karmada.io default/shop-hours cannot \
+                      be used as written. What depends on it is not compared; see the findings.";
+    assert_eq!(second, incomplete);
+    assert!(said.contains("old → new: 1 of 1 value changes and 1 is not compared"), "{said}");
+    assert!(!said.contains("no longer set") && !said.contains("default/shop:"), "{said}");
+    let told = json(&diff(&folder, &[&lenient[..], &["-o", "json"]].concat()));
+    assert_eq!(told["differences"].as_array().unwrap().len(), 1);
+    assert_eq!(told["incomplete"][0], "CronFederatedHPA.autoscaling.karmada.io default/shop-hours");
+    assert_eq!(told["summary"]["notCompared"], 1);
+    for format in ["markdown", "html"] {
+        let said = text(&diff(&folder, &[&lenient[..], &["-o", format]].concat()).stdout);
+        assert!(said.contains("The new side is incomplete"), "{said}");
+    }
+    // Nothing else changes, and still nobody knows.
+    let other = shop().replace("targetReplicas", "targetreplicas");
+    let folder = sides("unusable-only", &[("a.yaml", &shop())], &[("a.yaml", &other)]);
+    let gate = diff(&folder, &[&lenient[..], &["--fail-on-change"]].concat());
+    assert_eq!(gate.status.code(), Some(1));
+    let said = text(&gate.stdout);
+    assert!(said.contains("No change is known: 0 values compared, 1 is not"), "{said}");
+}
+
+#[test]
+fn what_may_be_in_a_file_that_cannot_be_read_is_not_told_as_gone() {
+    let cart = cron("cart", "cart", &[("open", "0 9 * * *", 3)]);
+    let unread = shop().replace("rules:", "rules: [");
+    let folder = sides(
+        "unread",
+        &[("a.yaml", &shop()), ("b.yaml", &cart)],
+        &[("a.yaml", &unread), ("b.yaml", &cart)],
+    );
+    let said = text(&diff(&folder, &["old", "new"]).stdout);
+    assert!(said.contains("The new side is incomplete: new/a.yaml cannot be used"), "{said}");
+    assert!(said.contains("No change is known: 1 value compared, 1 is not"), "{said}");
+}
+
+#[test]
+fn what_reads_a_broken_schedule_is_not_compared_either() {
+    let folder = sides(
+        "unusable-schedule",
+        &[("a.yaml", crate::diff::families::READ_SCHEDULE)],
+        &[("a.yaml", &crate::diff::families::READ_SCHEDULE.replace("hours: 17", "hours: 99"))],
+    );
+    let said = text(&diff(&folder, &["old", "new"]).stdout);
+    assert!(said.contains("No change is known: 0 values compared, 2 are not"), "{said}");
+}
+
+const PATCHED: &str = "resources: [shop.yaml]\npatches: [{path: patch.yaml}]\n";
+const CHART: &str = "apiVersion: v2\nname: shop\nversion: 1.0.0\n";
+
+/// Files, each as its path and its text.
+type Files<'a> = &'a [(&'a str, &'a str)];
+
+fn templated() -> String {
+    shop().replace(": 10}", ": {{ .Values.replicas }}}")
+}
+
+/// The same change as two folders and as two commits: what a gate says of it, as its code and its output.
+#[track_caller]
+fn gate(name: &str, old: Files<'_>, new: Files<'_>) -> Vec<(Option<i32>, String)> {
+    let folders = sides(name, old, new);
+    let repository = empty_folder(&format!("{name}-git"));
+    git(&repository, &["init", "-q", "-b", "main"]);
+    commit(&repository, &[&[("README.md", "shop")], old].concat());
+    for (path, _) in old {
+        fs::remove_file(repository.join(path)).unwrap();
+    }
+    write(&repository, new);
+    let strict = ["--fail-on", "never", "--fail-on-change"];
+    let run = |folder, arguments: &[&str]| {
+        let output = diff(folder, &[arguments, &strict].concat());
+        (output.status.code(), text(&output.stdout))
+    };
+    let of_folders = run(&folders, &["old", "new"]);
+    let of_tree = run(&repository, &["--git", "HEAD"]);
+    commit(&repository, &[]);
+    vec![of_folders, of_tree, run(&repository, &["--git", "HEAD~1..HEAD"])]
+}
+
+#[test]
+fn what_differs_in_something_that_is_not_read_as_it_stands_keeps_the_gate_shut() {
+    let (base, late) = (shop(), shop().replace("0 20", "0 22"));
+    let patch = shop().replace(": 10}", ": 40}");
+    let chart = templated();
+    let substituted = shop().replace(": 10}", ": ${N}}");
+    let substituted_late = late.replace(": 10}", ": ${N}}");
+    let component = "kind: Component\npatches: [{path: patch.yaml}]\n";
+    let with_component = "resources: [../base/shop.yaml]\ncomponents: [../more]\n";
+    let cases: &[(&str, Files<'_>, Files<'_>, &str)] = &[
+        (
+            "patch",
+            &[("kustomization.yaml", PATCHED), ("shop.yaml", &base), ("patch.yaml", &base)],
+            &[("kustomization.yaml", PATCHED), ("shop.yaml", &base), ("patch.yaml", &patch)],
+            "",
+        ),
+        (
+            "component",
+            &[
+                ("prod/kustomization.yaml", with_component),
+                ("base/shop.yaml", &base),
+                ("more/kustomization.yaml", component),
+                ("more/patch.yaml", &base),
+            ],
+            &[
+                ("prod/kustomization.yaml", with_component),
+                ("base/shop.yaml", &base),
+                ("more/kustomization.yaml", component),
+                ("more/patch.yaml", &patch),
+            ],
+            "prod",
+        ),
+        (
+            "values",
+            &[
+                ("c/Chart.yaml", CHART),
+                ("c/values.yaml", "replicas: 3"),
+                ("c/templates/a.yaml", &chart),
+            ],
+            &[
+                ("c/Chart.yaml", CHART),
+                ("c/values.yaml", "replicas: 4"),
+                ("c/templates/a.yaml", &chart),
+            ],
+            "c",
+        ),
+        (
+            "chart-gone",
+            &[("c/Chart.yaml", CHART), ("c/templates/a.yaml", &chart)],
+            &[("b.yaml", "a: 1")],
+            "c",
+        ),
+        ("substituted", &[("a.yaml", &substituted)], &[("a.yaml", &substituted_late)], "a.yaml"),
+    ];
+    for (name, old, new, named) in cases {
+        for (code, said) in gate(&format!("noted-{name}"), old, new) {
+            assert_eq!(code, Some(1), "{name}: {said}");
+            let line = said.lines().find(|it| it.starts_with("Not compared")).unwrap_or_default();
+            assert!(line.contains(named) && !line.is_empty(), "{name}: {said}");
+            assert!(!said.contains("Nothing changes"), "{name}: {said}");
+        }
+    }
+    let (_, old, new, _) = cases[2];
+    let folder = sides("noted-formats", old, new);
+    let told = json(&diff(&folder, &["old", "new", "-o", "json"]));
+    assert_eq!(told["incomplete"], serde_json::json!(["new/c"]));
+    for format in ["markdown", "html"] {
+        let said = text(&diff(&folder, &["old", "new", "-o", format]).stdout);
+        assert!(said.contains("Not compared, although something differs in it: new/c"), "{said}");
+    }
+}
+
+#[test]
+fn what_differs_in_a_file_that_is_too_large_keeps_the_gate_shut() {
+    let folder = sides("noted-large", &[("a.yaml", "")], &[("a.yaml", "")]);
+    let gate = || diff(&folder, &["old", "new", "--fail-on-change"]).status.code();
+    let files = ["old", "new"].map(|side| fs::File::create(folder.join(side).join("a.yaml")));
+    for file in files {
+        file.unwrap().set_len(65 << 20).unwrap();
+    }
+    assert_eq!(gate(), Some(0));
+    let mut file = fs::OpenOptions::new().write(true).open(folder.join("new/a.yaml")).unwrap();
+    file.seek(SeekFrom::End(-1)).unwrap();
+    file.write_all(b"#").unwrap();
+    assert_eq!(gate(), Some(1));
+}
+
+#[test]
+fn what_is_not_read_as_it_stands_and_is_the_same_on_both_sides_is_no_change() {
+    let chart = templated();
+    let same = [
+        ("c/Chart.yaml", CHART),
+        ("c/values.yaml", "replicas: 3"),
+        ("c/templates/a.yaml", &*chart),
+        ("k/kustomization.yaml", PATCHED),
+        ("k/shop.yaml", &shop()),
+        ("k/patch.yaml", &shop()),
+    ];
+    let with = |readme| [&same[..], &[("docs/README.md", readme)]].concat();
+    for (code, said) in gate("noted-same", &with("old"), &with("new")) {
+        assert_eq!(code, Some(0), "{said}");
+        assert!(said.contains("Nothing changes"), "{said}");
+    }
+}
+
+#[test]
+fn what_may_be_in_a_new_template_is_not_told_as_gone() {
+    for (code, said) in gate("noted-template", &[("p.yaml", &shop())], &[("p.yaml", &templated())])
+    {
+        assert_eq!(code, Some(1), "{said}");
+        assert!(said.contains("No change is known: 0 values compared, 1 is not"), "{said}");
+    }
+    // What is compared is told all the same.
+    let (old, new) = (shop(), weekend_shop());
+    let gone = templated().replace("shop", "cart");
+    let cart = shop().replace("shop", "cart");
+    let before = [("a.yaml", &*old), ("cart.yaml", &cart)];
+    for (_, said) in gate("noted-beside", &before, &[("a.yaml", &new), ("cart.yaml", &gone)]) {
+        assert!(said.contains("1 of 1 value changes and 1 is not compared"), "{said}");
+    }
+}

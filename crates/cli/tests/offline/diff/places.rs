@@ -1,0 +1,70 @@
+//! Several clusters in one folder: each is compared with itself, and one may come or go.
+
+use crate::diff::running::{cron, diff, json, shop, sides, text};
+
+fn changed() -> String {
+    shop().replace("0 20", "0 22")
+}
+
+/// Each difference as `place target presence`.
+fn told(folder: &std::path::Path) -> Vec<String> {
+    let told = json(&diff(folder, &["old", "new", "-o", "json"]));
+    let one = |it: &serde_json::Value| {
+        let word = |value: &serde_json::Value| value.as_str().unwrap_or("-").to_owned();
+        [word(&it["place"]), word(&it["target"]["name"]), word(&it["presence"])].join(" ")
+    };
+    told["differences"].as_array().unwrap().iter().map(one).collect()
+}
+
+#[test]
+fn a_change_in_one_place_is_told_of_that_place() {
+    let folder = sides(
+        "places-one",
+        &[("clusters/prod/a.yaml", &shop()), ("clusters/test/a.yaml", &shop())],
+        &[("clusters/prod/a.yaml", &shop()), ("clusters/test/a.yaml", &changed())],
+    );
+    assert_eq!(told(&folder), ["clusters/test shop both"]);
+    let said = text(&diff(&folder, &["old", "new"]).stdout);
+    assert!(said.contains("clusters/test: Deployment.apps default/shop: "), "{said}");
+}
+
+#[test]
+fn a_change_in_several_places_is_told_of_each() {
+    let folder = sides(
+        "places-all",
+        &[("clusters/prod/a.yaml", &shop()), ("clusters/test/a.yaml", &shop())],
+        &[("clusters/prod/a.yaml", &changed()), ("clusters/test/a.yaml", &changed())],
+    );
+    assert_eq!(told(&folder), ["clusters/prod shop both", "clusters/test shop both"]);
+}
+
+#[test]
+fn a_place_that_is_added_or_gone_is_told_as_such() {
+    let one = [("clusters/prod/a.yaml", shop())];
+    let two = [("clusters/prod/a.yaml", changed()), ("clusters/test/a.yaml", shop())];
+    let [one, two] = [&one[..], &two[..]]
+        .map(|files| files.iter().map(|(name, text)| (*name, text.as_str())).collect::<Vec<_>>());
+    let added = sides("places-added", &one, &two);
+    assert_eq!(told(&added), ["clusters/prod shop both", "clusters/test shop added"]);
+    let gone = sides("places-gone", &two, &one);
+    assert_eq!(told(&gone), ["clusters/prod shop both", "clusters/test shop removed"]);
+    let empty = sides("places-new", &[], &two);
+    assert_eq!(told(&empty), ["clusters/prod shop added", "clusters/test shop added"]);
+}
+
+#[test]
+fn what_all_places_share_is_compared_in_each() {
+    let cart = |replicas| cron("cart", "cart", &[("open", "0 9 * * *", replicas)]);
+    let (shop, before, after) = (shop(), cart(3), cart(4));
+    let folder = sides(
+        "places-shared",
+        &[("base/cart.yaml", &before)],
+        &[
+            ("base/cart.yaml", &after),
+            ("clusters/prod/a.yaml", &shop),
+            ("clusters/test/a.yaml", &shop),
+        ],
+    );
+    let of = |place: &str| [format!("{place} cart both"), format!("{place} shop added")];
+    assert_eq!(told(&folder), [of("clusters/prod"), of("clusters/test")].concat());
+}

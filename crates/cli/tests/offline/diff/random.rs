@@ -1,0 +1,159 @@
+//! Random folders: what `diff` says of two is exactly what their two forecasts say, as JSON, recomputed here by
+//! looking at every boundary of either.
+//!
+//! `ALMANAC_DIFF_WORLDS` is how many pairs are tried, and `ALMANAC_DIFF_SEED` repeats a run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use fastrand::Rng;
+use serde_json::Value;
+
+use crate::diff::running::{MONDAY, almanac, json, sides};
+
+const ZONES: [&str; 4] = ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"];
+
+/// A few policies over a few targets.
+fn policies(random: &mut Rng) -> String {
+    let mut all = String::new();
+    let mut schedules = BTreeSet::new();
+    for number in 0..random.u32(1..5) {
+        let (target, kind) = (random.u32(0..3), random.u32(0..3));
+        if kind == 0 {
+            // Two of one name would both be unusable, and not compared.
+            if !schedules.insert(target) {
+                continue;
+            }
+            let (from, to) = (random.u32(0..12), random.u32(12..24));
+            let zone = random.choice(ZONES).unwrap();
+            write!(
+                all,
+                "apiVersion: autoscaling.karpenter.sh/v1alpha1\nkind: MetricsProducer\n\
+                 metadata: {{name: nodes-{target}}}\nspec:\n  schedule:\n    timezone: {zone}\n    \
+                 defaultReplicas: {}\n    behaviors:\n    \
+                 - {{replicas: {}, start: {{hours: {from}}}, end: {{hours: {to}}}}}\n---\n",
+                random.u32(0..3),
+                random.u32(3..9),
+            )
+            .unwrap();
+            continue;
+        }
+        let autoscaler = kind == 1;
+        let (version, of) = if autoscaler {
+            ("autoscaling/v2", "HorizontalPodAutoscaler")
+        } else {
+            ("apps/v1", "Deployment")
+        };
+        write!(
+            all,
+            "apiVersion: autoscaling.karmada.io/v1alpha1\nkind: CronFederatedHPA\n\
+             metadata: {{name: cron-{number}}}\nspec:\n  \
+             scaleTargetRef: {{apiVersion: {version}, kind: {of}, name: shop-{target}}}\n  rules:\n"
+        )
+        .unwrap();
+        for rule in 0..random.u32(1..4) {
+            let weekday = ["*", "1-5", "6"][random.usize(0..3)];
+            let day = if random.u32(0..9) == 0 { "13" } else { "*" };
+            let (minute, hour) = (random.u32(0..60), random.u32(0..24));
+            let zone = random.choice(ZONES).unwrap();
+            let field = match (autoscaler, random.bool()) {
+                (false, _) => "targetReplicas",
+                (true, true) => "targetMinReplicas",
+                (true, false) => "targetMaxReplicas",
+            };
+            let value =
+                if field == "targetMaxReplicas" { random.u32(5..9) } else { random.u32(1..5) };
+            writeln!(
+                all,
+                "  - {{name: r{rule}, schedule: \"{minute} {hour} {day} * {weekday}\", timeZone: {zone}, {field}: {value}}}"
+            )
+            .unwrap();
+        }
+        all += "---\n";
+    }
+    all
+}
+
+type Key = String;
+
+/// Every series of a forecast by what it is of: its segments, each from, to and value.
+fn series(told: &Value) -> BTreeMap<Key, Vec<(String, String, Value)>> {
+    let of = |series: &Value| {
+        let segment = |it: &Value| (word(&it["from"]), word(&it["to"]), it["value"].clone());
+        (key(series), series["segments"].as_array().unwrap().iter().map(segment).collect())
+    };
+    told["series"].as_array().unwrap().iter().map(of).collect()
+}
+
+fn key(of: &Value) -> Key {
+    format!("{} {}", of["target"], of["field"])
+}
+
+fn word(value: &Value) -> String {
+    value.as_str().unwrap().to_owned()
+}
+
+fn said(segments: Option<&Vec<(String, String, Value)>>, at: &str) -> Option<Value> {
+    let segment = segments?.iter().find(|(from, to, _)| from.as_str() <= at && at < to.as_str());
+    Some(segment.unwrap().2.clone())
+}
+
+fn assert_told(seed: u64, old: &Value, new: &Value, diff: &Value) -> usize {
+    let (old, new) = (series(old), series(new));
+    let told: BTreeMap<Key, &Value> =
+        diff["differences"].as_array().unwrap().iter().map(|it| (key(it), it)).collect();
+    let keys: BTreeSet<&Key> = old.keys().chain(new.keys()).collect();
+    assert_eq!(diff["summary"]["compared"], keys.len(), "seed {seed}");
+    let mut different = 0;
+    for key in &keys {
+        let sides = [old.get(*key), new.get(*key)];
+        let boundaries: BTreeSet<&String> =
+            sides.iter().flatten().flat_map(|it| it.iter().map(|(from, ..)| from)).collect();
+        let stretches = told.get(*key).map_or(&[][..], |it| it["stretches"].as_array().unwrap());
+        let mut is_different = false;
+        for at in boundaries {
+            let expected = sides.map(|segments| said(segments, at));
+            let found = stretches.iter().find(|it| {
+                it["from"].as_str().unwrap() <= at.as_str()
+                    && at.as_str() < it["to"].as_str().unwrap()
+            });
+            is_different |= expected[0] != expected[1];
+            let told = found.map(|it| {
+                ["before", "after"].map(|side| it.get(side).map(|it| it["value"].clone()))
+            });
+            let expected = Some(expected).filter(|it| it[0] != it[1]);
+            assert_eq!(told, expected, "seed {seed}: {key} at {at}");
+        }
+        assert_eq!(told.contains_key(*key), is_different, "seed {seed}: {key}");
+        different += usize::from(is_different);
+    }
+    assert!(told.keys().all(|it| keys.contains(it)), "seed {seed}");
+    different
+}
+
+#[test]
+fn what_differs_is_what_the_two_forecasts_say() {
+    let number = |name| std::env::var(name).ok().and_then(|it| it.parse().ok());
+    let first: u64 = number("ALMANAC_DIFF_SEED").unwrap_or_else(|| fastrand::u64(..1 << 32));
+    let count: u64 = number("ALMANAC_DIFF_WORLDS").unwrap_or(12);
+    eprintln!("ALMANAC_DIFF_SEED={first}");
+    let mut different = 0;
+    for seed in first..first + count {
+        let mut random = Rng::with_seed(seed);
+        let (old, new) = (policies(&mut random), policies(&mut random));
+        let folder =
+            sides(&format!("random-{}", seed - first), &[("a.yaml", &old)], &[("a.yaml", &new)]);
+        let forecast = |side| {
+            json(&almanac(
+                &folder,
+                &["forecast", "-f", side, "--from", MONDAY, "--for", "35d", "-o", "json"],
+            ))
+        };
+        let diff =
+            |old, new| json(&almanac(&folder, &["diff", old, new, "--from", MONDAY, "-o", "json"]));
+        different += assert_told(seed, &forecast("old"), &forecast("new"), &diff("old", "new"));
+        let same = diff("new", "new");
+        assert_eq!(same["differences"], Value::Array(Vec::new()), "seed {seed}");
+    }
+    assert!(different > 0, "nothing differed");
+}

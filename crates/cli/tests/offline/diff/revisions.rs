@@ -1,0 +1,389 @@
+//! Two revisions of a real git repository, or one and the working tree.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::diff::running::{MONDAY, diff, empty_folder, json, shop, text, write};
+
+/// Git with a person and nothing of this machine.
+pub(crate) fn git(folder: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("git")
+        .current_dir(folder)
+        .args(["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"])
+        .args(arguments)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_SYSTEM", "/dev/null")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "git {arguments:?}: {}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+pub(crate) fn commit(folder: &Path, files: &[(&str, &str)]) {
+    write(folder, files);
+    git(folder, &["add", "-A"]);
+    git(folder, &["commit", "-q", "--allow-empty", "-m", "change"]);
+}
+
+fn changed() -> String {
+    shop().replace("0 20", "0 22")
+}
+
+/// A repository: a shop on `main`, which closes later on `later`; `main` has got another file since.
+fn repository(name: &str) -> PathBuf {
+    let folder = empty_folder(name);
+    git(&folder, &["init", "-q", "-b", "main"]);
+    commit(&folder, &[("policies/shop.yaml", &shop()), ("README.md", "shop")]);
+    git(&folder, &["checkout", "-q", "-b", "later"]);
+    commit(&folder, &[("policies/shop.yaml", &changed())]);
+    git(&folder, &["checkout", "-q", "main"]);
+    let cart = shop().replace("shop", "cart");
+    commit(&folder, &[("policies/cart.yaml", &cart)]);
+    git(&folder, &["checkout", "-q", "later"]);
+    folder
+}
+
+/// What differs, each as its name and its presence.
+fn told(folder: &Path, arguments: &[&str]) -> Vec<String> {
+    let told = json(&diff(folder, &[arguments, &["-o", "json"]].concat()));
+    let one = |it: &serde_json::Value| format!("{} {}", it["target"]["name"], it["presence"]);
+    let all = told["differences"].as_array().unwrap().iter().map(one);
+    all.map(|it| it.replace('"', "")).collect()
+}
+
+#[test]
+fn two_dots_compare_two_revisions_and_three_what_one_has_changed() {
+    let folder = repository("git-dots");
+    assert_eq!(told(&folder, &["--git", "main..later"]), ["cart removed", "shop both"]);
+    assert_eq!(told(&folder, &["--git", "main...later"]), ["shop both"]);
+    assert_eq!(told(&folder, &["--git", "main..."]), ["shop both"], "HEAD is meant");
+    assert_eq!(told(&folder, &["--git", "later..later"]), Vec::<String>::new());
+    let said = text(&diff(&folder, &["--git", "main...later"]).stdout);
+    assert!(said.contains("main → later: 1 of 1 value changes"), "{said}");
+}
+
+#[test]
+fn one_revision_is_compared_with_the_working_tree_which_stays_as_it_is() {
+    let folder = repository("git-tree");
+    assert_eq!(told(&folder, &["--git", "HEAD"]), Vec::<String>::new());
+    write(&folder, &[("policies/shop.yaml", &shop()), ("policies/new.yaml", "a: 1")]);
+    git(&folder, &["add", "policies/new.yaml"]);
+    let status = git(&folder, &["status", "--porcelain"]);
+    let index = fs::read(folder.join(".git/index")).unwrap();
+    assert_eq!(told(&folder, &["--git", "HEAD"]), ["shop both"]);
+    assert_eq!(fs::read(folder.join(".git/index")).unwrap(), index);
+    assert_eq!(git(&folder, &["status", "--porcelain"]), status);
+}
+
+#[test]
+fn paths_are_meant_from_the_current_directory_and_shown_as_the_repository_has_them() {
+    let folder = repository("git-paths");
+    let inside = folder.join("policies");
+    assert_eq!(told(&inside, &["--git", "main..later", "shop.yaml"]), ["shop both"]);
+    assert_eq!(told(&inside, &["--git", "main..later", "../policies/cart.yaml"]), ["cart removed"]);
+    assert_eq!(told(&folder, &["--git", "main..later", "."]).len(), 2);
+    let broken = shop().replace("0 8 * * *", "0 8");
+    commit(&folder, &[("policies/shop.yaml", &broken)]);
+    let output = diff(&inside, &["--git", "main..later"]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stdout);
+    assert!(said.contains("--> policies/shop.yaml:7:"), "{said}");
+    assert!(!said.contains("almanac-diff-"), "{said}");
+    for paths in [&["nowhere"][..], &["policies", "nowhere"]] {
+        let nowhere = diff(&folder, &[&["--git", "main..later"], paths].concat());
+        assert_eq!(nowhere.status.code(), Some(2));
+        let said = text(&nowhere.stderr);
+        assert!(!said.contains("policies nowhere"), "{said}");
+        assert!(said.contains("neither side has such a file or directory"), "{said}");
+    }
+    let outside = diff(&folder, &["--git", "main..later", "/etc"]);
+    assert!(text(&outside.stderr).contains("not inside the git repository"));
+}
+
+#[test]
+fn strange_names_are_read_as_they_are() {
+    let folder = repository("git-names");
+    let names = ["a b/-c.yaml", "--all.yaml", "new\nline.yaml", "ü*[x].yaml", "tab\t.yaml"];
+    for (number, name) in names.iter().enumerate() {
+        let own = shop().replace("shop", &format!("shop-{number}"));
+        commit(&folder, &[(*name, &own)]);
+    }
+    assert_eq!(told(&folder, &["--git", "HEAD~5..HEAD"]).len(), 5);
+    assert_eq!(told(&folder, &["--git", "HEAD~5..HEAD", "ü*[x].yaml"]), ["shop-3 added"]);
+    assert_eq!(told(&folder, &["--git", "HEAD~5..HEAD", "./--all.yaml"]), ["shop-1 added"]);
+    git(&folder, &["branch", "a-b"]);
+    assert_eq!(told(&folder, &["--git", "main..a-b", "policies"]), ["cart removed", "shop both"]);
+}
+
+#[test]
+fn what_cannot_be_read_is_said_with_what_would_be_right() {
+    let folder = repository("git-wrong");
+    for (revisions, part) in [
+        ("nobody..later", "`nobody` is not a commit of this repository"),
+        ("", "name a revision, such as main, or two"),
+        ("...later", "nothing stands before the dots; name a revision there"),
+        ("..later", "nothing stands before the dots"),
+        ("..", "nothing stands before the dots"),
+        ("--output=x..later", "is not a commit of this repository"),
+        ("main..-x", "is not a commit of this repository"),
+        ("HEAD:policies..later", "is not a commit of this repository"),
+    ] {
+        let output = diff(&folder, &[&format!("--git={revisions}")]);
+        assert_eq!(output.status.code(), Some(2), "{revisions}");
+        let said = text(&output.stderr);
+        assert!(said.contains(part), "{revisions}: {said}");
+    }
+    git(&folder, &["checkout", "-q", "--orphan", "alone"]);
+    commit(&folder, &[]);
+    let said = text(&diff(&folder, &["--git", "main...alone"]).stderr);
+    assert!(said.contains("no commit in common; compare them directly, with two dots"), "{said}");
+
+    let shallow = empty_folder("git-shallow");
+    let source = format!("file://{}", folder.display());
+    git(&shallow, &["clone", "-q", "--depth", "1", "-b", "later", &source, "."]);
+    let said = text(&diff(&shallow, &["--git", "HEAD~1"]).stderr);
+    assert!(said.contains("the clone is shallow"), "{said}");
+}
+
+#[test]
+fn a_folder_that_is_no_repository_is_said_to_be_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = text(&diff(folder.path(), &["--git", "main"]).stderr);
+    assert!(said.contains("failed to find a git repository"), "{said}");
+    assert!(said.contains("name two directories without --git"), "{said}");
+}
+
+#[test]
+fn a_submodule_is_left_out_and_one_that_is_asked_about_is_an_error() {
+    let folder = repository("git-submodule");
+    let other = repository("git-submodule-other");
+    let source = other.display().to_string();
+    git(&folder, &["-c", "protocol.file.allow=always", "submodule", "add", "-q", &source, "sub"]);
+    commit(&folder, &[]);
+    let output = diff(&folder, &["--git", "main..later", "-o", "json"]);
+    assert!(text(&output.stderr).contains("1 submodule is not read of later"));
+    let said = text(&diff(&folder, &["--git", "main..later", "sub/policies"]).stderr);
+    assert!(said.contains("is a submodule; run almanac diff in it"), "{said}");
+
+    let gate = |arguments: &[&str]| {
+        let usual = ["--git", "HEAD~1..HEAD", "--fail-on-change"];
+        let output = diff(&folder, &[&usual[..], arguments].concat());
+        (output.status.code(), text(&output.stdout))
+    };
+    git(&folder.join("sub"), &["checkout", "-q", "main"]);
+    commit(&folder, &[]);
+    let (code, said) = gate(&[]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("Not compared, although something differs in it: the submodule sub."));
+    assert_eq!(gate(&["policies"]).0, Some(0), "it is not asked about");
+    assert_eq!(gate(&["--exclude", "sub"]).0, Some(0), "it is left out");
+    let of_tree = diff(&folder, &["--git", "HEAD~1", "--fail-on-change"]);
+    assert_eq!(of_tree.status.code(), Some(1));
+    commit(&folder, &[("README.md", "A shop.")]);
+    assert_eq!(gate(&[]).0, Some(0), "it is the same on both sides");
+}
+
+#[test]
+fn the_environment_of_a_hook_names_no_other_repository() {
+    let (folder, other) = (repository("git-hook"), repository("git-hook-other"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
+    command.current_dir(&folder).args(["diff", "--git", "main...later", "--from", MONDAY]);
+    command.env("GIT_DIR", other.join(".git")).env("GIT_INDEX_FILE", "/nowhere");
+    let output = command.env("GIT_WORK_TREE", &other).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    fs::remove_dir_all(&other).unwrap();
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+}
+
+#[cfg(unix)]
+fn link(folder: &Path, target: impl AsRef<Path>, at: &str) {
+    let at = folder.join(at);
+    fs::create_dir_all(at.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink(target, at).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_followed_in_a_revision_as_in_the_working_tree() {
+    let folder = repository("git-links");
+    let absolute = folder.canonicalize().unwrap().join("base/absolute.yaml");
+    write(
+        &folder,
+        &[
+            ("base/linked.yaml", &shop().replace("shop", "linked")),
+            ("base/absolute.yaml", &shop().replace("shop", "absolute")),
+            ("v2/policies/folder.yaml", &shop().replace("shop", "folder")),
+        ],
+    );
+    link(&folder, "../base/linked.yaml", "chosen/linked.yaml");
+    link(&folder, absolute, "chosen/absolute.yaml");
+    link(&folder, "nowhere.yaml", "chosen/broken.yaml");
+    link(&folder, "round.yaml", "chosen/round.yaml");
+    link(&folder, "v2", "now");
+    commit(&folder, &[]);
+    assert_eq!(told(&folder, &["--git", "HEAD"]), Vec::<String>::new(), "a clean tree");
+    let others = ["linked", "absolute", "folder"];
+    let text_of = |name| shop().replace("shop", name).replace(": 10}", ": 100}");
+    let [linked, absolute, in_folder] = others.map(text_of);
+    write(
+        &folder,
+        &[
+            ("base/linked.yaml", &linked),
+            ("base/absolute.yaml", &absolute),
+            ("v2/policies/folder.yaml", &in_folder),
+        ],
+    );
+    let chosen = ["absolute both", "linked both"];
+    assert_eq!(told(&folder, &["--git", "HEAD", "chosen"]), chosen);
+    assert_eq!(told(&folder, &["--git", "HEAD", "now"]), ["folder both"]);
+    assert_eq!(told(&folder, &["--git", "HEAD", "chosen/linked.yaml"]), ["linked both"]);
+    commit(&folder, &[]);
+    assert_eq!(told(&folder, &["--git", "HEAD~1..HEAD", "chosen"]), chosen);
+    assert_eq!(told(&folder, &["--git", "HEAD~1..HEAD", "now/policies"]), ["folder both"]);
+    assert_eq!(told(&folder, &["--git", "HEAD~1..HEAD"]).len(), 3, "each file is read once");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_that_leads_out_of_the_repository_is_an_error_on_either_side_unless_it_is_left_out() {
+    let folder = repository("git-link-out");
+    let secret = empty_folder("git-link-secret");
+    write(&secret, &[("secret.yaml", &shop().replace("shop", "secret"))]);
+    link(&folder, secret.join("secret.yaml"), "policies/out.yaml");
+    link(&folder, &secret, "outside");
+    link(&folder, &secret, "docs/a-folder.yaml");
+    for (arguments, name) in [
+        (&["--git", "HEAD"][..], "the working tree"),
+        (&["--git", "HEAD", "policies/out.yaml"], "the working tree"),
+    ] {
+        let output = diff(&folder, arguments);
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
+        let said = text(&output.stderr);
+        let link = if arguments.len() > 2 { "policies/out.yaml" } else { "docs/a-folder.yaml" };
+        assert!(said.contains(&format!("{link} of {name} is a symbolic link to ")), "{said}");
+        assert!(said.contains("which is not in the repository"), "{said}");
+    }
+    commit(&folder, &[]);
+    let output = diff(&folder, &["--git", "HEAD~1..HEAD", "policies"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    assert!(said.contains("policies/out.yaml of HEAD is a symbolic link to /"), "{said}");
+    let through = text(&diff(&folder, &["--git", "HEAD", "outside"]).stderr);
+    assert!(through.contains("outside of HEAD is a symbolic link"), "{through}");
+    let without = ["--exclude", "out.yaml", "--exclude", "a-folder.yaml"];
+    let left = told(&folder, &[&["--git", "HEAD~1..HEAD"][..], &without].concat());
+    assert_eq!(left, Vec::<String>::new(), "a folder behind a link is not looked into");
+}
+
+const POINTER: &str = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n";
+
+#[test]
+fn a_pointer_of_lfs_matters_only_where_it_would_be_read() {
+    let folder = repository("git-lfs");
+    commit(&folder, &[("data/big.json", POINTER), (".hidden/big.json", POINTER)]);
+    for revisions in ["HEAD~1..HEAD", "HEAD"] {
+        let output = diff(&folder, &["--git", revisions]);
+        assert_eq!(output.status.code(), Some(2), "{revisions}");
+        let said = text(&output.stderr);
+        assert!(said.contains("data/big.json of HEAD is kept in Git LFS"), "{said}");
+        assert!(said.contains("leave it out with --exclude"), "{said}");
+        let nothing = Vec::<String>::new();
+        assert_eq!(told(&folder, &["--git", revisions, "--exclude", "data"]), nothing);
+        assert_eq!(told(&folder, &["--git", revisions, "policies"]), nothing);
+        commit(&folder, &[(".almanacignore", "data/\n")]);
+        commit(&folder, &[]);
+        assert_eq!(told(&folder, &["--git", revisions]), nothing);
+        git(&folder, &["reset", "-q", "--hard", "HEAD~2"]);
+    }
+    write(&folder, &[("policies/new.yaml", POINTER)]);
+    let said = text(&diff(&folder, &["--git", "HEAD", "policies"]).stderr);
+    assert!(said.contains("policies/new.yaml of the working tree is kept in Git LFS"), "{said}");
+    assert!(said.contains("git lfs pull"), "{said}");
+}
+
+#[cfg(unix)]
+#[test]
+fn no_name_of_a_file_begins_a_line_of_a_message() {
+    let folder = repository("git-lines");
+    commit(&folder, &[("a\n::notice::passed.json", POINTER)]);
+    let output = diff(&folder, &["--git", "HEAD~1..HEAD"]);
+    assert_eq!(output.status.code(), Some(2));
+    let pointer = text(&output.stderr);
+    link(&folder, "/a\n::notice::passed", "b\n::notice::passed.yaml");
+    git(&folder, &["rm", "-q", "--cached", "-r", "."]);
+    git(&folder, &["add", "policies", "b\n::notice::passed.yaml"]);
+    git(&folder, &["commit", "-q", "-m", "link"]);
+    let output = diff(&folder, &["--git", "HEAD~2..HEAD"]);
+    assert_eq!(output.status.code(), Some(2));
+    for said in [pointer, text(&output.stderr)] {
+        assert!(said.contains("::notice::passed"), "{said}");
+        assert!(!said.lines().any(|line| line.trim_start().starts_with("::")), "{said}");
+    }
+}
+
+#[test]
+fn a_temporary_directory_in_the_repository_is_no_part_of_it() {
+    let folder = repository("git-temporary");
+    let temporary = folder.join("tmp");
+    fs::create_dir(&temporary).unwrap();
+    let run = |revisions: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
+        command.current_dir(&folder).args(["diff", "--from", MONDAY, "--git", revisions]);
+        command.env("TMPDIR", &temporary).output().unwrap()
+    };
+    for ignored in ["", "tmp/\n*.yaml\n"] {
+        write(&folder, &[(".gitignore", ignored)]);
+        let said = text(&run("HEAD").stdout);
+        assert!(said.contains("Nothing changes: 1 value compared"), "{said}");
+        let said = text(&run("main...later").stdout);
+        assert!(said.contains("1 of 1 value changes"), "{said}");
+    }
+    write(&folder, &[(".almanacignore", "tmp/\n")]);
+    let output = run("HEAD");
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    assert!(said.contains("set TMPDIR to a directory outside of"), "{said}");
+}
+
+#[test]
+fn what_is_tracked_is_read_though_gitignore_matches_it_and_what_is_ignored_is_not() {
+    let folder = repository("git-ignored");
+    commit(&folder, &[(".gitignore", "policies/\n")]);
+    write(&folder, &[("policies/shop.yaml", &shop()), ("policies/own.yaml", &shop())]);
+    assert_eq!(told(&folder, &["--git", "HEAD"]), ["shop both"]);
+    git(&folder, &["commit", "-q", "-a", "-m", "tracked"]);
+    assert_eq!(told(&folder, &["--git", "HEAD~1..HEAD"]), ["shop both"]);
+    assert_eq!(told(&folder, &["--git", "HEAD"]), Vec::<String>::new());
+}
+
+#[test]
+fn what_a_sparse_checkout_leaves_out_is_no_change() {
+    let folder = repository("git-sparse");
+    commit(&folder, &[("other/cart.yaml", &shop().replace("shop", "cart"))]);
+    git(&folder, &["sparse-checkout", "set", "policies"]);
+    assert!(!folder.join("other").exists());
+    assert_eq!(told(&folder, &["--git", "HEAD"]), Vec::<String>::new());
+    assert_eq!(told(&folder, &["--git", "HEAD~1"]), ["cart added"]);
+}
+
+#[test]
+fn places_that_are_named_exist_though_only_one_of_them_is_asked_about() {
+    let folder = repository("git-places");
+    let settings = "[[place]]\nname = \"prod\"\ndirectories = [\"clusters/prod\"]\n\n\
+                    [[place]]\nname = \"test\"\ndirectories = [\"clusters/test\"]\n";
+    let files = |text: &str| {
+        commit(
+            &folder,
+            &[
+                ("almanac.toml", settings),
+                ("clusters/prod/a.yaml", text),
+                ("clusters/test/a.yaml", text),
+            ],
+        );
+    };
+    files(&shop());
+    files(&changed());
+    assert_eq!(told(&folder, &["--git", "HEAD~1..HEAD", "clusters/prod"]), ["shop both"]);
+}

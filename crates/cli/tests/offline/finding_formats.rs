@@ -1,0 +1,307 @@
+//! Findings as other programs read them, compared with golden files, and read back by programs that were not
+//! written here.
+//!
+//! Run with `ALMANAC_UPDATE=1` to regenerate the expected output.
+
+#![expect(clippy::expect_used, clippy::panic, reason = "what fails here fails the test")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use boon::{Compiler, Schemas};
+use serde_json::Value;
+
+const PRESENT: &str = "2026-01-05T00:00:00Z";
+
+/// Whose messages have names that are hostile to every format.
+const HOSTILE: &str = r#"
+apiVersion: autoscaling.karmada.io/v1alpha1
+kind: CronFederatedHPA
+metadata: {name: hours}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: shop}
+  rules:
+  - {name: a, schedule: "</failure>]]>::error::|`@team\u0001%0A\uffff\\", targetReplicas: 1}
+"#;
+
+fn here() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/offline")
+}
+
+/// A folder of its own for a test.
+fn folder(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("finding_formats").join(name);
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir_all(&path).expect("a folder");
+    path
+}
+
+fn validate(folder: &Path, arguments: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
+    command.current_dir(folder).env("NO_COLOR", "1").env("LC_ALL", "C.UTF-8").stdin(Stdio::null());
+    command.args(["validate", "--from", PRESENT]).args(arguments);
+    let output = command.output().expect("the binary was built");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+fn mistakes(format: &str) -> String {
+    validate(&here(), &["mistakes/*.yaml", "mistakes/*.json", "-o", format])
+}
+
+#[track_caller]
+fn assert_written_down(name: &str, found: &str) {
+    let path = here().join(name);
+    if std::env::var_os("ALMANAC_UPDATE").is_some() {
+        fs::write(&path, found).expect("it can be written");
+    }
+    let expected = fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(found, expected, "{name} differs; ALMANAC_UPDATE=1 writes it anew");
+}
+
+fn findings() -> Vec<Value> {
+    let told: Value = serde_json::from_str(&mistakes("json")).expect("JSON");
+    told["findings"].as_array().expect("findings").clone()
+}
+
+/// The schema of SARIF, which comes with a package that was not written here.
+fn schema_of_sarif() -> Value {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let metadata = ["metadata", "--format-version", "1", "--offline", "--locked"];
+    let output = Command::new(cargo).args(metadata).output().expect("cargo runs");
+    let told: Value = serde_json::from_slice(&output.stdout).expect("metadata");
+    let packages = told["packages"].as_array().expect("packages");
+    let package = packages.iter().find(|it| it["name"] == "serde-sarif").expect("the package");
+    let manifest = Path::new(package["manifest_path"].as_str().expect("a path"));
+    let schema = manifest.with_file_name("src").join("schema.json");
+    serde_json::from_slice(&fs::read(schema).expect("the schema")).expect("JSON")
+}
+
+#[track_caller]
+fn assert_is_sarif(found: &str) {
+    let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
+    compiler.enable_format_assertions();
+    compiler.add_resource("https://example.com/sarif.json", schema_of_sarif()).expect("a schema");
+    let schema = compiler.compile("https://example.com/sarif.json", &mut schemas).expect("valid");
+    let log: Value = serde_json::from_str(found).expect("JSON");
+    if let Err(error) = schemas.validate(&log, schema) {
+        panic!("{error:#}");
+    }
+    let mut wrong = log;
+    wrong["runs"][0]["results"][0]["level"] = Value::from("fatal");
+    assert!(schemas.validate(&wrong, schema).is_err(), "the schema rejects nothing");
+}
+
+#[test]
+fn one_of_each_mistake_is_reported_as_sarif_that_is_valid() {
+    let found = mistakes("sarif");
+    assert_written_down("mistakes.sarif", &found);
+    assert_is_sarif(&found);
+    let log: serde_sarif::sarif::Sarif = serde_json::from_str(&found).expect("SARIF");
+    let run = log.runs.first().expect("a run");
+    let rules = run.tool.driver.rules.as_deref().expect("rules");
+    let results = run.results.as_deref().expect("results");
+    let expected = findings();
+    assert_eq!(results.len(), expected.len());
+    for (result, finding) in results.iter().zip(&expected) {
+        assert_eq!(result.rule_id.as_deref(), finding["code"].as_str());
+        let index = usize::try_from(result.rule_index.expect("an index")).expect("small");
+        assert_eq!(Some(&rules[index].id), result.rule_id.as_ref());
+        let locations = result.locations.as_deref().expect("locations");
+        let physical = locations[0].physical_location.as_ref().expect("a place in a file");
+        let region = physical.region.as_ref().expect("a region");
+        assert_eq!(region.start_line, finding["line"].as_i64());
+        assert_eq!(region.start_column, finding["column"].as_i64());
+    }
+}
+
+#[test]
+fn one_of_each_finding_over_time_is_reported_as_sarif_that_is_valid() {
+    let folders = ["lint/found", "repositories/catalogue"].map(|folder| here().join(folder));
+    let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).expect("a folder"));
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let is_sarif = |path: &PathBuf| path.extension().is_some_and(|it| it == "sarif");
+    let golden: Vec<PathBuf> = paths.filter(is_sarif).collect();
+    assert!(golden.len() > 10, "{golden:?}");
+    for path in golden {
+        assert_is_sarif(&fs::read_to_string(path).expect("text"));
+    }
+}
+
+/// The text after one replacement of SARIF: lines and columns count from 1, and the end is one past.
+fn replaced(text: &str, replacement: &Value) -> String {
+    let region = &replacement["deletedRegion"];
+    let byte = |line: &str, column: &str| {
+        let count = |key: &str| {
+            usize::try_from(region[key].as_u64().expect("a number")).expect("small") - 1
+        };
+        let before: usize = text.split_inclusive('\n').take(count(line)).map(str::len).sum();
+        let letters = text[before..].chars().take(count(column));
+        before + letters.map(char::len_utf8).sum::<usize>()
+    };
+    let (start, end) = (byte("startLine", "startColumn"), byte("endLine", "endColumn"));
+    let inserted = replacement["insertedContent"]["text"].as_str().expect("text");
+    format!("{}{inserted}{}", &text[..start], &text[end..])
+}
+
+#[test]
+fn the_fixes_of_sarif_are_what_lint_fix_writes() {
+    let folder = folder("fixes");
+    let wrong = HOSTILE
+        .replace(r#""</failure>]]>::error::|`@team\u0001%0A\uffff\\""#, "'0 8 * * *'")
+        .replace("{name: a,", "{ruleName: 'ü', ")
+        .replace("apps/v1", "app/v1");
+    let file = folder.join("shop.yaml");
+    fs::write(&file, &wrong).expect("it can be written");
+    let sarif = validate(&folder, &["-o", "sarif"]);
+    assert_is_sarif(&sarif);
+    let log: Value = serde_json::from_str(&sarif).expect("JSON");
+    let results = log["runs"][0]["results"].as_array().expect("results");
+    let mut replacements: Vec<&Value> = results
+        .iter()
+        .filter_map(|result| result["fixes"].as_array())
+        .map(|fixes| &fixes[0]["artifactChanges"][0])
+        .inspect(|change| assert_eq!(change["artifactLocation"]["uri"], "shop.yaml"))
+        .map(|change| &change["replacements"][0])
+        .collect();
+    assert_eq!(replacements.len(), 2, "{sarif}");
+    // From the end, so that what is still to be replaced stays where it is.
+    replacements.sort_by_key(|it| {
+        let region = &it["deletedRegion"];
+        (region["startLine"].as_u64(), region["startColumn"].as_u64())
+    });
+    let expected =
+        replacements.iter().rev().fold(wrong.clone(), |text, change| replaced(&text, change));
+    let mut lint = Command::new(env!("CARGO_BIN_EXE_almanac"));
+    lint.current_dir(&folder).args(["lint", "--fix", "--from", PRESENT]);
+    lint.output().expect("the binary was built");
+    let written = fs::read_to_string(&file).expect("text");
+    assert_eq!(written, expected);
+    assert_ne!(written, wrong);
+    let piped = HOSTILE.replace("apps/v1", "app/v1");
+    fs::write(folder.join("piped"), piped).expect("it can be written");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
+    let from = fs::File::open(folder.join("piped")).expect("it is there");
+    command.current_dir(&folder).stdin(from).args(["validate", "-f", "-", "-o", "sarif"]);
+    let said = String::from_utf8(command.output().expect("it runs").stdout).expect("text");
+    assert!(said.contains("mistyped-version") && !said.contains("\"fixes\""), "{said}");
+}
+
+/// The fingerprints of what is found in these files of a folder.
+fn fingerprints(name: &str, text: &str) -> BTreeSet<String> {
+    let folder = folder(name);
+    fs::write(folder.join("shop.yaml"), text).expect("it can be written");
+    let log: Value = serde_json::from_str(&validate(&folder, &["-o", "sarif"])).expect("JSON");
+    let results = log["runs"][0]["results"].as_array().expect("results");
+    let of = |it: &Value| it["partialFingerprints"]["almanacFinding/v1"].to_string();
+    let all: BTreeSet<String> = results.iter().map(of).collect();
+    assert_eq!(all.len(), results.len(), "each has one of its own");
+    all
+}
+
+#[test]
+fn a_finding_keeps_its_fingerprint_when_its_line_moves() {
+    let policy =
+        HOSTILE.replace("- {name: a", "- {name: a, schedule: 0, targetReplicas: 1}\n  - {name: b");
+    let before = fingerprints("before", &policy);
+    assert!(before.len() > 1, "{before:?}");
+    let moved = policy
+        .replace("spec:", "# a comment\n\nspec:")
+        .replace("  rules:", "  rules:\n  - {name: c, schedule: '0 8 * * *', targetReplicas: 2}");
+    assert_eq!(fingerprints("moved", &moved), before);
+    let other = policy.replace("name: hours", "name: others");
+    assert!(fingerprints("other", &other).is_disjoint(&before));
+}
+
+#[test]
+fn one_of_each_mistake_is_an_annotation() {
+    let found = mistakes("github");
+    assert_written_down("mistakes.github", &found);
+    assert_eq!(found.lines().count(), findings().len());
+    assert!(
+        found.lines().all(|line| ["::error ", "::warning ", "::notice "]
+            .iter()
+            .any(|it| line.starts_with(it)))
+    );
+}
+
+#[test]
+fn a_report_of_tests_has_a_failure_for_each_finding_that_fails_the_command() {
+    let found = mistakes("junit");
+    assert_written_down("mistakes.xml", &found);
+    let report = quick_junit::Report::deserialize_from_str(&found).expect("JUnit");
+    let findings = findings();
+    let errors = findings.iter().filter(|it| it["severity"] == "error").count();
+    assert_eq!((report.failures, report.name.as_deref()), (errors, Some("almanac validate")));
+    let failures: usize = report.test_suites.iter().map(|it| it.failures).sum();
+    assert_eq!(failures, errors);
+    let cases: Vec<_> = report.test_suites.iter().flat_map(|it| &it.test_cases).collect();
+    assert_eq!(cases.len(), findings.len());
+    assert_eq!(report.tests, cases.len());
+    let strict = validate(
+        &here(),
+        &["mistakes/*.yaml", "mistakes/*.json", "-o", "junit", "--fail-on", "info"],
+    );
+    let strict = quick_junit::Report::deserialize_from_str(&strict).expect("JUnit");
+    assert_eq!(strict.failures, findings.len());
+}
+
+#[test]
+fn a_file_without_findings_is_a_test_that_passes() {
+    let folder = folder("fine");
+    fs::write(
+        folder.join("shop.yaml"),
+        HOSTILE.replace(r#""</failure>]]>::error::|`@team\u0001%0A\uffff\\""#, "'0 8 * * *'"),
+    )
+    .expect("written");
+    let found = validate(&folder, &["-o", "junit"]);
+    let report = quick_junit::Report::deserialize_from_str(&found).expect("JUnit");
+    assert_eq!((report.tests, report.failures), (1, 0), "{found}");
+    assert_eq!(validate(&folder, &["-o", "markdown"]), "**almanac validate**: no problems found\n");
+    assert_eq!(validate(&folder, &["-o", "github"]), "");
+    let log: Value = serde_json::from_str(&validate(&folder, &["-o", "sarif"])).expect("JSON");
+    assert_eq!(log["runs"][0]["results"], Value::from(Vec::<Value>::new()));
+}
+
+#[test]
+fn hostile_names_change_no_format() {
+    let folder = folder("hostile");
+    let file = "a,b:c%|`@<i>ü.yaml";
+    fs::write(folder.join(file), HOSTILE).expect("it can be written");
+    let count = validate(&folder, &["-o", "github"]).lines().count();
+    assert_eq!(count, 1);
+    let sarif = validate(&folder, &["-o", "sarif"]);
+    assert_is_sarif(&sarif);
+    assert!(sarif.contains("\"uri\": \"a%2Cb%3Ac%25%7C%60%40%3Ci%3E%C3%BC.yaml\""), "{sarif}");
+    let junit = validate(&folder, &["-o", "junit"]);
+    let report = quick_junit::Report::deserialize_from_str(&junit).expect("JUnit");
+    assert_eq!(report.test_suites[0].name.as_str(), file);
+    let markdown = validate(&folder, &["-o", "markdown"]);
+    let row = markdown.lines().last().expect("a row");
+    assert_eq!(row.matches('|').count(), 4, "{row}");
+    assert!(!row.contains(['@', '`']) && !row.contains("<i>"), "{row}");
+}
+
+#[test]
+fn a_comment_names_the_worst_first_and_has_a_length_that_is_accepted() {
+    let found = mistakes("markdown");
+    assert_written_down("mistakes.md", &found);
+    let rows = found.lines().filter(|line| line.starts_with("| ")).skip(1);
+    let severities: Vec<&str> = rows.filter_map(|line| line.split(' ').nth(1)).collect();
+    assert_eq!(severities.len(), findings().len());
+    let rank = |it: &&str| ["error", "warning", "info"].iter().position(|known| known == it);
+    assert!(severities.iter().is_sorted_by_key(rank), "{severities:?}");
+    let folder = folder("many");
+    let number = |number: usize| HOSTILE.replace("name: hours", &format!("name: hours-{number}"));
+    let policies: Vec<String> = (0..500).map(number).collect();
+    fs::write(folder.join("shop.yaml"), policies.join("---")).expect("it can be written");
+    let found = validate(&folder, &["-o", "markdown"]);
+    let length = found.chars().count();
+    assert!((60_000..=65_536).contains(&length), "{length} characters");
+    let told = found.lines().filter(|line| line.starts_with("| error")).count();
+    let last = found.lines().last().expect("a line");
+    let all: Value = serde_json::from_str(&validate(&folder, &["-o", "json"])).expect("JSON");
+    let left = all["findings"].as_array().expect("findings").len() - told;
+    assert_eq!(last, format!("and {left} more, which the other formats list"));
+}

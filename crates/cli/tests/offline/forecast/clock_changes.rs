@@ -1,0 +1,85 @@
+//! Every command reports in every output what a clock change does to a rule, in whatever zone.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::forecast::running::{almanac, folder_with, json, text};
+
+const SHOP: &str = include_str!("../../../../../docs/half-past-two.yaml");
+const NIGHT: &str = "the firing at 02:30 is moved to 03:00";
+const RHYTHM: &str = "3 firings are skipped";
+
+/// What a command prints for the days around the change, in one of its forms.
+fn told(folder: &Path, command: &[&str], further: &[&str]) -> String {
+    let printed = text(&almanac(folder, &[command, further].concat()).stdout);
+    // As wide as the terminal or the picture is, text is wrapped.
+    let printed = printed.replace("</text>", "");
+    let words = printed.lines().map(|line| match line.split_once("\">") {
+        Some((tag, words)) if tag.starts_with("<text") => words,
+        _ => line,
+    });
+    let printed = words.collect::<Vec<_>>().join("\n");
+    printed.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+const FORECAST: &[&str] = &["forecast", "-f", ".", "--from", "2027-03-13", "--for", "3d"];
+const NEXT: &[&str] = &["next", "-f", ".", "--from", "2027-03-13", "--for", "3d"];
+const EXPLAIN: &[&str] = &["explain", "-f", ".", "deployment/shop", "--at", "2027-03-14T12:00Z"];
+const VALIDATE: &[&str] = &["validate", ".", "--from", "2026-11-21"];
+
+#[test]
+fn every_command_reports_a_skipped_hour_in_every_output_and_display_zone() {
+    let folder = folder_with("clock-changes", &[("shop.yaml", SHOP)]);
+    let json: &[&str] = &["-o", "json"];
+    for (command, outputs) in [
+        (FORECAST, &["text", "json", "svg", "html"][..]),
+        (NEXT, &["text", "json"]),
+        (EXPLAIN, &["text", "json"]),
+    ] {
+        for output in outputs {
+            for zone in ["UTC", "Asia/Tokyo", "America/New_York"] {
+                let told = told(&folder, command, &["-o", output, "--zone", zone]);
+                assert!(
+                    told.contains(NIGHT) && told.contains(RHYTHM),
+                    "{command:?} {output}: {told}"
+                );
+                assert!(told.contains("America/New_York"), "{told}");
+            }
+        }
+    }
+    for further in [&[][..], json] {
+        let told = told(&folder, VALIDATE, further);
+        assert!(told.contains(NIGHT) && told.contains(RHYTHM), "{told}");
+        assert_eq!(told.matches("clock-change").count(), 2, "{told}");
+    }
+}
+
+#[test]
+fn days_without_a_clock_change_have_no_note() {
+    let folder = folder_with("no-clock-changes", &[("shop.yaml", SHOP)]);
+    for command in [FORECAST, NEXT] {
+        let told =
+            told(&folder, &[&command[..3], &["--from", "2027-03-10", "--for", "3d"]].concat(), &[]);
+        assert!(told.contains("night") && !told.contains("clock"), "{told}");
+    }
+}
+
+#[test]
+fn next_marks_moved_items_and_reports_skipped_ones() {
+    let folder = folder_with("clock-changes-next", &[("shop.yaml", SHOP)]);
+    let printed = json(&almanac(&folder, &[NEXT, &["-o", "json"]].concat()));
+    let moved: Vec<&Value> =
+        printed["items"].as_array().unwrap().iter().filter(|it| it.get("note").is_some()).collect();
+    assert_eq!(moved.len(), 1, "{moved:?}");
+    assert_eq!(
+        (&moved[0]["at"], &moved[0]["rule"]),
+        (&"2027-03-14T07:00:00Z".into(), &"night".into())
+    );
+    let changes = printed["clockChanges"].as_array().unwrap();
+    let rules: Vec<&str> = changes.iter().map(|it| it["rule"].as_str().unwrap()).collect();
+    assert_eq!(rules, ["night", "rhythm"]);
+    // Only as far as is listed.
+    let first = json(&almanac(&folder, &[NEXT, &["-o", "json", "--count", "1"]].concat()));
+    assert_eq!(first["clockChanges"], Value::Array(Vec::new()));
+}

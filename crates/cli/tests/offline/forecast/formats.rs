@@ -1,0 +1,190 @@
+//! The formats that other programs read, read back by programs that were not written here.
+
+use std::collections::BTreeSet;
+use std::process::Output;
+
+use almanac_api::reading::{Reading, Source, read_objects};
+use icalendar::parser::{read_calendar, unfold};
+use serde_json::Value;
+
+use crate::forecast::running::{
+    BROKEN, NIGHT, NODES, PRESENT, SHOP, almanac, folder_with, forecast, json, text,
+};
+
+/// A rule whose name has what the formats use themselves, and what a spreadsheet takes for a formula.
+fn hostile() -> String {
+    SHOP.replace("name: open", r#"name: "=1+1;\"ü\", \\ 🕑\nb""#)
+}
+
+fn folder(name: &str) -> std::path::PathBuf {
+    folder_with(name, &[("shop.yaml", SHOP), ("night.yaml", NIGHT), ("nodes.yaml", NODES)])
+}
+
+/// The properties of each event.
+fn events(output: &Output) -> Vec<Vec<(String, String)>> {
+    let told = text(&output.stdout);
+    for line in told.split_terminator("\r\n") {
+        assert!(line.len() <= 75 && !line.contains(['\r', '\n']), "{line:?}");
+    }
+    let unfolded = unfold(&told);
+    let calendar = read_calendar(&unfolded).unwrap();
+    let of_calendar = |key: &str| calendar.properties.iter().any(|it| it.name == key);
+    for key in ["VERSION", "PRODID", "X-WR-CALNAME", "REFRESH-INTERVAL"] {
+        assert!(of_calendar(key), "{key}");
+    }
+    let event = |it: &icalendar::parser::Component<'_>| {
+        let properties = it.properties.iter();
+        properties.map(|it| (it.name.to_string(), it.val.to_string())).collect()
+    };
+    calendar.components.iter().filter(|it| it.name == "VEVENT").map(event).collect()
+}
+
+fn of<'a>(event: &'a [(String, String)], key: &str) -> &'a str {
+    &event.iter().find(|(known, _)| known == key).unwrap().1
+}
+
+/// `2026-11-27T17:00:00Z` as a calendar has it.
+fn in_calendar(at: &Value) -> String {
+    at.as_str().unwrap().replace(['-', ':'], "")
+}
+
+fn rows(output: &Output) -> Vec<csv::StringRecord> {
+    assert!(text(&output.stdout).ends_with("\r\n"));
+    let mut reader = csv::Reader::from_reader(output.stdout.as_slice());
+    assert_eq!(reader.headers().unwrap().get(0), Some("place"));
+    reader.records().map(Result::unwrap).collect()
+}
+
+#[test]
+fn yaml_is_the_same_document_as_json() {
+    let folder = folder("formats-yaml");
+    for arguments in [
+        vec!["forecast", "-f", ".", "--from", PRESENT],
+        vec!["next", "-f", ".", "--from", PRESENT],
+        vec!["next", "-f", ".", "--from", PRESENT, "--for", "1s"],
+    ] {
+        let ask = |format| almanac(&folder, &[&arguments[..], &["-o", format]].concat());
+        let yaml = text(&ask("yaml").stdout).replace('\n', "\n  ");
+        // Read as the files of users are.
+        let head = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  ";
+        let mut reading = Reading::default();
+        read_objects(&mut reading, Source::new("told.yaml", format!("{head}{yaml}")));
+        assert_eq!(reading.objects[0].node.to_json()["spec"], json(&ask("json")), "{yaml}");
+    }
+}
+
+#[test]
+fn a_row_of_csv_is_a_segment_of_json() {
+    let folder = folder_with("formats-csv", &[("shop.yaml", &hostile()), ("nodes.yaml", NODES)]);
+    let told = json(&forecast(&folder, &["-o", "json"]));
+    let mut expected = Vec::new();
+    for series in told["series"].as_array().unwrap() {
+        for segment in series["segments"].as_array().unwrap() {
+            let (target, policy) = (&series["target"], &segment["policy"]);
+            let cells = [
+                &series["place"],
+                &target["apiVersion"],
+                &target["kind"],
+                &target["namespace"],
+                &target["name"],
+                &series["field"],
+                &segment["from"],
+                &segment["to"],
+                &segment["value"],
+                &policy["kind"],
+                &policy["namespace"],
+                &policy["name"],
+                &policy["rule"],
+                &segment["reason"],
+            ];
+            let cell = |value: &&Value| match value {
+                Value::String(text) => text.clone(),
+                Value::Null => String::new(),
+                other => other.to_string(),
+            };
+            expected.push(cells.iter().map(cell).collect::<Vec<_>>());
+        }
+    }
+    let rows = rows(&forecast(&folder, &["-o", "csv"]));
+    assert_eq!(rows, expected);
+    assert!(rows.iter().any(|row| row[12].starts_with("=1+1;\"ü\", \\ 🕑\n")), "{rows:?}");
+}
+
+#[test]
+fn an_event_of_the_calendar_is_a_segment_that_a_policy_has_set() {
+    let folder = folder_with("formats-ics", &[("shop.yaml", &hostile()), ("nodes.yaml", NODES)]);
+    let told = json(&forecast(&folder, &["-o", "json"]));
+    let series = told["series"].as_array().unwrap().iter();
+    let segments = series.flat_map(|it| it["segments"].as_array().unwrap());
+    let set = segments.filter(|it| it.get("policy").is_some());
+    let expected: Vec<_> =
+        set.map(|it| (in_calendar(&it["from"]), in_calendar(&it["to"]))).collect();
+    let events = events(&forecast(&folder, &["-o", "ics"]));
+    let found = events.iter().map(|it| (of(it, "DTSTART").to_owned(), of(it, "DTEND").to_owned()));
+    assert!(expected.len() > 10);
+    assert_eq!(found.collect::<Vec<_>>(), expected);
+    let summaries: BTreeSet<&str> = events.iter().map(|it| of(it, "SUMMARY")).collect();
+    assert!(summaries.contains("shop: replicas 10"), "{summaries:?}");
+    let name = "=1+1;\"ü\", \\ 🕑\nb: at";
+    assert!(events.iter().any(|it| of(it, "DESCRIPTION").contains(name)), "{events:?}");
+}
+
+#[test]
+fn a_calendar_that_is_asked_for_later_changes_its_events_and_adds_no_copies() {
+    let folder = folder("formats-uids");
+    let asked = |from: &str| {
+        let said = almanac(
+            &folder,
+            &["forecast", "-f", ".", "--from", from, "--to", "2026-12-05", "-o", "ics"],
+        );
+        let events = events(&said);
+        let uids = events.iter().map(|it| of(it, "UID").to_owned());
+        let all: BTreeSet<String> = uids.collect();
+        assert_eq!(all.len(), events.len(), "each has one of its own");
+        all
+    };
+    let (first, later) = (asked("2026-11-20T00:00:00Z"), asked("2026-11-23T01:00:00Z"));
+    assert!(later.len() > 5 && later.len() < first.len());
+    assert!(later.is_subset(&first), "{:?}", later.difference(&first));
+}
+
+#[test]
+fn an_event_of_the_calendar_of_next_is_a_happening() {
+    let folder = folder("formats-next");
+    let ask = |format| {
+        almanac(&folder, &["next", "-f", ".", "--from", PRESENT, "--for", "7d", "-o", format])
+    };
+    let told = json(&ask("json"));
+    let items = told["items"].as_array().unwrap();
+    assert!(items.len() > 10);
+    let events = events(&ask("ics"));
+    let at: Vec<_> = items.iter().map(|it| in_calendar(&it["at"])).collect();
+    assert_eq!(events.iter().map(|it| of(it, "DTSTART")).collect::<Vec<_>>(), at);
+    let rows = rows(&ask("csv"));
+    let of_rows: Vec<_> = rows.iter().map(|row| (&row[1], &row[5], &row[11])).collect();
+    let text = |value: &'static str| {
+        move |it: &Value| it.pointer(value).unwrap().as_str().unwrap().to_owned()
+    };
+    let expected: Vec<_> = items
+        .iter()
+        .map(|it| (text("/at")(it), text("/policy/name")(it), text("/what")(it)))
+        .collect();
+    let expected: Vec<_> =
+        expected.iter().map(|(at, name, what)| (&**at, &**name, &**what)).collect();
+    assert_eq!(of_rows, expected);
+}
+
+#[test]
+fn what_a_table_or_a_calendar_has_no_room_for_is_told_on_standard_error() {
+    let folder = folder_with("formats-told", &[("a.yaml", SHOP), ("b.yaml", BROKEN)]);
+    for format in ["csv", "ics"] {
+        let said = forecast(&folder, &["-o", format]);
+        let told = text(&said.stderr);
+        assert!(
+            told.contains("b.yaml")
+                && told.contains("five fields")
+                && told.contains("assumed: before"),
+            "{told}"
+        );
+    }
+}

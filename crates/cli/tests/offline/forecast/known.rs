@@ -1,0 +1,223 @@
+//! `explain`, `next` and `forecast` report what is known, and what is invalid.
+
+use serde_json::Value;
+
+use crate::forecast::running::{BROKEN, PRESENT, SHOP, almanac, folder_with, forecast, json, text};
+
+/// One rule that can be used, and one that cannot.
+const HALF_BROKEN: &str = r#"
+apiVersion: autoscaling.karmada.io/v1alpha1
+kind: CronFederatedHPA
+metadata: {name: half}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: other}
+  rules:
+  - {name: never, schedule: "0 8 * *", targetReplicas: 10}
+  - {name: daily, schedule: "0 9 * * *", targetReplicas: 4}
+"#;
+
+/// Nothing of it can be used.
+const HOPELESS: &str = r#"
+apiVersion: autoscaling.karmada.io/v1alpha1
+kind: CronFederatedHPA
+metadata: {name: hopeless}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: DaemonSet, name: agent}
+  rules:
+  - {name: daily, schedule: "0 9 * * *", targetReplicas: 4}
+"#;
+
+fn explain(name: &str, texts: &[(&str, &str)], subject: &str) -> (Value, Option<i32>, String) {
+    let folder = folder_with(name, texts);
+    let asked = ["explain", "-f", ".", subject, "--at", PRESENT];
+    let shown = text(&almanac(&folder, &asked).stdout);
+    let output = almanac(&folder, &[&asked[..], &["-o", "json"]].concat());
+    (json(&output), output.status.code(), shown)
+}
+
+/// `rule verdict`, of all rules.
+fn verdicts(explanation: &Value) -> Vec<String> {
+    let told = |it: &Value| {
+        format!("{} {}", it["rule"].as_str().unwrap_or("-"), it["verdict"].as_str().unwrap())
+    };
+    explanation["reasons"].as_array().unwrap().iter().map(told).collect()
+}
+
+#[test]
+fn a_rule_that_cannot_be_used_is_explained_with_its_finding() {
+    let (told, code, shown) = explain("half", &[("a.yaml", HALF_BROKEN)], "half");
+    assert_eq!(code, Some(1));
+    assert_eq!(verdicts(&told), ["never error", "daily won"]);
+    let because = told["reasons"][0]["because"].as_str().unwrap();
+    assert!(because.contains("five fields, this has four"), "{because}");
+    assert_eq!((&told["value"], told["findings"].as_array().map(Vec::len)), (&4.into(), Some(1)));
+    assert_eq!(told["findings"][0]["line"], 8);
+    assert!(shown.contains("! error     never") && shown.contains("--> a.yaml:8:"), "{shown}");
+}
+
+#[test]
+fn an_object_without_a_usable_rule_is_explained_with_the_current_value() {
+    let target =
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: other}\nspec: {replicas: 6}\n";
+    let files = [("a.yaml", BROKEN), ("b.yaml", target)];
+    let (told, code, _) = explain("only-broken", &files, "broken");
+    assert_eq!((code, verdicts(&told)), (Some(1), vec!["never error".to_owned()]));
+    assert_eq!(told["value"], 6);
+    let (told, code, _) = explain("only-broken-by-target", &files, "deployment/other");
+    assert_eq!((code, &told["policy"]["name"]), (Some(1), &"broken".into()));
+    let (told, _, _) = explain("unknown-broken", &[("a.yaml", BROKEN)], "broken");
+    assert_eq!(told["value"], Value::Null);
+}
+
+#[test]
+fn an_unusable_object_is_still_explained() {
+    let (told, code, shown) = explain("hopeless", &[("a.yaml", HOPELESS)], "hopeless");
+    assert_eq!((code, verdicts(&told)), (Some(1), vec!["- error".to_owned()]));
+    assert_eq!(told["value"], Value::Null);
+    assert!(shown.contains("a DaemonSet runs once per node"), "{shown}");
+}
+
+#[test]
+fn next_includes_findings_in_json_too() {
+    let folder = folder_with("next-findings", &[("a.yaml", SHOP), ("b.yaml", BROKEN)]);
+    let output = almanac(&folder, &["next", "-f", ".", "--from", PRESENT, "-o", "json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let told = json(&output);
+    assert_eq!(told["findings"][0]["code"], "schedule");
+    assert_eq!(told["items"].as_array().map(Vec::len), Some(10));
+}
+
+#[test]
+fn a_target_of_an_unknown_kind_is_read_from_its_file() {
+    let rollout = "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: shop}\n\
+                   spec: {replicas: 7}\n";
+    let policy = SHOP
+        .replace("apps/v1, kind: Deployment", "argoproj.io/v1alpha1, kind: Rollout")
+        .replace("targetReplicas: 10", "targetReplicas: 10, suspend: true")
+        .replace("targetReplicas: 2", "targetReplicas: 2, suspend: true");
+    let folder = folder_with("rollout", &[("a.yaml", &policy), ("b.yaml", rollout)]);
+    let told = json(&forecast(&folder, &["-o", "json"]));
+    assert_eq!(told["series"][0]["segments"][0]["value"], 7);
+    assert_eq!(told["series"][0]["target"]["apiVersion"], "argoproj.io/v1alpha1");
+    assert_eq!(told["assumptions"], Value::Array(vec![]));
+}
+
+#[test]
+fn no_forecast_starts_with_a_lower_bound_above_the_upper_one() {
+    let scaled = "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web}\n\
+                  spec: {minReplicas: 1, maxReplicas: 10, \
+                  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}\n";
+    let policy = r#"
+apiVersion: autoscaling.karmada.io/v1alpha1
+kind: CronFederatedHPA
+metadata: {name: web}
+spec:
+  scaleTargetRef: {apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, name: web}
+  rules:
+  - {name: never, schedule: "0 8 1 1 *", targetMinReplicas: 2, suspend: true}
+"#;
+    let folder = folder_with("crossed", &[("a.yaml", policy), ("b.yaml", scaled)]);
+    let assume = ["-o", "json", "--assume", "hpa/web.minReplicas=50"];
+    let told = json(&forecast(&folder, &assume));
+    let values: Vec<&Value> =
+        told["series"].as_array().unwrap().iter().map(|it| &it["segments"][0]["value"]).collect();
+    assert_eq!(values, [50, 50]);
+    assert!(
+        told["assumptions"].to_string().contains("to make way for the other bound"),
+        "{told:#}"
+    );
+    let crossed = [&assume[..], &["--assume", "hpa/web.maxReplicas=20"]].concat();
+    let output = forecast(&folder, &crossed);
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    assert!(said.contains("minReplicas 50 is above maxReplicas 20"), "{said}");
+}
+
+#[test]
+fn an_instant_out_of_range_is_reported() {
+    let folder = folder_with("beyond", &[("a.yaml", SHOP)]);
+    let output = almanac(&folder, &["explain", "-f", ".", "shop", "--at", "9999-12-30T23:00:00Z"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    assert!(said.contains("to 9999-12-30T22:00:00Z"), "{said}");
+    let last = ["explain", "-f", ".", "shop", "--at", "9999-12-30T22:00:00Z"];
+    assert_eq!(almanac(&folder, &last).status.code(), Some(0));
+}
+
+#[test]
+fn the_values_of_an_exported_object_count() {
+    let exported = r#"
+apiVersion: v1
+kind: List
+items:
+- apiVersion: apps/v1
+  kind: Deployment
+  metadata: {name: shop, creationTimestamp: "2026-11-01T00:00:00Z"}
+  spec: {replicas: 6}
+- apiVersion: autoscaling.karmada.io/v1alpha1
+  kind: CronFederatedHPA
+  metadata: {name: shop-hours, generation: 1, creationTimestamp: "2026-11-20T09:30:00Z"}
+  spec:
+    scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: shop}
+    rules:
+    - {name: open, schedule: "0 8 * * *", targetReplicas: 10}
+    - {name: close, schedule: "0 20 * * *", targetReplicas: 2}
+"#;
+    let folder = folder_with("exported", &[("a.yaml", exported)]);
+    let told = json(&forecast(&folder, &["-o", "json", "--for", "1d"]));
+    let segments = told["series"][0]["segments"].as_array().unwrap();
+    let values: Vec<&Value> = segments.iter().map(|it| &it["value"]).collect();
+    // Nobody was there at eight to open; what was found there stays until the evening.
+    assert_eq!(values, [6, 2, 10]);
+    assert_eq!(told["assumptions"], Value::Array(vec![]));
+    let behind = ["-o", "json", "--from", "2026-11-19T12:00:00Z", "--for", "1d"];
+    let told = json(&almanac(&folder, &[&["forecast", "-f", "."][..], &behind].concat()));
+    assert!(told["assumptions"].to_string().contains("replayed from the rules"), "{told:#}");
+}
+
+/// A policy in a namespace that bears the mark, which stands in a file of its own.
+const MARKED: &str = r#"
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, annotations: {almanac.dev/ignore: "until the sale is over"}}
+"#;
+
+const IN_SHOP: &str = r#"
+apiVersion: autoscaling.karmada.io/v1alpha1
+kind: CronFederatedHPA
+metadata: {name: till, namespace: shop}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: till}
+  rules:
+  - {name: daily, schedule: "0 9 * * *", targetReplicas: 4}
+"#;
+
+#[test]
+fn a_policy_in_a_marked_namespace_is_explained_as_exempt_and_not_forecast() {
+    let files = [("namespace.yaml", MARKED), ("till.yaml", IN_SHOP), ("shop.yaml", SHOP)];
+    let (told, code, _) = explain("marked", &files, "till");
+    assert_eq!((code, verdicts(&told)), (Some(0), vec!["daily excluded".to_owned()]));
+    let because = told["reasons"][0]["because"].as_str().unwrap();
+    let why = "the namespace of the object is marked with almanac.dev/ignore";
+    assert!(because.ends_with(why), "{because}");
+    let folder = folder_with("marked-forecast", &files);
+    let output = forecast(&folder, &["--for", "2d", "-o", "json"]);
+    let assumed = json(&output)["assumptions"].clone();
+    let said =
+        format!("CronFederatedHPA.autoscaling.karmada.io shop/till is not carried out: {why}");
+    assert!(assumed.as_array().unwrap().contains(&said.clone().into()), "{assumed:#}");
+    assert!(!text(&output.stdout).replace(&said, "").contains("till"), "it is forecast");
+}
+
+#[test]
+fn kube_system_is_exempt_unless_other_namespaces_are_named() {
+    let in_system = IN_SHOP.replace("namespace: shop", "namespace: kube-system");
+    let folder = folder_with("system", &[("till.yaml", &in_system)]);
+    let explained = |more: &[&str]| {
+        let asked = ["explain", "-f", ".", "till", "--at", PRESENT, "-o", "json"];
+        verdicts(&json(&almanac(&folder, &[&asked[..], more].concat())))
+    };
+    assert_eq!(explained(&[]), ["daily excluded"]);
+    assert_ne!(explained(&["--exempt-namespaces=other"]), ["daily excluded"]);
+    assert_ne!(explained(&["--exempt-namespaces="]), ["daily excluded"]);
+}

@@ -1,0 +1,302 @@
+//! QoS levels in a forecast: of pods, and of workloads whose templates stand for them.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::forecast::assert_written_down;
+use crate::forecast::running::{almanac, folder_with, json as as_json, text};
+
+/// The example of the design, with a node that has no policies.
+pub(crate) const AGENT: &str = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: volcano-agent-config, namespace: volcano-system}
+data:
+  config.yaml: |
+    globalConfig:
+      timeBasedQoSPolicies:
+      - name: online-qos-at-night
+        startTime: \"22:00\"
+        endTime: \"08:00\"
+        timeZone: Asia/Shanghai
+        selector: {matchLabels: {workload-type: online}}
+        targetQoSLevel: -1
+      - name: offline-qos-during-day
+        startTime: \"08:00\"
+        endTime: \"22:00\"
+        timeZone: Asia/Shanghai
+        selector: {matchLabels: {workload-type: offline}}
+        targetQoSLevel: -1
+    nodesConfig:
+    - selector: {matchLabels: {pool: quiet}}
+      timeBasedQoSPolicies: []
+";
+
+const NODES: &str = "\
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: n2, labels: {pool: quiet}}
+";
+
+const WORKLOADS: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  template:
+    metadata: {labels: {app: web, workload-type: online}}
+    spec: {containers: []}
+---
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: report}
+spec:
+  schedule: '0 3 1 * *'
+  jobTemplate:
+    spec:
+      template:
+        metadata: {labels: {app: report, workload-type: offline}}
+        spec: {containers: []}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: batch}
+spec:
+  template:
+    metadata: {labels: {app: batch}}
+    spec: {containers: []}
+";
+
+fn pod(name: &str, node: &str, more: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {name}\n  labels: {{app: batch, workload-type: offline}}\n\
+         {more}spec: {{nodeName: {node}}}\n---\n"
+    )
+}
+
+fn folder(name: &str) -> PathBuf {
+    let level = "  annotations: {volcano.sh/qos-level: '1'}\n";
+    let pods: String =
+        (0..37).map(|number| pod(&format!("batch-{number:02}"), "n1", level)).collect();
+    let quiet = pod("quiet", "n2", level);
+    let files = [
+        ("agent.yaml", AGENT),
+        ("nodes.yaml", NODES),
+        ("pods.yaml", &(pods + &quiet)),
+        ("workloads.yaml", WORKLOADS),
+    ];
+    folder_with(name, &files)
+}
+
+const PERIOD: [&str; 5] = ["-f", ".", "--from", "2026-11-23T00:00:00+08:00", "--for=1d"];
+
+pub(crate) fn ask(folder: &Path, command: &str, further: &[&str]) -> std::process::Output {
+    almanac(folder, &[&[command], &PERIOD[..], further].concat())
+}
+
+#[test]
+fn pods_that_always_agree_are_drawn_as_one_and_templates_stand_for_the_pods_of_their_workloads() {
+    let folder = folder("levels");
+    assert_written_down("levels.txt", &ask(&folder, "forecast", &[]));
+    assert_written_down("levels-next.txt", &ask(&folder, "next", &[]));
+    let svg = ask(&folder, "forecast", &["-o", "svg"]).stdout;
+    assert!(text(&svg).contains("37 pods of app=batch in default"));
+}
+
+#[test]
+fn every_pod_has_a_series_of_its_own_for_programs() {
+    let told = as_json(&ask(&folder("levels-json"), "forecast", &["-o", "json"]));
+    let series = told["series"].as_array().unwrap();
+    assert_eq!(series.len(), 39, "the pods of the quiet node follow no policy");
+    let batch = series.iter().find(|it| it["target"]["name"] == "batch-07").unwrap();
+    assert_eq!(
+        batch["target"],
+        json!({ "apiVersion": "v1", "kind": "Pod", "namespace": "default", "name": "batch-07" })
+    );
+    assert_eq!(batch["field"], "qosLevel");
+    let segments: Vec<Value> = batch["segments"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| json!([it["from"], it["value"], it["policy"]["rule"]]))
+        .collect();
+    assert_eq!(
+        segments,
+        [
+            json!(["2026-11-22T16:00:00Z", "1", null]),
+            json!(["2026-11-23T00:00:00Z", "-1", "offline-qos-during-day"]),
+            json!(["2026-11-23T14:00:00Z", "1", null]),
+        ]
+    );
+    let web = series.iter().find(|it| it["target"]["name"] == "web").unwrap();
+    assert_eq!(web["segments"][1]["value"], Value::Null, "without an annotation there is no level");
+}
+
+#[test]
+fn a_pod_is_explained_by_its_list() {
+    let folder = folder("levels-explained");
+    let explain = |name: &str| {
+        let command = ["explain", "-f", ".", name, "--at", "2026-11-23T12:00:00+08:00"];
+        almanac(&folder, &[&command[..], &["-o", "json"]].concat())
+    };
+    let won = as_json(&explain("Pod/default/batch-07"));
+    assert_eq!(
+        (&won["value"], &won["policy"]["name"]),
+        (&json!("-1"), &json!("volcano-agent-config"))
+    );
+    let verdicts: Vec<Value> = won["reasons"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| json!([it["rule"], it["verdict"], it["since"]]))
+        .collect();
+    assert_eq!(
+        verdicts,
+        [
+            json!(["online-qos-at-night", "excluded", null]),
+            json!(["offline-qos-during-day", "won", "2026-11-23T00:00:00Z"]),
+        ]
+    );
+    assert_eq!(won["next"], json!({ "at": "2026-11-23T14:00:00Z", "value": "1" }));
+    let own = as_json(&explain("deployment/web"));
+    assert_eq!((&own["value"], &own["reasons"][0]["verdict"]), (&Value::Null, &json!("won")));
+    let ambiguous = text(&explain("pod/*h-0?").stderr);
+    assert_eq!(ambiguous, "", "a pattern may mean several");
+}
+
+#[test]
+fn levels_are_written_as_names_where_that_is_asked_for() {
+    let told = as_json(&ask(
+        &folder("levels-named"),
+        "forecast",
+        &["-o", "json", "--qos-level-format=name", "pod/batch-07"],
+    ));
+    let series = told["series"].as_array().unwrap();
+    assert_eq!(series.len(), 1);
+    assert_eq!(series[0]["segments"][1]["value"], "BE");
+}
+
+#[test]
+fn a_config_map_that_the_agent_does_not_look_for_says_so() {
+    let folder = folder("levels-elsewhere");
+    let told = ask(&folder, "forecast", &["--config-namespace", "agents"]);
+    let told = text(&told.stdout);
+    let why = "is not carried out; the agent's ConfigMap is in the namespace agents";
+    assert!(
+        !told.contains("qosLevel")
+            && told.split_whitespace().collect::<Vec<_>>().join(" ").contains(why),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_list_that_cannot_be_used_leaves_the_pods_as_they_are_and_is_told() {
+    let broken = AGENT.replacen("22:00", "25:00", 1);
+    let folder = folder_with(
+        "levels-broken",
+        &[("agent.yaml", &broken), ("pods.yaml", &pod("batch", "n1", "")), ("nodes.yaml", NODES)],
+    );
+    let told = ask(&folder, "forecast", &[]);
+    assert_eq!(told.status.code(), Some(1));
+    assert!(text(&told.stdout).contains("nothing to forecast"), "{}", text(&told.stdout));
+    assert!(text(&told.stdout).contains("agent.yaml:9:20"), "{}", text(&told.stdout));
+}
+
+#[test]
+fn what_pods_do_at_one_instant_is_one_line_whatever_else_happens_between_them() {
+    let of = |app: &str, name: &str, level: &str| {
+        let annotations = format!("  annotations: {{volcano.sh/qos-level: '{level}'}}\n");
+        pod(name, "n1", &annotations).replace("workload-type: offline", app)
+    };
+    // Between two pods of one policy there is always one of the other, or one with another level.
+    let pods: String = (0..12)
+        .map(|number| match number % 3 {
+            0 => of("workload-type: offline", &format!("p-{number:02}"), "1"),
+            1 => of("workload-type: online", &format!("p-{number:02}"), "2"),
+            _ => of("workload-type: offline", &format!("p-{number:02}"), "0"),
+        })
+        .collect();
+    let files = [("agent.yaml", AGENT), ("nodes.yaml", NODES), ("pods.yaml", &*pods)];
+    let folder = folder_with("levels-between", &files);
+    let told = text(&ask(&folder, "next", &["--count", "3"]).stdout);
+    let lines: Vec<&str> = told.lines().filter(|line| line.starts_with("  ")).collect();
+    let offline = "volcano-agent-config offline-qos-during-day opens; Pod default";
+    assert_eq!(
+        lines,
+        [
+            format!("  {offline}/p-00 and 3 more pods: qosLevel 1 → -1"),
+            "  volcano-agent-config online-qos-at-night closes; Pod default/p-01 and 3 more pods: \
+             qosLevel -1 → 2"
+                .to_owned(),
+            format!("  {offline}/p-02 and 3 more pods: qosLevel 0 → -1"),
+        ]
+    );
+    let exact = as_json(&ask(&folder, "next", &["-o", "json"]));
+    assert_eq!(exact["items"].as_array().unwrap().len(), 24, "of each pod for programs");
+}
+
+#[test]
+fn a_pod_is_explained_by_every_word_for_its_kind_and_also_if_no_policy_selects_it() {
+    let folder = folder("levels-words");
+    let explain = |words: &[&str]| {
+        let at = ["--at", "2026-11-23T12:00:00+08:00", "-f", "."];
+        almanac(&folder, &[&["explain"], words, &at].concat())
+    };
+    let told = text(&explain(&["pod/batch-07"]).stdout);
+    assert!(told.contains("qosLevel of Pod default/batch-07 is -1"), "{told}");
+    for words in [&["pods/batch-07"][..], &["po/batch-07"], &["pods", "batch-07"]] {
+        assert_eq!(text(&explain(words).stdout), told, "{words:?}");
+    }
+    assert!(text(&explain(&["cj/report"]).stdout).contains("CronJob.batch default/report is -1"));
+    let left = text(&explain(&["pod/quiet"]).stdout);
+    assert!(left.contains("qosLevel of Pod default/quiet is 1\n"), "{left}");
+    assert!(left.contains("Nothing changes within a year."), "{left}");
+}
+
+#[test]
+fn the_name_of_a_pod_that_is_not_there_suggests_one_that_is() {
+    let folder = folder("levels-unknown");
+    let said = |folder: &Path, name: &str| {
+        let output = almanac(folder, &["explain", "-f", ".", name]);
+        assert_eq!(output.status.code(), Some(2), "{name}");
+        text(&output.stderr)
+    };
+    let near = said(&folder, "po/btch-07");
+    assert!(near.contains("did you mean Pod/default/batch-07?"), "{near}");
+    let far = said(&folder, "pods/shop");
+    let pods = "no pod matches; the pods are Pod/default/batch-00, Pod/default/batch-01, ";
+    assert!(far.contains(pods) && far.contains("Pod/default/batch-07, …"), "{far}");
+    let without = folder_with("levels-no-policies", &[("pods.yaml", &pod("batch", "n1", ""))]);
+    let none = said(&without, "pod/batch");
+    let why = "pods are read only where there is a ResourcePolicy, or there are policies for QoS levels in a \
+               ConfigMap volcano-agent-config or volcano-agent-configuration";
+    assert!(none.contains(why), "{none}");
+}
+
+#[test]
+fn a_config_map_without_a_namespace_is_where_the_agent_looks() {
+    let without = AGENT.replace(", namespace: volcano-system", "");
+    let files = [("agent.yaml", &*without), ("pods.yaml", &pod("batch", "n1", ""))];
+    let folder = folder_with("levels-no-namespace", &files);
+    for (further, namespace) in [
+        (&[][..], "volcano-system"),
+        (&["--config-namespace", "agents"], "agents"),
+        (&["-n", "default"], "volcano-system"),
+    ] {
+        let told = as_json(&ask(&folder, "forecast", &[&["-o", "json"], further].concat()));
+        assert_eq!(told["series"].as_array().unwrap().len(), 1, "{further:?} {told:#}");
+        let assumed = format!(
+            "ConfigMap {namespace}/volcano-agent-config is where the agent looks for it, although it \
+             names no namespace"
+        );
+        let assumptions = told["assumptions"].as_array().unwrap();
+        assert!(assumptions.contains(&json!(assumed)), "{further:?} {assumptions:#?}");
+    }
+    let explained = almanac(&folder, &["explain", "-f", ".", "po/batch", "--at", "2026-11-23"]);
+    assert!(text(&explained.stdout).contains("although it names no namespace"));
+}

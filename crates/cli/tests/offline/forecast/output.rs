@@ -1,0 +1,142 @@
+//! Where the output goes: a file, and a pipe that somebody closes.
+
+use crate::forecast::without_its_making;
+use std::fs;
+use std::process::{Command, Stdio};
+
+use crate::forecast::running::{
+    BROKEN, NODES, PRESENT, SHOP, command, empty_folder, folder_with, forecast, text,
+};
+
+#[test]
+fn a_file_is_written_whole_and_replaces_the_one_before() {
+    let folder = folder_with("out", &[("a.yaml", SHOP)]);
+    let out = empty_folder("out-written").join("out.json");
+    fs::write(&out, "old").unwrap();
+    let permissions = fs::metadata(&out).unwrap().permissions();
+    let output = forecast(&folder, &["-o", "json", "--out", out.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout), "");
+    assert_eq!(fs::read(&out).unwrap(), forecast(&folder, &["-o", "json"]).stdout);
+    assert_eq!(fs::read_dir(out.parent().unwrap()).unwrap().count(), 1);
+    assert_eq!(fs::metadata(&out).unwrap().permissions(), permissions, "it is for others, too");
+    let output = forecast(&folder, &["--out", "no/such/folder/out.txt"]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn text_in_a_file_is_the_same_as_in_a_pipe() {
+    let folder = folder_with("out-text", &[("a.yaml", SHOP)]);
+    let out = empty_folder("out-text-written").join("out.txt");
+    let output = forecast(&folder, &["--out", out.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(fs::read_to_string(&out).unwrap(), text(&forecast(&folder, &[]).stdout));
+}
+
+#[test]
+fn a_hyphen_as_the_file_means_standard_output() {
+    let folder = folder_with("out-hyphen", &[("a.yaml", SHOP)]);
+    for output in ["text", "json", "svg", "html"] {
+        let printed = forecast(&folder, &["-o", output]);
+        let to_hyphen = forecast(&folder, &["-o", output, "--out", "-"]);
+        let [one, other] = [&to_hyphen, &printed].map(|it| without_its_making(&text(&it.stdout)));
+        assert_eq!(one, other);
+        assert_eq!(text(&to_hyphen.stderr), text(&printed.stderr));
+    }
+    assert!(!folder.join("-").exists());
+}
+
+#[test]
+fn a_file_has_no_escapes_even_if_colours_are_requested() {
+    let folder = folder_with("out-colour", &[("a.yaml", SHOP), ("b.yaml", BROKEN)]);
+    let colourful = forecast(&folder, &["--color", "always"]);
+    assert!(text(&colourful.stdout).contains('\u{1b}'), "there is nothing to leave out");
+    forecast(&folder, &["--color", "always", "-o", "text", "--out", "out.txt"]);
+    let written = fs::read_to_string(folder.join("out.txt")).unwrap();
+    assert_eq!(written, text(&forecast(&folder, &[]).stdout));
+}
+
+#[test]
+#[cfg(unix)]
+fn links_and_pipes_are_not_replaced() {
+    let folder = folder_with("out-link", &[("a.yaml", SHOP)]);
+    let printed = forecast(&folder, &[]);
+    fs::write(folder.join("there.txt"), "old").unwrap();
+    std::os::unix::fs::symlink("there.txt", folder.join("link.txt")).unwrap();
+    forecast(&folder, &["--out", "link.txt"]);
+    assert!(folder.join("link.txt").is_symlink());
+    assert_eq!(fs::read_to_string(folder.join("there.txt")).unwrap(), text(&printed.stdout));
+    // Standard output is a pipe here.
+    let piped = forecast(&folder, &["--out", "/dev/stdout"]);
+    assert_eq!(text(&piped.stdout), text(&printed.stdout));
+}
+
+#[test]
+#[cfg(unix)]
+fn an_interruption_leaves_no_half_file_and_keeps_the_old_one() {
+    // Many targets with a change a minute, for a century: far longer than anybody waits.
+    let many: Vec<String> = (0..50)
+        .map(|number| {
+            let rules =
+                SHOP.replace("0 8 * * *", "*/2 * * * *").replace("0 20 * * *", "1-59/2 * * * *");
+            rules.replace("name: shop", &format!("name: shop-{number}"))
+        })
+        .collect();
+    let folder = folder_with("interrupt", &[("a.yaml", &many.join("---"))]);
+    fs::write(folder.join("out.json"), "old").unwrap();
+    let arguments = ["forecast", "-f", "a.yaml", "--from", PRESENT, "--for", "3y", "-o", "json"];
+    let mut command = command(&folder, &[&arguments[..], &["--out", "out.json"]].concat());
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let unfinished = || {
+        fs::read_dir(&folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .any(|path| path.to_string_lossy().ends_with(".unfinished"))
+    };
+    while !unfinished() {
+        assert_eq!(child.try_wait().unwrap(), None, "it ended by itself");
+        std::thread::yield_now();
+    }
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    assert_eq!(fs::read_to_string(folder.join("out.json")).unwrap(), "old");
+    assert!(!unfinished());
+}
+
+#[test]
+fn a_reader_may_close_the_pipe_early() {
+    let one = folder_with("pipe", &[("a.yaml", SHOP)]);
+    let several = folder_with("pipe-of-several", &[("a.yaml", SHOP), ("b.yaml", NODES)]);
+    for (folder, arguments) in [
+        (&one, &["forecast", "-f", ".", "--for", "50y", "-o", "json"][..]),
+        (&one, &["forecast", "-f", ".", "--for", "50y", "-o", "svg"]),
+        (&one, &["next", "-f", ".", "--for", "50y", "-o", "json"]),
+        (&several, &["forecast", "-f", ".", "--for", "50y", "-o", "json"]),
+        (&several, &["forecast", "-f", ".", "--for", "50y", "-o", "html"]),
+    ] {
+        let mut child = command(folder, arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_an_error() {
+    let folder = folder_with("full", &[("a.yaml", SHOP), ("b.yaml", NODES)]);
+    for output in ["text", "json", "svg", "html"] {
+        let arguments = ["forecast", "-f", ".", "--for", "10y", "-o", output];
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = command(&folder, &arguments).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        let said = text(&output.stderr);
+        assert!(said.contains("No space left on device"), "{said}");
+    }
+}

@@ -1,0 +1,229 @@
+//! The text at three widths, and what stands out in every output.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::forecast::{almanac, assert_written_down, command, folder_with, json, text};
+
+fn examples(width: u32) -> std::process::Output {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let arguments = ["forecast", "-f", "examples", "--from", "2026-11-26", "--for", "2d"];
+    let mut command = command(&root, &[&arguments[..], &["--zone", "Europe/Berlin"]].concat());
+    command.env("COLUMNS", width.to_string()).output().unwrap()
+}
+
+/// What is said beside the drawing, however it is broken into lines.
+fn words(shown: &str) -> Vec<&str> {
+    let said = shown.lines().filter(|line| !line.contains(['┤', '╷']));
+    said.flat_map(str::split_whitespace).collect()
+}
+
+#[test]
+fn the_text_tells_the_same_at_60_80_and_200_columns() {
+    let widths = [60, 80, 200].map(|width| (width, examples(width)));
+    for (width, output) in &widths {
+        assert_written_down(&format!("examples.{width}.txt"), output);
+        let shown = text(&output.stdout);
+        let broken = shown.lines().filter(|line| line.chars().count() > *width as usize);
+        // A word that is longer stands on a line of its own.
+        let too_wide: Vec<&str> =
+            broken.filter(|line| line.trim_start_matches(['!', '~', ' ']).contains(' ')).collect();
+        assert!(too_wide.is_empty(), "wider than {width}: {too_wide:?}");
+    }
+    let [narrow, usual, wide] = widths.map(|(_, output)| text(&output.stdout));
+    assert!(words(&narrow).len() > 500);
+    assert_eq!(words(&narrow), words(&usual));
+    assert_eq!(words(&usual), words(&wide));
+}
+
+/// Windows that overlap, by rank and by order only, and with a gap; two policies that set one number, at one instant too.
+const CONTESTED: &str = include_str!("contested.yaml");
+
+const OUT: [&str; 5] = [
+    "behaviors[1] asks for another value, behaviors[0] decides",
+    "behaviors[2] asks for another value, behaviors[3] decides",
+    "a gap, in which no rule is open",
+    "down asks for another value, eight decides",
+    "other lunch takes over from base up",
+];
+
+#[test]
+fn overlaps_gaps_and_contested_times_stand_out_in_every_output() {
+    let folder = folder_with("stands-out", &[("all.yaml", CONTESTED)]);
+    let forecast = |output| {
+        let arguments =
+            ["forecast", "-f", ".", "--from", "2026-03-02", "--for", "2d", "-o", output];
+        almanac(&folder, &arguments)
+    };
+    assert_written_down("contested.txt", &forecast("text"));
+    assert_written_down("contested.svg", &forecast("svg"));
+    assert_written_down("contested.json", &forecast("json"));
+    for output in ["text", "svg", "html"] {
+        let told = text(&forecast(output).stdout);
+        // A line of a picture is an element.
+        let (mut told, mut rest) = (String::new(), told.as_str());
+        while let Some((before, after)) = rest.split_once("</text>\n<text") {
+            told += before;
+            told.push(' ');
+            rest = after.split_once('>').unwrap().1;
+        }
+        let told = told + rest;
+        let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        for words in OUT {
+            assert!(told.contains(words), "{words} in {output}");
+        }
+    }
+    let told = json(&forecast("json"));
+    let overlaps = |series: usize| {
+        let all = told["series"][series]["overlaps"].as_array().unwrap().iter();
+        let told = all.map(|it| {
+            let text = |it: &Value| it.as_str().unwrap()[8..16].replace('T', " ");
+            let rule = it["policy"]["rule"].as_str().unwrap();
+            format!("{} to {}: {rule}", text(&it["from"]), text(&it["to"]))
+        });
+        told.collect::<Vec<_>>()
+    };
+    assert_eq!(overlaps(0), ["02 20:00 to 02 20:00: down", "03 20:00 to 03 20:00: down"]);
+    let of_windows = overlaps(1);
+    assert_eq!(
+        of_windows[..2],
+        ["02 10:00 to 02 11:00: behaviors[1]", "02 16:00 to 02 18:00: behaviors[2]"]
+    );
+    assert_eq!(of_windows.len(), 4);
+}
+
+#[test]
+fn windows_that_ask_for_the_same_do_not_stand_out() {
+    let alike =
+        CONTESTED.replace("replicas: 12,", "replicas: 8,").replace("replicas: 30,", "replicas: 9,");
+    let alike = alike.split("---").next().unwrap().replace("minutes: '4'", "minutes: '0'");
+    let folder = folder_with("alike", &[("all.yaml", &alike)]);
+    let shown = text(&almanac(&folder, &["forecast", "-f", ".", "--from", "2026-03-02"]).stdout);
+    assert!(!shown.contains('~') && !shown.contains('!'), "{shown}");
+}
+
+#[test]
+fn the_data_of_the_page_hold_units_with_their_caps() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let arguments = ["forecast", "-f", "examples/units", "--from", "2026-03-02", "--for", "1d"];
+    let mut output =
+        almanac(&root, &[&arguments[..], &["-o", "html", "ResourcePolicy/tickets"]].concat());
+    let page = text(&output.stdout);
+    let (_, rest) = page.split_once("id=\"forecast\">").unwrap();
+    let data: Value = serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
+    assert_eq!(
+        data["parts"][0]["rows"][0]["caps"],
+        serde_json::json!({"reserved": 20, "spot": 30})
+    );
+    output.stdout = serde_json::to_vec_pretty(&data).unwrap();
+    assert_written_down("units.columns.json", &output);
+}
+
+/// `Deployment.apps default/shop replicas`.
+fn title(series: &Value) -> String {
+    let text = |it: &Value| it.as_str().unwrap().to_owned();
+    let target = &series["target"];
+    let group = target["apiVersion"].as_str().unwrap().split_once('/');
+    let group = group.map_or(String::new(), |(group, _)| format!(".{group}"));
+    let name = format!("{}/{}", text(&target["namespace"]), text(&target["name"]));
+    format!("{}{group} {name} {}", text(&target["kind"]), text(&series["field"]))
+}
+
+/// What a picture shows in a group: whose value it is, from when to when, and which.
+fn shapes(picture: &str, title: &str) -> Vec<[String; 4]> {
+    let value = |shape: &str, name: &str| {
+        let found = shape
+            .split_once(&format!(" {name}=\""))
+            .map(|(_, rest)| rest.split('"').next().unwrap());
+        found.unwrap_or_default().to_owned()
+    };
+    let groups = picture.split("<g role=\"group\" aria-label=\"").skip(1);
+    let of_series = groups.filter(|it| {
+        it.starts_with(&format!("{title}\"")) || it.starts_with(&format!("{title}, "))
+    });
+    let shapes =
+        of_series.flat_map(|group| group.lines().filter(|line| line.contains("data-from")));
+    shapes
+        .map(|it| ["data-name", "data-from", "data-to", "data-value"].map(|name| value(it, name)))
+        .collect()
+}
+
+/// What a value consists of, as a picture shows it: by name, or one a name that is listed.
+fn pieces(value: &Value) -> Vec<(String, String)> {
+    let one = |value: &str| vec![(String::new(), value.to_owned())];
+    match value {
+        Value::Number(number) => one(&number.to_string()),
+        Value::String(text) => one(text),
+        Value::Array(names) if !names.is_empty() => {
+            names.iter().flat_map(|it| one(it.as_str().unwrap())).collect()
+        }
+        Value::Object(numbers) if !numbers.is_empty() => {
+            numbers.iter().map(|(name, it)| (name.clone(), it.to_string())).collect()
+        }
+        Value::Array(_) | Value::Object(_) | Value::Null | Value::Bool(_) => Vec::new(),
+    }
+}
+
+#[test]
+fn picture_text_and_json_tell_the_same_for_every_kind_of_value() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let arguments = ["forecast", "-f", "examples", "--from", "2026-11-26", "--for", "2d", "-o"];
+    let forecast = |output| almanac(&root, &[&arguments[..], &[output]].concat());
+    let (told, picture, shown) =
+        (json(&forecast("json")), text(&forecast("svg").stdout), text(&forecast("text").stdout));
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (mut kinds, mut count) = (std::collections::BTreeSet::new(), 0);
+    for series in told["series"].as_array().unwrap() {
+        let title = title(series);
+        let shapes = shapes(&picture, &title);
+        assert!(!shapes.is_empty(), "{title} is not in the picture");
+        let section =
+            shown.split_once(&format!("{title} ")).or(shown.split_once(&format!("{title}, ")));
+        let (_, section) = section.unwrap_or_else(|| panic!("{title} is not in the text"));
+        for segment in series["segments"].as_array().unwrap() {
+            let at = segment["from"].as_str().unwrap();
+            let of_now = shapes.iter().filter(|[_, from, to, _]| &**from <= at && at < &**to);
+            let drawn: Vec<_> =
+                of_now.map(|[name, _, _, value]| (name.clone(), value.clone())).collect();
+            for piece in pieces(&segment["value"]) {
+                assert!(drawn.contains(&piece), "{piece:?} of {title} at {at}: {drawn:?}");
+                count += 1;
+            }
+            let others = drawn.iter().filter(|(_, value)| value != "none" && value != "unknown");
+            assert_eq!(others.count(), pieces(&segment["value"]).len(), "{title} at {at}");
+            let reason = segment["reason"]
+                .as_str()
+                .unwrap()
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ");
+            // Of a value that comes again, the first reason is told.
+            let known = series["segments"].as_array().unwrap().iter().any(|it| {
+                it["value"] == segment["value"]
+                    && it["policy"] == segment["policy"]
+                    && section.contains(
+                        &*it["reason"]
+                            .as_str()
+                            .unwrap()
+                            .split_whitespace()
+                            .collect::<Vec<_>>()
+                            .join(" "),
+                    )
+            });
+            assert!(known, "{reason} of {title} is not in the text");
+            kinds.insert(match &segment["value"] {
+                Value::Number(_) => "a number",
+                Value::String(_) => "a level",
+                Value::Array(_) => "clusters",
+                Value::Object(_) => "units",
+                Value::Null | Value::Bool(_) => "nothing",
+            });
+        }
+    }
+    assert_eq!(
+        kinds.into_iter().collect::<Vec<_>>(),
+        ["a level", "a number", "clusters", "nothing", "units"]
+    );
+    assert!(count > 100, "{count}");
+}

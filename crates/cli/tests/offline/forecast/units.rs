@@ -1,0 +1,224 @@
+//! Policies for units of nodes over files: replicas poured into units.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::forecast::assert_written_down;
+use crate::forecast::running::{almanac, folder_with, json as as_json, text};
+
+pub(crate) const AT: &str = "2026-03-02T12:00:00Z";
+
+/// A policy for the pods `app: web`, with more fields of its spec and these units.
+pub(crate) fn policy(name: &str, more: &str, units: &[&str]) -> String {
+    format!(
+        "---\napiVersion: scheduling.sigs.x-k8s.io/v1alpha1\nkind: ResourcePolicy\nmetadata: {{name: {name}}}\n\
+         spec: {{podSelector: {{matchLabels: {{app: web}}}}, {more} units: [{}]}}\n",
+        units.join(", ")
+    )
+}
+
+/// A unit of the nodes of the pool of its name.
+pub(crate) fn unit(name: &str, priority: i32, max: i32) -> String {
+    format!(
+        "{{name: {name}, priority: {priority}, maxCount: {max}, nodeSelector: {{matchLabels: {{pool: {name}}}}}}}"
+    )
+}
+
+pub(crate) fn node(name: &str, pool: &str) -> String {
+    format!(
+        "---\napiVersion: v1\nkind: Node\nmetadata: {{name: {name}, labels: {{pool: {pool}}}}}\n"
+    )
+}
+
+/// A Deployment `web` with so many replicas.
+pub(crate) fn web(replicas: u32) -> String {
+    format!(
+        "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web}}\nspec: {{replicas: {replicas}, selector: \
+         {{matchLabels: {{app: web}}}}, template: {{metadata: {{labels: {{app: web}}}}, spec: {{containers: [{{name: \
+         web, image: web}}]}}}}}}\n"
+    )
+}
+
+/// A pod of the Deployment `web`, with more fields of its metadata, on a node or on none.
+pub(crate) fn pod(name: &str, more: &str, node: &str) -> String {
+    let owner = "{apiVersion: apps/v1, kind: ReplicaSet, name: web-7d9, controller: true, uid: a}";
+    format!(
+        "---\napiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, labels: {{app: web, pod-template-hash: 7d9}}, \
+         ownerReferences: [{owner}]{more}}}\nspec: {{{node} containers: [{{name: web, image: web}}]}}\n"
+    )
+}
+
+pub(crate) fn on(node: &str) -> String {
+    format!("nodeName: {node},")
+}
+
+pub(crate) fn folder(name: &str, objects: &[String]) -> PathBuf {
+    folder_with(name, &[("all.yaml", &objects.concat())])
+}
+
+/// What is told of an object.
+pub(crate) fn explained(folder: &Path, object: &str) -> Value {
+    as_json(&almanac(folder, &["explain", "-f", ".", object, "--at", AT, "-o", "json"]))
+}
+
+/// Each reason in a line: `won a: because`.
+pub(crate) fn lines(told: &Value) -> Vec<String> {
+    let reasons = told["reasons"].as_array().unwrap().iter();
+    let line = |it: &Value| {
+        let rule = it["rule"].as_str().unwrap_or("-");
+        format!("{} {rule}: {}", it["verdict"].as_str().unwrap(), it["because"].as_str().unwrap())
+    };
+    reasons.map(line).collect()
+}
+
+/// What the units hold and what waits, at the beginning.
+pub(crate) fn filled(folder: &Path) -> (Value, Value) {
+    let told = as_json(&almanac(
+        folder,
+        &["forecast", "-f", ".", "--from", AT, "--for", "1h", "-o", "json", "ResourcePolicy/web"],
+    ));
+    let first = |series: usize| told["series"][series]["segments"][0]["value"].clone();
+    assert_eq!(told["series"][0]["field"], "unitPods", "{told}");
+    assert_eq!(told["series"][1]["field"], "pendingPods");
+    (first(0), first(1))
+}
+
+#[test]
+fn three_schedules_fill_two_units_and_the_picture_is_in_the_documents() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let example = ["-f", "examples/units/reserved-then-spot.yaml", "--from", "2026-03-02"];
+    let asked =
+        |command: &str, more: &[&str]| almanac(&root, &[&[command], &example[..], more].concat());
+    assert_written_down(
+        "units.txt",
+        &asked("forecast", &["--for", "2d", "ResourcePolicy/tickets"]),
+    );
+    assert_written_down("units.json", &asked("forecast", &["--for", "1d", "-o", "json"]));
+    assert_written_down("units-next.txt", &asked("next", &["--for", "1d"]));
+    let picture = asked("forecast", &["--for", "3d", "-o", "svg"]);
+    assert_written_down("../../../../../../docs/units.svg", &picture);
+}
+
+#[test]
+fn the_pods_of_each_unit_are_counted_over_time_and_the_reason_says_what_is_full() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let example = ["-f", "examples/units/reserved-then-spot.yaml", "--from", "2026-03-02"];
+    let question =
+        [&["forecast"], &example[..], &["--for", "1d", "-o", "json", "rp/tickets"]].concat();
+    let told = as_json(&almanac(&root, &question));
+    let [units, pending] = [&told["series"][0], &told["series"][1]];
+    let at = |series: &Value, from: &str| {
+        let segments = series["segments"].as_array().unwrap();
+        let found = segments.iter().find(|it| it["from"] == from);
+        found.unwrap_or_else(|| panic!("{from}: {series}")).clone()
+    };
+    let evening = at(units, "2026-03-02T17:00:00Z");
+    assert_eq!(evening["value"], json!({ "reserved": 20, "spot": 30 }));
+    let why = "units \"reserved\" and \"spot\" are full at 20 and 30 pods: 4 pods are pending";
+    assert_eq!(evening["reason"], why);
+    let waiting = at(pending, "2026-03-02T17:00:00Z");
+    assert_eq!((&waiting["value"], &waiting["reason"]), (&json!(4), &json!(why)));
+    // 6 pods in 9.5 hours, 20 in 12.5, 10 in 2; and 6 pods in 8 hours, 10 in 1, 30 in 2, 20 in 2.
+    assert_eq!(units["podHours"], json!({ "reserved": 327, "spot": 158 }));
+    assert_eq!(units["peak"], json!({ "reserved": 20, "spot": 30 }));
+    assert_eq!((&pending["podHours"], &pending["peak"]), (&json!(8), &json!(4)));
+}
+
+#[test]
+fn the_order_of_files_and_objects_makes_no_difference() {
+    let units = [unit("a", 2, 2), unit("b", 1, 9)];
+    let units: Vec<&str> = units.iter().map(String::as_str).collect();
+    let objects = [
+        policy("web", "", &units),
+        node("a1", "a"),
+        node("b1", "b"),
+        web(5),
+        pod("web-7d9-x", "", &on("b1")),
+        pod("web-7d9-y", "", ""),
+    ];
+    let named: Vec<(String, &str)> =
+        (0..).zip(&objects).map(|(number, it)| (format!("{number}.yaml"), it.as_str())).collect();
+    let backwards: Vec<(String, &str)> = (0..)
+        .zip(objects.iter().rev())
+        .map(|(number, it)| (format!("{number}.yaml"), it.as_str()))
+        .collect();
+    let [one, other] =
+        [("units-order", named), ("units-other-order", backwards)].map(|(name, files)| {
+            let files: Vec<(&str, &str)> =
+                files.iter().map(|(name, it)| (name.as_str(), *it)).collect();
+            folder_with(name, &files)
+        });
+    for question in
+        [&["forecast", "--for", "2d", "--from", AT][..], &["explain", "--at", AT, "rp/web"]]
+    {
+        for output in ["text", "json"] {
+            let ask = |folder: &Path| {
+                text(&almanac(folder, &[question, &["-f", ".", "-o", output]].concat()).stdout)
+            };
+            assert!(ask(&one).len() > 200, "{}", ask(&one));
+            assert_eq!(ask(&one), ask(&other));
+        }
+    }
+}
+
+#[test]
+fn the_yaml_of_the_design_is_forecast_as_it_is_written() {
+    let design = "apiVersion: scheduling.sigs.x-k8s.io/v1alpha1
+kind: ResourcePolicy
+metadata:
+  name: xxx
+  namespace: xxx
+spec:
+  matchLabelKeys:
+    - pod-template-hash
+  matchPolicy:
+    ignoreTerminatingPod: true
+  podSelector:
+    matchExpressions:
+      - key: key1
+        operator: In
+        values:
+        - value1
+    matchLabels:
+      key1: value1
+  strategy: prefer
+  units:
+  - name: unit1
+    priority: 5
+    maxCount: 10
+    nodeSelector:
+      matchExpressions:
+      - key: key1
+        operator: In
+        values:
+        - value1
+  - name: unit2
+    priority: 5
+    maxCount: 10
+    nodeSelector:
+      matchExpressions:
+      - key: key1
+        operator: In
+        values:
+        - value2
+  - name: unit3
+    priority: 4
+    maxCount: 20
+    nodeSelector:
+      matchLabels:
+        key1: value3
+";
+    let pods = web(45).replace("{name: web}\nspec", "{name: web, namespace: xxx}\nspec");
+    let pods = pods.replace("{app: web}", "{key1: value1}");
+    let folder = folder("units-design", &[design.to_owned(), pods]);
+    let told = as_json(&almanac(&folder, &["forecast", "-f", ".", "--from", AT, "-o", "json"]));
+    assert_eq!(told["findings"], json!([]), "{told}");
+    let counted = json!({ "unit1": 10, "unit2": 10, "unit3": 20, "outside all units": 5 });
+    assert_eq!(told["series"][0]["segments"][0]["value"], counted);
+    assert_eq!(told["series"][1]["segments"][0]["value"], json!(0));
+    let assumed = told["assumptions"].to_string();
+    for said in ["of one revision", "the first fills first", "there are no nodes here"] {
+        assert!(assumed.contains(said), "{said}: {assumed}");
+    }
+}

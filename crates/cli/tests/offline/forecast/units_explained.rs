@@ -1,0 +1,249 @@
+//! Why a pod is where it is, why it waits, and how full each unit of nodes is, over files.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::forecast::assert_written_down;
+use crate::forecast::running::{almanac, json as as_json, text};
+use crate::forecast::units::{
+    AT, explained, filled, folder, lines, node, on, pod, policy, unit, web,
+};
+
+#[test]
+fn a_pod_is_explained_by_its_unit_and_where_the_next_one_goes() {
+    let units = [unit("a", 2, 1), unit("b", 1, 9)];
+    let units: Vec<&str> = units.iter().map(String::as_str).collect();
+    let cost = ", annotations: {controller.kubernetes.io/pod-deletion-cost: '200', \
+                almanac.dev/deletion-cost-owner: almanac/200}";
+    let own = ", annotations: {controller.kubernetes.io/pod-deletion-cost: '7'}";
+    let folder = folder(
+        "units-explained",
+        &[
+            policy("web", "", &units),
+            node("a1", "a"),
+            node("b1", "b"),
+            web(3),
+            pod("web-7d9-x", "", &on("a1")),
+            pod("web-7d9-y", cost, &on("b1")),
+            pod("web-7d9-z", own, &on("b1")),
+        ],
+    );
+    let here = |pods: &str, node: &str, unit: &str| {
+        format!("it is on node {node}, in unit \"{unit}\" of ResourcePolicy default/web ({pods})")
+    };
+    let next = [
+        "excluded a: for the next pod like it: unit \"a\" of ResourcePolicy default/web is full: 1 of 1 pod",
+        "inactive b: for the next pod like it: unit \"b\" of ResourcePolicy default/web has room: 2 of 9 pods",
+        "excluded outside all units: for the next pod like it: there are no nodes outside all units",
+    ];
+    for (name, first) in [
+        ("x", format!("won a: {}; its deletion cost is to be 300", here("1 of 1 pod", "a1", "a"))),
+        ("y", format!("won b: {}; its deletion cost is 200", here("2 of 9 pods", "b1", "b"))),
+        (
+            "z",
+            format!(
+                "won b: {}; its deletion cost is its user's own, and is left",
+                here("2 of 9 pods", "b1", "b")
+            ),
+        ),
+    ] {
+        let told = explained(&folder, &format!("pod/web-7d9-{name}"));
+        assert_eq!(told["policy"]["kind"], "ResourcePolicy");
+        assert_eq!(told["target"]["name"], format!("web-7d9-{name}"));
+        let expected: Vec<&str> = [first.as_str()].into_iter().chain(next).collect();
+        assert_eq!(lines(&told), expected);
+    }
+    let shown = almanac(&folder, &["explain", "-f", ".", "pod/web-7d9-y", "--at", AT]);
+    assert_written_down("units-pod.txt", &shown);
+}
+
+#[test]
+fn a_pod_that_waits_is_explained_by_each_unit() {
+    let units = [unit("a", 3, 1), unit("b", 2, 9), unit("c", 1, 0)];
+    let units: Vec<&str> = units.iter().map(String::as_str).collect();
+    let large = "---\napiVersion: v1\nkind: Node\nmetadata: {name: b1, labels: {pool: b}}\nstatus: {allocatable: \
+                 {cpu: '2', pods: '0'}}\n";
+    let folder = folder(
+        "units-pending",
+        &[
+            policy("web", "strategy: required,", &units),
+            node("a1", "a"),
+            large.to_owned(),
+            node("c1", "c"),
+            web(2),
+            pod("web-7d9-x", "", &on("a1")),
+            pod("web-7d9-y", "", ""),
+        ],
+    );
+    let told = explained(&folder, "pod/web-7d9-y");
+    assert_eq!(
+        lines(&told),
+        [
+            "inactive -: pending: ResourcePolicy default/web allows nodes of unit \"b\", and none has room for it",
+            "excluded a: unit \"a\" of ResourcePolicy default/web is full: 1 of 1 pod",
+            "excluded b: no node of unit \"b\" has room for it",
+            "excluded c: unit \"c\" of ResourcePolicy default/web is closed: its maxCount is 0",
+            "excluded outside all units: strategy: required allows no node outside the units",
+        ]
+    );
+    assert_eq!(filled(&folder), (json!({ "a": 1, "b": 0, "c": 0 }), json!(1)));
+}
+
+#[test]
+fn a_pod_of_two_policies_is_told_both() {
+    let both = unit("a", 1, 9);
+    let folder = folder(
+        "units-two",
+        &[
+            policy("web", "", &[&both]),
+            policy("other", "", &[&both]),
+            web(1),
+            pod("web-7d9-x", "", ""),
+        ],
+    );
+    let told = explained(&folder, "pod/web-7d9-x");
+    let message =
+        "2 ResourcePolicies select the pod (default/other, default/web), and only one may";
+    // Of the two, the one that is asked also has a finding that names the other.
+    assert_eq!(lines(&told)[0], format!("error -: {message}"));
+    assert_eq!(filled(&folder), (json!({ "a": 0 }), json!(1)));
+    let told = explained(&folder, "rp/web");
+    let last = lines(&told).pop().unwrap();
+    assert_eq!(last, "error -: not scheduled: 1 pod that several policies select (other, web)");
+}
+
+#[test]
+fn pods_that_no_policy_governs_say_why() {
+    let of = |kind: &str| {
+        pod("stray", "", &on("a1"))
+            .replace("ReplicaSet", kind)
+            .replace("name: stray", &format!("name: {}", kind.to_lowercase()))
+    };
+    let mirror = pod("mirror", ", annotations: {kubernetes.io/config.mirror: x}", &on("a1"));
+    let other = pod("other", "", &on("a1")).replace("app: web,", "app: other,");
+    let a = unit("a", 1, 9);
+    let folder = folder(
+        "units-ungoverned",
+        &[policy("web", "", &[&a]), node("a1", "a"), of("DaemonSet"), mirror, other],
+    );
+    for (name, why) in [
+        ("daemonset", "no ResourcePolicy governs it: a DaemonSet owns it"),
+        ("mirror", "no ResourcePolicy governs it: it is a mirror pod"),
+        ("other", "no ResourcePolicy selects it"),
+    ] {
+        let told = explained(&folder, &format!("pod/{name}"));
+        assert_eq!(lines(&told), [format!("excluded -: {why}")]);
+    }
+}
+
+#[test]
+fn pods_that_have_ended_or_end_say_whether_they_count() {
+    let gone = ", deletionTimestamp: '2026-03-02T12:30:00Z', deletionGracePeriodSeconds: 30";
+    let done = pod("done", "", &on("a1")) + "status: {phase: Succeeded}\n";
+    let folder_of = |name: &str, more: &str| {
+        let a = unit("a", 1, 9);
+        folder(
+            name,
+            &[
+                policy("web", more, &[&a]),
+                node("a1", "a"),
+                web(0),
+                done.clone(),
+                pod("ends", gone, &on("a1")),
+            ],
+        )
+    };
+    let counts = folder_of("units-ending", "");
+    let first = |folder: &Path, pod: &str| lines(&explained(folder, pod)).remove(0);
+    assert_eq!(first(&counts, "pod/done"), "excluded -: it has finished and is not counted");
+    let ends = first(&counts, "pod/ends");
+    assert!(
+        ends.contains("being deleted, gone at 2026-03-02T12:30:00Z, and counts until then"),
+        "{ends}"
+    );
+    let ignores = folder_of("units-ignoring", "matchPolicy: {ignoreTerminatingPod: true},");
+    assert_eq!(first(&ignores, "pod/ends"), "excluded -: it is being deleted and is not counted");
+    let told =
+        as_json(&almanac(&counts, &["forecast", "-f", ".", "--from", AT, "-o", "json", "rp/web"]));
+    let segments = told["series"][0]["segments"].as_array().unwrap();
+    let values: Vec<_> = segments.iter().map(|it| (&it["from"], &it["value"])).collect();
+    let (before, after) = (json!({ "a": 1 }), json!({ "a": 0 }));
+    let half = json!("2026-03-02T12:30:00Z");
+    assert_eq!(values, [(&json!(AT), &before), (&half, &after)]);
+}
+
+#[test]
+fn a_relabelled_node_and_an_edited_cap_count_again_and_evict_nobody() {
+    let pods = || (0..3).map(|number| pod(&format!("web-7d9-{number}"), "", &on("n1")));
+    let folder_of = |name: &str, pool: &str, max| {
+        let (a, b) = (unit("a", 2, max), unit("b", 1, 9));
+        let objects = [policy("web", "strategy: required,", &[&a, &b]), node("n1", pool), web(3)];
+        folder(name, &objects.into_iter().chain(pods()).collect::<Vec<_>>())
+    };
+    assert_eq!(filled(&folder_of("units-there", "a", 9)), (json!({ "a": 3, "b": 0 }), json!(0)));
+    assert_eq!(
+        filled(&folder_of("units-relabelled", "b", 9)),
+        (json!({ "a": 0, "b": 3 }), json!(0))
+    );
+    let lowered = folder_of("units-lowered", "a", 1);
+    assert_eq!(filled(&lowered), (json!({ "a": 3, "b": 0 }), json!(0)));
+    let raised = folder_of("units-raised", "a", 4);
+    assert_eq!(filled(&raised), (json!({ "a": 3, "b": 0 }), json!(0)));
+    let told = lines(&explained(&lowered, "rp/web"));
+    assert!(told[0].contains("3 of 1 pod (over its cap)"), "{told:?}");
+    let told = lines(&explained(&lowered, "pod/web-7d9-2"));
+    assert!(told[0].contains("(3 of 1 pod), and over its cap"), "{told:?}");
+    assert!(told[0].contains("its deletion cost is to be -200"), "{told:?}");
+}
+
+#[test]
+fn a_policy_is_explained_unit_by_unit() {
+    let units = [unit("a", 2, 2), unit("b", 1, 9)];
+    let units: Vec<&str> = units.iter().map(String::as_str).collect();
+    let folder = folder("units-policy", &[policy("web", "", &units), web(5)]);
+    let told = explained(&folder, "rp/web");
+    assert_eq!(told["value"], json!({ "unitPods": { "a": 2, "b": 3 }, "pendingPods": 0 }));
+    assert_eq!(
+        lines(&told),
+        [
+            "excluded a: 2 of 2 pods; a pod of a ReplicaSet costs 300 to delete",
+            "won b: 3 of 9 pods; a pod of a ReplicaSet costs 200 to delete; the next pod of Deployment/web goes here",
+        ]
+    );
+}
+
+#[test]
+fn a_policy_without_pods_is_explained_and_not_forecast() {
+    let a = unit("a", 2, 2);
+    let folder = folder("units-without-pods", &[policy("web", "", &[&a])]);
+    assert_eq!(
+        lines(&explained(&folder, "rp/web")),
+        ["inactive a: 0 of 2 pods; a pod of a ReplicaSet costs 300 to delete"]
+    );
+    let told = as_json(&almanac(&folder, &["forecast", "-f", ".", "--from", AT, "-o", "json"]));
+    assert_eq!(told["series"], json!([]));
+}
+
+#[test]
+fn a_pod_may_have_a_level_and_a_unit() {
+    let a = unit("a", 1, 9);
+    let levels = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: volcano-agent-configuration, namespace: \
+                  volcano-system}\ndata:\n  volcano-agent-config: |\n    {}\n";
+    let folder = folder(
+        "units-and-levels",
+        &[
+            policy("web", "", &[&a]),
+            node("a1", "a"),
+            pod("web-7d9-x", "", &on("a1")),
+            levels.to_owned(),
+        ],
+    );
+    let told = almanac(&folder, &["explain", "-f", ".", "pod/web-7d9-x", "--at", AT]);
+    let shown = text(&told.stdout);
+    assert!(
+        shown.contains("in unit \"a\" of ResourcePolicy default/web"),
+        "{shown}{}",
+        text(&told.stderr)
+    );
+}

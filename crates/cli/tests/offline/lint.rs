@@ -1,0 +1,133 @@
+//! What `lint` finds beyond `validate`: for each finding a file that has it, with what is said of it, stories in which it
+//! is harder to see, and beside them files that look alike and are fine.
+//!
+//! Run with `ALMANAC_UPDATE=1` to write what is said anew.
+
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use almanac_api::finding::Code;
+use serde_json::Value;
+
+/// When the files are checked that name no other day.
+const PRESENT: &str = "2026-11-23";
+
+/// The findings that only `lint` has, or has more of than `validate`.
+const OF_LINT: &[Code] = &[
+    Code::NeverFires,
+    Code::NeverOpens,
+    Code::NeverWins,
+    Code::ListOrder,
+    Code::Gap,
+    Code::CutShort,
+    Code::TwoWriters,
+    Code::MovesOtherBound,
+    Code::OutOfBounds,
+    Code::ScoreEnds,
+    Code::SelectsNothing,
+    Code::Suspended,
+    Code::AssumedZone,
+    Code::UnitsTooSmall,
+    Code::ClockChange,
+];
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/offline/lint").join(name)
+}
+
+/// The files of a folder, in order.
+fn files(name: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder(name)).unwrap().map(|entry| entry.unwrap().path());
+    let is_yaml = |path: &PathBuf| path.extension().is_some_and(|it| it == "yaml");
+    let mut files: Vec<PathBuf> = entries.filter(is_yaml).collect();
+    files.sort();
+    files
+}
+
+/// What is said of a file, seen from its folder. A first line `# from DAY` says when it is looked at.
+fn lint(file: &Path, format: &str) -> String {
+    let text = fs::read_to_string(file).unwrap();
+    let from = text.lines().next().and_then(|line| line.strip_prefix("# from "));
+    let name = file.file_name().unwrap().to_str().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_almanac"))
+        .current_dir(file.parent().unwrap())
+        .env("NO_COLOR", "1")
+        .args(["lint", name, "--from", from.unwrap_or(PRESENT), "-o", format])
+        .output()
+        .unwrap();
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn what_is_said_of_each_finding_is_what_the_golden_files_say() {
+    let of_each = files("found").into_iter().flat_map(|file| [(file.clone(), true), (file, false)]);
+    let stories = files("stories").into_iter().map(|file| (file, false));
+    for (file, is_sarif) in of_each.chain(stories) {
+        let (format, extension) = if is_sarif { ("sarif", "sarif") } else { ("text", "txt") };
+        let (said, golden) = (lint(&file, format), file.with_extension(extension));
+        if std::env::var_os("ALMANAC_UPDATE").is_some() {
+            fs::write(&golden, &said).unwrap();
+        }
+        let known = fs::read_to_string(&golden).unwrap_or_default();
+        assert_eq!(said, known, "{}: ALMANAC_UPDATE=1 writes it anew", golden.display());
+    }
+}
+
+#[test]
+fn each_file_has_the_finding_it_is_called_after_and_there_is_one_for_each() {
+    let mut names = BTreeSet::new();
+    for file in files("found") {
+        let said: Value = serde_json::from_str(&lint(&file, "json")).unwrap();
+        let name = file.file_stem().unwrap().to_str().unwrap().to_owned();
+        let findings = said["findings"].as_array().unwrap();
+        let found = findings.iter().find(|it| it["code"] == *name);
+        let found = found.unwrap_or_else(|| panic!("{name}: {findings:?}"));
+        for part in ["field", "message", "fix"] {
+            assert!(found[part].as_str().is_some_and(|it| !it.is_empty()), "{name}: {found}");
+        }
+        names.insert(name);
+    }
+    let codes = OF_LINT.iter().map(|code| code.name().to_owned()).collect::<BTreeSet<_>>();
+    assert_eq!(names, codes);
+}
+
+/// One that is meant to show what `lint` finds stays; what else is there is told why it is meant, beside it.
+#[test]
+fn of_the_examples_only_the_story_of_the_readme_has_a_finding() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let output = Command::new(env!("CARGO_BIN_EXE_almanac"))
+        .current_dir(root)
+        .args(["lint", "examples", "--from", PRESENT, "-o", "json"])
+        .output()
+        .unwrap();
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let of =
+        |it: &Value| format!("{} {}", it["code"].as_str().unwrap(), it["file"].as_str().unwrap());
+    let found: Vec<String> = said["findings"].as_array().unwrap().iter().map(of).collect();
+    assert_eq!(found, ["cut-short examples/cron-scaling/two-mornings.yaml"]);
+    assert_eq!(said["ignored"], 2);
+}
+
+#[test]
+fn each_story_has_one_finding_at_least() {
+    for file in files("stories") {
+        let said: Value = serde_json::from_str(&lint(&file, "json")).unwrap();
+        assert_ne!(said["findings"].as_array().unwrap().len(), 0, "{}", file.display());
+    }
+}
+
+#[test]
+fn nothing_is_found_in_what_only_looks_alike() {
+    let fine = files("fine");
+    assert!(fine.len() > 9, "{fine:?}");
+    for file in fine {
+        let said: Value = serde_json::from_str(&lint(&file, "json")).unwrap();
+        let findings = said["findings"].as_array().unwrap();
+        assert!(findings.is_empty(), "{}: {findings:?}", file.display());
+    }
+}

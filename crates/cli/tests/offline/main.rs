@@ -1,0 +1,20 @@
+//! Everything that a person or a script sees of the commands, without a cluster: one program, so that it is linked once.
+//! Each module tests one command or one contract.
+
+#[path = "../support/dashboard/mod.rs"]
+mod dashboard;
+#[path = "../support/installing/mod.rs"]
+mod installing;
+
+mod command_line;
+mod completion;
+mod diff;
+mod documents;
+mod finding_formats;
+mod forecast;
+mod kubeconfig;
+mod lint;
+mod readme;
+mod repositories;
+mod rotation;
+mod validate;

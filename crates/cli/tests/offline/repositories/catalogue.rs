@@ -1,0 +1,595 @@
+//! Every finding that the program can have: each code by at least one file, and for each finding a place in its
+//! file and something to do about it.
+
+mod units;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use almanac_api::finding::Code;
+use serde_json::Value;
+
+use crate::repositories::repository::{PRESENT, Repository, findings};
+
+/// A file with a mistake: the code it is told by, and what is to be done about it where that is of interest.
+struct Case {
+    code: Code,
+    text: Vec<u8>,
+    fix: Option<&'static str>,
+}
+
+fn case(code: Code, text: impl Into<Vec<u8>>) -> Case {
+    Case { code, text: text.into(), fix: None }
+}
+
+/// The `NAME` in a text becomes one that no other file has.
+fn policy(rules: &str) -> String {
+    format!(
+        "apiVersion: autoscaling.karmada.io/v1alpha1\nkind: CronFederatedHPA\nmetadata: {{name: NAME}}\n\
+         spec:\n  scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: NAME}}\n  rules:\n{rules}"
+    )
+}
+
+fn rule(fields: &str) -> String {
+    policy(&format!("  - {{name: a, {fields}, targetReplicas: 3}}\n"))
+}
+
+fn schedule(expression: &str) -> String {
+    rule(&format!("schedule: '{expression}'"))
+}
+
+fn spec(kind: &str, spec: &str) -> String {
+    let group = if kind == "FederatedHPA" { "karmada.io" } else { "karpenter.sh" };
+    format!(
+        "apiVersion: autoscaling.{group}/v1alpha1\nkind: {kind}\nmetadata: {{name: NAME}}\nspec: {spec}\n"
+    )
+}
+
+fn start(pattern: &str) -> String {
+    spec(
+        "MetricsProducer",
+        &format!(
+            "{{schedule: {{defaultReplicas: 1, behaviors: [{{replicas: 2, start: {pattern}, end: {{hours: 5}}}}]}}}}"
+        ),
+    )
+}
+
+fn autoscaler(more: &str) -> String {
+    let target = "scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: NAME}";
+    spec("HorizontalAutoscaler", &format!("{{{target}, {more}}}"))
+}
+
+/// A `ConfigMap` of Volcano's agent, with one policy.
+fn levels(policy: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: volcano-agent-config, namespace: NAME}}\ndata:\n  \
+         config.yaml: |\n    globalConfig: {{timeBasedQoSPolicies: [{{{policy}, targetQoSLevel: -1}}]}}\n"
+    )
+}
+
+/// An object of Open Cluster Management, of this version and kind.
+fn hub(kind: &str, rest: &str) -> String {
+    format!(
+        "# A hub.\n{{apiVersion: cluster.open-cluster-management.io/{kind}, metadata: {{name: NAME}}, {rest}}}\n"
+    )
+}
+
+/// What is wrong with a policy for QoS levels, and the fix.
+const LEVELS: &[(Code, &str, &str)] = &[
+    (
+        Code::TimeOfDay,
+        "startTime: '8:00', endTime: '09:00', selector: {matchLabels: {a: b}}",
+        "write 08:00",
+    ),
+    (
+        Code::TimeOfDay,
+        "startTime: '25:00', endTime: '09:00', selector: {matchLabels: {a: b}}",
+        "write two digits each, as in 08:00",
+    ),
+    (
+        Code::Duration,
+        "startTime: '08:00', endTime: '09:00', selector: {matchLabels: {a: b}}, checkInterval: 1d",
+        "write one such as 30s or 1m30s",
+    ),
+    (
+        Code::Selector,
+        "startTime: '08:00', endTime: '09:00', selector: {}",
+        "name the labels of the pods, under matchLabels or matchExpressions",
+    ),
+    (
+        Code::MistypedField,
+        "starTime: '08:00', endTime: '09:00', selector: {matchLabels: {a: b}}",
+        "write startTime",
+    ),
+    (
+        Code::IgnoredField,
+        "startTime: '08:00', endTime: '09:00', selector: {matchLabels: {a: b}}, enabled: false",
+        "write enable",
+    ),
+    (
+        Code::MissingField,
+        "startTime: '08:00', endTime: '09:00'",
+        "add selector: the labels of the pods",
+    ),
+];
+
+/// What is wrong with a cron expression, and the fix.
+const SCHEDULES: &[(&str, &str)] = &[
+    ("0 25 * * *", "write an hour from 0 to 23"),
+    ("60 * * * *", "write a minute from 0 to 59"),
+    ("0 0 32 * *", "write a day of the month from 1 to 31"),
+    ("0 0 * 13 *", "write a month from 1 to 12"),
+    ("0 0 * * 8", "write a weekday from 0 to 7"),
+    ("0 9 * * Sunn", "did you mean sun?"),
+    ("3x 9 * * *", "write 0 to 59"),
+    ("H 8 * * *", "write a minute of your choice"),
+    ("H/15 8 * * *", "write \"*/15 8 * * *\""),
+    ("0 8 * * 1-5 UTC", "write \"0 8 * * 1-5\", and timeZone: UTC"),
+    ("*/0 * * * *", "write a step of at least 1"),
+    ("*/x * * * *", "write a number, such as */5"),
+    ("0 8 * *", "write five fields: minute, hour, day of month, month and weekday"),
+    ("1-2-3 * * * *", "write both ends of the range, such as 1-5"),
+    ("0 9 *5 * *", "use the star alone or with a step, such as */5"),
+    ("0 9,, * * *", "remove the extra comma"),
+    ("0 22-2 * * *", "write \"0 22-23,0-2 * * *\""),
+    ("0 0 31 2 *", "write a date that exists"),
+    ("@Daily", "write \"@daily\""),
+    ("@fortnightly", "write one of the macros, or five fields"),
+    (
+        "0 0 9 ? * 2-6",
+        "write \"0 9 * * mon-fri\" if it comes from Quartz, or \"0 9 * * 2-6\" if it comes from Spring",
+    ),
+    (
+        "0 10 * * * *",
+        "write \"10 * * * *\" if it comes from Spring, or \"0 10 * * *\" if it comes from EventBridge",
+    ),
+    ("rate(1 week)", "write five fields: minute, hour, day of month, month and weekday"),
+    ("rate(0 minutes)", "write five fields: minute, hour, day of month, month and weekday"),
+    ("\"0 8 * * *\"", "write \"0 8 * * *\""),
+    ("0 8 * * * ; in the morning", "write \"0 8 * * *\""),
+    ("0 8 * * *; 0 20 * * *", "write each expression in a rule of its own"),
+    ("0 0 12 31 2 ?", "write a date that exists"),
+    (
+        "at(2026-11-20T13:00:00)",
+        "write its minute, hour, day and month, and delete the rule afterwards",
+    ),
+    (
+        "rate(7 minutes)",
+        "it can't be kept in one rule; write its times of day in rules of their own, or choose an \
+         interval that divides a day",
+    ),
+    ("*/10 * * * * *", "it can't be kept; the most often a rule can fire is every minute"),
+    ("0 0 0 15W * ?", "it can't be kept; a day of the month fires on any weekday"),
+    (
+        "0 0 * * 5#2",
+        "it can't be kept; a weekday fires every week, and a day of the month on any weekday",
+    ),
+    (
+        "0 0 L * *",
+        "it can't be kept in one rule; if the last day itself is meant, write a rule for each length of \
+         its months: day 31 in 1,3,5,7,8,10,12, day 30 in 4,6,9,11, and day 28 in 2, which leaves out \
+         29 February",
+    ),
+];
+
+/// What is wrong with the hours, the weekdays or the years of a pattern, and the fix.
+const PATTERNS: &[(&str, &str)] = &[
+    ("{hours: 3x}", "write 0 to 23"),
+    ("{hours: 25}", "write hours from 0 to 23"),
+    ("{weekdays: Sunn}", "did you mean Sun?"),
+    ("{weekdays: Mon-Fri}", "write Mon,Tue,Wed,Thu,Fri"),
+    ("{years: 25}", "write years from 1970 to 2999"),
+    ("{minutes: '*/5'}", "write the minutes with commas between them (left out they are 0)"),
+    ("{days: '*'}", "leave days out for any"),
+    ("{days: 31, months: Feb}", "write a date that exists"),
+];
+
+/// Texts that are not YAML.
+const SYNTAX: &[&str] = &[
+    "a: b: c\n",
+    "a: [b\n",
+    "a: {b\n",
+    "a: 'b\n",
+    "a: \"b\n---\n",
+    "a: @b\n",
+    "a:\n- b\nc\n",
+    "a: \"\\d\"\n",
+    "a: \"\\xyz\"\n",
+    "a: * * *\n",
+    "a: [,]\n",
+    "a: !<b\n",
+    "a: !b!c d\n",
+    "a: !b\"c\"\n",
+    "a: !!\n",
+    "a: |0\n  b\n",
+    "%TAG b\n---\na: 1\n",
+    "%YAML b\n---\na: 1\n",
+    "%1\na: 1\n",
+    "a: | b\n",
+    "a: - b\n",
+    "a: ? b\n",
+    "%YAML 1.1\n---\na: b\n",
+    "--- a\n",
+    "a: 1\n...\nb: 2\n",
+    "a: .nan\n",
+    "~: 1\n",
+    "[a]: b\n",
+    "a: !!int b\n",
+    "<<: a\n",
+    "a: \u{7}\n",
+    "kubectl get pods -o yaml\na: 1\n",
+    r#"{"a" 1}"#,
+    "a: \"\\/\"\n",
+    "a: &b\n  c: 1\nd: [!,e]\n",
+];
+
+/// What is wrong with a text before there is an object in it.
+fn texts() -> Vec<Case> {
+    let object = schedule("0 8 * * *");
+    let utf_16: Vec<u8> = object.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let many = format!("a: &a [{}]\nb: [{}]\n", "1,".repeat(1_000), "*a,".repeat(1_000));
+    let mut cases = vec![
+        Case {
+            fix: Some("name a YAML or JSON file, or leave this one out with --exclude"),
+            ..case(Code::UnreadableFile, b"\x7fELF\x00\xff".to_vec())
+        },
+        case(Code::Encoding, utf_16),
+        case(Code::Encoding, [object.as_bytes(), b"# caf\xe9\n"].concat()),
+        case(Code::LineEnds, object.replace('\n', "\r")),
+        case(Code::NothingIgnored, format!("# almanac:ignore shedule\n{object}")),
+        case(
+            Code::Template,
+            object.replace("targetReplicas: 3", "targetReplicas: {{ .Values.a }}"),
+        ),
+        case(Code::Template, object.replace("targetReplicas: 3", "targetReplicas: \"${PEAK}\"")),
+        case(Code::SlashComment, format!("// a\n{object}")),
+        case(Code::Tab, "a:\n\tb: 1\n"),
+        case(Code::DuplicateKey, format!("{object}kind: CronFederatedHPA\n")),
+        case(Code::Alias, "a: *b\n"),
+        case(Code::Alias, "a: &a [*a]\n"),
+        case(Code::Alias, many),
+        case(Code::TooLarge, format!("a: {}", "[".repeat(200))),
+        case(Code::TooLarge, format!("{{\"a\": {}", "[".repeat(200))),
+        case(Code::NotAnObject, "- a\n- b\n"),
+        case(Code::NotAnObject, "apiVersion: v1\n"),
+        case(Code::UnknownField, object.replace("kind: Cron", "\u{200b}kind: Cron")),
+    ];
+    cases.extend(SYNTAX.iter().map(|text| case(Code::Syntax, *text)));
+    let json = [
+        r#"{"a": }"#,
+        r#"{"a": 1"#,
+        r#"{"a": 1 "b": 2}"#,
+        r#"{"a": 1,}"#,
+        r#"{"a": 01}"#,
+        r#"{"a": "\q"}"#,
+        r#"{"a": "b}"#,
+        r#"{"a": 1, b: 2}"#,
+        r#"{"a": "#,
+    ];
+    // Most of it is YAML; with a comment of neither it is not.
+    cases.extend(json.map(|text| case(Code::Syntax, format!("// a\n{text}"))));
+    cases
+}
+
+/// Two rules of one policy.
+fn two(first: &str, second: &str) -> String {
+    policy(&format!(
+        "  - {{name: a, schedule: \"{first}\", targetReplicas: 3}}\n  - {{name: b, schedule: \"{second}\", \
+         targetReplicas: 4}}\n"
+    ))
+}
+
+/// A rule for the bounds of an autoscaler.
+fn bounds(more: &str) -> String {
+    policy(&format!("  - {{name: a, schedule: '0 8 * * *', {more}}}\n"))
+        .replace("apps/v1, kind: Deployment", "autoscaling/v2, kind: HorizontalPodAutoscaler")
+}
+
+/// What is wrong with the shape of an object.
+fn shapes() -> Vec<Case> {
+    let object = schedule("0 8 * * *");
+    let with = |from: &str, to: &str| object.replace(from, to);
+    let long = "a".repeat(40);
+    let federated =
+        "{scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: NAME}, maxReplicas: 0}";
+    vec![
+        case(Code::UnknownKind, with("CronFederatedHPA", "CronFederatedHpa")),
+        case(Code::UnknownKind, with("io/v1alpha1", "io/v1")),
+        case(Code::DuplicateObject, format!("{object}---\n{object}")),
+        case(Code::InvalidName, with("{name: NAME}", "{name: My_Shop}")),
+        case(Code::InvalidName, with("{name: NAME}", "{name: café}")),
+        Case {
+            fix: Some("write a-b"),
+            ..case(Code::InvalidName, with("{name: NAME}", "{name: NAME, namespace: A.b}"))
+        },
+        case(Code::MissingField, with("metadata: {name: NAME}", "metadata: {}")),
+        case(Code::MissingField, rule("schedule: ''")),
+        case(Code::MissingField, policy("  - {name: a, schedule: '0 8 * * *'}\n")),
+        case(Code::MissingField, with("apiVersion: apps/v1, ", "")),
+        case(Code::UnknownField, rule("schedule: '0 8 * * *', scedule: a")),
+        case(Code::UnknownField, rule("schedule: '0 8 * * *', zzz: a")),
+        case(Code::WrongType, rule("schedule: 8")),
+        case(Code::WrongType, rule("schedule: [a]")),
+        case(Code::WrongType, rule("schedule: '0 8 * * *', suspend: 'true'")),
+        case(Code::WrongType, rule("schedule: '0 8 * * *', suspend: a")),
+        case(Code::WrongType, with("targetReplicas: 3", "targetReplicas: 3.5")),
+        case(Code::WrongType, with("targetReplicas: 3", "targetReplicas: three")),
+        case(Code::WrongType, policy("    a: b\n")),
+        case(
+            Code::UnsupportedValue,
+            autoscaler(
+                "minReplicas: 0, maxReplicas: 3, metrics: [{prometheus: {query: x, target: {type: Sum, value: 1}}}]",
+            ),
+        ),
+        case(
+            Code::OutOfRange,
+            autoscaler(
+                "minReplicas: 0, maxReplicas: 3, metrics: [{prometheus: {query: x, target: {type: Value, value: 0}}}]",
+            ),
+        ),
+        case(Code::OutOfRange, autoscaler("minReplicas: -1, maxReplicas: 3, metrics: []")),
+        case(Code::OutOfRange, spec("FederatedHPA", federated)),
+        case(Code::OutOfRange, with("targetReplicas: 3", "targetReplicas: -3")),
+        case(Code::OutOfRange, with("targetReplicas: 3", "targetReplicas: 3000000000")),
+        case(Code::OutOfRange, with("name: a", &format!("name: {long}"))),
+        case(Code::OutOfRange, rule("schedule: '0 8 * * *', maxDelaySeconds: 0")),
+        case(Code::OutOfRange, rule("schedule: '0 8 * * *', failedHistoryLimit: 33")),
+        case(Code::OutOfRange, bounds("targetMinReplicas: 0")),
+        case(Code::OutOfRange, start("{hours: 4}").replace("replicas: 2", "replicas: -2")),
+    ]
+}
+
+/// What is wrong with what an object says.
+fn meanings() -> Vec<Case> {
+    let object = schedule("0 8 * * *");
+    let with = |from: &str, to: &str| object.replace(from, to);
+    vec![
+        case(Code::DuplicateItem, two("0 8 * * *", "0 9 * * *").replace("name: b", "name: a")),
+        case(Code::MistypedField, with("name: a", "ruleName: a")),
+        case(Code::MistypedVersion, with("apps/v1", "app/v1")),
+        case(Code::TimeZone, rule("schedule: '0 8 * * *', timeZone: Europe/Berln")),
+        case(Code::TimeZone, rule("schedule: '0 8 * * *', timeZone: Nowhere/Atall")),
+        case(Code::TimeZone, rule("schedule: '0 8 * * *', timeZone: +08:00")),
+        case(Code::TimeZone, rule("schedule: '0 8 * * *', timeZone: CST")),
+        case(Code::Window, start("{hours: 5}")),
+        case(
+            Code::TwoSchedules,
+            spec(
+                "MetricsProducer",
+                "{schedule: {defaultReplicas: 1, behaviors: []}, scheduleSpec: {defaultReplicas: 1, behaviors: []}}",
+            ),
+        ),
+        case(Code::Target, with("Deployment", "DaemonSet")),
+        case(Code::Target, with("Deployment", "deployment")),
+        case(Code::Target, with("apps/v1", "apps/v1/x")),
+        case(Code::Target, with("apps/v1", "batch/v1")),
+        case(
+            Code::Target,
+            with("apps/v1, kind: Deployment", "autoscaling.karmada.io/v1alpha1, kind: Deployment"),
+        ),
+        case(Code::CrossedBounds, autoscaler("minReplicas: 4, maxReplicas: 3, metrics: []")),
+        case(Code::CrossedBounds, bounds("targetMinReplicas: 5, targetMaxReplicas: 3")),
+        case(Code::MaxDelay, rule("schedule: '*/5 * * * *', maxDelaySeconds: 600")),
+        case(
+            Code::Query,
+            autoscaler(
+                "minReplicas: 0, maxReplicas: 3, metrics: [{prometheus: {query: 'max(a, b)', target: {type: Value, value: 1}}}]",
+            ),
+        ),
+        case(Code::IgnoredField, rule("schedule: '0 8 * * *', targetMinReplicas: 2")),
+        case(Code::IgnoredField, bounds("targetMinReplicas: 2, targetReplicas: 3")),
+        case(Code::SameMinute, two("0 8 * * *", "0 8 * * 1")),
+        case(
+            Code::TwoWriters,
+            format!(
+                "{object}---\n{}",
+                rule("schedule: '0 8 * * *'")
+                    .replace("targetReplicas: 3", "targetReplicas: 5")
+                    .replace("metadata: {name: NAME}", "metadata: {name: NAME-2}")
+            ),
+        ),
+        case(
+            Code::ForeignPolicy,
+            "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {name: NAME}\nspec: {triggers: [{type: cron}]}\n",
+        ),
+        case(Code::ClockChange, rule("schedule: '30 2 * * *', timeZone: Europe/Berlin")),
+        case(
+            Code::LookAlike,
+            rule("schedule: '0 8 * * *'").replace("name: a", "name: \u{201c}a\u{201d}"),
+        ),
+        case(Code::Unsupported, spec("MetricsProducer", "{queue: {type: AWSSQSQueue, id: q}}")),
+    ]
+}
+
+/// What is to be done about a schedule, in the words of the fix.
+fn schedules() -> Vec<Case> {
+    let written = SCHEDULES.iter().map(|(text, fix)| (Code::Schedule, schedule(text), *fix));
+    let patterns = PATTERNS.iter().map(|(text, fix)| (Code::Pattern, start(text), *fix));
+    let others = [
+        (
+            Code::Schedule,
+            rule("schedule: 'TZ=Asia/Tokyo 0 8 * * *', timeZone: Europe/Berlin"),
+            "write \"0 8 * * *\", and as timeZone either Asia/Tokyo or Europe/Berlin",
+        ),
+        (
+            Code::Schedule,
+            schedule("TZ=Asia/Tokyo 0 8 * * *"),
+            "write \"0 8 * * *\", and timeZone: Asia/Tokyo",
+        ),
+        (
+            Code::Schedule,
+            schedule("TZ=Europe/Kyev 0 8 * * *"),
+            "write \"0 8 * * *\", and timeZone: Europe/Kyiv",
+        ),
+        (
+            Code::Schedule,
+            schedule("TZ=Nowhere/X 0 8 * * *"),
+            "write \"0 8 * * *\", and an IANA name such as Europe/Berlin as timeZone",
+        ),
+        (
+            Code::Schedule,
+            rule("schedule: 'TZ=Nowhere/X 0 8 * * *', timeZone: Europe/Berlin"),
+            "write \"0 8 * * *\", and timeZone: Europe/Berlin",
+        ),
+        (Code::LongStep, schedule("*/90 * * * *"), "write 0 instead of */90, or a shorter step"),
+        (
+            Code::LongStep,
+            schedule("*/90 2 * * *"),
+            "write a shorter step, or list the values that are meant",
+        ),
+        (
+            Code::EitherDay,
+            schedule("0 0 13 * 5"),
+            "to keep one of the two, write \"0 0 13 * *\" or \"0 0 * * 5\"",
+        ),
+        (
+            Code::WeekdayNumbers,
+            schedule("0 12 ? * 2-6"),
+            "write the weekdays by name: tue-sat as they are here, or mon-fri",
+        ),
+        (
+            Code::Expression,
+            hub(
+                "v1beta1, kind: Placement",
+                "spec: {predicates: [{requiredClusterSelector: {celSelector: {celExpressions: ['true &&']}}}]}",
+            ),
+            "write a CEL expression over managedCluster that is true or false",
+        ),
+        (
+            Code::NeverHolds,
+            hub(
+                "v1beta1, kind: Placement",
+                "spec: {predicates: [{requiredClusterSelector: {celSelector: {celExpressions: ['1']}}}]}",
+            ),
+            "compare it with something, or correct what it is given",
+        ),
+        (
+            Code::DroppedStatus,
+            hub("v1alpha1, kind: AddOnPlacementScore", "status: {scores: []}"),
+            "create the objects first, then apply the file again with --server-side --subresource=status",
+        ),
+    ];
+    let levels = LEVELS.iter().map(|(code, policy, fix)| (*code, levels(policy), *fix));
+    let all = written.chain(patterns).chain(levels).chain(others);
+    all.map(|(code, text, fix)| Case { code, text: text.into(), fix: Some(fix) }).collect()
+}
+
+/// What `lint` alone finds, by running policies; its tests are in `tests/offline/lint`.
+const ONLY_OVER_TIME: &[Code] = &[
+    Code::NeverFires,
+    Code::NeverOpens,
+    Code::NeverWins,
+    Code::ListOrder,
+    Code::Gap,
+    Code::CutShort,
+    Code::MovesOtherBound,
+    Code::OutOfBounds,
+    Code::ScoreEnds,
+    Code::SelectsNothing,
+    Code::Suspended,
+    Code::AssumedZone,
+];
+
+fn cases() -> Vec<Case> {
+    [texts(), shapes(), meanings(), schedules(), units::cases()].into_iter().flatten().collect()
+}
+
+impl Case {
+    /// What the file is called that has it, and what is in there.
+    fn file(&self, number: usize) -> (String, Vec<u8>) {
+        let Case { code, text, .. } = self;
+        let is_json = text.starts_with(b"{");
+        let file = format!("{number:03}-{code}.{}", if is_json { "json" } else { "yaml" });
+        let text = match std::str::from_utf8(text) {
+            Ok(text) => text.replace("NAME", &format!("shop-{number}")).into_bytes(),
+            Err(_) => text.clone(),
+        };
+        (file, text)
+    }
+}
+
+/// With a file that is too large to be read.
+fn repository_of<'a>(
+    name: &str,
+    files: impl Iterator<Item = (String, Vec<u8>)> + 'a,
+) -> Repository {
+    let add =
+        |repository: Repository, (file, text): (String, Vec<u8>)| repository.file(&file, text);
+    let repository = files.fold(Repository::new(name), add);
+    fs::File::create(repository.root().join("large.yaml")).unwrap().set_len(70 << 20).unwrap();
+    repository
+}
+
+/// Whoever adds a code writes a case of it, or a file in `tests/offline/lint/found` if it is one that shows over time.
+#[test]
+fn one_of_each_code_is_told_as_text_and_as_sarif_as_the_golden_files_say() {
+    let cases = cases();
+    let mut of_codes: Vec<&Case> = Vec::new();
+    for case in &cases {
+        if !of_codes.iter().any(|known| known.code == case.code) {
+            of_codes.push(case);
+        }
+    }
+    let files = of_codes.iter().enumerate().map(|(number, case)| case.file(number));
+    let repository = repository_of("catalogue-golden", files);
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/offline/repositories/catalogue");
+    let mut told = String::new();
+    for (format, name) in [("text", "each-code.txt"), ("sarif", "each-code.sarif")] {
+        let asked = ["lint", "*.yaml", "--from", PRESENT, "-o", format];
+        let said = repository.run(&asked).said;
+        if std::env::var_os("ALMANAC_UPDATE").is_some() {
+            fs::write(golden.join(name), &said).unwrap();
+        }
+        let known = fs::read_to_string(golden.join(name)).unwrap_or_default();
+        assert!(said == known, "{name} differs; ALMANAC_UPDATE=1 writes it anew:\n{said}");
+        told = said;
+    }
+    let log: Value = serde_json::from_str(&told).unwrap();
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    let told: BTreeSet<&str> = results.iter().filter_map(|it| it["ruleId"].as_str()).collect();
+    for code in Code::ALL.iter().map(|code| code.name()) {
+        let over_time =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/offline/lint/found").join(code);
+        let has = |extension| over_time.with_extension(extension).is_file();
+        assert!(told.contains(code) || has("txt") && has("sarif"), "{code} has no golden output");
+    }
+}
+
+#[test]
+fn findings_of_every_code_have_a_column_and_a_fix() {
+    let cases = cases();
+    let files: BTreeMap<String, &Case> =
+        cases.iter().enumerate().map(|(number, case)| (case.file(number).0, case)).collect();
+    let all = cases.iter().enumerate().map(|(number, case)| case.file(number));
+    let repository = repository_of("catalogue", all);
+    let told = repository.ask("lint", &["-f", "*.yaml", "-f", "*.json"]);
+    let all = told["findings"].as_array().unwrap();
+    for finding in all {
+        for place in ["line", "column"] {
+            assert!(finding[place].as_u64().is_some_and(|place| place > 0), "{finding:#}");
+        }
+        let fix = finding["fix"].as_str().unwrap_or_default();
+        let says_nothing = ["", "correct the value", "correct it here or just before"];
+        assert!(!says_nothing.contains(&fix), "{finding:#}");
+    }
+    for (file, Case { code, fix, .. }) in &files {
+        let is_it = |it: &&Value| it["file"] == file.as_str() && it["code"] == code.name();
+        let of_file: Vec<&Value> = all.iter().filter(is_it).collect();
+        assert!(!of_file.is_empty(), "{file} has no {code}: {:#?}", of(all, file));
+        if let Some(fix) = fix {
+            let told: Vec<&str> = of_file.iter().filter_map(|it| it["fix"].as_str()).collect();
+            assert_eq!(told, [*fix], "{file}");
+        }
+    }
+    let found = all.iter().filter_map(|it| it["code"].as_str());
+    let is_known = |name: &&str| !ONLY_OVER_TIME.iter().any(|code| code.name() == *name);
+    let found: BTreeSet<&str> = found.filter(is_known).collect();
+    let expected = Code::ALL.iter().filter(|code| !ONLY_OVER_TIME.contains(code));
+    assert_eq!(found, expected.map(|code| code.name()).collect::<BTreeSet<_>>());
+    assert!(findings(&told).contains(&"unreadable-file large.yaml:1:1".to_owned()));
+}
+
+fn of<'a>(all: &'a [Value], file: &str) -> Vec<&'a Value> {
+    all.iter().filter(|it| it["file"] == file).collect()
+}

@@ -1,0 +1,313 @@
+//! `CronJobs` of Kubernetes: read and shown beside policies, and not carried out.
+
+use serde_json::{Value, json};
+
+use crate::repositories::repository::{Repository, findings, policy};
+
+fn cron_job(name: &str, spec: &str) -> String {
+    format!(
+        "apiVersion: batch/v1\nkind: CronJob\nmetadata: {{name: {name}}}\nspec:\n  {spec}\n  \
+         jobTemplate: {{spec: {{template: {{spec: {{restartPolicy: Never, containers: [{{name: a, image: a}}]}}}}}}}}\n"
+    )
+}
+
+fn repository(name: &str) -> Repository {
+    Repository::new(name)
+        .file("shop.yaml", policy("shop-hours", "shop", 3))
+        .file(
+            "backup.yaml",
+            cron_job("backup", "schedule: '30 2 * * *'\n  timeZone: Europe/Berlin"),
+        )
+        .file("report.yaml", cron_job("report", "schedule: '0 6 * * 1'"))
+        .file("paused.yaml", cron_job("paused", "schedule: '0 * * * *'\n  suspend: true"))
+        .file("often.yaml", cron_job("often", "schedule: '@every 90m'"))
+}
+
+/// When each of them starts a Job.
+fn starts(items: &Value, of: &str) -> Vec<String> {
+    let items = items.as_array().unwrap().iter().filter(|it| it["what"] == "starts");
+    let told =
+        |it: &Value| format!("{} {}", it["at"].as_str().unwrap(), it[of]["name"].as_str().unwrap());
+    items.map(told).collect()
+}
+
+const EXPECTED: [&str; 4] = [
+    "2026-11-21T01:30:00Z backup",
+    "2026-11-22T01:30:00Z backup",
+    "2026-11-23T01:30:00Z backup",
+    "2026-11-23T06:00:00Z report",
+];
+
+#[test]
+fn a_cron_job_is_shown_by_next_and_forecast_in_its_zone_or_in_utc() {
+    let repository = repository("cron-jobs");
+    let next = repository.ask("next", &["-f", ".", "--for", "3d"]);
+    assert_eq!(starts(&next["items"], "target"), EXPECTED);
+    let forecast = repository.ask("forecast", &["-f", ".", "--for", "3d"]);
+    assert_eq!(starts(&forecast["occurrences"], "object"), EXPECTED);
+    let object = json!({"apiVersion": "batch/v1", "kind": "CronJob", "namespace": "default", "name": "backup"});
+    assert_eq!(forecast["occurrences"][0]["object"], object);
+    assert_eq!(
+        forecast["series"].as_array().unwrap().len(),
+        1,
+        "nothing is said of what its Jobs do"
+    );
+    let expected = [
+        "CronJob.batch default/often starts \"@every 90m\", in intervals since its last start, which is not known: it is left out",
+        "CronJob.batch default/paused is suspended, so it starts nothing",
+        "CronJob.batch default/report names no timeZone, so it follows that of the kube-controller-manager, taken as UTC",
+    ];
+    assert_eq!(next["assumptions"], json!(expected));
+    for note in expected {
+        assert!(forecast["assumptions"].as_array().unwrap().contains(&json!(note)), "{forecast}");
+    }
+    repository.run(&["next", "-f", ".", "--from", "2026-11-20"]).assert_says(
+        0,
+        &["CronJob.batch default/backup starts a Job", "taken as UTC", "is suspended"],
+    );
+    repository.run(&["forecast", "-f", ".", "--from", "2026-11-20"]).assert_says(
+        0,
+        &["CronJobs\n  CronJob.batch default/backup at 02:30 every day (Europe/Berlin): Fri 2026-11-20"],
+    );
+}
+
+#[test]
+fn cron_jobs_are_asked_about_by_name_and_need_no_policy() {
+    let repository = Repository::new("cron-jobs-alone")
+        .file("a.yaml", cron_job("a", "schedule: '0 5 * * *'"))
+        .file("b.yaml", cron_job("b", "schedule: '0 6 * * *'"));
+    let of = |arguments: &[&str]| {
+        let all = [&["-f", ".", "--for", "1d"], arguments].concat();
+        starts(&repository.ask("forecast", &all)["occurrences"], "object")
+    };
+    assert_eq!(of(&[]), ["2026-11-21T05:00:00Z a", "2026-11-21T06:00:00Z b"]);
+    assert_eq!(of(&["cronjob/b"]), ["2026-11-21T06:00:00Z b"]);
+    repository
+        .run(&["forecast", "-f", ".", "cronjob/c"])
+        .assert_says(2, &["no policy or target matches"]);
+    repository
+        .run(&["validate"])
+        .assert_says(0, &["checked 2 objects in 2 files: no problems found"]);
+}
+
+#[test]
+fn what_is_wrong_with_a_cron_job_is_found_where_it_stands() {
+    let repository = Repository::new("cron-jobs-wrong")
+        .file("fields.yaml", cron_job("a", "schedule: '0 5 * *'"))
+        .file("zone.yaml", cron_job("b", "schedule: '0 5 * * *'\n  timeZone: Europe/berlin"))
+        .file("inside.yaml", cron_job("c", "schedule: 'TZ=UTC 0 5 * * *'"))
+        .file("number.yaml", cron_job("d", "schedule: 5"))
+        .file("none.yaml", cron_job("e", "suspend: false"))
+        .file("every.yaml", cron_job("f", "schedule: '@every soon'"))
+        .file("seven.yaml", cron_job("h", "schedule: '0 5 * * 1-5/2,7'"))
+        .file("suspend.yaml", cron_job("j", "schedule: '0 5 * * *'\n  suspend: 'true'"))
+        .file("unfilled.yaml", cron_job("g", "schedule: '${SCHEDULE}'"));
+    let expected = [
+        "schedule every.yaml:5:13",
+        "schedule fields.yaml:5:13",
+        "schedule inside.yaml:5:13",
+        "missing-field none.yaml:4:1",
+        "wrong-type number.yaml:5:13",
+        "schedule seven.yaml:5:13",
+        "wrong-type suspend.yaml:6:12",
+        "time-zone zone.yaml:6:13",
+    ];
+    assert_eq!(findings(&repository.ask("validate", &[])), expected);
+    assert_eq!(findings(&repository.ask("lint", &[])), expected);
+    let told = repository.ask("forecast", &["-f", ".", "--for", "1d"]);
+    assert_eq!((starts(&told["occurrences"], "object").len(), findings(&told).len()), (0, 8));
+}
+
+#[test]
+fn a_cron_job_is_shown_in_the_cluster_whose_directory_it_lies_in() {
+    let repository = Repository::new("cron-jobs-places")
+        .file("prod/hours.yaml", policy("hours", "shop", 3))
+        .file("prod/backup.yaml", cron_job("backup", "schedule: '0 5 * * *'"))
+        .file("test/hours.yaml", policy("hours", "shop", 2));
+    let told = repository.ask("forecast", &["-f", ".", "--for", "1d"]);
+    assert_eq!(told["occurrences"].as_array().unwrap().len(), 1);
+    assert_eq!(told["occurrences"][0]["place"], "prod");
+}
+
+#[test]
+fn lint_says_what_shows_of_a_cron_job_over_time() {
+    let repository = Repository::new("cron-jobs-over-time")
+        .file("night.yaml", cron_job("night", "schedule: '30 2 * * *'\n  timeZone: Europe/Berlin"))
+        .file("leap.yaml", cron_job("leap", "schedule: '0 6 29 2 *'\n  timeZone: Etc/UTC"))
+        .file("paused.yaml", cron_job("paused", "schedule: '30 2 * * *'\n  suspend: true"))
+        .file("nowhere.yaml", cron_job("nowhere", "schedule: '30 2 * * *'"))
+        .file("hourly.yaml", cron_job("hourly", "schedule: '7 * * * *'"));
+    let lint = |zone: &str| {
+        let asked = ["lint", "--from", "2024-03-01", "-o", "json", "--cron-job-zone", zone];
+        let mut found = findings(&repository.run(&asked).json());
+        found.sort();
+        found
+    };
+    let expected = [
+        "assumed-zone nowhere.yaml:5:13",
+        "clock-change night.yaml:5:13",
+        "never-fires leap.yaml:5:13",
+        "suspended paused.yaml:6:12",
+    ];
+    assert_eq!(lint("UTC"), expected);
+    assert_eq!(
+        lint("Europe/Berlin"),
+        [
+            &expected[..1],
+            &["clock-change night.yaml:5:13", "clock-change nowhere.yaml:5:13"],
+            &expected[2..]
+        ]
+        .concat()
+    );
+    assert_eq!(findings(&repository.ask("validate", &[])), ["clock-change night.yaml:5:13"]);
+}
+
+#[test]
+fn the_zone_of_the_controller_manager_can_be_said() {
+    let repository = repository("cron-jobs-zone");
+    let zone = ["-f", ".", "--for", "3d", "--cron-job-zone", "Asia/Tokyo"];
+    let note = "CronJob.batch default/report names no timeZone, so it follows that of the \
+                kube-controller-manager, taken as Asia/Tokyo";
+    for (command, items, object) in
+        [("next", "items", "target"), ("forecast", "occurrences", "object")]
+    {
+        let told = repository.ask(command, &zone);
+        let expected = [EXPECTED[0], EXPECTED[1], "2026-11-22T21:00:00Z report", EXPECTED[2]];
+        assert_eq!(starts(&told[items], object), expected, "{command}");
+        assert!(told["assumptions"].as_array().unwrap().contains(&json!(note)), "{told}");
+    }
+    repository
+        .run(&["next", "-f", ".", "--cron-job-zone", "Tokyo"])
+        .assert_says(2, &["--cron-job-zone", "Tokyo"]);
+}
+
+#[test]
+fn a_zone_that_a_cron_job_cannot_have_is_not_to_be_left_out_for_utc() {
+    let repository = Repository::new("cron-jobs-no-zone")
+        .file("empty.yaml", cron_job("empty", "schedule: '0 5 * * *'\n  timeZone: ''"))
+        .file("local.yaml", cron_job("local", "schedule: '0 5 * * *'\n  timeZone: Local"));
+    let told = repository.run(&["validate"]);
+    told.assert_says(
+        1,
+        &[
+            "empty.yaml:6:13",
+            "local.yaml:6:13",
+            "leave it out for that of the kube-controller-manager",
+        ],
+    );
+    assert!(!told.said.contains("for UTC"), "{}", told.said);
+}
+
+#[test]
+fn every_output_of_a_forecast_shows_when_jobs_start() {
+    let repository = repository("cron-jobs-outputs");
+    let output = |format: &str| {
+        let period = ["--from", "2026-11-20", "--for", "3d"];
+        let said = repository.run(&[&["forecast", "-f", ".", "-o", format], &period[..]].concat());
+        said.assert_says(0, &[]);
+        said.said
+    };
+    let table = output("csv");
+    let rows: Vec<&str> = table.lines().filter(|it| it.contains(",starts,")).collect();
+    assert_eq!(rows.len(), 3, "{table}");
+    let row = ",batch/v1,CronJob,default,backup,starts,2026-11-20T01:30:00Z,2026-11-20T01:30:00Z,,\
+               CronJob,default,backup,,at 02:30 every day (Europe/Berlin)";
+    assert_eq!(rows[0], row);
+    let picture = output("svg");
+    assert_eq!(picture.matches("<title>starts a Job").count(), 3, "{picture}");
+    for told in [
+        "CronJob.batch default/report at 06:00 every Monday (UTC, assumed)",
+        ">starts nothing in this period<",
+        ">is suspended<",
+        ">starts &quot;@every 90m&quot;, from when on is not known<",
+    ] {
+        assert!(picture.contains(told), "{told}: {picture}");
+    }
+    assert!(output("html").contains("\"occurrences\":[{"));
+}
+
+#[test]
+fn starts_that_are_too_close_to_be_drawn_are_one_mark() {
+    let repository = Repository::new("cron-jobs-close")
+        .file("often.yaml", cron_job("often", "schedule: '*/5 8-9 * * *'"));
+    let period = ["--from", "2026-11-20", "--for", "30d"];
+    let said = repository.run(&[&["forecast", "-f", ".", "-o", "svg"], &period[..]].concat());
+    assert_eq!(said.said.matches("<title>starts 24 Jobs").count(), 30, "{}", said.said);
+}
+
+#[test]
+fn when_explains_the_schedules_of_files_as_typed_ones() {
+    let repository = repository("cron-jobs-when");
+    let period = ["--from", "2026-03-26", "--for", "2d"];
+    let when = |arguments: &[&str]| repository.run(&[&["when"], arguments, &period[..]].concat());
+    let typed = when(&["--cron", "30 2 * * *", "--zone", "Europe/Berlin"]).said;
+    assert!(typed.contains("2026-03-27 02:30 +01:00"), "{typed}");
+    let of_file = when(&["cronjob/backup", "-f", "."]).said;
+    // What clock changes do is not the same: rules catch up what falls in a gap.
+    let until_clock_changes = |said: &str| said.split("\n! ").next().unwrap().to_owned();
+    let expected = until_clock_changes(&typed).replace("Fires at", "Starts a Job at");
+    let expected = format!("CronJob.batch default/backup\n{expected}");
+    assert_eq!(until_clock_changes(&of_file), expected);
+    assert!(of_file.contains("from 02:00 to 03:00: 1 firing is skipped"), "{of_file}");
+    when(&["-f", "."]).assert_says(
+        0,
+        &[
+            "CronFederatedHPA.autoscaling.karmada.io default/shop-hours open\nFires at 08:00 every day (UTC)",
+            "default/paused\nStarts a Job every hour, on the hour (UTC)\n! is suspended",
+            "default/often\n! starts \"@every 90m\"",
+            "! names no timeZone, so it follows that of the kube-controller-manager, taken as UTC",
+        ],
+    );
+    when(&["cj/report", "-f", ".", "--cron-job-zone", "Asia/Tokyo"])
+        .assert_says(0, &["Starts a Job at 06:00 every Monday (Asia/Tokyo)"]);
+    when(&["cj/none", "-f", "."]).assert_says(2, &["no policy or target matches"]);
+    when(&[]).assert_says(2, &["nothing to explain: type a schedule"]);
+    when(&["--cron", "@daily", "-f", "."]).assert_says(2, &["cannot be used with"]);
+    let told = repository.ask("when", &["-f", ".", "--count", "1"]);
+    assert_eq!(told["schema"], "almanac/schedules/v1");
+    let schedules = told["schedules"].as_array().unwrap();
+    let zones: Vec<&Value> = schedules.iter().map(|it| &it["zone"]).collect();
+    assert_eq!(
+        zones,
+        ["UTC", "UTC", "Europe/Berlin", "", "UTC", "UTC"]
+            .map(|zone| match zone {
+                "" => Value::Null,
+                zone => json!(zone),
+            })
+            .iter()
+            .collect::<Vec<_>>()
+    );
+    let backup = &schedules[2];
+    assert_eq!(backup["items"], json!([{"at": "2026-11-21T01:30:00Z", "what": "fires"}]));
+    assert_eq!(schedules[0]["rule"], "open");
+}
+
+/// Kubernetes matches the wall clock as it is, and catches nothing up.
+#[test]
+fn a_start_in_a_gap_is_left_out_and_one_in_a_fold_comes_twice() {
+    let repository = Repository::new("cron-jobs-clock-changes")
+        .file("night.yaml", cron_job("night", "schedule: '30 2 * * *'\n  timeZone: Europe/Berlin"))
+        .file(
+            "hourly.yaml",
+            cron_job("hourly", "schedule: '7 * * * *'\n  timeZone: Europe/Berlin"),
+        );
+    let ask = |arguments: &[&str], from: &str| {
+        let period = ["-f", ".", "--from", from, "--for", "1d"];
+        repository.run(&[arguments, &period[..]].concat())
+    };
+    let (gap, fold) = ("2026-03-28T12:00:00Z", "2026-10-24T12:00:00Z");
+    let skipped = "on 2026-03-29 the clock jumps from 02:00 to 03:00: 1 firing is skipped";
+    let note = format!("! CronJob.batch default/night: in Europe/Berlin, {skipped}");
+    ask(&["next", "cj/night"], gap).assert_says(0, &[&note]);
+    ask(&["forecast", "--zone", "Europe/Berlin"], gap)
+        .assert_says(0, &["Clock changes\n  CronJob.batch default/night"]);
+    let told = ask(&["next", "cj/night", "-o", "json"], gap).json();
+    assert_eq!(told["items"], json!([]));
+    assert_eq!(told["clockChanges"][0]["note"], skipped);
+    let told = ask(&["forecast", "-o", "json"], gap).json();
+    assert_eq!(told["clockChanges"].as_array().unwrap().len(), 1, "the hourly one has none");
+    let told = ask(&["next", "cj/night", "-o", "json"], fold).json();
+    let starts: Vec<&Value> =
+        told["items"].as_array().unwrap().iter().map(|it| &it["at"]).collect();
+    assert_eq!(starts, ["2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"]);
+}

@@ -1,0 +1,164 @@
+//! `lint --fix` writes what can only be meant, and nothing else.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+use serde_json::json;
+
+use crate::repositories::repository::{PRESENT, Repository, policy};
+
+const SLIPS: &str = "\
+# The night shift.
+apiVersion: autoscaling.karmada.io/v1alpha1
+kind: CronFederatedHPA
+metadata: {name: night}   # not the day
+spec:
+  scaleTargetRef:
+    apiVersion: app/v1
+    kind: 'deployment'
+    name: shop
+  rules:
+  - ruleName: \"down\" # by night
+    Schedule: '0 20 * * *'
+    targetReplicas: 1
+";
+
+const MENDED: &str = "\
+# The night shift.
+apiVersion: autoscaling.karmada.io/v1alpha1
+kind: CronFederatedHPA
+metadata: {name: night}   # not the day
+spec:
+  scaleTargetRef:
+    apiVersion: apps/v1
+    kind: 'Deployment'
+    name: shop
+  rules:
+  - name: \"down\" # by night
+    schedule: '0 20 * * *'
+    targetReplicas: 1
+";
+
+fn read(repository: &Repository, path: &str) -> String {
+    fs::read_to_string(repository.root().join(path)).unwrap()
+}
+
+#[test]
+fn what_can_only_be_meant_is_written_and_all_else_stays_to_the_letter() {
+    let good = policy("good", "good", 3);
+    let wrong = good.replace("good", "wrong").replace("0 8 * * *", "0 8 * *");
+    let repository = Repository::new("fixing")
+        .file("night.yaml", SLIPS)
+        .file("windows.yaml", SLIPS.replace("night", "day").replace('\n', "\r\n"))
+        .file("good.yaml", &good)
+        .file("wrong.yaml", &wrong);
+    let ran = repository.run(&["lint", "--fix", "--from", PRESENT]);
+    let told = [
+        "fixed[mistyped-field]: night.yaml:11:5: ruleName is name now",
+        "fixed[mistyped-version]: night.yaml:7:17: app/v1 is apps/v1 now",
+        // It shows once the version is right.
+        "fixed[target]: night.yaml:8:11: 'deployment' is Deployment now",
+        "error[schedule]",
+    ];
+    ran.assert_says(1, &told);
+    assert_eq!(read(&repository, "night.yaml"), MENDED);
+    let windows = MENDED.replace("night", "day").replace('\n', "\r\n");
+    assert_eq!(read(&repository, "windows.yaml"), windows);
+    assert_eq!(read(&repository, "good.yaml"), good);
+    assert_eq!(read(&repository, "wrong.yaml"), wrong);
+    let again = repository.run(&["lint", "--fix", "--from", PRESENT]);
+    assert!(!again.noted.contains("fixed"), "{}", again.noted);
+    // Nothing unfinished is left behind.
+    assert_eq!(fs::read_dir(repository.root()).unwrap().count(), 5);
+}
+
+#[test]
+fn a_program_is_told_what_was_written_too() {
+    let repository = Repository::new("fixing-json").file("night.yaml", SLIPS);
+    let told = repository.ask("lint", &["--fix"]);
+    let fixed = told["fixed"].as_array().unwrap();
+    assert_eq!(fixed.len(), 4, "{told}");
+    let first = json!({
+        "code": "mistyped-version", "file": "night.yaml", "line": 7, "column": 17,
+        "before": "app/v1", "after": "apps/v1",
+    });
+    assert_eq!(fixed[0], first);
+    assert_eq!(repository.ask("lint", &["--fix"])["fixed"], json!(null), "there is nothing left");
+}
+
+#[test]
+fn times_in_the_text_of_a_config_map_are_written_where_they_stand() {
+    let config = |quote: &str, time: &str| {
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: volcano-agent-config, namespace: volcano-system}}\n\
+             data:\n  config.yaml: |\n    globalConfig:\n      timeBasedQoSPolicies:\n      - name: night # quiet\n        \
+             startTime: {quote}{time}{quote}\n        endTime: \"20:00\"\n        selector: {{matchLabels: {{app: batch}}}}\n        \
+             targetQoSLevel: -1\n"
+        )
+    };
+    for quote in ["\"", "'", ""] {
+        let name = format!("fixing-times-{}", quote.len() + usize::from(quote == "'"));
+        let repository = Repository::new(&name).file("agent.yaml", config(quote, "8:00"));
+        repository.run(&["lint", "--fix"]).assert_says(0, &["fixed[time-of-day]"]);
+        let quote = if quote.is_empty() { "\"" } else { quote };
+        assert_eq!(read(&repository, "agent.yaml"), config(quote, "08:00"));
+    }
+}
+
+#[test]
+fn what_has_several_meanings_or_reaches_further_is_left_to_people() {
+    let shared = SLIPS
+        .replace("metadata: {name: night}", "metadata: {name: night, labels: {a: &v app/v1}}")
+        .replace("apiVersion: app/v1", "apiVersion: *v");
+    let both = SLIPS.replace("ruleName: \"down\"", "name: up\n    ruleName: \"down\"");
+    for (name, text) in [("alias", shared), ("both", both)] {
+        let repository = Repository::new(&format!("fixing-{name}")).file("a.yaml", &text);
+        let ran = repository.run(&["lint", "--fix", "--from", PRESENT]);
+        assert_eq!(ran.code, Some(1), "{name}: {}", ran.said);
+        let after = read(&repository, "a.yaml");
+        assert_eq!(after.contains("ruleName"), name == "both", "{after}");
+        assert_eq!(after.contains("app/v1"), name == "alias", "{after}");
+    }
+}
+
+#[test]
+fn links_and_permissions_stay_and_what_may_not_be_written_is_not() {
+    let repository = Repository::new("fixing-files").file("real/a.yaml", SLIPS);
+    let real = repository.root().join("real/a.yaml");
+    fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
+    symlink("real/a.yaml", repository.root().join("link.yaml")).unwrap();
+    repository.run(&["lint", "--fix", "link.yaml"]).assert_says(0, &["link.yaml:7:17"]);
+    assert_eq!(fs::read_to_string(&real).unwrap(), MENDED);
+    assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
+    assert!(fs::symlink_metadata(repository.root().join("link.yaml")).unwrap().is_symlink());
+    let linked = Repository::new("fixing-hard-links").file("a.yaml", SLIPS);
+    fs::hard_link(linked.root().join("a.yaml"), linked.root().join("b.txt")).unwrap();
+    linked.run(&["lint", "--fix"]).assert_says(1, &["a.yaml was not fixed: it has other names"]);
+    assert_eq!(read(&linked, "a.yaml"), SLIPS);
+    let asked = ["lint", "--fix", "-f", "-"];
+    repository.run(&asked).assert_says(2, &["standard input cannot be written to"]);
+    let mut of_windows = vec![0xff, 0xfe];
+    of_windows.extend(SLIPS.encode_utf16().flat_map(u16::to_le_bytes));
+    let repository = Repository::new("fixing-utf16").file("a.yaml", &of_windows);
+    repository.run(&["lint", "--fix"]).assert_says(1, &["a.yaml was not fixed", "error[encoding]"]);
+    assert_eq!(fs::read(repository.root().join("a.yaml")).unwrap(), of_windows);
+}
+
+#[test]
+fn what_would_change_what_a_policy_does_or_was_not_asked_about_is_not_written() {
+    let good = policy("good", "good", 3);
+    let active = good.replace("targetReplicas: 3}", "targetReplicas: 3, Suspend: true}");
+    let joined = "apiVersion: autoscaling.karpenter.sh/v1alpha1\nkind: HorizontalAutoscaler\n\
+                  metadata: {name: joined}\nspec:\n  scaleTargetRef: {apiVersion: app/v1, kind: FederatedHPA, name: x}\n  \
+                  minReplicas: 1\n  maxReplicas: 3\n  metrics:\n  - prometheus: {query: 'sum(a, b)', target: {type: Value, value: 3}}\n";
+    let labelled = SLIPS.replace("{name: night}", "{name: night, labels: {team: blue}}");
+    for (name, text, more) in [
+        ("active", active.as_str(), &[][..]),
+        ("joined", joined, &[]),
+        ("labelled", labelled.as_str(), &["-l", "team=red"]),
+    ] {
+        let repository = Repository::new(&format!("fixing-not-{name}")).file("a.yaml", text);
+        repository.run(&[&["lint", "--fix"], more].concat());
+        assert_eq!(read(&repository, "a.yaml"), text);
+    }
+}

@@ -1,0 +1,169 @@
+//! Other projects that scale by the clock: what of theirs is recognised, and told where it scales what a
+//! policy scales.
+
+use serde_json::Value;
+
+use crate::repositories::repository::{Repository, autoscaler, deployment, findings, policy};
+
+/// A `ScaledObject` of KEDA with a trigger of this type.
+fn keda(name: &str, target: &str, trigger: &str) -> String {
+    format!(
+        "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {{name: {name}}}\n\
+         spec: {{scaleTargetRef: {{name: {target}}}, triggers: [{{type: {trigger}}}]}}\n"
+    )
+}
+
+fn annotated(text: &str, annotations: &str) -> String {
+    text.replace("metadata:\n", &format!("metadata:\n  annotations: {{{annotations}}}\n"))
+}
+
+#[test]
+fn policies_of_other_projects_are_reported_without_failing() {
+    let repository = Repository::new("foreign")
+        .file("cron.yaml", keda("a", "shop", "cron"))
+        .file("kafka.yaml", keda("b", "cart", "kafka"))
+        .file(
+            "ali.yaml",
+            "apiVersion: autoscaling.alibabacloud.com/v1beta1\n\
+                           kind: CronHorizontalPodAutoscaler\nmetadata: {name: a}\n",
+        )
+        .file(
+            "sleep.yaml",
+            "apiVersion: kube-green.com/v1alpha1\nkind: SleepInfo\nmetadata: {name: a}\n",
+        );
+    let told = repository.ask("validate", &[]);
+    let expected = ["ali.yaml", "cron.yaml", "sleep.yaml"];
+    assert_eq!(findings(&told), expected.map(|file| format!("foreign-policy {file}:2:7")));
+    repository
+        .run(&["validate"])
+        .assert_says(0, &["is a cron policy for KEDA; Almanac does not carry it out"]);
+    repository.run(&["validate", "--fail-on", "info"]).assert_says(1, &["3 notes"]);
+}
+
+#[test]
+fn the_annotations_of_kube_downscaler_are_a_policy() {
+    let namespace = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: shops\n";
+    let repository = Repository::new("downscaler")
+        .file("web.yaml", annotated(&deployment("web", 3), "downscaler/uptime: always"))
+        .file("hpa.yaml", annotated(&autoscaler("a", "b"), "downscaler/downscale-period: never"))
+        .file("namespace.yaml", annotated(namespace, "downscaler/downtime: never"))
+        .file(
+            "excluded.yaml",
+            annotated(
+                &deployment("excluded", 3),
+                "downscaler/uptime: always, downscaler/exclude: \"true\"",
+            ),
+        )
+        .file(
+            "other.yaml",
+            annotated(&deployment("other", 3), "downscaler/original-replicas: \"3\""),
+        );
+    let told = repository.ask("validate", &[]);
+    let expected = ["hpa.yaml:4:46", "namespace.yaml:4:38", "web.yaml:4:36"];
+    assert_eq!(findings(&told), expected.map(|place| format!("foreign-policy {place}")));
+    assert_eq!(told["findings"][2]["field"], "metadata.annotations[downscaler/uptime]");
+    repository
+        .run(&["validate"])
+        .assert_says(0, &["this annotation is a policy for kube-downscaler"]);
+}
+
+#[test]
+fn what_starts_jobs_is_not_to_be_replaced_by_what_scales() {
+    let job = "apiVersion: batch/v1\nkind: CronJob\nmetadata:\n  name: a\nspec: {schedule: '*/5 * * * *'}\n";
+    let scaled = keda("b", "b", "cron").replace("ScaledObject", "ScaledJob");
+    let repository = Repository::new("foreign-jobs")
+        .file("job.yaml", annotated(job, "downscaler/uptime: always"))
+        .file("scaled.yaml", scaled);
+    let told = repository.ask("lint", &[]);
+    assert_eq!(findings(&told), ["foreign-policy job.yaml:4:36", "foreign-policy scaled.yaml:2:7"]);
+    let fixes: Vec<&str> =
+        told["findings"].as_array().unwrap().iter().filter_map(|it| it["fix"].as_str()).collect();
+    assert!(
+        fixes[0].contains("may be left out") && fixes[1].contains("use a CronJob"),
+        "{fixes:?}"
+    );
+}
+
+/// The warnings of two writers: where each is, in which place, and what it says.
+fn two_writers(told: &Value) -> Vec<String> {
+    let told = told["findings"].as_array().unwrap().iter();
+    let of_two = told.filter(|it| it["code"] == "two-writers");
+    let one = |it: &Value| {
+        let text = |key: &str| it[key].as_str().unwrap_or("-").to_owned();
+        format!("{} {}: {}", text("file"), text("place"), text("message"))
+    };
+    of_two.map(one).collect()
+}
+
+#[test]
+fn a_target_that_another_project_scales_too_has_two_writers() {
+    let ali = "apiVersion: autoscaling.alibabacloud.com/v1beta1\nkind: CronHorizontalPodAutoscaler\n\
+               metadata: {name: ali}\nspec: {scaleTargetRef: {apiVersion: apps/v1, kind: StatefulSet, name: db}}\n";
+    let of_db = policy("db-hours", "db", 3).replace("kind: Deployment", "kind: StatefulSet");
+    let repository = Repository::new("foreign-writers")
+        .file("shop.yaml", policy("shop-hours", "shop", 3))
+        .file("keda.yaml", keda("shop", "shop", "cron"))
+        .file("cart.yaml", policy("cart-hours", "cart", 3))
+        .file("queue.yaml", keda("cart", "cart", "kafka"))
+        .file("db.yaml", of_db)
+        .file("ali.yaml", ali)
+        .file("web.yaml", policy("web-hours", "web", 3))
+        .file("web-itself.yaml", annotated(&deployment("web", 3), "downscaler/uptime: always"))
+        // Nobody else scales this, and that is scaled by nobody of ours.
+        .file("alone.yaml", policy("alone", "alone", 3))
+        .file("theirs.yaml", keda("theirs", "theirs", "cron"))
+        .file("job.yaml", keda("job", "alone", "cron").replace("ScaledObject", "ScaledJob"));
+    let told = repository.ask("validate", &[]);
+    let message = |target: &str, writer: &str| {
+        format!("{target} is already scaled by {writer}; each undoes the other's work")
+    };
+    assert_eq!(
+        two_writers(&told),
+        [
+            format!(
+                "cart.yaml -: {}",
+                message(
+                    "Deployment.apps default/cart",
+                    "ScaledObject.keda.sh default/cart, at queue.yaml:1"
+                )
+            ),
+            format!(
+                "db.yaml -: {}",
+                message(
+                    "StatefulSet.apps default/db",
+                    "CronHorizontalPodAutoscaler.autoscaling.alibabacloud.com default/ali, at ali.yaml:1"
+                )
+            ),
+            format!(
+                "shop.yaml -: {}",
+                message(
+                    "Deployment.apps default/shop",
+                    "ScaledObject.keda.sh default/shop, at keda.yaml:1"
+                )
+            ),
+            format!(
+                "web.yaml -: {}",
+                message("Deployment.apps default/web", "kube-downscaler, at web-itself.yaml:1")
+            ),
+        ]
+    );
+    assert!(two_writers(&repository.ask("forecast", &["-f", ".", "--for", "1h"])).len() == 4);
+}
+
+#[test]
+fn a_target_scaled_by_another_project_in_another_cluster_is_no_conflict() {
+    let repository = Repository::new("foreign-places")
+        .file("prod/hours.yaml", policy("hours", "shop", 3))
+        .file("prod/keda.yaml", keda("shop", "cart", "cron"))
+        .file("staging/hours.yaml", policy("hours", "shop", 3))
+        .file("staging/keda.yaml", keda("shop", "shop", "cron"));
+    let told = repository.ask("validate", &[]);
+    let found = two_writers(&told);
+    assert!(found.len() == 1 && found[0].starts_with("staging/hours.yaml staging: "), "{found:?}");
+    // A copy separates clusters, also when it is another project's.
+    let repository = Repository::new("foreign-separates")
+        .file("prod/hours.yaml", policy("hours", "shop", 3))
+        .file("dev/keda.yaml", keda("shop", "shop", "cron"))
+        .file("test/keda.yaml", keda("shop", "shop", "cron"));
+    repository.run(&["validate"]).assert_says(0, &["in 2 places: 2 warnings and 2 notes"]);
+}

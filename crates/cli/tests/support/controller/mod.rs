@@ -1,0 +1,373 @@
+//! `almanac controller` on a control plane: the definitions are installed, objects are made and
+//! changed, and the program is started at a chosen instant of its policy clock.
+//!
+//! The expectations are in the tests.
+
+#![allow(dead_code, unused_imports, reason = "every test program uses a part of it")]
+
+mod objects;
+
+use std::path::{Path, PathBuf};
+
+use almanac_harness::{
+    AuditLog, AuditedRequest, ControlPlaneOptions, Kubectl, MemoryLimit, Observation, OwnTest,
+    PATIENCE, Program, TestResult, await_condition, client_for, on_own_control_plane,
+};
+use anyhow::{Context as _, Result, ensure};
+use jiff::{SignedDuration, Timestamp};
+use kube::Client;
+use serde_json::{Value, json};
+
+pub(crate) use almanac_fixtures::objects::{
+    cron_federated_hpa as cron, deployment, federated_hpa as federated,
+    horizontal_pod_autoscaler as horizontal, stateful_set as stateful, target,
+};
+pub(crate) use objects::{
+    AUTOSCALER, CRON, CRON_VERSION, DEPLOYMENT, FEDERATED, HORIZONTAL, Kind, LEASE, NODE,
+    NODE_GROUP, PRODUCER, SCHEDULE_OF_THE_DESIGN, STATEFUL,
+};
+
+/// Where the definitions of the kinds are.
+const DEFINITIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/crds");
+/// The program under test.
+pub(crate) const ALMANAC: &str = env!("CARGO_BIN_EXE_almanac");
+
+/// A control plane with the definitions installed, in the hands of an administrator.
+pub(crate) struct Cluster {
+    client: Client,
+    kubectl: Kubectl,
+    audit: AuditLog,
+    kubeconfig: PathBuf,
+}
+
+/// A run of `almanac controller` whose policy clock is ahead of the machine's, or behind. It has as much
+/// memory as the manifests give it, and no more.
+pub(crate) struct Controller {
+    pub(crate) program: Program,
+    // After the program, so that it outlives it.
+    pub(crate) limit: MemoryLimit,
+    ahead: SignedDuration,
+}
+
+/// The limit of memory that the container has in the manifests, in bytes.
+pub(crate) fn memory_in_the_manifests() -> Result<u64> {
+    memory_in(include_str!("../../../../../deploy/almanac.yaml"))
+}
+
+/// The same in another manifest.
+pub(crate) fn memory_in(manifest: &str) -> Result<u64> {
+    let (_, limit) = manifest.split_once("limits: {memory: ").context("no limit of memory")?;
+    let (mebibytes, _) = limit.split_once("Mi}").context("a limit in other units")?;
+    Ok(mebibytes.parse::<u64>()? << 20)
+}
+
+/// Runs a test on a control plane that has the definitions, and nothing that reacts to anything.
+pub(crate) fn on_cluster(test: impl AsyncFnOnce(&OwnTest, &Cluster) -> TestResult) -> TestResult {
+    on_own_control_plane(&ControlPlaneOptions::api_only().audited(), async |own| {
+        let cluster = Cluster::prepare(own).await?;
+        test(own, &cluster).await
+    })
+}
+
+impl Cluster {
+    /// Installs the definitions on an audited control plane.
+    pub(crate) async fn prepare(test: &OwnTest) -> Result<Self> {
+        let cluster = Self {
+            client: test.client(),
+            kubectl: test.kubectl().await?,
+            audit: AuditLog::of(&test.plane)?,
+            kubeconfig: test.plane.kubeconfig(),
+        };
+        cluster.kubectl.run(&["apply", "--server-side", "-f", DEFINITIONS]).await?;
+        cluster.await_definitions().await?;
+        Ok(cluster)
+    }
+
+    /// Waits until every definition there is can be used.
+    pub(crate) async fn await_definitions(&self) -> TestResult {
+        await_condition("the definitions to be established", PATIENCE, async || {
+            let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+            let list = self.request("GET", path, "", &Value::Null).await?;
+            let all = list["items"].as_array().context("no list of definitions")?;
+            let is_established = |definition: &&Value| {
+                let conditions = definition["status"]["conditions"].as_array();
+                conditions.into_iter().flatten().any(|condition| {
+                    condition["type"] == "Established" && condition["status"] == "True"
+                })
+            };
+            let established = all.iter().filter(is_established).count();
+            Ok(Observation::of(established == all.len(), format!("{established} are")))
+        })
+        .await
+    }
+
+    /// The same for another test, whose runtime is another one.
+    pub(crate) fn for_another_test(&self) -> Result<Self> {
+        Ok(Self {
+            client: client_for(&self.kubeconfig)?,
+            kubectl: self.kubectl.clone(),
+            audit: self.audit.clone(),
+            kubeconfig: self.kubeconfig.clone(),
+        })
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// The kubeconfig of the administrator.
+    pub(crate) fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
+    /// Makes a namespace.
+    pub(crate) async fn namespace(&self, name: &str) -> TestResult {
+        let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+        self.request("POST", "/api/v1/namespaces", "application/json", &object).await?;
+        Ok(())
+    }
+
+    /// Runs kubectl.
+    pub(crate) async fn kubectl(&self, arguments: &[&str]) -> Result<String> {
+        self.kubectl.run(arguments).await
+    }
+
+    /// Makes what stands in a text, as a user would.
+    pub(crate) async fn create_text(&self, namespace: &str, text: &str) -> TestResult {
+        let arguments = ["--namespace", namespace, "create", "-f", "-"];
+        self.kubectl.run_with_input(&arguments, text).await?;
+        Ok(())
+    }
+
+    /// Makes an object; what the API server has stored.
+    pub(crate) async fn create(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        object: &Value,
+    ) -> Result<Value> {
+        self.request("POST", &kind.collection(namespace), "application/json", object).await
+    }
+
+    /// Changes an object with a merge patch.
+    pub(crate) async fn patch(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        name: &str,
+        patch: &Value,
+    ) -> Result<Value> {
+        self.request("PATCH", &kind.path(namespace, name), MERGE, patch).await
+    }
+
+    /// Changes an object's status with a merge patch.
+    pub(crate) async fn patch_status(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        name: &str,
+        status: &Value,
+    ) -> Result<Value> {
+        let path = format!("{}/status", kind.path(namespace, name));
+        self.request("PATCH", &path, MERGE, &json!({ "status": status })).await
+    }
+
+    /// Deletes an object.
+    pub(crate) async fn delete(&self, kind: Kind, namespace: &str, name: &str) -> TestResult {
+        self.request("DELETE", &kind.path(namespace, name), "", &Value::Null).await?;
+        Ok(())
+    }
+
+    /// The object as it is now; null when there is none.
+    pub(crate) async fn get(&self, kind: Kind, namespace: &str, name: &str) -> Result<Value> {
+        match self.request("GET", &kind.path(namespace, name), "", &Value::Null).await {
+            Err(error) if is_not_found(&error) => Ok(Value::Null),
+            answer => answer,
+        }
+    }
+
+    /// All objects of a namespace.
+    pub(crate) async fn list(&self, kind: Kind, namespace: &str) -> Result<Vec<Value>> {
+        let path = kind.collection(namespace);
+        let mut list = self.request("GET", &path, "", &Value::Null).await?;
+        serde_json::from_value(list["items"].take()).context("no list of objects")
+    }
+
+    /// Waits until the object satisfies a condition, and returns it.
+    pub(crate) async fn await_object(
+        &self,
+        kind: Kind,
+        (namespace, name): (&str, &str),
+        what: &str,
+        is_so: impl Fn(&Value) -> bool,
+    ) -> Result<Value> {
+        let what = format!("{} {namespace}/{name}: {what}", kind.plural);
+        await_condition(&what, PATIENCE, async || {
+            let object = self.get(kind, namespace, name).await?;
+            Ok(if is_so(&object) {
+                Observation::Holds(object)
+            } else {
+                Observation::NotYet(format!("spec {}, status {}", object["spec"], object["status"]))
+            })
+        })
+        .await
+    }
+
+    /// Waits until the status of a `CronFederatedHPA` satisfies a condition, and returns it.
+    pub(crate) async fn await_status(
+        &self,
+        namespace: &str,
+        name: &str,
+        what: &str,
+        is_so: impl Fn(&Value) -> bool,
+    ) -> Result<Value> {
+        let is_so = |object: &Value| is_so(&object["status"]);
+        let mut object = self.await_object(CRON, (namespace, name), what, is_so).await?;
+        Ok(object["status"].take())
+    }
+
+    /// The Events about an object, in the order of their times: `Normal ScaledByRule: its note`.
+    pub(crate) async fn events(&self, namespace: &str, about: &str) -> Result<Vec<String>> {
+        let path = format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events");
+        let list = self.request("GET", &path, "", &Value::Null).await?;
+        let mut events: Vec<&Value> = list["items"]
+            .as_array()
+            .context("no list of events")?
+            .iter()
+            .filter(|event| event["regarding"]["name"] == about)
+            .collect();
+        events.sort_by_key(|event| event["eventTime"].as_str());
+        let word = |event: &Value, field: &str| event[field].as_str().unwrap_or("").to_owned();
+        let told = |event: &&Value| {
+            let [kind, reason, note] = ["type", "reason", "note"].map(|field| word(event, field));
+            format!("{kind} {reason}: {note}")
+        };
+        Ok(events.iter().map(told).collect())
+    }
+
+    /// Waits until there is an Event about an object with this text.
+    pub(crate) async fn await_event(
+        &self,
+        namespace: &str,
+        about: &str,
+        event: &str,
+    ) -> TestResult {
+        await_condition(&format!("the event {event:?}"), PATIENCE, async || {
+            let events = self.events(namespace, about).await?;
+            Ok(Observation::of(events.iter().any(|told| told == event), format!("{events:?}")))
+        })
+        .await
+    }
+
+    /// What almanac has sent so far for targets: neither statuses, nor Events, nor leases.
+    pub(crate) async fn target_writes(&self) -> Result<Vec<AuditedRequest>> {
+        let writes = self.writes().await?;
+        let is_target = |write: &AuditedRequest| {
+            write.subresource != "status" && write.resource != "events" && !write.is_for_lease()
+        };
+        Ok(writes.into_iter().filter(is_target).collect())
+    }
+
+    /// What almanac has sent so far for objects of one kind.
+    pub(crate) async fn writes_of(&self, plural: &str) -> Result<Vec<AuditedRequest>> {
+        let writes = self.writes().await?;
+        Ok(writes.into_iter().filter(|write| write.resource == plural).collect())
+    }
+
+    /// What almanac has sent so far, whatever it was for.
+    pub(crate) async fn writes(&self) -> Result<Vec<AuditedRequest>> {
+        let writes = self.audit.writes(&self.client).await?;
+        Ok(writes.into_iter().filter(is_almanacs).collect())
+    }
+
+    /// Starts the program as the administrator; its policy clock shows the instant now.
+    pub(crate) async fn start_at(&self, instant: &str, further: &[&str]) -> Result<Controller> {
+        let controller = Controller::start(&self.kubeconfig, instant, further)?;
+        controller.program.await_ready().await?;
+        Ok(controller)
+    }
+
+    async fn request(&self, verb: &str, path: &str, form: &str, body: &Value) -> Result<Value> {
+        let text = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
+        let mut request = http::Request::builder().method(verb).uri(path);
+        if !form.is_empty() {
+            request = request.header(http::header::CONTENT_TYPE, form);
+        }
+        let answer = self.client.request(request.body(text)?).await;
+        answer.with_context(|| format!("failed to {verb} {path}"))
+    }
+}
+
+const MERGE: &str = "application/merge-patch+json";
+
+fn is_not_found(error: &anyhow::Error) -> bool {
+    let error = error.downcast_ref::<kube::Error>();
+    matches!(error, Some(kube::Error::Api(status)) if status.code == 404)
+}
+
+/// The tests themselves are clients too, of another name.
+pub(crate) fn is_almanacs(write: &AuditedRequest) -> bool {
+    write.user_agent.starts_with("almanac/")
+}
+
+impl Controller {
+    /// Starts it without waiting for anything.
+    pub(crate) fn start(kubeconfig: &Path, instant: &str, further: &[&str]) -> Result<Self> {
+        Self::start_within(memory_in_the_manifests()?, kubeconfig, instant, further)
+    }
+
+    /// The same with another limit of memory, in bytes.
+    pub(crate) fn start_within(
+        memory: u64,
+        kubeconfig: &Path,
+        instant: &str,
+        further: &[&str],
+    ) -> Result<Self> {
+        Self::start_command("controller", memory, kubeconfig, instant, further)
+    }
+
+    /// The same for another command that runs beside a cluster.
+    pub(crate) fn start_command(
+        command: &str,
+        memory: u64,
+        kubeconfig: &Path,
+        instant: &str,
+        further: &[&str],
+    ) -> Result<Self> {
+        let instant: Timestamp = instant.parse()?;
+        let ahead = instant.duration_since(Timestamp::now());
+        let kubeconfig = kubeconfig.to_str().context("the path is text")?;
+        let offset = format!("--clock-offset={ahead}");
+        let mut arguments = vec![command, "--kubeconfig", kubeconfig, &offset];
+        arguments.extend(["--log-format", "text", "--log-level", "debug"]);
+        arguments.extend(further);
+        let limit = MemoryLimit::of(memory);
+        let program = limit.start_listening(Path::new(ALMANAC), &arguments, &[])?;
+        Ok(Self { program, limit, ahead })
+    }
+
+    /// What its policy clock shows now.
+    pub(crate) fn now(&self) -> Timestamp {
+        Timestamp::now().saturating_add(self.ahead).unwrap_or(Timestamp::MAX)
+    }
+
+    /// What its policy clock showed when the API server answered a write.
+    pub(crate) fn time_of(&self, write: &AuditedRequest) -> Result<Timestamp> {
+        let at: Timestamp = write.at.parse()?;
+        Ok(at.checked_add(self.ahead)?)
+    }
+
+    /// Shuts it down, and checks that it ends in an orderly way.
+    pub(crate) async fn stop(&self) -> TestResult {
+        let status = self.program.stop().await?;
+        ensure!(status.success(), "the controller ended with {status}: {}", self.program.log()?);
+        Ok(())
+    }
+
+    /// What it answers Prometheus: the lines of a metric, without comments.
+    pub(crate) async fn scrape(&self, metric: &str) -> Result<Vec<String>> {
+        let (status, body) = self.program.get("/metrics").await?;
+        ensure!(status == 200, "GET /metrics: {status}: {body}");
+        Ok(body.lines().filter(|line| line.starts_with(metric)).map(str::to_owned).collect())
+    }
+}

@@ -1,0 +1,4 @@
+//! Simulated nodes and workloads on the shared cluster.
+
+mod nodes;
+mod workloads;

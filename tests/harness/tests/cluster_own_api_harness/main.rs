@@ -1,0 +1,5 @@
+//! API servers that a test has for itself: the audit log, faults and watches.
+
+mod audit;
+mod faults;
+mod watches;
