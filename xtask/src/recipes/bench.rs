@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: the criterion benchmarks, in a release build.
+//! `cargo xtask bench`: the criterion benchmarks, in the distribution profile.
 //!
 //! They print figures and never pass or fail by time.
 
@@ -7,8 +7,12 @@ use anyhow::ensure;
 use super::Recipe;
 use crate::run::{Run, Step};
 
-pub(super) const RECIPE: Recipe =
-    Recipe { name: "bench", about: "The benchmarks (release build)", options: &["filter"], run };
+pub(super) const RECIPE: Recipe = Recipe {
+    name: "bench",
+    about: "The benchmarks (distribution profile)",
+    options: &["filter"],
+    run,
+};
 
 fn run(run: &mut Run) -> anyhow::Result<()> {
     // Named one by one: `cargo bench` alone also starts the unit tests, whose harness knows
@@ -25,7 +29,8 @@ fn run(run: &mut Run) -> anyhow::Result<()> {
         benches.retain(|(_, bench)| *bench == name);
     }
     for (package, bench) in benches {
-        let step = Step::cargo(&["bench", "--package", &package, "--bench", &bench]);
+        let step =
+            Step::cargo(&["bench", "--profile", "dist", "--package", &package, "--bench", &bench]);
         let step = match &filter {
             Some(filter) => step.with(["--", filter]),
             None => step,

@@ -5,7 +5,7 @@
 //! It prints figures and does not judge them; it fails if something was not carried out. It runs
 //! the `almanac` that was built beside it:
 //!
-//! `cargo build --release -p almanac && cargo run --release -p almanac-benches --bin herd -- cluster`
+//! `cargo build --profile dist -p almanac && cargo run --release -p almanac-benches --bin herd -- cluster`
 
 mod cluster;
 mod cluster_objects;
@@ -30,7 +30,7 @@ struct Arguments {
     #[command(subcommand)]
     against: Against,
 
-    /// The release binary to measure [default: the `almanac` next to this program]
+    /// The distribution binary to measure [default: the `almanac` next to this program]
     #[arg(long, value_name = "FILE", global = true)]
     almanac: Option<PathBuf>,
 }
@@ -72,7 +72,7 @@ fn program(chosen: Option<&PathBuf>) -> Result<PathBuf> {
     let program = std::path::absolute(&program)?;
     ensure!(
         program.is_file(),
-        "{} is not there: build it with `cargo build --release -p almanac`",
+        "{} is not there: build it with `cargo build --profile dist -p almanac`",
         program.display()
     );
     Ok(program)
