@@ -6,6 +6,7 @@
 mod recipes;
 mod run;
 mod source;
+mod watched;
 mod workspace;
 
 use std::process::ExitCode;

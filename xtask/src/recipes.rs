@@ -40,15 +40,26 @@ pub(crate) struct Arguments {
     /// With `test`: leave out the tests that need a real cluster
     #[arg(long)]
     pub(crate) quick: bool,
+    /// With `test`: each test tries its thorough number (see CONTRIBUTING.md); takes hours
+    #[arg(long, conflicts_with = "quick")]
+    pub(crate) thorough: bool,
     /// With `test` and `bench`: only what has TEXT in its name
     #[arg(long, value_name = "TEXT")]
     pub(crate) filter: Option<String>,
+    /// With `test`: how many programs of real-cluster tests run at a time, and half as many others; 2 a processor
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
 }
 
 impl Arguments {
     /// Rejects an option that none of the named recipes takes.
     pub(crate) fn check(&self) -> Result<(), clap::Error> {
-        let given = [("quick", self.quick), ("filter", self.filter.is_some())];
+        let given = [
+            ("quick", self.quick),
+            ("thorough", self.thorough),
+            ("filter", self.filter.is_some()),
+            ("jobs", self.jobs.is_some()),
+        ];
         for (option, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
             if !self.recipes().iter().any(|recipe| recipe.options.contains(&option)) {
                 let takers: Vec<_> = RECIPES
@@ -63,12 +74,21 @@ impl Arguments {
         Ok(())
     }
 
+    /// How many programs of real-cluster tests run at a time.
+    pub(crate) fn jobs(&self) -> usize {
+        self.jobs.map_or_else(|| 2 * processors(), usize::from)
+    }
+
     pub(crate) fn recipes(&self) -> Vec<&'static Recipe> {
         self.names
             .iter()
             .filter_map(|name| RECIPES.iter().find(|recipe| recipe.name == name))
             .collect()
     }
+}
+
+pub(crate) fn processors() -> usize {
+    std::thread::available_parallelism().map_or(2, usize::from)
 }
 
 fn names() -> PossibleValuesParser {

@@ -5,8 +5,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
 
 use crate::recipes::Arguments;
 use crate::workspace::Workspace;
@@ -17,8 +20,15 @@ pub(crate) struct Run {
     pub(crate) arguments: Arguments,
     started: Instant,
     passed: usize,
-    left_out: usize,
+    tests: Option<Tests>,
     failures: Vec<Failure>,
+}
+
+/// How many tests passed, and how many did not run.
+#[derive(Default)]
+struct Tests {
+    passed: usize,
+    skipped: usize,
 }
 
 struct Failure {
@@ -33,7 +43,7 @@ impl Run {
             arguments,
             started: Instant::now(),
             passed: 0,
-            left_out: 0,
+            tests: None,
             failures: Vec::new(),
         }
     }
@@ -51,6 +61,18 @@ impl Run {
             }
         };
         self.record(title, &step.to_string(), passed, started.elapsed())
+    }
+
+    /// Runs a command and returns what it printed to standard output; `None` if it failed.
+    pub(crate) fn captured(&mut self, title: &str, step: &Step) -> anyhow::Result<Option<String>> {
+        println!("\n== {title}: {step}");
+        let started = Instant::now();
+        let mut command = step.command();
+        command.current_dir(&self.workspace.root).stderr(Stdio::inherit());
+        let output = command.output().with_context(|| format!("failed to start `{step}`"))?;
+        let passed = output.status.success();
+        self.record(title, &step.to_string(), passed, started.elapsed());
+        Ok(passed.then(|| String::from_utf8_lossy(&output.stdout).into_owned()))
     }
 
     /// Runs a check inside this process; `rerun` is the command that repeats just this one.
@@ -71,12 +93,21 @@ impl Run {
         self.failures.push(Failure { what: what.to_owned(), rerun: rerun.to_owned() });
     }
 
-    /// Records tests that were left out because the caller asked for it.
-    pub(crate) fn leave_out(&mut self, tests: usize) {
-        self.left_out += tests;
+    /// Records tests that passed, and tests that did not run.
+    pub(crate) fn count_tests(&mut self, passed: usize, skipped: usize) {
+        let tests = self.tests.get_or_insert_default();
+        tests.passed += passed;
+        tests.skipped += skipped;
     }
 
-    fn record(&mut self, title: &str, rerun: &str, passed: bool, took: Duration) -> bool {
+    /// Records the outcome of a step that this did not run itself.
+    pub(crate) fn record(
+        &mut self,
+        title: &str,
+        rerun: &str,
+        passed: bool,
+        took: Duration,
+    ) -> bool {
         let verdict = if passed { "ok" } else { "FAILED" };
         println!("== {title}: {verdict} in {:.1} s", took.as_secs_f64());
         if passed {
@@ -95,11 +126,14 @@ impl Run {
         }
         let took = self.started.elapsed().as_secs_f64();
         let (passed, failed) = (self.passed, self.failures.len());
-        print!("{passed} steps ok, {failed} failed in {took:.1} s");
-        if self.left_out > 0 {
-            print!("; {} real-cluster tests left out", self.left_out);
+        println!("{passed} steps ok, {failed} failed in {took:.1} s");
+        if let Some(Tests { passed, skipped }) = &self.tests {
+            print!("{passed} passed, {failed} failed");
+            if *skipped > 0 {
+                print!(", {skipped} skipped");
+            }
+            println!();
         }
-        println!();
         self.failures.is_empty()
     }
 }
@@ -111,6 +145,7 @@ pub(crate) struct Step {
     arguments: Vec<String>,
     variable: Option<(&'static str, String)>,
     unshown: BTreeMap<String, String>,
+    folder: Option<PathBuf>,
 }
 
 impl Step {
@@ -120,6 +155,7 @@ impl Step {
             arguments: Vec::new(),
             variable: None,
             unshown: BTreeMap::new(),
+            folder: None,
         }
         .with(arguments)
     }
@@ -141,7 +177,20 @@ impl Step {
     /// Variables of this call alone: a person who repeats the step has others, so they do not
     /// print.
     pub(crate) fn environment(mut self, variables: &BTreeMap<String, String>) -> Self {
-        self.unshown.clone_from(variables);
+        self.unshown.extend(variables.clone());
+        self
+    }
+
+    /// The directory it runs in, instead of the workspace's root.
+    pub(crate) fn in_folder(mut self, folder: &Path) -> Self {
+        self.folder = Some(folder.to_owned());
+        self
+    }
+
+    /// The same at a lower priority.
+    pub(crate) fn nice(mut self) -> Self {
+        let program = std::mem::replace(&mut self.program, "nice".to_owned());
+        self.arguments.splice(0..0, ["-n".to_owned(), "10".to_owned(), program]);
         self
     }
 
@@ -160,6 +209,9 @@ impl Step {
             command.env(name, value);
         }
         command.envs(&self.unshown);
+        if let Some(folder) = &self.folder {
+            command.current_dir(folder);
+        }
         command
     }
 }

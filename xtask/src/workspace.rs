@@ -1,18 +1,35 @@
 //! The workspace as `cargo metadata` describes it, cut down to what the recipes ask about.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use anyhow::{Context as _, ensure};
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::run::Step;
+
+/// The fields of `cargo metadata` that have a variable `CARGO_PKG_…`.
+const ABOUT_A_PACKAGE: &[&str] = &[
+    "authors",
+    "description",
+    "homepage",
+    "license",
+    "license_file",
+    "readme",
+    "repository",
+    "rust_version",
+    "version",
+];
 
 /// The members of this workspace.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Workspace {
     #[serde(rename = "workspace_root")]
     pub(crate) root: PathBuf,
+    #[serde(rename = "target_directory", default)]
+    pub(crate) build_folder: PathBuf,
     #[serde(rename = "packages")]
     pub(crate) members: Vec<Member>,
 }
@@ -24,6 +41,9 @@ pub(crate) struct Member {
     pub(crate) manifest_path: PathBuf,
     pub(crate) dependencies: Vec<Dependency>,
     pub(crate) targets: Vec<Target>,
+    /// The rest, of which cargo passes on what is in `ABOUT_A_PACKAGE`.
+    #[serde(flatten)]
+    about: BTreeMap<String, Value>,
 }
 
 /// One line of a member's dependency tables.
@@ -78,6 +98,35 @@ impl Workspace {
 impl Member {
     pub(crate) fn folder(&self) -> &Path {
         self.manifest_path.parent().unwrap_or(&self.manifest_path)
+    }
+
+    /// The variables that cargo sets for a program of this package when it runs it.
+    pub(crate) fn environment(&self) -> BTreeMap<String, String> {
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let mut variables = BTreeMap::from([
+            ("CARGO_MANIFEST_DIR".to_owned(), text(self.folder())),
+            ("CARGO_MANIFEST_PATH".to_owned(), text(&self.manifest_path)),
+            ("CARGO_PKG_NAME".to_owned(), self.name.clone()),
+        ]);
+        for field in ABOUT_A_PACKAGE {
+            let value = match self.about.get(*field) {
+                Some(Value::String(value)) => value.clone(),
+                Some(Value::Array(values)) => {
+                    values.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(":")
+                }
+                _ => String::new(),
+            };
+            variables.insert(format!("CARGO_PKG_{}", field.to_uppercase()), value);
+        }
+        let version = variables.get("CARGO_PKG_VERSION").cloned().unwrap_or_default();
+        let version = version.split('+').next().unwrap_or_default();
+        let (numbers, pre) = version.split_once('-').unwrap_or((version, ""));
+        let numbers = numbers.splitn(3, '.').chain(std::iter::repeat("0"));
+        for (part, number) in ["MAJOR", "MINOR", "PATCH"].into_iter().zip(numbers) {
+            variables.insert(format!("CARGO_PKG_VERSION_{part}"), number.to_owned());
+        }
+        variables.insert("CARGO_PKG_VERSION_PRE".to_owned(), pre.to_owned());
+        variables
     }
 }
 

@@ -21,6 +21,7 @@ pub mod environment;
 mod fault_proxy;
 mod memory_limit;
 mod needs;
+mod permits;
 mod program;
 mod prometheus;
 mod prometheus_program;

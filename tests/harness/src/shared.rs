@@ -7,6 +7,7 @@ use anyhow::Result;
 use tokio::sync::OnceCell;
 
 use crate::environment;
+use crate::permits;
 use almanac_local::Binaries;
 use almanac_local::Component;
 use almanac_local::{ControlPlane, ControlPlaneOptions};
@@ -44,6 +45,7 @@ impl SharedCluster {
         } else {
             ControlPlaneOptions::api_only()
         };
+        let _permit = permits::to_start().await?;
         Ok(Self::Started(ControlPlane::start(&options).await?))
     }
 

@@ -3,7 +3,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, bail};
@@ -12,10 +12,11 @@ use k8s_openapi::api::core::v1::{Event, Namespace, Pod, ServiceAccount};
 use kube::Client;
 use kube::api::{Api, DeleteParams, ListParams, PostParams};
 use serde_json::json;
-use tokio::sync::{OnceCell, Semaphore};
+use tokio::sync::OnceCell;
 
 use crate::belongings::{self, Belongings};
 use crate::needs::{self, Needs};
+use crate::permits;
 use crate::service_account::ServiceAccountAccess;
 use crate::shared::SharedCluster;
 use almanac_local::Kubectl;
@@ -33,26 +34,6 @@ const AT_MOST: Duration = Duration::from_mins(15);
 const REPORT_WITHIN: Duration = Duration::from_secs(5);
 
 static NUMBER: AtomicU32 = AtomicU32::new(0);
-
-/// A test with a control plane of its own mostly waits, so memory is what limits how many run at once.
-static OWN_AT_ONCE: LazyLock<Semaphore> =
-    LazyLock::new(|| Semaphore::new(own_at_once(available_kibibytes())));
-
-/// The most memory that a control plane takes in nearly all tests, including the replicas it
-/// serves.
-const KIBIBYTES_EACH: usize = 1_500_000;
-
-/// As many as there is memory for; more than eight gain nothing on the machines that CI has.
-fn own_at_once(available_kibibytes: Option<usize>) -> usize {
-    available_kibibytes.map_or(4, |available| (available / KIBIBYTES_EACH).clamp(1, 8))
-}
-
-/// The memory available without swapping; `None` if the system does not report it.
-fn available_kibibytes() -> Option<usize> {
-    let told = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = told.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.split_whitespace().next()?.parse().ok()
-}
 
 /// What a test on the shared cluster gets: a namespace, and a client whose default it is.
 pub struct SharedTest {
@@ -124,10 +105,8 @@ pub fn on_own_control_plane(
     needs::of_running_file(true, options.is_whole())?;
     belongings::forget();
     run(async {
-        let _turn = OWN_AT_ONCE.acquire().await?;
-        let plane = ControlPlane::start(options).await?;
-        let client = plane.client()?;
-        let own = OwnTest { plane, client };
+        let _permit = permits::to_run(options.is_whole()).await?;
+        let own = OwnTest::start(options).await?;
         let outcome = contained(test(&own)).await;
         if !matches!(outcome, Ok(Ok(()))) {
             own.plane.keep_logs();
@@ -146,7 +125,7 @@ pub fn on_this_machine(test: impl Future<Output = TestResult>) -> TestResult {
     run(async {
         // The program would build them itself, for longer than a test waits for anything.
         Binaries::provide_async().await?;
-        let _turn = OWN_AT_ONCE.acquire().await?;
+        let _permit = permits::to_run(true).await?;
         let outcome = contained(test).await;
         if !matches!(outcome, Ok(Ok(()))) {
             eprintln!("{}", belongings::report(LINES));
@@ -168,9 +147,7 @@ pub fn on_shared_plane<T: Sync>(
     belongings::forget();
     run(async {
         let start = async || {
-            let plane = ControlPlane::start(options).await?;
-            let client = plane.client()?;
-            let own = OwnTest { plane, client };
+            let own = OwnTest::start(options).await?;
             let made = prepare(&own).await?;
             Ok::<_, anyhow::Error>((SharedCluster::Started(own.plane), made, belongings::take()))
         };
@@ -332,6 +309,13 @@ impl SharedTest {
 }
 
 impl OwnTest {
+    async fn start(options: &ControlPlaneOptions) -> Result<Self> {
+        let _permit = permits::to_start().await?;
+        let plane = ControlPlane::start(options).await?;
+        let client = plane.client()?;
+        Ok(Self { plane, client })
+    }
+
     /// A client with administrator permissions.
     #[must_use]
     pub fn client(&self) -> Client {
@@ -389,17 +373,4 @@ async fn is_fenced(client: &Client) -> Result<bool> {
             .iter()
             .flatten()
             .any(|toleration| toleration.key.as_deref() == Some(NODE_OWNER)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn as_many_control_planes_run_at_once_as_memory_allows() {
-        assert_eq!(own_at_once(Some(500_000)), 1);
-        assert_eq!(own_at_once(Some(8_000_000)), 5);
-        assert_eq!(own_at_once(Some(64_000_000)), 8);
-        assert_eq!(own_at_once(None), 4);
-    }
 }

@@ -1,30 +1,45 @@
-//! `cargo xtask test`: every test of the workspace, from the quickest kind to the slowest.
+//! `cargo xtask test`: builds every test of the workspace in one cargo call, and runs the test programs side by side.
 //!
 //! A test that needs a real cluster is in a file `tests/cluster_*.rs`, in any package, and one that needs a browser in
 //! `tests/browser_*.rs`. Such a test is run, or it is listed as not run; it never skips itself silently. How a cluster is
 //! created is up to the harness.
 
 mod browser;
+mod durations;
 mod harness;
+mod listing;
+mod outcome;
+mod programs;
+mod queue;
+mod running;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 
-use self::harness::Harness;
-use super::Recipe;
+use self::harness::{ControlPlane, Harness};
+use self::programs::Built;
+use self::queue::Lane;
+use self::running::{Event, Job, Running};
+use super::{Recipe, processors};
 use crate::run::{Run, Step};
-use crate::source;
 use crate::workspace::Workspace;
 
-pub(super) const RECIPE: Recipe =
-    Recipe { name: "test", about: "All tests", options: &["quick", "filter"], run };
+pub(super) const RECIPE: Recipe = Recipe {
+    name: "test",
+    about: "All tests",
+    options: &["quick", "thorough", "filter", "jobs"],
+    run,
+};
 
 /// What the file name of a real-cluster test begins with.
 const CLUSTER: &str = "cluster_";
+/// The same for one that starts control planes of its own.
+const OWN: &str = "cluster_own_";
 
 /// What tests are called that cannot run everywhere.
 const REAL_CLUSTER: &str = "real-cluster tests";
@@ -33,124 +48,188 @@ const PAGES: &str = "tests of pages in a browser";
 /// The variable that names an existing cluster for the tests.
 const FOREIGN_CLUSTER: &str = "KUBECONFIG_TEST";
 
-/// How many tests of one file run at a time.
+/// How many tests of one program run at a time.
 const THREADS: &str = "RUST_TEST_THREADS";
 
-/// Four for each processor.
-fn threads() -> usize {
-    4 * std::thread::available_parallelism().map_or(2, usize::from)
-}
+/// Has each test try its thorough number, in all that runs it.
+const THOROUGH: &str = "ALMANAC_THOROUGH";
+
+/// A program that prints nothing for so long hangs: a single test of a real cluster has 15 minutes.
+const PATIENCE: Duration = Duration::from_mins(20);
+const PATIENCE_IF_THOROUGH: Duration = Duration::from_hours(6);
 
 fn run(run: &mut Run) -> anyhow::Result<()> {
-    let (cluster, mut plain) = integration_tests(&run.workspace);
-    let without_browser = browser::why_not();
+    // What is missing installs while cargo builds.
+    let without_browser = thread::spawn(browser::why_not);
+    let (cluster_files, others) = integration_tests(&run.workspace);
+    let cluster = if run.arguments.quick {
+        let left_out = listing::list(&run.workspace, REAL_CLUSTER, &cluster_files, "--quick")?;
+        run.count_tests(0, left_out);
+        None
+    } else {
+        Cluster::prepare(run, &cluster_files)?
+    };
+    let mut targets = Vec::new();
+    if cluster.is_none() {
+        targets.extend(["--lib", "--bins", "--examples"].map(str::to_owned));
+        targets.extend(others.into_iter().flat_map(|test| ["--test".to_owned(), test]));
+    }
+    let built = programs::build(run, &targets)?;
+    let Ok(without_browser) = without_browser.join() else { bail!("failed to look for a browser") };
     if let Some(because) = &without_browser {
-        let (pages, others) = plain.into_iter().partition(|it| it.starts_with(browser::BROWSER));
-        plain = others;
+        let mut pages = integration_tests(&run.workspace).1;
+        pages.retain(|file| file.starts_with(browser::BROWSER));
         not_run(run, PAGES, &pages, because)?;
     }
-    if run.arguments.quick {
-        run_without_cluster(run, &plain);
-        let left_out = list(&run.workspace, REAL_CLUSTER, &cluster, "--quick")?;
-        run.leave_out(left_out);
-        return Ok(());
-    }
-    let Some((harness, can_run)) = what_can_run(run, &cluster)? else {
-        run_without_cluster(run, &plain);
-        return Ok(());
+    let can_run = |file: &str| match &cluster {
+        _ if file.starts_with(browser::BROWSER) => without_browser.is_none(),
+        Some(cluster) if file.starts_with(CLUSTER) => cluster.can_run.iter().any(|it| it == file),
+        _ => !file.starts_with(CLUSTER),
     };
-    let all = can_run == cluster && without_browser.is_none();
-    if !all {
-        run_without_cluster(run, &plain);
+    let filter = run.arguments.filter.clone();
+    let jobs = built.map(|built| jobs(built, can_run, filter.as_deref())).transpose()?;
+    let mut jobs = jobs.unwrap_or_default();
+    if run.arguments.thorough {
+        let thorough = BTreeMap::from([(THOROUGH.to_owned(), "1".to_owned())]);
+        for job in &mut jobs {
+            job.step = job.step.clone().environment(&thorough);
+        }
     }
-    if can_run.is_empty() {
-        return Ok(());
-    }
-    // When nothing is left out, a single cargo call runs everything: another call with other kinds
-    // of targets would recompile the dependencies with other features.
-    let step = cargo_test(run, &[], if all { &[] } else { &can_run });
-    let title = if all { "all tests" } else { "real-cluster tests" };
-    run_on_cluster(run, &harness, title, &step, &can_run)
+    run_jobs(run, jobs, cluster)
 }
 
-/// Runs everything that needs no cluster.
-fn run_without_cluster(run: &mut Run, plain: &[String]) {
-    let kinds = cargo_test(run, &["--lib", "--bins", "--examples"], plain);
-    run.step("unit and integration tests", &kinds);
-    let examples = cargo_test(run, &["--doc"], &[]);
-    run.step("documentation examples", &examples);
+/// Runs the programs, those of real-cluster tests as soon as there is a cluster.
+fn run_jobs(run: &mut Run, jobs: Vec<Job>, cluster: Option<Cluster>) -> anyhow::Result<()> {
+    let channel = mpsc::channel();
+    let is_wanted = jobs.iter().any(|job| job.lane == Lane::Cluster);
+    let starting = cluster.map(|cluster| {
+        let sender = channel.0.clone();
+        thread::spawn(move || drop(sender.send(Event::Cluster(cluster.start(is_wanted)))))
+    });
+    let patience = if run.arguments.thorough { PATIENCE_IF_THOROUGH } else { PATIENCE };
+    let given_up =
+        if jobs.is_empty() { None } else { Running::new(run, jobs, channel, patience)?.finish()? };
+    if let Some((files, because)) = given_up {
+        not_run(run, REAL_CLUSTER, &files, &because)?;
+    }
+    // Also when nothing needs it: what was built so far would be lost.
+    if let Some(Err(_)) = starting.map(JoinHandle::join) {
+        bail!("failed to start the control plane");
+    }
+    Ok(())
 }
 
-/// The harness, and the real-cluster tests that can run here; the others are listed. `None` if the
-/// harness cannot be built.
-fn what_can_run(run: &mut Run, tests: &[String]) -> anyhow::Result<Option<(Harness, Vec<String>)>> {
-    println!("\n== real-cluster tests: what can run here?");
-    let harness = Harness::build(&run.workspace, tests);
-    let verdicts = harness.and_then(|harness| Ok((harness.check()?, harness)));
-    let (verdicts, harness) = match verdicts {
-        Ok(both) => both,
-        Err(error) => {
-            not_run(run, REAL_CLUSTER, tests, &format!("{error:#}"))?;
+/// The programs that can run here and have a test that the filter lets through, and the
+/// documentation examples.
+fn jobs(
+    built: Built,
+    can_run: impl Fn(&str) -> bool,
+    filter: Option<&str>,
+) -> anyhow::Result<Vec<Job>> {
+    let mut jobs = Vec::new();
+    for program in built.programs.into_iter().filter(|program| can_run(&program.target)) {
+        let tests = program.tests(filter)?;
+        if tests.is_empty() {
+            continue;
+        }
+        let name = program.name();
+        let is_cluster = program.target.starts_with(CLUSTER);
+        let lane = if is_cluster { Lane::Cluster } else { Lane::Computing };
+        let mut step = program.step(filter);
+        // Most of a real-cluster test is waiting, for a boundary or for a lease to run out.
+        if is_cluster && env::var_os(THREADS).is_none() {
+            step = step.variable(THREADS, &(6 * processors()).to_string());
+        }
+        jobs.push(Job { name, lane, step, tests, program: Some(program) });
+    }
+    let examples = Step::cargo(&["test", "--workspace", "--doc"]);
+    let step = match filter {
+        Some(filter) => examples.with(["--", filter]),
+        None => examples,
+    };
+    let name = "documentation examples".to_owned();
+    jobs.push(Job { name, lane: Lane::Computing, step, tests: Vec::new(), program: None });
+    if jobs.iter().any(|job| job.lane == Lane::Cluster) {
+        // What waits has deadlines, what computes has none.
+        for job in jobs.iter_mut().filter(|job| job.lane == Lane::Computing) {
+            job.step = job.step.clone().nice();
+        }
+    }
+    Ok(jobs)
+}
+
+/// The real cluster of this run, which may still have to be built.
+struct Cluster {
+    harness: Harness,
+    can_run: Vec<String>,
+    building: JoinHandle<anyhow::Result<()>>,
+    is_foreign: bool,
+}
+
+impl Cluster {
+    /// Lists the real-cluster tests that cannot run here, and begins to build the control plane for
+    /// the others. `None` if none can run.
+    fn prepare(run: &mut Run, tests: &[String]) -> anyhow::Result<Option<Self>> {
+        let step = Harness::build(&run.workspace)?.with(programs::JSON_MESSAGES);
+        let built = run.captured("build the harness", &step)?;
+        let built = built.map(|output| Built::read(&run.workspace, &output)).transpose()?;
+        let Some(harness) = built.and_then(|built| built.harness) else {
+            not_run(run, REAL_CLUSTER, tests, "the harness could not be built")?;
+            return Ok(None);
+        };
+        let verdicts = harness.check()?;
+        let mut can_run = Vec::new();
+        for test in tests {
+            match harness::why_not(&verdicts, test) {
+                Some(because) => not_run(run, REAL_CLUSTER, std::slice::from_ref(test), &because)?,
+                None => can_run.push(test.clone()),
+            }
+        }
+        if can_run.is_empty() {
             return Ok(None);
         }
-    };
-    let mut can_run = Vec::new();
-    for test in tests {
-        match harness::why_not(&verdicts, test) {
-            Some(because) => not_run(run, REAL_CLUSTER, std::slice::from_ref(test), &because)?,
-            None => can_run.push(test.clone()),
-        }
+        let is_foreign = env::var_os(FOREIGN_CLUSTER).is_some_and(|file| !file.is_empty());
+        let is_needed = !is_foreign || can_run.iter().any(|test| test.starts_with(OWN));
+        let step = harness.build_control_plane();
+        let building =
+            thread::spawn(move || if is_needed { build_control_plane(&step) } else { Ok(()) });
+        Ok(Some(Self { harness, can_run, building, is_foreign }))
     }
-    Ok(Some((harness, can_run)))
+
+    /// Waits for the control plane to be built, and starts it for all tests to share, unless they have
+    /// another one.
+    fn start(self, is_wanted: bool) -> anyhow::Result<Option<ControlPlane>> {
+        let Ok(built) = self.building.join() else { bail!("failed to build the control plane") };
+        built?;
+        if self.is_foreign || !is_wanted {
+            return Ok(None);
+        }
+        self.harness.start_control_plane().map(Some)
+    }
 }
 
-/// Runs a step with a control plane that all its tests share.
-fn run_on_cluster(
-    run: &mut Run,
-    harness: &Harness,
-    title: &str,
-    step: &Step,
-    tests: &[String],
-) -> anyhow::Result<()> {
-    if env::var_os(FOREIGN_CLUSTER).is_some_and(|file| !file.is_empty()) {
-        run.step(title, step);
-        return Ok(());
+fn build_control_plane(step: &Step) -> anyhow::Result<()> {
+    println!("\n== control plane, beside the rest: {step}");
+    let started = Instant::now();
+    let status = step.command().status().with_context(|| format!("failed to start `{step}`"))?;
+    let took = started.elapsed().as_secs_f64();
+    if !status.success() {
+        println!("== control plane: FAILED in {took:.1} s");
+        bail!("the control plane could not be built");
     }
-    if !run.step("control plane", &harness.build_control_plane()) {
-        return not_run(run, REAL_CLUSTER, tests, "the control plane could not be built");
-    }
-    match harness.start_control_plane() {
-        Ok(plane) => {
-            let mut environment = plane.environment.clone();
-            // Most of a real-cluster test is waiting, for a boundary or for a lease to run out.
-            if env::var_os(THREADS).is_none() {
-                environment.insert(THREADS.to_owned(), threads().to_string());
-            }
-            run.step(title, &step.clone().environment(&environment));
-            Ok(())
-        }
-        Err(error) => not_run(run, REAL_CLUSTER, tests, &format!("{error:#}")),
-    }
+    println!("== control plane: ok in {took:.1} s");
+    Ok(())
 }
 
 /// Lists tests that should have run, and records that they did not: a failure.
 fn not_run(run: &mut Run, sort: &str, tests: &[String], because: &str) -> anyhow::Result<()> {
-    let count = list(&run.workspace, sort, tests, because)?;
+    let count = listing::list(&run.workspace, sort, tests, because)?;
+    run.count_tests(0, count);
     let what = format!("{count} {sort} not run ({because})");
     let leave_out =
         if sort == REAL_CLUSTER { "; or leave them out: cargo xtask test --quick" } else { "" };
     run.fail(&what, &format!("cargo xtask test{leave_out}"));
     Ok(())
-}
-
-/// `cargo test` for some kinds of targets and some integration tests, by name.
-fn cargo_test(run: &Run, kinds: &[&str], tests: &[String]) -> Step {
-    let step = Step::cargo(&["test", "--workspace", "--no-fail-fast"]).with(kinds);
-    let step = step.with(tests.iter().flat_map(|test| ["--test", test]));
-    match &run.arguments.filter {
-        Some(filter) => step.with(["--", filter]),
-        None => step,
-    }
 }
 
 /// The names of the integration tests: those that need a real cluster, and the others.
@@ -159,49 +238,6 @@ fn integration_tests(workspace: &Workspace) -> (Vec<String>, Vec<String>) {
     // Sorted and deduplicated: two packages may have a file of the same name.
     let names: BTreeSet<String> = names.collect();
     names.into_iter().partition(|name| name.starts_with(CLUSTER))
-}
-
-/// Prints every test of some files by its name, as not run, and returns how many there are.
-fn list(workspace: &Workspace, sort: &str, files: &[String], why: &str) -> anyhow::Result<usize> {
-    let mut tests = Vec::new();
-    for (member, target) in workspace.targets("test") {
-        if !files.contains(&target.name) {
-            continue;
-        }
-        for file in files_of(&target.source)? {
-            let failed = || format!("failed to read {}", file.display());
-            let text = fs::read_to_string(&file).with_context(failed)?;
-            let found = source::test_names(&text).with_context(failed)?;
-            tests.extend(found.iter().map(|it| format!("{} {}: {it}", member.name, target.name)));
-        }
-    }
-    println!("\n== {sort}: {} NOT RUN ({why})", tests.len());
-    for test in &tests {
-        println!("   not run: {test}");
-    }
-    Ok(tests.len())
-}
-
-/// The file of an integration test and those of its modules: beside a `main.rs`, or in a directory of
-/// the file's own name.
-fn files_of(source: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let is_main = source.file_name().is_some_and(|name| name == "main.rs");
-    let folder = if is_main { source.with_file_name("") } else { source.with_extension("") };
-    let mut files = vec![source.to_owned()];
-    let mut folders = vec![folder];
-    while let Some(folder) = folders.pop().filter(|folder| folder.is_dir()) {
-        let failed = || format!("failed to read {}", folder.display());
-        for entry in fs::read_dir(&folder).with_context(failed)? {
-            let path = entry.with_context(failed)?.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path != source && path.extension().is_some_and(|it| it == "rs") {
-                files.push(path);
-            }
-        }
-    }
-    files.sort();
-    Ok(files)
 }
 
 #[cfg(test)]
@@ -219,21 +255,6 @@ mod tests {
             "targets": tests.iter().map(target).collect::<Vec<_>>(),
         });
         serde_json::from_value(json!({ "workspace_root": "/w", "packages": [package] })).unwrap()
-    }
-
-    #[test]
-    fn the_tests_in_the_modules_of_a_test_are_its_tests() {
-        let temporary = tempfile::tempdir().unwrap();
-        let folder = temporary.path();
-        fs::create_dir_all(folder.join("cluster_x/inner")).unwrap();
-        for file in ["cluster_x/main.rs", "cluster_x/one.rs", "cluster_x/inner/two.rs", "y.rs"] {
-            fs::write(folder.join(file), "").unwrap();
-        }
-        let found = files_of(&folder.join("cluster_x/main.rs")).unwrap();
-        let alone = files_of(&folder.join("y.rs")).unwrap();
-        let names: Vec<_> = found.iter().map(|it| it.file_name().unwrap()).collect();
-        assert_eq!(names, ["two.rs", "main.rs", "one.rs"]);
-        assert_eq!(alone.len(), 1);
     }
 
     #[test]

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
+use std::path::Path;
 use std::process::{Child, Stdio};
 
 use anyhow::{Context as _, ensure};
 use serde::Deserialize;
-use serde_json::Value;
 
 use crate::run::Step;
 use crate::workspace::Workspace;
@@ -41,24 +41,26 @@ struct Ready {
 }
 
 impl Harness {
-    /// Builds the program, and with it the tests of these names: so the dependencies are compiled
-    /// once, with the features that the tests need.
-    pub(super) fn build(workspace: &Workspace, tests: &[String]) -> anyhow::Result<Self> {
-        let is_there = workspace.members.iter().any(|member| member.name == PACKAGE);
-        ensure!(is_there, "failed to find the package {PACKAGE}, which starts a real cluster");
-        let step = Step::cargo(&["build", "--workspace", "--bin", PROGRAM])
-            .with(tests.iter().flat_map(|test| ["--test", test]))
-            .with(["--message-format", "json-render-diagnostics"]);
-        let mut command = step.command();
-        let output = command.current_dir(&workspace.root).stderr(Stdio::inherit()).output()?;
-        ensure!(output.status.success(), "failed to build the harness: `{step}` failed");
-        let program = String::from_utf8_lossy(&output.stdout)
-            .lines()
-            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-            .filter(|message| message["target"]["name"] == PROGRAM)
-            .filter(|message| message["profile"]["test"] == false)
-            .find_map(|message| message["executable"].as_str().map(str::to_owned));
-        Ok(Self { program: program.context("failed to find what cargo built of the harness")? })
+    /// The program in this file.
+    pub(super) fn at(program: &Path) -> Self {
+        Self { program: program.to_string_lossy().into_owned() }
+    }
+
+    /// Whether a program of a package is it.
+    pub(super) fn is_named(package: &str, program: &str) -> bool {
+        package == PACKAGE && program == PROGRAM
+    }
+
+    /// The step that builds only this, and the tests of its package: with tests, the dependencies have the features
+    /// that they have for all tests, and are not built twice.
+    pub(super) fn build(workspace: &Workspace) -> anyhow::Result<Step> {
+        let tests: Vec<_> = workspace
+            .targets("test")
+            .filter(|(member, _)| member.name == PACKAGE)
+            .flat_map(|(_, target)| ["--test", &target.name])
+            .collect();
+        ensure!(!tests.is_empty(), "failed to find {PACKAGE}, which starts a real cluster");
+        Ok(Step::cargo(&["build", "--workspace", "--bin", PROGRAM]).with(tests))
     }
 
     /// What can run here, and what cannot.
