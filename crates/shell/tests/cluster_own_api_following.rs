@@ -1,11 +1,12 @@
 //! Following pods, nodes and `ConfigMap`s of a real API server, each kind into a form of its own that is
-//! much smaller than its objects: by the hundred, or by as many as `ALMANAC_FOLLOWED` says, with
+//! much smaller than its objects: by the hundred, or by as many as `ALMANAC_FOLLOWED` is, with
 //! figures of the time and the memory it takes.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use almanac_fixtures::trials::size;
 use almanac_harness::{
     Answer, ControlPlaneOptions, Fault, FaultProxy, Observation, RecordedRequest, TestResult,
     await_condition, client_for, on_own_control_plane,
@@ -201,8 +202,7 @@ async fn change(client: &Client, kind: &Kind, [changed, deleted, made]: [usize; 
 
 #[test]
 fn pods_nodes_and_config_maps_are_followed_through_changes_and_broken_watches() -> TestResult {
-    let count = std::env::var("ALMANAC_FOLLOWED").ok();
-    let count = count.map_or(Ok(FEW), |it| it.parse())?;
+    let count = size("ALMANAC_FOLLOWED", FEW, 10_000);
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let (client, kinds) = (test.client(), kinds());
         for Kind { collection, object, .. } in &kinds {

@@ -11,6 +11,7 @@ use crate::manifests::{NAMESPACE, arguments_of_the_deployment};
 use crate::reading::{await_value, get};
 use crate::running::{ROOT, await_metric, start};
 use almanac_fixtures::objects;
+use almanac_fixtures::trials::size;
 use almanac_harness::{
     AuditLog, AuditedRequest, ControlPlaneOptions, Kubectl, Observation, OwnTest, PATIENCE,
     TestResult, await_condition, on_own_control_plane,
@@ -22,10 +23,6 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 
 /// Who the controllers are.
 const ACCOUNT: &str = "system:serviceaccount:almanac-system:almanac";
-
-/// How many seconds the tool goes on; some, unless told otherwise.
-const LASTING: &str = "ALMANAC_GITOPS_SECONDS";
-const SOME: u64 = 40;
 
 const KARPENTER: &str = "autoscaling.karpenter.sh/v1alpha1";
 const KEDA: &str = "keda-hpa-lock";
@@ -149,7 +146,8 @@ async fn await_told(
 #[test]
 fn a_tool_that_resets_a_target_is_named_with_what_to_do_and_not_fought_for_long() -> TestResult {
     let options = ControlPlaneOptions::api_only().audited_with_reads_of(ACCOUNT);
-    let lasting = std::env::var(LASTING).ok().and_then(|it| it.parse().ok()).unwrap_or(SOME);
+    // How many seconds the tool goes on.
+    let lasting = size("ALMANAC_GITOPS_SECONDS", 40, 300);
     on_own_control_plane(&options, async |test| {
         let kubectl = test.kubectl().await?;
         prepare(&kubectl).await?;

@@ -1,8 +1,6 @@
 //! Whoever watches `PlacementDecision`s on a real API server: a cluster that stays selected is never missing from
 //! all of them, whatever changes, fails or is killed meanwhile. What is selected is what the second scheduler says.
-//!
-//! - `ALMANAC_WATCHER_ROUNDS` is the number of rounds of changes.
-//! - `ALMANAC_WATCHER_SEED` repeats a run; the seed of each run is printed.
+//! `ALMANAC_WATCHER_ROUNDS` is the number of rounds of changes.
 
 use crate::placement::stage;
 
@@ -13,9 +11,9 @@ mod watcher;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-use almanac_fixtures::hub;
+use almanac_fixtures::{hub, trials};
 use almanac_harness::{FaultProxy, PATIENCE, TestResult};
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, ensure};
 use fastrand::Rng;
 use jiff::Timestamp;
 use serde_json::json;
@@ -26,21 +24,14 @@ use stage::{ALONE, DECISION, GROUP, NAMESPACE, on_hub, prepare};
 use trouble::Trouble;
 use watcher::Watcher;
 
-const ROUNDS: u64 = 1_000;
 /// So many rounds come one right after the other; then everything is waited for.
 const ROUNDS_AT_ONCE: u64 = 10;
-
-fn number_in(variable: &str) -> Result<Option<u64>> {
-    let Ok(text) = std::env::var(variable) else { return Ok(None) };
-    Ok(Some(text.parse().with_context(|| format!("{variable} is a number"))?))
-}
 
 #[test]
 fn a_cluster_that_stays_selected_is_never_missing_whatever_changes_and_fails() -> TestResult {
     on_hub(async |test, cluster| {
-        let rounds = number_in("ALMANAC_WATCHER_ROUNDS")?.unwrap_or(ROUNDS);
-        let seed = number_in("ALMANAC_WATCHER_SEED")?.unwrap_or_else(|| fastrand::u64(..1 << 48));
-        eprintln!("{rounds} rounds, ALMANAC_WATCHER_SEED={seed}");
+        let rounds = trials::size("ALMANAC_WATCHER_ROUNDS", 1_000, 10_000);
+        let seed = trials::seed(&format!("{rounds} rounds of changes"));
         let mut rng = Rng::with_seed(seed);
         let mut mirror = Mirror::made(cluster).await?;
         let proxy = FaultProxy::start(test.client())?;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use almanac_fixtures::trials;
 use almanac_harness::{
     ControlPlaneOptions, Observation, PATIENCE, Program, TestResult, await_condition, client_for,
     on_own_control_plane, on_this_machine,
@@ -241,13 +242,11 @@ fn two_run_side_by_side_and_a_port_that_is_taken_is_no_obstacle() -> TestResult 
     })
 }
 
-/// Random moments, of a seed that is printed; `ALMANAC_SEED` has them again.
+/// Random moments, of a seed that is printed.
 #[test]
 fn nothing_is_lost_and_nothing_left_whenever_it_is_killed_or_told_to_end() -> TestResult {
     on_this_machine(async {
-        let seed = std::env::var("ALMANAC_SEED").ok().and_then(|it| it.parse().ok());
-        let seed = seed.unwrap_or_else(|| fastrand::u64(..));
-        println!("ALMANAC_SEED={seed}");
+        let seed = trials::seed("moments at which up is killed");
         let mut random = fastrand::Rng::with_seed(seed);
         let user = User::new()?;
         let (mut kept, mut shown) = (0, None);

@@ -1,6 +1,5 @@
 //! The calendar against the oracle: random schedules, every zone, years 1970 to 2100.
 //!
-//! - `ALMANAC_ORACLE_SEED` repeats a run; the seed of each run is printed.
 //! - `ALMANAC_ORACLE_YEARS` is the number of random years a zone (1 unless said).
 //! - `ALMANAC_ORACLE_CASE` runs one case alone; every failure prints the command.
 //!
@@ -20,11 +19,11 @@ mod run;
 mod subject;
 mod zones;
 
-use std::io::Write as _;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use almanac_fixtures::trials::{announce, seed, size};
 use almanac_oracle::zone_names;
 
 use case::{CASE, Case, cases_of};
@@ -32,16 +31,6 @@ use run::{Tally, random_year, run};
 
 /// Not more failures than a person reads.
 const SHOWN_FAILURES: usize = 20;
-
-/// Written past the test harness, which would keep it back unless a test fails.
-fn announce(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
-}
-
-fn number_in(variable: &str) -> Option<u64> {
-    let text = std::env::var(variable).ok()?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{variable} must be a number, not \"{text}\"")))
-}
 
 /// Does `work` for every item, on all cores.
 fn on_all_cores<T: Sync>(items: &[T], work: impl Fn(&T) -> Tally + Sync) -> Tally {
@@ -88,13 +77,9 @@ fn every_zone_agrees_with_the_oracle() {
         let tally = run(&case.zone, case.year, std::slice::from_ref(&case));
         return assert_agreement(&format!("{CASE} alone"), started, tally);
     }
-    let seed = number_in("ALMANAC_ORACLE_SEED").unwrap_or_else(|| fastrand::u64(..));
-    let years = number_in("ALMANAC_ORACLE_YEARS").unwrap_or(1);
+    let years = size("ALMANAC_ORACLE_YEARS", 1_u64, 3);
     let zones = zone_names();
-    announce(&format!(
-        "ALMANAC_ORACLE_SEED={seed} over {} zones, years a zone: {years}",
-        zones.len()
-    ));
+    let seed = seed(&format!("{} zones, years a zone: {years}", zones.len()));
     let rounds: Vec<_> =
         (0..years).flat_map(|round| zones.iter().map(move |&zone| (zone, round))).collect();
     let tally = on_all_cores(&rounds, |&(zone, round)| random_year(zone, seed, round));

@@ -1,7 +1,6 @@
 //! Almanac's placements against the second scheduler: random hubs, and a few turns in each.
 //!
 //! - `ALMANAC_PLACEMENT_WORLDS` is the number of random hubs (10,000 unless said).
-//! - `ALMANAC_PLACEMENT_SEED` repeats a run; the seed of each run is printed.
 //! - `ALMANAC_PLACEMENT_WORLD` runs one hub alone, by its seed; every failure prints the command.
 
 #![expect(
@@ -18,11 +17,11 @@ mod subject;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use almanac_fixtures::trials::{announce, number_in, seed, size};
 use almanac_second_scheduler::generate::{Change, Course, Size, course};
 use fastrand::Rng;
 
@@ -44,9 +43,8 @@ fn both_schedulers_decide_the_same_at_every_turn_of_random_hubs() {
         return;
     }
     let started = Instant::now();
-    let seed = number_in("ALMANAC_PLACEMENT_SEED").unwrap_or_else(|| fastrand::u64(..1 << 48));
-    let worlds = number_in("ALMANAC_PLACEMENT_WORLDS").unwrap_or(WORLDS);
-    announce(&format!("placements: {worlds} hubs, ALMANAC_PLACEMENT_SEED={seed}"));
+    let worlds = size("ALMANAC_PLACEMENT_WORLDS", WORLDS, 100_000);
+    let seed = seed(&format!("placements of {worlds} hubs"));
     let (tally, failures) = on_all_cores(seed, worlds);
     announce(&format!(
         "placements: {tally:?}, {} failures, {:.1} s",
@@ -121,14 +119,4 @@ fn told(seed: u64, difference: &Difference) -> String {
         let _ = writeln!(text, "  then a turn of {:?} at {}", step.placement, step.now);
     }
     text
-}
-
-/// Written past the test harness, which would keep it back unless a test fails.
-fn announce(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
-}
-
-fn number_in(variable: &str) -> Option<u64> {
-    let text = std::env::var(variable).ok()?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{variable} must be a number, not \"{text}\"")))
 }

@@ -2,6 +2,7 @@
 //! those that no schema can express.
 
 use almanac_api::finding::{Code, Severity};
+use almanac_fixtures::trials;
 use almanac_harness::TestResult;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -12,10 +13,6 @@ use serde_json::{Map, Value, json};
 
 use super::{API, on_a_hub};
 use crate::written::check;
-
-/// A number of placements in each run, and how to have more, or the same ones again.
-const CASES: (&str, usize) = ("ALMANAC_WRITTEN_PLACEMENTS", 300);
-const SEED: &str = "ALMANAC_WRITTEN_PLACEMENTS_SEED";
 
 /// One of the good values mostly, and sometimes one of the bad ones.
 fn mostly(good: Vec<Value>, bad: Vec<Value>) -> impl Strategy<Value = Value> {
@@ -200,12 +197,10 @@ fn names_no_score(field: &str, spec: &Value) -> bool {
     item["scoreCoordinate"].is_null() && item["name"].is_null()
 }
 
-#[expect(clippy::disallowed_methods, reason = "how many, and which, is said in the environment")]
 #[test]
 fn any_placement_is_accepted_exactly_when_its_schema_has_no_errors() -> TestResult {
-    let number = |name: &str| std::env::var(name).ok().and_then(|it| it.parse::<u64>().ok());
-    let seed = number(SEED).unwrap_or_else(|| u64::from(std::process::id()));
-    let count = number(CASES.0).map_or(Ok(CASES.1), usize::try_from)?;
+    let count = trials::size("ALMANAC_WRITTEN_PLACEMENTS", 300_usize, 3_000);
+    let seed = trials::seed("written placements");
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
     let random = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
@@ -243,7 +238,7 @@ fn any_placement_is_accepted_exactly_when_its_schema_has_no_errors() -> TestResu
         let (both, all) = (accepted.len(), count);
         assert!(
             differences.is_empty(),
-            "{} differences, {both} of {all} accepted; again with {SEED}={seed}:\n{}",
+            "{} differences, {both} of {all} accepted; again with ALMANAC_SEED={seed}:\n{}",
             differences.len(),
             differences.join("\n")
         );

@@ -1,17 +1,17 @@
 //! Many autoscalers: each asks Prometheus once in a period, and not all of them at once.
 //!
-//! `ALMANAC_AUTOSCALERS=1000` makes them a thousand, for the figures that it prints, and `ALMANAC_QUERY_SECONDS=1`
-//! lets each ask once a second.
+//! `ALMANAC_AUTOSCALERS` is their number, for the figures that it prints, and `ALMANAC_QUERY_SECONDS` the period.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use almanac_fixtures::objects;
+use almanac_fixtures::trials::size;
 use almanac_harness::{
     FaultProxy, Observation, PATIENCE, PrometheusPlace, RecordedRequest, TestResult,
     await_condition,
 };
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, ensure};
 use kube::Client;
 use serde_json::{Value, json};
 
@@ -28,14 +28,6 @@ const PERIODS: usize = 3;
 const JITTER: Duration = Duration::from_secs(1);
 /// So many objects are made at once.
 const AT_ONCE: usize = 200;
-
-/// A number from a variable, if it is set.
-fn wanted(variable: &str, otherwise: u64) -> Result<u64> {
-    match std::env::var(variable) {
-        Ok(text) => text.parse().with_context(|| format!("{variable}={text:?}")),
-        Err(_) => Ok(otherwise),
-    }
-}
 
 /// Each of them asks something else, so that its queries can be told from others.
 fn autoscaler(number: usize, query: &str) -> [Value; 2] {
@@ -67,8 +59,8 @@ async fn await_all_scaled(cluster: &Cluster) -> TestResult {
 #[test]
 fn many_autoscalers_ask_once_a_period_each_and_not_all_at_once() -> TestResult {
     on_cluster(async |_, cluster| {
-        let count = usize::try_from(wanted("ALMANAC_AUTOSCALERS", 40)?)?;
-        let period = Duration::from_secs(wanted("ALMANAC_QUERY_SECONDS", PERIOD)?);
+        let count = size("ALMANAC_AUTOSCALERS", 40, 1_000);
+        let period = Duration::from_secs(size("ALMANAC_QUERY_SECONDS", PERIOD, PERIOD));
         schedule(cluster, "hours", REPLICAS).await?;
         let place = PrometheusPlace::reserve()?;
         let way = FaultProxy::start(Client::try_from(kube::Config::new(place.url().parse()?))?)?;

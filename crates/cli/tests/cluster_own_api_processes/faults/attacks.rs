@@ -1,12 +1,13 @@
 //! Faults that could silence rules: a hanging kind, a clock that ran ahead, a restored etcd. Rules
 //! still fire.
 
+use std::fs;
 use std::path::Path;
-use std::{env, fs};
 
+use almanac_fixtures::trials::size;
 use almanac_harness::await_condition;
 use almanac_harness::{Component, Fault, FaultProxy, Observation, PATIENCE, TestResult};
-use anyhow::{Context as _, Result};
+use anyhow::Context as _;
 use futures::future::try_join_all;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -51,9 +52,9 @@ fn thirty_hanging_kinds_delay_no_other_firing() -> TestResult {
     })
 }
 
-/// How many scales hang: more than there are turns at once. `ALMANAC_HANGING` asks for others.
-fn hanging_scales() -> Result<usize> {
-    env::var("ALMANAC_HANGING").map_or(Ok(300), |number| Ok(number.parse()?))
+/// How many scales hang: more than there are turns at once.
+fn hanging_scales() -> usize {
+    size("ALMANAC_HANGING", 300, 1_000)
 }
 
 const DEFINITION: Kind =
@@ -98,7 +99,7 @@ async fn prepare_scales(cluster: &Cluster, names: &[String]) -> TestResult {
 #[test]
 fn more_hanging_scales_than_turns_delay_no_other_firing() -> TestResult {
     on_cluster(async |test, cluster| {
-        let hung: Vec<String> = (0..hanging_scales()?).map(|it| format!("a-{it}")).collect();
+        let hung: Vec<String> = (0..hanging_scales()).map(|it| format!("a-{it}")).collect();
         prepare_scales(cluster, &hung).await?;
         let healthy: Vec<String> = (0..10).map(|number| format!("healthy-{number}")).collect();
         for name in &healthy {

@@ -1,15 +1,16 @@
 //! Nothing is due and nothing changes: nothing is written, and nothing is read but by the watches.
 //!
-//! The one test that has to watch the time pass. It takes a minute; `ALMANAC_QUIET_MINUTES` makes it
-//! another number of them. `ALMANAC_QUIET_OBJECTS` makes it so many objects of each kind.
+//! The one test that has to watch the time pass: `ALMANAC_QUIET_MINUTES`. `ALMANAC_QUIET_OBJECTS` is the number of
+//! objects of each kind.
 
 use std::time::Duration;
 
 use almanac_fixtures::objects;
+use almanac_fixtures::trials::size;
 use almanac_harness::{
     AuditLog, AuditedRequest, Observation, PATIENCE, RecordedRequest, TestResult, await_condition,
 };
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
 use crate::controller::{
@@ -20,25 +21,17 @@ use crate::faults::replica::{NAMESPACE, Replica, prepare};
 /// An instant with nothing due for hours: three hours after the firing.
 const QUIET: i64 = -3 * 3600;
 
-/// A number from a variable, if it is set.
-fn wanted(variable: &str, otherwise: u64) -> Result<u64> {
-    match std::env::var(variable) {
-        Ok(text) => text.parse().with_context(|| format!("{variable}={text:?}")),
-        Err(_) => Ok(otherwise),
-    }
-}
-
-fn minutes() -> Result<u64> {
-    wanted("ALMANAC_QUIET_MINUTES", 1)
+fn minutes() -> u64 {
+    size("ALMANAC_QUIET_MINUTES", 1, 10)
 }
 
 /// So many policies of each kind.
-fn of_each() -> Result<u64> {
-    wanted("ALMANAC_QUIET_OBJECTS", 25)
+fn of_each() -> u64 {
+    size("ALMANAC_QUIET_OBJECTS", 25, 1_000)
 }
 
 async fn prepare_all(cluster: &Cluster) -> TestResult {
-    for number in 0..of_each()? {
+    for number in 0..of_each() {
         prepare(cluster, &format!("rules-{number}"), None).await?;
         let schedule = json!({
             "apiVersion": "autoscaling.karpenter.sh/v1alpha1", "kind": "MetricsProducer",
@@ -59,7 +52,7 @@ async fn prepare_all(cluster: &Cluster) -> TestResult {
 }
 
 async fn await_statuses(cluster: &Cluster) -> TestResult {
-    for number in 0..of_each()? {
+    for number in 0..of_each() {
         let has_status = |object: &Value| object["status"]["conditions"].is_array();
         for (kind, name) in [(CRON, "rules"), (PRODUCER, "hours"), (AUTOSCALER, "scaled")] {
             let name = format!("{name}-{number}");
@@ -116,15 +109,15 @@ fn nothing_is_written_when_idle_nor_at_a_restart_without_changes() -> TestResult
         await_statuses(cluster).await?;
         replica.proxy.clear();
         let memory = replica.controller.program.resident_memory()?;
-        eprintln!("{} MB with {} policies of each kind", memory >> 20, of_each()?);
-        watch_quiet(cluster, &replica, 60 * minutes()?).await?;
+        eprintln!("{} MB with {} policies of each kind", memory >> 20, of_each());
+        watch_quiet(cluster, &replica, 60 * minutes()).await?;
         ensure_nothing_is_read(&replica.proxy.requests())?;
 
         replica.controller.stop().await?;
         replica.proxy.clear();
         replica.controller.program.start_again()?;
         replica.await_leading().await?;
-        let armed = format!("almanac_cron_rules_armed {}", of_each()?);
+        let armed = format!("almanac_cron_rules_armed {}", of_each());
         await_condition("the rules to be known", PATIENCE, async || {
             let told = replica.controller.scrape("almanac_cron_rules_armed ").await?;
             Ok(Observation::of(told == [armed.as_str()], format!("{told:?}")))

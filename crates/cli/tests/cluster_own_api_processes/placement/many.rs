@@ -1,8 +1,8 @@
 //! Many clusters with many scores: what they cost a process.
 
 use almanac_fixtures::hub;
+use almanac_fixtures::trials::size;
 use almanac_harness::TestResult;
-use anyhow::Context as _;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use jiff::Timestamp;
 use serde_json::json;
@@ -12,7 +12,7 @@ use crate::placement::stage::{
     prepare, ratio,
 };
 
-/// So many clusters, unless `ALMANAC_CLUSTERS` says otherwise.
+/// The usual number of clusters.
 const CLUSTERS: usize = 150;
 /// How many requests of the test are under way at once.
 const AT_ONCE: usize = 16;
@@ -20,10 +20,7 @@ const AT_ONCE: usize = 16;
 #[test]
 fn a_change_of_one_score_among_many_moves_the_selection_with_two_writes() -> TestResult {
     on_hub(async |_, cluster| {
-        let count = match std::env::var("ALMANAC_CLUSTERS") {
-            Ok(count) => count.parse().context("ALMANAC_CLUSTERS is a number")?,
-            Err(_) => CLUSTERS,
-        };
+        let count = size("ALMANAC_CLUSTERS", CLUSTERS, 10_000);
         prepare(cluster, &[]).await?;
         let made = stream::iter(0..count).map(|number| async move {
             let name = format!("c{number:05}");

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use almanac_fixtures::trials;
 use almanac_harness::{
     ControlPlaneOptions, Observation, TestResult, await_condition, on_own_control_plane,
 };
@@ -53,12 +54,8 @@ impl Trouble {
 
 #[test]
 fn caps_hold_for_a_thousand_pods_at_once_while_the_deciding_replica_is_killed() -> TestResult {
-    let number = |name: &str, usual: u64| match std::env::var(name) {
-        Ok(number) => number.parse().with_context(|| format!("{name} is no number")),
-        Err(_) => Ok(usual),
-    };
-    let rounds = number("ALMANAC_EXTENDER_ROUNDS", ROUNDS)?;
-    let first = number("ALMANAC_EXTENDER_SEED", 1)?;
+    let rounds = trials::size("ALMANAC_EXTENDER_ROUNDS", ROUNDS, 20);
+    let first = trials::number_in(trials::SEED).unwrap_or(1);
     let seeds = Seeds { next: AtomicU64::new(first), end: first + rounds };
     std::thread::scope(|scope| {
         let planes = (0..rounds.min(AT_ONCE)).map(|_| scope.spawn(|| rounds_on_a_plane(&seeds)));
@@ -94,7 +91,7 @@ fn rounds_on_a_plane(seeds: &Seeds) -> TestResult {
         let mut next = seeds.take();
         while let Some(seed) = next {
             let pods = Api::namespaced(test.client(), "default");
-            let repeated = format!("ALMANAC_EXTENDER_SEED={seed} ALMANAC_EXTENDER_ROUNDS=1");
+            let repeated = format!("ALMANAC_SEED={seed} ALMANAC_EXTENDER_ROUNDS=1");
             round((&stage, &scene), &pods, seed).await.context(repeated)?;
             next = seeds.take();
             if next.is_some() {

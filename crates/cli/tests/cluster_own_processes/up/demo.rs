@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use almanac_fixtures::trials::size;
 use almanac_harness::{PATIENCE, Program, TestResult, on_this_machine};
 use anyhow::{Context as _, bail, ensure};
 use k8s_openapi::api::core::v1::{Node, Pod};
@@ -60,15 +61,14 @@ fn every_sentence_that_the_demo_prints_beforehand_comes_true() -> TestResult {
     })
 }
 
-/// Eight hours at twelve hundred times; with `ALMANAC_DAYS`, so many days at six thousand times, on a machine with
-/// nothing else to do: a week takes a hundred seconds.
+/// Eight hours at twelve hundred times; with `ALMANAC_DAYS`, so many days at six thousand times: a week takes a hundred
+/// seconds, on a machine with nothing else to do.
 #[test]
 fn a_clock_that_runs_fast_leaves_no_boundary_out() -> TestResult {
     on_this_machine(async {
-        let days = std::env::var("ALMANAC_DAYS").ok().and_then(|it| it.parse::<u32>().ok());
-        let (hours, speed) = match days {
-            Some(days) => (format!("{}h", 24 * days), "6000"),
-            None => ("8h".to_owned(), "1200"),
+        let (hours, speed) = match size("ALMANAC_DAYS", 0_u32, 7) {
+            0 => ("8h".to_owned(), "1200"),
+            days => (format!("{}h", 24 * days), "6000"),
         };
         let user = User::new()?;
         let up = user.types(&["--demo", "--at", "2026-11-27T08:00", "--speed", speed])?;

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use almanac_api::kinds::Kind;
+use almanac_fixtures::trials;
 use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
 use anyhow::Context as _;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
@@ -14,7 +15,6 @@ use crate::webhook::desk::{Desk, at_the_desk, await_refusal, cron};
 
 /// As many policies as there are beside the ones that are asked about, and as many as are applied.
 const POLICIES: &str = "ALMANAC_WEBHOOK_POLICIES";
-const FEW: usize = 200;
 
 /// Below what an API server and etcd take, which is 1.5 MiB.
 const LARGE: usize = 1_400_000;
@@ -78,7 +78,7 @@ async fn storm(desk: &Desk<'_>, policies: usize) -> anyhow::Result<Storm> {
 
 #[test]
 fn large_objects_and_many_of_them_are_all_answered() -> TestResult {
-    let count = std::env::var(POLICIES).ok().and_then(|it| it.parse().ok()).unwrap_or(FEW);
+    let count = trials::size(POLICIES, 200_usize, 2_000);
     at_the_desk(&[], async |desk| {
         await_refusal(desk).await?;
         a_large_object_is_answered(desk).await?;

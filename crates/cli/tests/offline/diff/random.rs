@@ -1,11 +1,12 @@
 //! Random folders: what `diff` says of two is exactly what their two forecasts say, as JSON, recomputed here by
 //! looking at every boundary of either.
 //!
-//! `ALMANAC_DIFF_WORLDS` is how many pairs are tried, and `ALMANAC_DIFF_SEED` repeats a run.
+//! `ALMANAC_DIFF_WORLDS` is how many pairs are tried.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use almanac_fixtures::trials;
 use fastrand::Rng;
 use serde_json::Value;
 
@@ -133,10 +134,8 @@ fn assert_told(seed: u64, old: &Value, new: &Value, diff: &Value) -> usize {
 
 #[test]
 fn what_differs_is_what_the_two_forecasts_say() {
-    let number = |name| std::env::var(name).ok().and_then(|it| it.parse().ok());
-    let first: u64 = number("ALMANAC_DIFF_SEED").unwrap_or_else(|| fastrand::u64(..1 << 32));
-    let count: u64 = number("ALMANAC_DIFF_WORLDS").unwrap_or(12);
-    eprintln!("ALMANAC_DIFF_SEED={first}");
+    let count = trials::size("ALMANAC_DIFF_WORLDS", 12, 300);
+    let first = trials::seed("random folders");
     let mut different = 0;
     for seed in first..first + count {
         let mut random = Rng::with_seed(seed);

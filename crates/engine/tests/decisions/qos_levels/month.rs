@@ -4,22 +4,19 @@
 //! At every quiet moment each pod shows exactly what its list says; and when all policies are gone, every pod
 //! has what its user wrote last.
 //!
-//! - `ALMANAC_ENGINE_STEPS` is the number of steps of the run.
-//! - `ALMANAC_ENGINE_SEED` repeats a run; the seed of each run is printed.
+//! `ALMANAC_ENGINE_STEPS` is the number of steps of the run.
 
 mod agent;
 mod cluster;
 
-use std::io::Write as _;
-
 use almanac_engine::qos_levels::{Decision, Input, QosAnnotations, QosLevels, decide};
 use almanac_engine::{Action, Identity};
+use almanac_fixtures::trials;
 use fastrand::Rng;
 use jiff::{SignedDuration, Timestamp};
 
 use self::agent::{Agent, Logic};
 use self::cluster::{Cluster, Fails};
-use crate::support::property::number_in;
 use crate::support::{NANOSECOND, instant, seconds};
 
 /// A cluster, its agent, and the time.
@@ -115,19 +112,15 @@ impl<'a> Month<'a> {
 }
 
 fn steps() -> u64 {
-    number_in("ALMANAC_ENGINE_STEPS").unwrap_or(10_000)
+    trials::size("ALMANAC_ENGINE_STEPS", 10_000, 100_000)
 }
 
 #[test]
 fn nothing_is_lost_in_a_month_of_edits_failures_and_restarts() {
-    let seed = number_in("ALMANAC_ENGINE_SEED").unwrap_or_else(|| fastrand::u64(..));
-    // Written past the test harness, which would keep it back unless a test fails.
-    let _ = writeln!(std::io::stderr(), "ALMANAC_ENGINE_SEED={seed} a month of levels");
+    let seed = trials::seed("a month of levels");
     let logic = Logic::sound();
     if let Err(why) = Month::new(seed, &logic).live(steps()) {
-        panic!(
-            "{why}\nrun it again with ALMANAC_ENGINE_SEED={seed} cargo test -p almanac-engine month"
-        );
+        panic!("{why}\nrun it again with ALMANAC_SEED={seed} cargo test -p almanac-engine month");
     }
 }
 

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use almanac_engine::units::{DeletionCost, FleetObject, Node, Pod, Resources, Strategy, Verdict};
 use almanac_engine::{Field, Identity, PolicyObject, Slim, Value};
+use almanac_fixtures::trials;
 use fastrand::Rng;
 
 use super::shop::{Shop, node, owner, pod, workload};
 use crate::naive::Seen;
-use crate::simulation::announced_seed;
 use crate::support::{pod_name, policy_name, prefer, second, selector, unit};
 
 const SHOPS: u64 = 400;
@@ -197,7 +197,7 @@ fn told(shop: &Shop) -> BTreeMap<String, Value> {
 
 #[test]
 fn whatever_is_scaled_no_cap_is_passed_and_no_pod_waits_that_could_have_a_node() {
-    let seed = announced_seed("pouring");
+    let seed = trials::seed("pouring");
     let (mut poured, mut waited) = (0, 0);
     for number in 0..SHOPS {
         let mut rng = Rng::with_seed(seed.wrapping_add(number));
@@ -214,7 +214,7 @@ fn whatever_is_scaled_no_cap_is_passed_and_no_pod_waits_that_could_have_a_node()
             shop.turns(at);
             let now = seen(&shop);
             let wrong = wrong(&now, &began, &told(&shop)).or_else(|| wrongly_gone(&before, &now));
-            assert_eq!(wrong, None, "ALMANAC_UNITS_SEED={seed}, shop {number}, at {at}");
+            assert_eq!(wrong, None, "ALMANAC_SEED={seed}, shop {number}, at {at}");
             poured += now.pods.len();
             waited += now.pods.values().filter(|pod| pod.node.is_none()).count();
         }
@@ -224,7 +224,7 @@ fn whatever_is_scaled_no_cap_is_passed_and_no_pod_waits_that_could_have_a_node()
 
 #[test]
 fn nothing_changes_by_time_alone_before_the_instant_that_is_named_and_then_something_does() {
-    let seed = announced_seed("waking");
+    let seed = trials::seed("waking");
     let mut woken = 0;
     for number in 0..SHOPS {
         let mut rng = Rng::with_seed(seed.wrapping_add(number));
@@ -238,7 +238,7 @@ fn nothing_changes_by_time_alone_before_the_instant_that_is_named_and_then_somet
             };
             let now = seen(&shop).pods;
             let changed = (at..20).find(|later| pods_at(*later) != now);
-            let why = format!("ALMANAC_UNITS_SEED={seed}, shop {number}, at {at}");
+            let why = format!("ALMANAC_SEED={seed}, shop {number}, at {at}");
             assert_eq!(named, BTreeSet::from([changed.map(second)]), "{why}");
             woken += usize::from(changed.is_some());
         }

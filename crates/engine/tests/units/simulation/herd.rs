@@ -9,9 +9,10 @@ use almanac_engine::Identity;
 use almanac_engine::units::{
     BindOutcome, Elapsed, Ledger, Node, NodeId, Pod, ReservationId, Ruling, Verdict,
 };
+use almanac_fixtures::trials;
 use fastrand::Rng;
 
-use super::{again, announced_seed, number_in};
+use super::again;
 use crate::support::{
     LEASE, LONGEST_BIND, at, node, pod, pod_name, policy_name, required, second, unit,
 };
@@ -164,9 +165,9 @@ fn node_of(number: usize) -> Node {
 #[test]
 fn a_thousand_pods_at_once_fill_three_units_exactly() {
     let name = "a_thousand_pods_at_once_fill_three_units_exactly";
-    let first = announced_seed(name);
+    let first = trials::seed(name);
     let mut refused = 0;
-    for herd in 0..number_in("ALMANAC_UNITS_HERDS").unwrap_or(1_000) {
+    for herd in 0..trials::size("ALMANAC_UNITS_HERDS", 1_000, 10_000) {
         let seed = first.wrapping_add(herd);
         let (bound, refusals, units) = Herd::new(seed).stampede();
         let again = again("ALMANAC_UNITS_HERDS=1", seed, name);

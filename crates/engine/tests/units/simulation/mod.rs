@@ -1,8 +1,7 @@
 //! No cap is ever exceeded by what we bind: clusters at random, with schedulers that ask at the same time, news that comes
 //! late, answers that are lost, replicas that end at any step, and leads that change.
 //!
-//! - `ALMANAC_UNITS_STEPS` is the number of steps of the run.
-//! - `ALMANAC_UNITS_SEED` repeats a run; the seed of each run is printed.
+//! `ALMANAC_UNITS_STEPS` is the number of steps of the run.
 
 mod api_server;
 mod binding;
@@ -16,7 +15,7 @@ mod replica;
 mod scheduling;
 mod world;
 
-use std::io::Write as _;
+use almanac_fixtures::trials;
 
 use self::faults::{Check, Fault, Wrong};
 use self::world::World;
@@ -27,23 +26,10 @@ const LIFE: u64 = 1_000;
 /// After so many steps all is quiet for a while.
 const UNQUIET: u64 = 250;
 
-#[expect(clippy::disallowed_methods, reason = "a test is told its seed by the environment")]
-pub(crate) fn number_in(variable: &str) -> Option<u64> {
-    let text = std::env::var(variable).ok()?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{variable} must be a number, not \"{text}\"")))
-}
-
-/// Prints the seed of a run past the test harness, which would keep it back unless a test fails.
-pub(crate) fn announced_seed(of: &str) -> u64 {
-    let seed = number_in("ALMANAC_UNITS_SEED").unwrap_or_else(|| fastrand::u64(..));
-    let _ = writeln!(std::io::stderr(), "ALMANAC_UNITS_SEED={seed} {of}");
-    seed
-}
-
 /// How to run only what has failed.
 pub(crate) fn again(few: &str, seed: u64, of: &str) -> String {
     format!(
-        "run it again with {few} ALMANAC_UNITS_SEED={seed} cargo test -p almanac-engine --test units {of}"
+        "run it again with {few} ALMANAC_SEED={seed} cargo test -p almanac-engine --test units {of}"
     )
 }
 
@@ -66,8 +52,8 @@ fn live(
 }
 
 fn run(is_calm: bool, of: &str) {
-    let steps = number_in("ALMANAC_UNITS_STEPS").unwrap_or(50_000);
-    let first = announced_seed(of);
+    let steps = trials::size("ALMANAC_UNITS_STEPS", 50_000_u64, 1_000_000);
+    let first = trials::seed(of);
     let mut bound = 0;
     for life in 0..steps.div_ceil(LIFE) {
         let seed = first.wrapping_add(life);
