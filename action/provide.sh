@@ -37,8 +37,9 @@ else
         fail "there is no Rust to build almanac with; install it, or name a release or a binary"
     # Beside what is kept between runs, if the workflow keeps it.
     target=${CARGO_TARGET_DIR:-$RUNNER_TEMP/almanac-target}
-    cargo build --release --locked --package almanac --target-dir "$target" \
-        --manifest-path "$GITHUB_ACTION_PATH/Cargo.toml" || fail "failed to build almanac"
+    # The action reads files only.
+    cargo build --release --locked --package almanac --no-default-features --features offline \
+        --target-dir "$target" --manifest-path "$GITHUB_ACTION_PATH/Cargo.toml" || fail "failed to build almanac"
     almanac=$target/release/almanac
 fi
 "$almanac" --version

@@ -2,11 +2,15 @@
 //!
 //! Each is taken as the JSON it is. Only an object with a finding gets a text, the one that
 //! `kubectl get -o yaml` shows, so that the finding has a position. Nothing is ever written: there
-//! are only `get`, `list` and discovery.
+//! are only `get`, `list` and discovery. A build without the feature `cluster` has `offline/cluster.rs` in place of
+//! this module.
 
+mod clock_arguments;
 mod cron_jobs;
 mod fleet;
 mod hub;
+mod input;
+mod kubeconfig;
 mod levels;
 mod requests;
 mod targets;
@@ -35,13 +39,16 @@ use futures::{StreamExt as _, stream};
 use jiff::Timestamp;
 use kube::api::{DynamicObject, TypeMeta};
 
-pub(crate) use self::fleet::SeenOfFleet;
-pub(crate) use self::levels::{SeenNode, SeenPod};
+pub(crate) use self::clock_arguments::ClockArguments;
+use self::fleet::SeenOfFleet;
+pub(crate) use self::kubeconfig::{contexts, namespaces};
+use self::levels::{SeenNode, SeenPod};
 use self::requests::{AT_ONCE, Answer, Requests, Scope};
-use crate::clock_arguments::ClockArguments;
-use crate::completion;
-use crate::input::InputObject;
+use crate::input::{Input, InputObject, Wanted};
 use crate::subject::called;
+
+/// What `--version` adds: nothing is missing from this build.
+pub(crate) const BUILD: &str = "";
 
 /// Which cluster is asked when no files are named.
 #[derive(Args, Clone)]
@@ -60,7 +67,7 @@ pub(crate) struct ClusterArguments {
         long,
         value_name = "NAME",
         conflicts_with_all = ["file", "kustomize"],
-        add = ArgValueCandidates::new(completion::contexts)
+        add = ArgValueCandidates::new(contexts)
     )]
     context: Option<String>,
 
@@ -73,29 +80,16 @@ pub(crate) struct ClusterArguments {
 }
 
 /// The requested objects of a cluster.
-pub(crate) struct Fetched {
+struct Fetched {
     /// The objects, checked.
-    pub(crate) objects: Vec<InputObject>,
+    objects: Vec<InputObject>,
     /// The texts of those with findings.
-    pub(crate) reading: Reading,
-    pub(crate) findings: Vec<PlacedFinding>,
-    pub(crate) cron_jobs: Vec<CronJob>,
-    pub(crate) seen: Seen,
+    reading: Reading,
+    findings: Vec<PlacedFinding>,
+    cron_jobs: Vec<CronJob>,
+    seen: Seen,
     /// A hint if nothing was found.
     note: Option<String>,
-}
-
-/// Which objects of a cluster are asked for.
-#[derive(Clone, Copy)]
-pub(crate) struct Wanted<'a> {
-    /// The namespace to look in, if it is not that of the context.
-    pub(crate) namespace: Option<&'a str>,
-    /// Where the policies for levels of pods are, if these are asked about.
-    pub(crate) config_namespace: Option<&'a str>,
-    /// Whether `CronJobs` are asked about.
-    pub(crate) has_cron_jobs: bool,
-    /// Where checks that look ahead begin.
-    pub(crate) checked_at: Timestamp,
 }
 
 /// A fetched object, and the result of checking it.
@@ -107,39 +101,37 @@ struct FetchedObject {
 
 /// What else was seen than objects of kinds we read, and what was not.
 #[derive(Default)]
-pub(crate) struct Seen {
+struct Seen {
     /// Targets of other kinds, by their `scale` subresource.
-    pub(crate) scales: BTreeMap<Identity, Workload>,
+    scales: BTreeMap<Identity, Workload>,
     /// What could not be read for lack of permission, as text.
-    pub(crate) unseen: BTreeSet<String>,
+    unseen: BTreeSet<String>,
     /// The namespaces that bear the mark that exempts what is in them.
-    pub(crate) marked_namespaces: Vec<String>,
+    marked_namespaces: Vec<String>,
     /// The pods, where there are policies for their levels.
-    pub(crate) pods: Vec<SeenPod>,
+    pods: Vec<SeenPod>,
     /// The nodes, where such policies depend on them.
-    pub(crate) nodes: Vec<SeenNode>,
+    nodes: Vec<SeenNode>,
     /// What policies for units of nodes are about, where there are some.
-    pub(crate) fleet: Vec<SeenOfFleet>,
+    fleet: Vec<SeenOfFleet>,
 }
 
 impl ClusterArguments {
-    /// Fetches the policies of a namespace, or of all, and what they act on.
-    pub(crate) fn fetch(&self, wanted: Wanted<'_>) -> anyhow::Result<Fetched> {
+    /// Reads the policies of a namespace, or of all, and what they act on.
+    pub(crate) fn load(&self, wanted: &Wanted<'_>) -> anyhow::Result<Input> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .context("failed to start the network runtime")?;
-        let fetched = runtime.block_on(waiting::shown(self.fetch_everything(wanted)));
-        let fetched =
-            fetched.context("failed to read from a cluster (to read files, name them with -f)")?;
+        let fetched = runtime.block_on(waiting::shown(self.fetch(wanted)))?;
         if let Some(note) = &fetched.note {
             anstream::eprintln!("note: {note}");
         }
-        Ok(fetched)
+        Ok(fetched.into_input(wanted))
     }
 
-    async fn fetch_everything(&self, wanted: Wanted<'_>) -> anyhow::Result<Fetched> {
-        let Wanted { namespace, config_namespace, has_cron_jobs, checked_at } = wanted;
+    async fn fetch(&self, wanted: &Wanted<'_>) -> anyhow::Result<Fetched> {
+        let Wanted { namespace, config_namespace, checked_at, .. } = *wanted;
         let options =
             ClientOptions { kubeconfig: self.kubeconfig.clone(), context: self.context.clone() };
         let connection = connect(&options)?;
@@ -187,8 +179,11 @@ impl ClusterArguments {
             }
             objects.extend(config_maps);
         }
-        let cron_jobs =
-            if has_cron_jobs { cron_jobs::list(&requests, &mut seen).await? } else { Vec::new() };
+        let cron_jobs = if wanted.cron_jobs.is_some() {
+            cron_jobs::list(&requests, &mut seen).await?
+        } else {
+            Vec::new()
+        };
         let note = (!has_policies && cron_jobs.is_empty()).then(|| requests.why_empty());
         let wanted = targets::of_policies(&objects);
         let fetched = targets::fetch(&requests, wanted, &complete, &mut seen).await?;

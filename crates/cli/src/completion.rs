@@ -17,7 +17,8 @@ use clap::{Args, Command, ValueEnum};
 use clap_complete::CompletionCandidate;
 use clap_complete::env::{CompleteEnv, Shells};
 
-pub(crate) use self::names::{contexts, namespaces, objects};
+pub(crate) use self::line::Line;
+pub(crate) use self::names::{namespaces, objects};
 use crate::outcome::exit_codes_without_findings;
 
 /// Print a shell completion script

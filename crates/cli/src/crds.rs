@@ -15,7 +15,7 @@ use anyhow::Context;
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
-use crate::controller::Kind as Controller;
+use crate::controllers::Controller;
 use crate::outcome::exit_codes_without_findings;
 
 /// Print the custom resource definitions

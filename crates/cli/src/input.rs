@@ -15,14 +15,13 @@ use almanac_api::checking::{CheckContext, CheckedObject, Place, Places, check_ev
 use almanac_api::finding::Severity;
 use almanac_api::reading::{PlacedFinding, ReadObject, Reading, labels};
 use almanac_calendar::Zone;
-use almanac_engine::{Family, PolicyName, Slim};
+use almanac_engine::{Family, PolicyName};
 use jiff::Timestamp;
 
-pub(crate) use self::arguments::{Conditions, InputArguments, LevelFormat, Narrowing};
+pub(crate) use self::arguments::{Conditions, InputArguments, Narrowing, Wanted};
 use self::place::grouped;
 pub(crate) use self::place::{InputObject, InputPlace, together};
 use crate::argument_error::ArgumentError;
-use crate::cluster::Fetched;
 use crate::files::{Files, Note, Targets, write_notes};
 use crate::findings::{self, Item};
 use crate::selector::Selector;
@@ -59,39 +58,25 @@ impl Input {
         let objects = std::mem::take(&mut everything.objects);
         let places = &everything.places;
         let groups = places_of(&reading, objects, places, context.namespace, &files.targets);
-        Input {
-            places: groups,
-            findings: everything.findings,
-            unseen: BTreeSet::new(),
-            all_places: places.named().to_vec(),
-            selector: None,
-            notes,
-            reading,
-        }
+        Input::new(groups, reading, everything.findings, places, notes)
     }
 
-    fn of_cluster(fetched: Fetched, now: Timestamp) -> Input {
-        let Fetched { objects, reading, findings, cron_jobs, seen, .. } = fetched;
-        let mut place = InputPlace::of(&objects, None);
-        place.world.seen_at = Some(now);
-        for namespace in &seen.marked_namespaces {
-            place.mark_namespace(namespace);
-        }
-        for (target, workload) in seen.scales {
-            place.world.upsert(target, Slim::Workload(workload));
-        }
-        place.add_seen(seen.pods, seen.nodes);
-        place.add_seen_fleet(seen.fleet);
-        place.find_texts(&reading);
-        place.add_cron_jobs(cron_jobs.iter(), "");
+    /// The input of these places, which were `named` when it was checked.
+    pub(crate) fn new(
+        places: Vec<InputPlace>,
+        reading: Reading,
+        findings: Vec<PlacedFinding>,
+        named: &Places,
+        notes: Vec<Note>,
+    ) -> Input {
         Input {
-            places: vec![place],
+            places,
             reading,
             findings,
-            unseen: seen.unseen,
-            all_places: Places::one().named().to_vec(),
+            unseen: BTreeSet::new(),
+            all_places: named.named().to_vec(),
             selector: None,
-            notes: Vec::new(),
+            notes,
         }
     }
 

@@ -3,42 +3,41 @@
 //! Each command is a module of its own. Here the clock is read, once, and errors become exit codes;
 //! what each code means is in `outcome`.
 
-mod agent;
 mod argument_error;
-mod clock_arguments;
 mod clock_changes;
+#[cfg_attr(not(feature = "cluster"), path = "offline/cluster.rs")]
 mod cluster;
 mod color;
 mod completion;
-mod controller;
+mod controllers;
 mod crds;
 mod cron_jobs;
 mod csv;
 mod diff;
 mod drawing;
 mod explain;
-mod extender;
 mod files;
 mod findings;
 mod forecast;
 mod ics;
 mod input;
+mod level_format;
 mod lint;
 mod man;
 mod markup;
 mod moment;
 mod next;
 mod outcome;
+mod pattern;
 mod period;
-mod process;
+#[cfg_attr(not(feature = "cluster"), path = "offline/processes.rs")]
+mod processes;
 mod selector;
 mod shell_word;
 mod stretches;
 mod subject;
-mod up;
 mod validate;
 mod wall_clock;
-mod webhook;
 mod when;
 mod written_at;
 
@@ -53,12 +52,9 @@ use almanac_calendar::tzdata_version;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use jiff::Timestamp;
 
+use crate::cluster::BUILD;
 use crate::outcome::{COULD_NOT_RUN, exit_codes};
-
-/// A process that follows ten thousand objects allocates a lot briefly and keeps little. The
-/// usual allocator keeps half again as much of that as this one does.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+use crate::processes::ProcessCommand;
 
 /// Capacity that follows the clock, for Kubernetes.
 #[derive(Parser)]
@@ -87,29 +83,26 @@ enum Command {
     Lint(lint::LintArguments),
     Validate(validate::ValidateArguments),
     Crds(crds::CrdsArguments),
-    Controller(controller::ControllerArguments),
-    Agent(agent::AgentArguments),
-    Extender(extender::ExtenderArguments),
-    Webhook(webhook::WebhookArguments),
-    Up(up::UpArguments),
+    #[command(flatten)]
+    Process(ProcessCommand),
     Completion(completion::CompletionArguments),
     Man(man::ManArguments),
 }
 
-/// What a schedule means depends on both.
+/// What a schedule means depends on the first two.
 static VERSION: LazyLock<String> =
-    LazyLock::new(|| format!("{} (tzdata {})", env!("CARGO_PKG_VERSION"), tzdata_version()));
+    LazyLock::new(|| format!("{} (tzdata {}{BUILD})", env!("CARGO_PKG_VERSION"), tzdata_version()));
 
 fn main() -> ExitCode {
-    completion::answer_shell(Arguments::command);
+    completion::answer_shell(command_line);
     let words: Vec<OsString> = env::args_os().collect();
     let program = words.first().map(Path::new).and_then(Path::file_stem).unwrap_or_default();
     if program == completion::FOR_KUBECTL {
         // An answer that cannot be given offers nothing.
-        let _ = completion::answer_kubectl(Arguments::command(), words, &mut io::stdout());
+        let _ = completion::answer_kubectl(command_line(), words, &mut io::stdout());
         return ExitCode::SUCCESS;
     }
-    let mut command = Arguments::command().color(color::of_words(&words));
+    let mut command = command_line().color(color::of_words(&words));
     if program == "kubectl-almanac" {
         command = as_plugin(command);
     }
@@ -135,13 +128,9 @@ fn main() -> ExitCode {
         Command::Lint(arguments) => lint::run(arguments, now, &mut output),
         Command::Validate(arguments) => validate::run(arguments, now, &mut output),
         Command::Crds(arguments) => crds::run(arguments, &mut output),
-        Command::Controller(arguments) => controller::run(arguments, &mut output),
-        Command::Agent(arguments) => agent::run(arguments, &mut output),
-        Command::Extender(arguments) => extender::run(arguments, &mut output),
-        Command::Webhook(arguments) => webhook::run(arguments, &mut output),
-        Command::Up(arguments) => up::run(arguments, now, &mut output),
+        Command::Process(command) => command.run(now, &mut output),
         Command::Completion(arguments) => completion::run(arguments, &mut output),
-        Command::Man(arguments) => man::run(arguments, Arguments::command(), &mut output),
+        Command::Man(arguments) => man::run(arguments, command_line(), &mut output),
     };
     match done.and_then(|code| Ok(output.flush().map(|()| code)?)) {
         Ok(code) => code,
@@ -152,6 +141,11 @@ fn main() -> ExitCode {
             ExitCode::from(COULD_NOT_RUN)
         }
     }
+}
+
+/// The command line of this build.
+fn command_line() -> clap::Command {
+    processes::described(Arguments::command())
 }
 
 /// The command line of the plugin of kubectl, whose help has the name it is called by.

@@ -32,15 +32,16 @@ pub(crate) use {exit_codes, exit_codes_without_findings};
 pub(crate) const COULD_NOT_RUN: u8 = 2;
 
 /// The severity on which a command fails.
-#[derive(Args, Clone, Copy)]
+#[derive(Args, Clone, Copy, Default)]
 pub(crate) struct FailOn {
     /// Exit with 1 on findings of at least this severity
-    #[arg(long, value_name = "SEVERITY", value_enum, default_value_t = Threshold::Error)]
+    #[arg(long, value_name = "SEVERITY", value_enum, default_value_t)]
     fail_on: Threshold,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum Threshold {
+    #[default]
     Error,
     Warning,
     Info,
@@ -48,14 +49,6 @@ enum Threshold {
 }
 
 impl FailOn {
-    /// On errors.
-    pub(crate) const ERROR: FailOn = FailOn { fail_on: Threshold::Error };
-
-    /// Whether these findings make it fail.
-    pub(crate) fn fails(self, findings: &[PlacedFinding]) -> bool {
-        self.code(findings) != ExitCode::SUCCESS
-    }
-
     /// The exit code for these findings.
     pub(crate) fn code(self, findings: &[PlacedFinding]) -> ExitCode {
         // A question about an unread file has no answer.

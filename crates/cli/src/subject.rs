@@ -9,10 +9,10 @@ use std::path::Path;
 use almanac_api::kinds::kind_named;
 use almanac_api::objects::AGENT_CONFIGS;
 use almanac_engine::{Family, Identity, PolicyName, World};
-use glob::Pattern;
 
 use crate::argument_error::ArgumentError;
 use crate::input::InputPlace;
+use crate::pattern::{self, Pattern};
 use crate::shell_word::quoted;
 
 const POD: &str = "Pod";
@@ -67,7 +67,7 @@ impl Subject {
             return Err(ArgumentError::whole(argument, text, message));
         }
         let pattern = |text: &str| {
-            Pattern::new(text).map_err(|error| ArgumentError::whole(argument, text, error.msg))
+            Pattern::new(text).map_err(|why| ArgumentError::whole(argument, text, why))
         };
         Ok(Subject {
             text: text.to_owned(),
@@ -79,8 +79,8 @@ impl Subject {
 
     /// The name, if it fits nothing else.
     pub(crate) fn whole_name(&self) -> Option<&str> {
-        let name = self.name.as_str();
-        (Pattern::escape(name) == name).then_some(name)
+        let name = self.name.text();
+        (!pattern::is_pattern(name)).then_some(name)
     }
 
     /// Whether it may mean a pod, or policies for the levels of pods.
@@ -100,8 +100,10 @@ impl Subject {
         }
         let (first, others) = subjects.split_first()?;
         let namespace = first.namespace.as_ref()?;
-        let all = others.iter().all(|other| other.namespace.as_ref() == Some(namespace));
-        (all && !first.is_pattern()).then_some(namespace.as_str())
+        let namespace = namespace.text();
+        let is_same =
+            |other: &Subject| other.namespace.as_ref().map(Pattern::text) == Some(namespace);
+        (others.iter().all(is_same) && !first.is_pattern()).then_some(namespace)
     }
 
     /// An error from a cluster, with a hint in case a file was intended.
@@ -117,7 +119,7 @@ impl Subject {
 
     /// Whether it may intentionally match several objects.
     pub(crate) fn is_pattern(&self) -> bool {
-        self.text.contains(['*', '?', '['])
+        pattern::is_pattern(&self.text)
     }
 
     pub(crate) fn text(&self) -> &str {
@@ -126,7 +128,7 @@ impl Subject {
 
     /// The name alone, or its pattern.
     pub(crate) fn name(&self) -> &str {
-        self.name.as_str()
+        self.name.text()
     }
 
     /// Whether an object matches.

@@ -13,7 +13,7 @@ use super::requests::{Answer, Requests, of_core};
 use super::{FetchedObject, Seen, identity_of};
 
 /// One of them.
-pub(crate) type SeenOfFleet = (Identity, FleetObject);
+pub(super) type SeenOfFleet = (Identity, FleetObject);
 
 /// The groups of the workloads whose templates are read.
 const WORKLOADS: [&str; 2] = ["", "apps"];

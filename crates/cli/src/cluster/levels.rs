@@ -16,15 +16,15 @@ use super::requests::{AT_ONCE, Answer, Requests, of_core};
 use super::{FetchedObject, Seen};
 
 /// A pod of a cluster.
-pub(crate) struct SeenPod {
-    pub(crate) identity: Identity,
-    pub(crate) pod: Pod,
+pub(super) struct SeenPod {
+    pub(super) identity: Identity,
+    pub(super) pod: Pod,
     /// Whether it bears the mark that exempts it from all policies.
-    pub(crate) is_marked: bool,
+    pub(super) is_marked: bool,
 }
 
 /// A node of a cluster, by its name.
-pub(crate) type SeenNode = (Arc<str>, Node);
+pub(super) type SeenNode = (Arc<str>, Node);
 
 /// Fetches the `ConfigMaps` from the namespace in which the agent looks for them, the one that counts first.
 pub(super) async fn config_maps(

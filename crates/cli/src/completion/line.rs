@@ -5,11 +5,11 @@ use std::env;
 use std::ffi::OsString;
 
 /// The words of the line, but for the program's name.
-pub(super) struct Line(Vec<String>);
+pub(crate) struct Line(Vec<String>);
 
 impl Line {
     /// The line that a shell or kubectl asks about.
-    pub(super) fn typed() -> Line {
+    pub(crate) fn typed() -> Line {
         let given: Vec<OsString> = env::args_os().skip(1).collect();
         // A script puts the line behind two dashes; kubectl gives nothing else.
         let begin = given.iter().position(|word| word == "--").map_or(0, |dashes| dashes + 1);
@@ -22,11 +22,16 @@ impl Line {
 
     /// The files and folders that are named to be read.
     pub(super) fn files(&self) -> Vec<String> {
-        self.values(Some("-f"), "--filename").map(in_home).collect()
+        self.paths(Some("-f"), "--filename").collect()
     }
 
-    pub(super) fn kubeconfig(&self) -> Option<String> {
-        self.values(None, "--kubeconfig").last().map(in_home)
+    /// The paths that a flag names.
+    pub(crate) fn paths(
+        &self,
+        short: Option<&'static str>,
+        long: &'static str,
+    ) -> impl Iterator<Item = String> {
+        self.values(short, long).map(in_home)
     }
 
     /// What stands behind a flag, in the next word or in the same.
@@ -83,8 +88,9 @@ mod tests {
 
     #[test]
     fn the_last_kubeconfig_counts() {
+        let last = |line: &Line| line.paths(None, "--kubeconfig").last();
         let two = line(&["next", "--kubeconfig", "a", "--kubeconfig=b", "-n", "c"]);
-        assert_eq!(two.kubeconfig().as_deref(), Some("b"));
-        assert_eq!(line(&["next"]).kubeconfig(), None);
+        assert_eq!(last(&two).as_deref(), Some("b"));
+        assert_eq!(last(&line(&["next"])), None);
     }
 }

@@ -1,5 +1,5 @@
 //! The names that can be completed without asking a cluster: of objects in the files that the line
-//! names, of namespaces, and of contexts.
+//! names, and of namespaces.
 //!
 //! Whoever presses a key waits for the answer: what cannot be read offers nothing and says nothing.
 
@@ -9,9 +9,9 @@ use std::ffi::OsStr;
 use almanac_api::kinds::kind_named;
 use almanac_api::reading::{Node, ReadObject, Reading};
 use clap_complete::CompletionCandidate;
-use kube::config::Kubeconfig;
 
 use super::line::Line;
+use crate::cluster;
 use crate::files::glance;
 
 /// An object that can be named.
@@ -51,30 +51,13 @@ pub(crate) fn objects(begun: &OsStr) -> Vec<CompletionCandidate> {
 /// The namespaces that the contexts of the kubeconfig and the objects of the files name.
 pub(crate) fn namespaces() -> Vec<CompletionCandidate> {
     let line = Line::typed();
-    let contexts = kubeconfig(&line).contexts;
-    let of_contexts = contexts.into_iter().filter_map(|context| context.context?.namespace);
     let reading = glance(&line.files());
     let of_files = reading.objects.iter().filter_map(|object| metadata(object, "namespace"));
-    candidates(of_contexts.chain(of_files).collect())
-}
-
-/// The contexts of the kubeconfig.
-pub(crate) fn contexts() -> Vec<CompletionCandidate> {
-    let contexts = kubeconfig(&Line::typed()).contexts;
-    candidates(contexts.into_iter().map(|context| context.name).collect())
+    candidates(cluster::namespaces(&line).chain(of_files).collect())
 }
 
 fn candidates(names: BTreeSet<String>) -> Vec<CompletionCandidate> {
     names.into_iter().map(CompletionCandidate::new).collect()
-}
-
-/// The kubeconfig that the line means; an empty one if there is none.
-fn kubeconfig(line: &Line) -> Kubeconfig {
-    let read = match line.kubeconfig() {
-        Some(file) => Kubeconfig::read_from(file),
-        None => Kubeconfig::read(),
-    };
-    read.unwrap_or_default()
 }
 
 impl Named {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use almanac_api::reading::{Reading, Source, may_hold_policies, read_objects};
 
 use super::folder::walker;
+use crate::pattern;
 
 /// So long files are looked for. Of a repository that takes longer, what was found by then has to do.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -36,8 +37,8 @@ pub(crate) fn glance(names: &[String]) -> Reading {
 fn paths(name: &str) -> impl Iterator<Item = PathBuf> {
     let is_there = Path::new(name).exists();
     let itself = is_there.then(|| PathBuf::from(name));
-    let matching = if is_there { None } else { glob::glob(name).ok() };
-    itself.into_iter().chain(matching.into_iter().flatten().filter_map(Result::ok))
+    let matching = if is_there { None } else { pattern::paths(Path::new(""), name).ok() };
+    itself.into_iter().chain(matching.into_iter().flatten())
 }
 
 /// The file, or the files in the folder that may hold objects, found one by one.

@@ -7,6 +7,7 @@ use almanac_api::reading::Folder;
 use anyhow::{Context as _, ensure};
 
 use super::settings::{self, PlaceSetting};
+use crate::pattern;
 
 /// The places that the settings around this folder name, and those that are asked about.
 pub(super) fn read(here: &Path, asked: &[String]) -> anyhow::Result<Layout> {
@@ -28,12 +29,7 @@ pub(super) fn read(here: &Path, asked: &[String]) -> anyhow::Result<Layout> {
 
 /// The folders that a pattern stands for.
 fn matching(base: &Path, pattern: &str) -> anyhow::Result<Vec<Folder>> {
-    let escaped = glob::Pattern::escape(&base.display().to_string());
-    let found = glob::glob(&format!("{escaped}/{pattern}"));
+    let found = pattern::paths(base, pattern).map_err(anyhow::Error::msg);
     let found = found.with_context(|| format!("failed to read the pattern {pattern:?}"))?;
-    Ok(found
-        .filter_map(Result::ok)
-        .filter(|path| path.is_dir())
-        .map(|it| Folder::of(&it))
-        .collect())
+    Ok(found.filter(|path| path.is_dir()).map(|it| Folder::of(&it)).collect())
 }

@@ -10,6 +10,8 @@ use std::time::Duration;
 use almanac_api::finding::{Code, FieldPath, Finding};
 use almanac_api::reading::FILE_BYTES;
 
+use crate::pattern;
+
 /// Why nothing could be read from a name that was given.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FilesError {
@@ -35,19 +37,19 @@ pub(super) enum FilesError {
 pub(super) fn paths(name: &str) -> Result<Vec<PathBuf>, FilesError> {
     let path = Path::new(name);
     if let Err(why) = fs::metadata(path) {
-        if !name.contains(['*', '?', '[']) {
+        if !pattern::is_pattern(name) {
             return Err(FilesError::Unreadable { path: name.to_owned(), why });
         }
     } else {
         return Ok(vec![path.to_owned()]);
     }
     let bad = |why: String| FilesError::Pattern { pattern: name.to_owned(), why };
-    let matches = glob::glob(name).map_err(|error| bad(error.msg.to_owned()))?;
+    let matches = pattern::paths(Path::new(""), name).map_err(bad)?;
     // What is no file and no directory was hardly meant by a pattern, and a pipe may never be written to.
     let is_meant = |path: &PathBuf| {
         fs::metadata(path).map_or(true, |metadata| metadata.is_file() || metadata.is_dir())
     };
-    let found: Vec<PathBuf> = matches.filter_map(Result::ok).filter(is_meant).collect();
+    let found: Vec<PathBuf> = matches.filter(is_meant).collect();
     if found.is_empty() { Err(bad("no file matches this pattern".to_owned())) } else { Ok(found) }
 }
 

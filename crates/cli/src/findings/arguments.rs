@@ -59,13 +59,14 @@ pub(crate) struct Checked {
     is_narrowed: bool,
 }
 
-impl CheckArguments {
-    /// These files and directories, all that is in them.
-    pub(crate) fn of(file: Vec<String>) -> CheckArguments {
-        let files = FileArguments::of(file, &[]);
+impl From<FileArguments> for CheckArguments {
+    /// All that is in these files and directories.
+    fn from(files: FileArguments) -> CheckArguments {
         CheckArguments { named: Vec::new(), files, namespace: None, selector: None, from: None }
     }
+}
 
+impl CheckArguments {
     /// Reads the files, those of the current directory if none are named, and checks what is in them.
     pub(crate) fn check(&self, command: &'static str, now: Timestamp) -> anyhow::Result<Checked> {
         let from = match &self.from {

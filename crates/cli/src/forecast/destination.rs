@@ -7,11 +7,13 @@ use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::process;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::{process, thread};
 
 use anstream::StripStream;
 use anyhow::Context as _;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 use tempfile::{Builder, NamedTempFile};
 
 /// The exit code that shells expect after Ctrl-C.
@@ -61,11 +63,14 @@ impl Destination {
         prefix.push(".");
         let unfinished = Arc::new(Mutex::new(PathBuf::new()));
         let to_remove = Arc::clone(&unfinished);
-        ctrlc::set_handler(move || {
-            let _ = fs::remove_file(&*to_remove.lock().unwrap_or_else(PoisonError::into_inner));
-            process::exit(INTERRUPTED);
-        })
-        .context("failed to listen for Ctrl-C")?;
+        let mut signals =
+            Signals::new([SIGHUP, SIGINT, SIGTERM]).context("failed to listen for signals")?;
+        thread::spawn(move || {
+            if signals.forever().next().is_some() {
+                let _ = fs::remove_file(&*to_remove.lock().unwrap_or_else(PoisonError::into_inner));
+                process::exit(INTERRUPTED);
+            }
+        });
         let folder = path.parent().unwrap_or(Path::new(""));
         let file = Builder::new().prefix(&prefix).suffix(".unfinished").make_in(folder, |path| {
             // Before there is a file, so that there is no moment at which it could be left behind.

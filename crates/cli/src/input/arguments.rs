@@ -4,18 +4,19 @@ use std::slice;
 
 use almanac_api::exempt::EXEMPT_NAMESPACES;
 use almanac_api::objects::CONFIG_NAMESPACE;
-use almanac_api::reading::CronJob;
 use almanac_calendar::Zone;
-use almanac_engine::qos_levels::{self, AgentSettings};
-use clap::{Args, ValueEnum};
+use almanac_engine::qos_levels::AgentSettings;
+use anyhow::Context as _;
+use clap::Args;
 use clap_complete::ArgValueCandidates;
 use jiff::Timestamp;
 
 use super::{Input, InputPlace, assume, keep_selected, sample};
 use crate::argument_error::ArgumentError;
-use crate::cluster::{ClusterArguments, Wanted};
+use crate::cluster::ClusterArguments;
 use crate::completion;
 use crate::files::{FileArguments, Files};
+use crate::level_format::LevelFormat;
 use crate::selector::Selector;
 use crate::subject::Subject;
 
@@ -30,6 +31,23 @@ pub(crate) struct InputArguments {
 
     #[command(flatten)]
     cluster: ClusterArguments,
+}
+
+/// Which objects of a cluster are wanted.
+#[cfg_attr(not(feature = "cluster"), expect(dead_code, reason = "no cluster is read"))]
+pub(crate) struct Wanted<'a> {
+    /// The namespace to look in, if it is not that of the context.
+    pub(crate) namespace: Option<&'a str>,
+    /// Where the policies for levels of pods are, if these are asked about.
+    pub(crate) config_namespace: Option<&'a str>,
+    /// The zone of `CronJobs` that name none, if they are asked about.
+    pub(crate) cron_jobs: Option<Zone>,
+    /// The label selector of `CronJobs`.
+    pub(crate) selector: Option<&'a Selector>,
+    /// Where checks that look ahead begin.
+    pub(crate) checked_at: Timestamp,
+    /// When the cluster is read.
+    pub(crate) now: Timestamp,
 }
 
 /// Which of the objects are asked about.
@@ -81,22 +99,6 @@ pub(crate) struct Conditions {
     /// How QoS levels are written: as numbers, or as the names that Volcano's agent reads
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LevelFormat::Number)]
     qos_level_format: LevelFormat,
-}
-
-/// How QoS levels are written.
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum LevelFormat {
-    Number,
-    Name,
-}
-
-impl From<LevelFormat> for qos_levels::LevelFormat {
-    fn from(chosen: LevelFormat) -> Self {
-        match chosen {
-            LevelFormat::Number => qos_levels::LevelFormat::Number,
-            LevelFormat::Name => qos_levels::LevelFormat::Name,
-        }
-    }
 }
 
 impl InputArguments {
@@ -151,20 +153,18 @@ impl InputArguments {
                 subjects.is_empty() || subjects.iter().any(Subject::may_be_of_levels);
             let is_about_jobs =
                 subjects.is_empty() || subjects.iter().any(Subject::may_be_cron_job);
-            let fetched = self.cluster.fetch(Wanted {
+            let loaded = self.cluster.load(&Wanted {
                 namespace,
                 config_namespace: is_about_levels.then_some(&*conditions.config_namespace),
-                has_cron_jobs: cron_jobs.is_some() && is_about_jobs,
+                cron_jobs: cron_jobs.filter(|_| is_about_jobs),
+                selector: selector.as_ref(),
                 checked_at,
+                now,
             });
-            let mut fetched = fetched.map_err(|error| Subject::name_paths(subjects, error))?;
-            let is_selected =
-                |job: &CronJob| selector.as_ref().is_none_or(|it| it.fits(Some(&job.labels)));
-            fetched.cron_jobs.retain(is_selected);
-            for job in &mut fetched.cron_jobs {
-                job.assume_zone(cron_jobs.unwrap_or(Zone::utc()));
-            }
-            conditions.applied(Input::of_cluster(fetched, now))?
+            let loaded =
+                loaded.context("failed to read from a cluster (to read files, name them with -f)");
+            let loaded = loaded.map_err(|error| Subject::name_paths(subjects, error))?;
+            conditions.applied(loaded)?
         };
         conditions.state(&mut [&mut input], now)?;
         Ok(input)

@@ -6,14 +6,13 @@ use std::sync::Arc;
 
 use almanac_api::checking::{CheckedObject, Places};
 use almanac_api::kinds::{Kind, Role};
-use almanac_api::reading::{CronJob, Node, OtherObject, ReadNode, ReadObject, ReadPod, Reading};
+use almanac_api::reading::{CronJob, OtherObject, ReadNode, ReadPod, Reading};
 use almanac_engine::qos_levels::{AgentSettings, Node as PodNode};
 use almanac_engine::units::FleetObject;
 use almanac_engine::{Family, Identity, Labels as PodLabels, Slim, Target, Workload, World};
 use almanac_forecast::AssumedValues;
 use serde_json::{Value, json};
 
-use crate::cluster::{SeenNode, SeenOfFleet, SeenPod};
 use crate::cron_jobs::ShownCronJob;
 use crate::files::Targets;
 use crate::selector::Labels;
@@ -47,7 +46,7 @@ pub(crate) struct InputPlace {
     api_versions: BTreeMap<Identity, String>,
     labels: BTreeMap<Identity, Labels>,
     /// Which of the objects that were read has this name.
-    positions: BTreeMap<Identity, usize>,
+    pub(crate) positions: BTreeMap<Identity, usize>,
 }
 
 /// The longest list of names by which places are called that get the same.
@@ -182,12 +181,8 @@ fn that_matter(objects: &[InputObject], here: &[usize], also: &Targets) -> Vec<u
 }
 
 impl InputPlace {
-    /// The place of all these objects.
-    pub(crate) fn of(objects: &[InputObject], name: Option<String>) -> InputPlace {
-        InputPlace::new(objects.iter().enumerate(), name)
-    }
-
-    fn new<'a>(
+    /// The place of these objects, each with its index in what was read.
+    pub(crate) fn new<'a>(
         objects: impl Iterator<Item = (usize, &'a InputObject)> + Clone,
         name: Option<String>,
     ) -> InputPlace {
@@ -246,7 +241,7 @@ impl InputPlace {
     }
 
     /// What is in a namespace is exempt, because of its mark.
-    pub(super) fn mark_namespace(&mut self, name: &str) {
+    pub(crate) fn mark_namespace(&mut self, name: &str) {
         Arc::make_mut(&mut self.world.exempt).mark_namespace(name, true);
     }
 
@@ -261,7 +256,7 @@ impl InputPlace {
         }
     }
 
-    pub(super) fn add_cron_jobs<'a>(
+    pub(crate) fn add_cron_jobs<'a>(
         &mut self,
         jobs: impl Iterator<Item = &'a CronJob>,
         namespace: &str,
@@ -300,13 +295,11 @@ impl InputPlace {
             self.world.upsert(identity, Slim::Fleet(FleetObject::Node(node.clone())));
         }
         for (identity, read) in once(pods.map(|it| (it.identity(namespace), it))) {
-            let version = read.api_version.to_string();
-            self.api_versions.entry(identity.clone()).or_insert(version);
             let pod = Box::new(read.unit_pod.clone());
             let is_template = read.pod.is_template;
             let object =
                 if is_template { FleetObject::Template(pod) } else { FleetObject::Pod(pod) };
-            self.world.upsert(identity, Slim::Fleet(object));
+            self.add_pod(identity, &read.api_version, false, Slim::Fleet(object));
         }
     }
 
@@ -329,35 +322,24 @@ impl InputPlace {
         };
         let templates: Vec<_> = templates.into_iter().filter(|it| !has_pods(it)).collect();
         for (identity, read) in pods.into_iter().chain(templates) {
-            if read.is_marked {
-                Arc::make_mut(&mut self.world.exempt).mark(&identity, true);
-            }
-            let version = read.api_version.to_string();
-            self.api_versions.entry(identity.clone()).or_insert(version);
-            self.world.upsert(identity, Slim::Pod(read.pod.clone()));
+            let pod = Slim::Pod(read.pod.clone());
+            self.add_pod(identity, &read.api_version, read.is_marked, pod);
         }
     }
 
-    /// Adds the pods and nodes of a cluster that policies for levels are about.
-    pub(super) fn add_seen(&mut self, pods: Vec<SeenPod>, nodes: Vec<SeenNode>) {
-        self.world.nodes.extend(nodes);
-        for SeenPod { identity, pod, is_marked } in pods {
-            if is_marked {
-                Arc::make_mut(&mut self.world.exempt).mark(&identity, true);
-            }
-            self.api_versions.insert(identity.clone(), "v1".to_owned());
-            self.world.upsert(identity, Slim::Pod(pod));
+    /// Adds a pod, or what makes pods.
+    pub(crate) fn add_pod(
+        &mut self,
+        identity: Identity,
+        api_version: &str,
+        is_marked: bool,
+        slim: Slim,
+    ) {
+        if is_marked {
+            Arc::make_mut(&mut self.world.exempt).mark(&identity, true);
         }
-    }
-
-    /// Adds the pods, the nodes and what makes pods of a cluster that policies for units of nodes are about.
-    pub(super) fn add_seen_fleet(&mut self, fleet: Vec<SeenOfFleet>) {
-        for (identity, object) in fleet {
-            if let FleetObject::Pod(_) = object {
-                self.api_versions.insert(identity.clone(), "v1".to_owned());
-            }
-            self.world.upsert(identity, Slim::Fleet(object));
-        }
+        self.api_versions.entry(identity.clone()).or_insert_with(|| api_version.to_owned());
+        self.world.upsert(identity, slim);
     }
 
     /// Sets how the agent runs, and says which of its `ConfigMaps` come to nothing.
@@ -368,17 +350,6 @@ impl InputPlace {
                 self.left_out.insert(format!("{} is {why}", policy.identity));
             }
         }
-    }
-
-    /// Finds the texts of objects that were not read as texts: each has one only if it has a finding.
-    pub(super) fn find_texts(&mut self, reading: &Reading) {
-        let identity = |object: &ReadObject| {
-            let metadata = |key| object.node.get("metadata").and_then(|it| it.get(key));
-            let text = |key| metadata(key).and_then(Node::as_text).unwrap_or_default();
-            object.kind.identity(text("namespace"), text("name"))
-        };
-        let texts = reading.objects.iter().enumerate();
-        self.positions = texts.map(|(position, object)| (identity(object), position)).collect();
     }
 
     pub(crate) fn position(&self, identity: &Identity) -> Option<usize> {

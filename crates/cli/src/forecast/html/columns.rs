@@ -274,7 +274,7 @@ mod tests {
         let drawn: Vec<_> = series.iter().map(Drawn::of).collect();
         let told = Told { drawn: &drawn, doubts: &[], left_out: &[] };
         let part = Part { series: series.to_vec(), ..Part::default() };
-        let place = InputPlace::of(&[], None);
+        let place = InputPlace::new(std::iter::empty(), None);
         let mut output = b"{\"parts\":[".to_vec();
         let written_at = |_: &Writer| Some("policies/hours.yaml:7".to_owned());
         let mut rest = WithoutFirstByte::new(&mut output);

@@ -12,11 +12,11 @@ use clap::Args;
 use jiff::SignedDuration;
 use prometheus_client::registry::Registry;
 
-use crate::input::LevelFormat;
-use crate::outcome::exit_codes_without_findings;
-use crate::process::{
+use super::process::{
     self, ConnectionArguments, LeaseArguments, NamespaceArguments, ProcessArguments,
 };
+use crate::level_format::LevelFormat;
+use crate::outcome::exit_codes_without_findings;
 
 /// Carry out the policies for QoS levels, on a node or in the whole cluster
 ///

@@ -9,7 +9,7 @@ use anyhow::{Context as _, ensure};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use crate::clock_arguments::ClockArguments;
+use crate::cluster::ClockArguments;
 use crate::findings::printable;
 
 /// How far is looked ahead: beyond that, nobody waits at the terminal.

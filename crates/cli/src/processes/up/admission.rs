@@ -11,7 +11,7 @@ use super::place::{FIELD_MANAGER, NAMESPACE};
 
 const SECRET: &str = "almanac-webhook";
 const KIND: &str = "kind: ValidatingWebhookConfiguration";
-const MANIFEST: &str = include_str!("../../../../deploy/webhook/webhook.yaml");
+const MANIFEST: &str = include_str!("../../../../../deploy/webhook/webhook.yaml");
 
 /// Makes the namespace of Almanac's own objects, and the Secret, which the webhook fills where it runs.
 pub(super) async fn prepare(client: &Client, has_webhook: bool) -> anyhow::Result<()> {

@@ -11,7 +11,7 @@ use kube::Client;
 use serde_json::json;
 
 use super::place::Place;
-use crate::clock_arguments::ClockArguments;
+use crate::cluster::ClockArguments;
 
 /// How long each may take to begin; it takes a second or two.
 const READY_WITHIN: Duration = Duration::from_mins(1);

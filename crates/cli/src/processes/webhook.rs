@@ -17,9 +17,9 @@ use clap::{ArgAction, Args, ValueHint};
 use jiff::SignedDuration;
 use prometheus_client::registry::Registry;
 
-use crate::controller::Kind;
+use super::process::{self, ConnectionArguments, NamespaceArguments, ServingArguments};
+use crate::controllers::Controller;
 use crate::outcome::exit_codes_without_findings;
-use crate::process::{self, ConnectionArguments, NamespaceArguments, ServingArguments};
 
 /// Answer an API server whether policies may be applied
 ///
@@ -66,7 +66,7 @@ pub(crate) struct WebhookArguments {
 
     /// The kinds to check though their upstream controller runs in the cluster
     #[arg(long, value_name = "KINDS", value_enum, value_delimiter = ',')]
-    take_over: Vec<Kind>,
+    take_over: Vec<Controller>,
 
     /// How long a certificate lasts; it is renewed when a third of that is left
     #[arg(long, value_name = "DURATION", default_value = "720h", value_parser = lifetime)]

@@ -14,6 +14,7 @@ use super::arguments::UpArguments;
 use super::demo::{self, Pace};
 use super::nodes_file;
 use super::place::Place;
+use crate::files::FileArguments;
 use crate::findings::{CheckArguments, Format};
 use crate::outcome::FailOn;
 
@@ -59,11 +60,13 @@ impl Documents {
                 !arguments.file.iter().any(|it| it == "-"),
                 "-f: standard input cannot be applied again at the next start; name a file"
             );
-            let checked = CheckArguments::of(arguments.file.clone()).check("up", now)?;
-            let report = checked.report();
-            if FailOn::ERROR.fails(&report.everything.findings) {
-                report.write(Format::Text, FailOn::ERROR, output)?;
-                return Ok(Err(FailOn::ERROR.code(&report.everything.findings)));
+            let files = FileArguments::of(arguments.file.clone(), &[]);
+            let checked = CheckArguments::from(files).check("up", now)?;
+            let (report, fail_on) = (checked.report(), FailOn::default());
+            let code = fail_on.code(&report.everything.findings);
+            if code != ExitCode::SUCCESS {
+                report.write(Format::Text, fail_on, output)?;
+                return Ok(Err(code));
             }
         }
         let files = arguments.file.iter().map(std::path::absolute).collect::<Result<_, _>>();

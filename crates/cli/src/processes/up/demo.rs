@@ -207,7 +207,7 @@ mod tests {
                 assert_eq!(codes(&told), [""; 0], "{now} {pace:?}: {told:#}");
             }
         }
-        let nodes = crate::up::nodes_file::parse(&nodes());
+        let nodes = crate::processes::up::nodes_file::parse(&nodes());
         assert_eq!(nodes.expect("they can be used").len(), 4);
     }
 

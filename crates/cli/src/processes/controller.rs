@@ -15,15 +15,16 @@ use almanac_engine::Family;
 use almanac_shell::client::Connection;
 use almanac_shell::prometheus::{Prometheus, PrometheusAddress, PrometheusOptions, QueryMetrics};
 use anyhow::ensure;
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{Args, ValueHint};
 use jiff::SignedDuration;
 use prometheus_client::registry::Registry;
 
 use self::simulated_nodes::SimulatedNodes;
-use crate::outcome::exit_codes_without_findings;
-use crate::process::{
+use super::process::{
     self, ConnectionArguments, LeaseArguments, NamespaceArguments, ProcessArguments,
 };
+use crate::controllers::Controller;
+use crate::outcome::exit_codes_without_findings;
 
 /// Carry out the policies of a cluster
 ///
@@ -51,11 +52,11 @@ pub(crate) struct ControllerArguments {
             "scalable-node-group",
         ]
     )]
-    controllers: Vec<Kind>,
+    controllers: Vec<Controller>,
 
     /// The kinds to carry out though their upstream controller runs in the cluster
     #[arg(long, value_name = "KINDS", value_enum, value_delimiter = ',')]
-    take_over: Vec<Kind>,
+    take_over: Vec<Controller>,
 
     #[command(flatten)]
     namespaces: NamespaceArguments,
@@ -96,16 +97,6 @@ pub(crate) struct ControllerArguments {
     process: ProcessArguments,
 }
 
-/// A controller, by its name in `--controllers`.
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-pub(crate) enum Kind {
-    MetricsProducer,
-    CronFederatedHpa,
-    HorizontalAutoscaler,
-    ScalableNodeGroup,
-    Placement,
-}
-
 /// The process mostly waits, and decides for one policy at a time. More threads would only take more
 /// memory.
 const THREADS: usize = 2;
@@ -118,7 +109,8 @@ pub(crate) fn run(
     output: &mut impl Write,
 ) -> anyhow::Result<ExitCode> {
     ensure!(
-        !arguments.simulated_nodes || arguments.controllers.contains(&Kind::ScalableNodeGroup),
+        !arguments.simulated_nodes
+            || arguments.controllers.contains(&Controller::ScalableNodeGroup),
         "--simulated-nodes needs scalable-node-group among --controllers"
     );
     ensure_limited(arguments)?;
@@ -143,7 +135,7 @@ fn ensure_limited(arguments: &ControllerArguments) -> anyhow::Result<()> {
         return Ok(());
     }
     ensure!(
-        !arguments.controllers.contains(&Kind::Placement),
+        !arguments.controllers.contains(&Controller::Placement),
         "--namespaces: placements select from clusters and sets of clusters, which are in no namespace; take placement \
          out of --controllers"
     );
@@ -207,8 +199,8 @@ fn options(arguments: &ControllerArguments, connection: &Connection, queries: Qu
     }
 }
 
-impl Kind {
-    pub(crate) fn controlled(self) -> Controlled {
+impl Controller {
+    pub(super) fn controlled(self) -> Controlled {
         match self {
             Self::MetricsProducer => Family::ScheduledCapacity.into(),
             Self::CronFederatedHpa => Family::CronScaling.into(),

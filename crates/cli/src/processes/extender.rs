@@ -14,8 +14,8 @@ use anyhow::{Context as _, ensure};
 use clap::{Args, ValueHint};
 use prometheus_client::registry::Registry;
 
+use super::process::{self, ConnectionArguments, LeaseArguments, ProcessArguments};
 use crate::outcome::exit_codes_without_findings;
-use crate::process::{self, ConnectionArguments, LeaseArguments, ProcessArguments};
 
 /// Decide about units of nodes beside a kube-scheduler
 ///

@@ -1,0 +1,65 @@
+//! What was fetched from a cluster, as the input of a command.
+
+use std::collections::BTreeSet;
+
+use almanac_api::checking::Places;
+use almanac_api::reading::{CronJob, Node, ReadObject};
+use almanac_calendar::Zone;
+use almanac_engine::units::FleetObject;
+use almanac_engine::{Identity, Slim};
+
+use super::{Fetched, Seen, SeenPod};
+use crate::input::{Input, InputPlace, Wanted};
+
+impl Fetched {
+    /// The input. The cluster is its only place.
+    pub(super) fn into_input(self, wanted: &Wanted<'_>) -> Input {
+        let Fetched { objects, reading, findings, mut cron_jobs, seen, .. } = self;
+        let is_selected =
+            |job: &CronJob| wanted.selector.is_none_or(|it| it.fits(Some(&job.labels)));
+        cron_jobs.retain(is_selected);
+        for job in &mut cron_jobs {
+            job.assume_zone(wanted.cron_jobs.unwrap_or(Zone::utc()));
+        }
+        let mut place = InputPlace::new(objects.iter().enumerate(), None);
+        place.world.seen_at = Some(wanted.now);
+        let unseen = add_seen(&mut place, seen);
+        // An object has a text only if it has a finding.
+        let texts = reading.objects.iter().enumerate();
+        place.positions = texts.map(|(position, object)| (identity(object), position)).collect();
+        place.add_cron_jobs(cron_jobs.iter(), "");
+        let mut input = Input::new(vec![place], reading, findings, &Places::one(), Vec::new());
+        input.unseen = unseen;
+        input
+    }
+}
+
+/// Adds what else was seen. Returns what was not.
+fn add_seen(place: &mut InputPlace, seen: Seen) -> BTreeSet<String> {
+    for namespace in &seen.marked_namespaces {
+        place.mark_namespace(namespace);
+    }
+    for (target, workload) in seen.scales {
+        place.world.upsert(target, Slim::Workload(workload));
+    }
+    place.world.nodes.extend(seen.nodes);
+    for SeenPod { identity, pod, is_marked } in seen.pods {
+        place.add_pod(identity, "v1", is_marked, Slim::Pod(pod));
+    }
+    for (identity, object) in seen.fleet {
+        match object {
+            FleetObject::Pod(_) => place.add_pod(identity, "v1", false, Slim::Fleet(object)),
+            FleetObject::Template(_) | FleetObject::Node(_) | FleetObject::AutoscalerOf(_) => {
+                place.world.upsert(identity, Slim::Fleet(object));
+            }
+        }
+    }
+    seen.unseen
+}
+
+/// The identity of an object that was read as a text.
+fn identity(object: &ReadObject) -> Identity {
+    let metadata = |key| object.node.get("metadata").and_then(|it| it.get(key));
+    let text = |key| metadata(key).and_then(Node::as_text).unwrap_or_default();
+    object.kind.identity(text("namespace"), text("name"))
+}

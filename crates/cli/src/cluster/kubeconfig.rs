@@ -1,0 +1,30 @@
+//! The names in the kubeconfig that completion offers, without a request to a cluster.
+
+use std::collections::BTreeSet;
+
+use clap_complete::CompletionCandidate;
+use kube::config::Kubeconfig;
+
+use crate::completion::Line;
+
+/// The contexts.
+pub(crate) fn contexts() -> Vec<CompletionCandidate> {
+    let contexts = read(&Line::typed()).contexts.into_iter();
+    let names: BTreeSet<String> = contexts.map(|context| context.name).collect();
+    names.into_iter().map(CompletionCandidate::new).collect()
+}
+
+/// The namespaces that its contexts name.
+pub(crate) fn namespaces(line: &Line) -> impl Iterator<Item = String> {
+    let contexts = read(line).contexts.into_iter();
+    contexts.filter_map(|context| context.context?.namespace)
+}
+
+/// The kubeconfig that the line means; an empty one if there is none.
+fn read(line: &Line) -> Kubeconfig {
+    let read = match line.paths(None, "--kubeconfig").last() {
+        Some(file) => Kubeconfig::read_from(file),
+        None => Kubeconfig::read(),
+    };
+    read.unwrap_or_default()
+}

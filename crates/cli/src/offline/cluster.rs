@@ -1,0 +1,47 @@
+//! What a build without the feature `cluster` has in place of a cluster: hidden flags, and an error with a fix.
+
+use std::iter;
+
+use clap::Args;
+
+use crate::completion::Line;
+use crate::input::{Input, Wanted};
+
+/// How to get what this build lacks.
+pub(crate) const FIX: &str = "build almanac with its default features";
+
+/// What `--version` adds.
+pub(crate) const BUILD: &str = ", offline build";
+
+/// An argument of each command that reads a cluster if no files are named.
+pub(crate) const KUBECONFIG: &str = "kubeconfig";
+
+/// The flags of a build that reads clusters: each is an error that states the fix.
+#[derive(Args, Clone)]
+pub(crate) struct ClusterArguments {
+    #[arg(id = KUBECONFIG, long, value_name = "FILE", hide = true, value_parser = refused::<String>)]
+    _kubeconfig: Option<String>,
+
+    #[arg(id = "context", long, value_name = "NAME", hide = true, value_parser = refused::<String>)]
+    _context: Option<String>,
+
+    #[arg(short = 'A', long, conflicts_with_all = ["file", "kustomize", "namespace"], hide = true)]
+    pub(crate) all_namespaces: bool,
+}
+
+impl ClusterArguments {
+    /// Fails.
+    #[expect(clippy::unused_self, reason = "the same call reads a cluster in other builds")]
+    pub(crate) fn load(&self, _: &Wanted<'_>) -> anyhow::Result<Input> {
+        refused("").map_err(anyhow::Error::msg)
+    }
+}
+
+fn refused<Anything>(_: &str) -> Result<Anything, String> {
+    Err(format!("this build reads files only; to read a cluster, {FIX}"))
+}
+
+/// None: this build reads no kubeconfig.
+pub(crate) fn namespaces(_: &Line) -> impl Iterator<Item = String> {
+    iter::empty()
+}

@@ -1,0 +1,47 @@
+//! The commands that run until they are ended: the processes of a cluster, and the control plane of `almanac up`.
+//!
+//! A build without the feature `cluster` has `offline/processes.rs` in place of this module.
+
+mod agent;
+mod controller;
+mod extender;
+mod process;
+mod up;
+mod webhook;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{Command, Subcommand};
+use jiff::Timestamp;
+
+/// A process that follows ten thousand objects allocates a lot briefly and keeps little. The
+/// usual allocator keeps half again as much of that as this one does.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+#[derive(Subcommand)]
+pub(crate) enum ProcessCommand {
+    Controller(controller::ControllerArguments),
+    Agent(agent::AgentArguments),
+    Extender(extender::ExtenderArguments),
+    Webhook(webhook::WebhookArguments),
+    Up(up::UpArguments),
+}
+
+impl ProcessCommand {
+    pub(crate) fn run(&self, now: Timestamp, output: &mut impl Write) -> anyhow::Result<ExitCode> {
+        match self {
+            Self::Controller(arguments) => controller::run(arguments, output),
+            Self::Agent(arguments) => agent::run(arguments, output),
+            Self::Extender(arguments) => extender::run(arguments, output),
+            Self::Webhook(arguments) => webhook::run(arguments, output),
+            Self::Up(arguments) => up::run(arguments, now, output),
+        }
+    }
+}
+
+/// The command line as it is: everything is in this build.
+pub(crate) fn described(command: Command) -> Command {
+    command
+}
