@@ -8,7 +8,7 @@ use clap::{Args, ColorChoice, ValueEnum as _};
 
 #[derive(Args)]
 pub(crate) struct ColorArguments {
-    /// When to show colours; auto shows them on a terminal only
+    /// When to show colors; auto shows them on a terminal only
     // After a command's own options.
     #[arg(
         long,

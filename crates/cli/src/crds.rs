@@ -18,11 +18,11 @@ use clap::{Args, ValueEnum};
 use crate::controllers::Controller;
 use crate::outcome::exit_codes_without_findings;
 
-/// Print the custom resource definitions
+/// Print the CRDs
 ///
-/// Without options, prints one YAML stream: `almanac crds | kubectl apply -f -`. The definitions for placements and
-/// for units of nodes are printed only if asked for: on a hub of Open Cluster Management, or beside a scheduler with
-/// a plugin for such units, they would replace those that are there.
+/// Without options, prints one YAML stream: `almanac crds | kubectl apply -f -`. The CRDs for placements and for units
+/// of nodes are printed only with --controllers, because they would replace those of Open Cluster Management or of a
+/// scheduler plugin.
 #[derive(Args)]
 #[command(after_help = concat!("Examples:
   almanac crds | kubectl apply -f -

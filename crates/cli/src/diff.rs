@@ -36,19 +36,19 @@ use crate::outcome::FailOn;
 use crate::period::PeriodArguments;
 use crate::subject::Subject;
 
-/// Show what a change of the files does to what will happen
+/// Compare the forecasts of two versions
 ///
-/// Forecasts both and compares them: which values differ, when, from what to what, and how many pod-hours that is.
-/// Policies that are only written in another way do not differ.
+/// Lists the values that differ, when, from what to what, and how many pod-hours that is. Versions are files,
+/// directories or git revisions. Policies with the same effect do not differ, however they are written.
 #[derive(Args)]
 #[command(mut_arg("period", |it| it.help(
     "Length of the period, such as 36h, 7d or 1y [default: 35d, which has every day of the week equally often, and \
      every day of the month]"
 )))]
 #[command(after_help = "Examples:
-  almanac diff policies/ changed/
-  almanac diff --git main...HEAD
-  almanac diff --git HEAD clusters/prod -o markdown
+  almanac diff docs/weekend.yaml examples/office-hours/deployment.yaml
+  almanac diff --git HEAD examples
+  almanac diff --git HEAD examples -o markdown
   almanac diff --git origin/main...HEAD --fail-on-change --zone Europe/Berlin
 
 Exit codes:

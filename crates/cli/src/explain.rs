@@ -24,16 +24,16 @@ use crate::moment;
 use crate::outcome::{FailOn, exit_codes};
 use crate::subject::{Subject, called};
 
-/// Explain one decision: what won, what lost and why, and what changes next
+/// Explain one value: the rule that sets it, the rules that lost, and the next change
 ///
-/// Without files, reads from a cluster; nothing is written to it.
+/// Without files, reads a cluster, and writes nothing to it.
 #[derive(Args)]
 #[command(
     arg_required_else_help = true,
     after_help = concat!("Examples:
-  almanac explain -n prod deployment/shop
-  almanac explain -f policies/ cronfhpa/shop
-  almanac explain -f policies/ deployment/shop --at 2026-11-27T06:00 --zone America/New_York
+  almanac explain -f examples/office-hours deployment/web
+  almanac explain -f examples/office-hours deployment/web --at 2026-11-28T12:00 --zone Europe/Berlin
+  almanac explain -n default deployment/web
 
 ", exit_codes!())
 )]

@@ -43,19 +43,19 @@ use crate::period::PeriodArguments;
 use crate::shell_word;
 use crate::subject::Subject;
 
-/// Show what will happen, before it does
+/// Show what policies will do, before they do it
 ///
-/// Runs the policies from files, or from a cluster if no files are given, under a virtual clock, with
-/// the same decisions that the controllers make. Shows every value over time, what sets it, and why.
-/// Nothing is written to the cluster. Files of several clusters are told apart by their directories.
+/// Runs the policies under a virtual clock, with the same decisions that the controllers make. Shows every
+/// value over time, and the rule that sets it. Without files, reads a cluster, and writes nothing to it.
+/// Directories distinguish the files of several clusters.
 #[derive(Args)]
 #[command(mut_arg("period", |it| it.help("Length of the period, such as 36h, 7d or 1y [default: 7d]")))]
 #[command(after_help = concat!("Examples:
-  almanac forecast -n shop
-  almanac forecast -f policies/
-  almanac forecast -f policies/ --for 30d -o html --out month.html
-  almanac forecast -f policies/ --for 90d -o ics --out policies.ics
-  almanac forecast -f shop.yaml deployment/shop --from 2026-11-27 --zone America/New_York
+  almanac forecast -f examples/office-hours
+  almanac forecast -f examples/office-hours deployment/web --from monday --zone America/New_York
+  almanac forecast -f examples/office-hours --for 30d -o html --out month.html
+  almanac forecast -f examples/office-hours --for 90d -o ics --out policies.ics
+  almanac forecast -n default
   kubectl get cronfhpa,deploy -A -o yaml | almanac forecast -f - -o json
 
 ", exit_codes!()))]

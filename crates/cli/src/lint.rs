@@ -20,19 +20,19 @@ use crate::outcome::{FailOn, exit_codes};
 /// How often files are mended in a row.
 const MOST_FIXES: usize = 8;
 
-/// Find what is probably not meant in policies, before they are applied
+/// Find likely mistakes
 ///
-/// Finds all that `almanac validate` finds, and runs the policies under a virtual clock to find what only
-/// shows over time. Reads files as `almanac validate` does; without arguments, those of the current directory.
+/// Reports the findings of `almanac validate`, and runs the policies under a virtual clock for those that only
+/// show over time, such as a rule that never fires. Without arguments, reads the current directory.
 #[derive(Args)]
 #[command(
     mut_arg("fail_on", |argument| argument.default_value("warning")),
     after_help = concat!("Examples:
-  almanac lint
-  almanac lint clusters/ --exclude testdata
-  almanac lint shop.yaml --from 2026-03-01 -o json
-  almanac lint --ignore clock-change,every-pod
-  almanac lint --fix policies/
+  almanac lint examples/office-hours
+  almanac lint examples --exclude two-mornings.yaml
+  almanac lint examples --ignore cut-short,clock-change
+  almanac lint examples/office-hours --from 2027-03-01 -o json
+  almanac lint examples/office-hours --fix
   kubectl get cronfhpa,hpa,deploy -A -o yaml | almanac lint -f -
 
 ", exit_codes!())
@@ -47,7 +47,7 @@ pub(crate) struct LintArguments {
     #[command(flatten)]
     cron_jobs: CronJobArguments,
 
-    /// Write into the files what can only be meant, such as a mistyped name of a field; what is left is told
+    /// Apply fixes with one possible meaning, such as a mistyped field; report the rest
     #[arg(long)]
     fix: bool,
 

@@ -27,6 +27,7 @@ mod man;
 mod markup;
 mod moment;
 mod next;
+mod option_order;
 mod outcome;
 mod pattern;
 mod period;
@@ -145,7 +146,7 @@ fn main() -> ExitCode {
 
 /// The command line of this build.
 fn command_line() -> clap::Command {
-    processes::described(Arguments::command())
+    processes::described(option_order::ordered(Arguments::command()))
 }
 
 /// The command line of the plugin of kubectl, whose help has the name it is called by.

@@ -28,17 +28,17 @@ use crate::moment;
 use crate::outcome::{FailOn, exit_codes};
 use crate::subject::Subject;
 
-/// List the next firings and window boundaries of all policies, in order
+/// List the next firings and window boundaries
 ///
-/// Each is shown in its policy's time zone and in yours. Without files, reads from a cluster; nothing
-/// is written to it.
+/// They are those of all policies, in order, each in its policy's time zone and in yours. Without files,
+/// reads a cluster, and writes nothing to it.
 #[derive(Args)]
 #[command(after_help = concat!("Examples:
+  almanac next -f examples/office-hours
+  almanac next -f examples/office-hours deployment/web --count 3
+  almanac next -f examples/office-hours --for 24h -o json
+  almanac next -f examples/office-hours --for 90d -o ics > policies.ics
   almanac next -A
-  almanac next -f policies/ --zone Europe/Berlin
-  almanac next -f policies/ --for 24h -o json
-  almanac next -f policies/ --for 90d -o ics > policies.ics
-  almanac next -f policies/ deployment/shop --count 3
 
 ", exit_codes!()))]
 pub(crate) struct NextArguments {

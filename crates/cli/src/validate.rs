@@ -10,18 +10,17 @@ use jiff::Timestamp;
 use crate::findings::{CheckArguments, Format};
 use crate::outcome::{FailOn, exit_codes};
 
-/// Check policies in files, without a cluster
+/// Check policies in files as the webhook does
 ///
-/// Finds what the API server and the admission webhook would reject, and what they would accept with a
-/// warning. In directories, hidden and ignored files are skipped, and so is whatever is neither a policy nor
-/// an autoscaler nor a target of one; a file that is named has to be a Kubernetes object. Without arguments,
-/// checks the current directory.
+/// Reports what the API server and the validating webhook would reject, and what they would accept with a
+/// warning. In directories, skips hidden and ignored files, and objects other than policies, autoscalers and their
+/// targets; a file on the command line must be a Kubernetes object. Without arguments, checks the current directory.
 #[derive(Args)]
 #[command(after_help = concat!("Examples:
-  almanac validate
-  almanac validate clusters/ --exclude testdata --fail-on warning
-  almanac validate shop.yaml 'teams/*/scaling.yaml' -o json
-  almanac validate -k overlays/prod
+  almanac validate examples
+  almanac validate examples --exclude placements --fail-on warning
+  almanac validate 'examples/*/deployment.yaml' -o json
+  almanac validate -k docs/gitops-repository/overlays/prod
   kubectl get cronfhpa -A -o yaml | almanac validate -f -
 
 ", exit_codes!()))]

@@ -27,11 +27,11 @@ use crate::moment;
 use crate::outcome::{FailOn, exit_codes};
 use crate::subject::Subject;
 
-/// Explain what a schedule means and when it happens next
+/// Explain a schedule: its meaning, and its next times
 ///
-/// The schedule is a cron expression, a daily window, or a window between two patterns that is typed; or those of
-/// the policies and cron jobs in files, or in a cluster if no files are given. Prints its meaning in a sentence, its
-/// next times in its own zone and in UTC, and the clock changes that affect it.
+/// The schedule is a cron expression, a daily window, or a window between two patterns on the command line. With -f,
+/// the schedules are those of the policies and CronJobs in files; without either, those of a cluster. Prints the
+/// meaning in a sentence, the next times in the schedule's time zone and in UTC, and the clock changes that affect it.
 #[derive(Args)]
 #[command(
     arg_required_else_help = true,
@@ -41,8 +41,8 @@ use crate::subject::Subject;
   almanac when --cron '30 8 * * 1-5' --zone America/New_York
   almanac when --daily 22:00-06:00 --zone Europe/Berlin --for 7d
   almanac when --start 'weekdays=Fri hours=17' --end 'weekdays=Mon hours=9'
-  almanac when -f backup.yaml
-  almanac when cronjob/backup -n shop
+  almanac when -f examples/office-hours
+  almanac when cronjob/backup -n default
 
 ", exit_codes!())
 )]

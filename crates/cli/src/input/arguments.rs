@@ -83,7 +83,7 @@ pub(crate) struct Conditions {
     #[arg(long, value_name = "NAME.FIELD=VALUE")]
     assume: Vec<String>,
 
-    /// The namespaces in which nothing is carried out, as with `almanac controller`
+    /// The namespaces in which nothing is reconciled, as with `almanac controller`
     #[arg(
         long,
         value_name = "NAMES",

@@ -18,10 +18,10 @@ use super::process::{
 use crate::level_format::LevelFormat;
 use crate::outcome::exit_codes_without_findings;
 
-/// Carry out the policies for QoS levels, on a node or in the whole cluster
+/// Run the QoS agent for one node or the whole cluster
 ///
-/// With the name of a node, the pods of that node are its business, and no lease is needed: run one on every node.
-/// With `*`, one elected replica carries out the policies for all pods.
+/// With the name of a node, it reconciles the pods of that node, and needs no Lease: run one on every node. With `*`,
+/// one elected replica reconciles the pods of all nodes.
 #[derive(Args)]
 #[command(after_help = concat!("Examples:
   almanac agent --node-name \"$NODE_NAME\"

@@ -26,13 +26,14 @@ use super::process::{
 use crate::controllers::Controller;
 use crate::outcome::exit_codes_without_findings;
 
-/// Carry out the policies of a cluster
+/// Run the controllers
 ///
-/// When several such processes run, one is the leader; the others stand by, ready to take over.
+/// They reconcile the policies of a cluster. Of several replicas, one is the leader; the others stand by, and one of
+/// them takes over when the leader ends.
 #[derive(Args)]
 #[command(after_help = concat!("Examples:
-  almanac controller --context staging
-  almanac controller --controllers cron-federated-hpa --leader-elect=false --log-format text
+  almanac controller --leader-elect=false --log-format text
+  almanac controller --context staging --controllers cron-federated-hpa
 
 ", exit_codes_without_findings!()))]
 pub(crate) struct ControllerArguments {
@@ -54,7 +55,7 @@ pub(crate) struct ControllerArguments {
     )]
     controllers: Vec<Controller>,
 
-    /// The kinds to carry out though their upstream controller runs in the cluster
+    /// The kinds to reconcile although their upstream controller runs in the cluster
     #[arg(long, value_name = "KINDS", value_enum, value_delimiter = ',')]
     take_over: Vec<Controller>,
 

@@ -17,11 +17,10 @@ use prometheus_client::registry::Registry;
 use super::process::{self, ConnectionArguments, LeaseArguments, ProcessArguments};
 use crate::outcome::exit_codes_without_findings;
 
-/// Decide about units of nodes beside a kube-scheduler
+/// Run the scheduler extender for units of nodes
 ///
-/// It answers the calls of a kube-scheduler that has it as its extender: which nodes the pods of a resource policy may
-/// use. It binds these pods, too, so that no unit ever takes more pods than its maxCount. One elected replica decides;
-/// the others pass the calls of their schedulers on to it.
+/// Returns to a kube-scheduler the nodes that the pods of a ResourcePolicy may use, and binds these pods, so that no unit takes
+/// more pods than its maxCount. One elected replica decides; the others forward the requests of their schedulers to it.
 #[derive(Args)]
 #[command(after_help = concat!("Examples:
   almanac extender
@@ -32,12 +31,12 @@ pub(crate) struct ExtenderArguments {
     #[command(flatten)]
     connection: ConnectionArguments,
 
-    /// The address on which to answer the scheduler: one that only this machine or pod can reach, unless callers need
+    /// The address for the requests of the scheduler: one that only this machine or pod can reach, unless clients need
     /// a certificate
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8890")]
     scheduler_listen: SocketAddr,
 
-    /// The address on which to answer other replicas
+    /// The address for the requests of other replicas
     #[arg(long, value_name = "ADDRESS", requires = "peer_address")]
     peer_listen: Option<SocketAddr>,
 
@@ -45,11 +44,11 @@ pub(crate) struct ExtenderArguments {
     #[arg(long, value_name = "HOST:PORT", requires = "peer_listen", value_parser = peer_address)]
     peer_address: Option<String>,
 
-    /// A token of our own service account for the audience almanac.dev/extender, by which other replicas know this one
+    /// A token of our own service account for the audience almanac.dev/extender, which identifies this replica to the others
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "peer_listen")]
     peer_token_file: Option<PathBuf>,
 
-    /// Answer over TLS, with this certificate
+    /// Serve over TLS with this certificate
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_key_file")]
     tls_cert_file: Option<PathBuf>,
 
@@ -57,7 +56,7 @@ pub(crate) struct ExtenderArguments {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_cert_file")]
     tls_key_file: Option<PathBuf>,
 
-    /// Answer only callers with a certificate of one of these authorities
+    /// Accept only clients with a certificate of one of these CAs
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_cert_file")]
     tls_client_ca_file: Option<PathBuf>,
 
@@ -65,7 +64,7 @@ pub(crate) struct ExtenderArguments {
     #[arg(long, value_name = "NAME", default_value = "almanac-extender")]
     tls_peer_name: String,
 
-    /// Decide at once: the API server has begun after any other extender had ended
+    /// Decide at once: the API server started after every other extender had ended
     #[arg(long, hide = true)]
     no_predecessor: bool,
 

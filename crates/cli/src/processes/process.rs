@@ -124,7 +124,7 @@ fn namespace_name(text: &str) -> Result<Arc<str>, String> {
 /// How it runs.
 #[derive(Args)]
 pub(crate) struct ProcessArguments {
-    /// The namespaces in which nothing is carried out
+    /// The namespaces in which nothing is reconciled
     #[arg(
         long,
         value_name = "NAMES",

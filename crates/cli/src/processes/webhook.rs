@@ -21,11 +21,11 @@ use super::process::{self, ConnectionArguments, NamespaceArguments, ServingArgum
 use crate::controllers::Controller;
 use crate::outcome::exit_codes_without_findings;
 
-/// Answer an API server whether policies may be applied
+/// Run the validating webhook
 ///
-/// It refuses what `almanac validate` calls an error, and warns of what it warns of, also beside what is in the cluster.
-/// Any number of replicas answer. They make and renew their certificate themselves, keep it in a Secret, and write its
-/// authority into the webhook configuration of the cluster.
+/// Rejects policies with an error of `almanac validate`, and returns its warnings, also those that depend on other objects
+/// of the cluster. All replicas respond. They create and renew their serving certificate, keep it in a Secret, and write
+/// its CA into the webhook configuration.
 #[derive(Args)]
 #[command(after_help = concat!("Examples:
   almanac webhook
@@ -37,15 +37,15 @@ pub(crate) struct WebhookArguments {
     #[command(flatten)]
     connection: ConnectionArguments,
 
-    /// The address on which to answer the API server
+    /// The address for the requests of the API server
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8443")]
     webhook_listen: SocketAddr,
 
-    /// The validating webhook configuration into which to write the authority of the certificate
+    /// The validating webhook configuration into which to inject the CA bundle
     #[arg(long, value_name = "NAME", default_value = "almanac")]
     webhook_configuration: String,
 
-    /// Write the authority there; if not, it lasts ten years, and somebody else copies it from the Secret
+    /// Inject the CA bundle; if false, the CA lasts 10 years and you copy it from the Secret
     #[arg(
         long,
         value_name = "BOOL",
@@ -56,7 +56,7 @@ pub(crate) struct WebhookArguments {
     )]
     publish_authority: bool,
 
-    /// The Secret that keeps the certificate, in the namespace of the context or the pod; it is there already
+    /// The Secret of the serving certificate, in the namespace of the context or the pod; it must exist
     #[arg(long, value_name = "NAME", default_value = "almanac-webhook")]
     certificate_secret: String,
 

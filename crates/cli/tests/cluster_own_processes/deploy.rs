@@ -1,4 +1,4 @@
-//! The README's way into production, word for word: what its commands put into a cluster runs there,
+//! The page about the controllers, word for word: what its commands put into a cluster runs there,
 //! and with the same arguments and permissions the binary does its work.
 
 use crate::documented::run_section;
@@ -14,12 +14,12 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 #[test]
-fn the_commands_of_the_readme_install_the_controllers() -> TestResult {
+fn the_commands_of_the_page_install_the_controllers() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::whole(), async |test| {
         let _nodes = test.nodes(&[NodeSpec::named("node").count(2)]).await?;
         let kubectl = test.kubectl().await?;
         await_nodes_for_pods(&kubectl).await?;
-        run_section(test, &kubectl, ("README.md", "In production")).await?;
+        run_section(test, &kubectl, ("docs/controller.md", "Install")).await?;
         two_pods_run_on_two_nodes(&kubectl).await?;
         the_standard_is_enforced(&kubectl).await?;
         the_service_finds_both(&kubectl).await?;
@@ -126,15 +126,15 @@ async fn what_would_run_in_the_pods_works(test: &OwnTest, kubectl: &Kubectl) -> 
     standby.await_ready().await?;
     await_metric(&standby, "almanac_leader 0").await?;
 
-    // What the README's commands have applied is carried out.
-    let policy = ["cronfederatedhpa", "shop-morning-peak"];
+    // The policy that the page applies is reconciled.
+    let policy = ["cronfederatedhpa", "office-hours"];
     let reason = |number: usize| format!("/status/conditions/{number}/reason");
     for number in [0, 1] {
         await_value(kubectl, &policy, &reason(number), &json!("Armed")).await?;
     }
     let next = get(kubectl, &policy).await?["status"]["nextExecutionTime"].clone();
-    // Eleven o'clock in Berlin; at the boundary it is ten there.
-    assert_eq!(next, json!("2027-03-02T10:00:00Z"), "at half an hour before {BOUNDARY}");
+    // 20:00 in Berlin.
+    assert_eq!(next, json!("2027-03-02T19:00:00Z"), "at half an hour before {BOUNDARY}");
     let first = holder(kubectl).await?;
     assert!(first.is_string(), "{first}");
     the_other_takes_over(kubectl, &leader, &standby, &first).await

@@ -15,6 +15,7 @@ mod running;
 
 mod deploy;
 mod extender;
+mod first_policy;
 mod node_groups;
 mod placement;
 mod qos_levels;

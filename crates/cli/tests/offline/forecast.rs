@@ -62,9 +62,8 @@ fn each_output_matches_its_golden_file() {
 #[test]
 fn the_picture_in_the_readme_is_the_actual_output() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let example = ["forecast", "-f", "examples/cron-scaling/two-mornings.yaml"];
-    let period = ["--from", "2026-11-23", "--for", "2d", "-o", "svg"];
-    let output = almanac(&root, &[example.as_slice(), &period].concat());
+    let example = ["forecast", "-f", "docs/weekend.yaml", "--from", "2026-11-26", "--for", "7d"];
+    let output = almanac(&root, &[&example[..], &["-o", "svg"]].concat());
     assert_written_down("../../../../../../docs/forecast.svg", &output);
 }
 

@@ -98,7 +98,7 @@ fn each_file_has_the_finding_it_is_called_after_and_there_is_one_for_each() {
 
 /// One that is meant to show what `lint` finds stays; what else is there is told why it is meant, beside it.
 #[test]
-fn of_the_examples_only_the_story_of_the_readme_has_a_finding() {
+fn of_the_examples_only_the_two_mornings_have_a_finding() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let output = Command::new(env!("CARGO_BIN_EXE_almanac"))
         .current_dir(root)

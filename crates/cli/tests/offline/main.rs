@@ -12,6 +12,7 @@ mod diff;
 mod documents;
 mod finding_formats;
 mod forecast;
+mod help;
 mod kubeconfig;
 mod lint;
 mod readme;

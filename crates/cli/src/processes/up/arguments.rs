@@ -13,16 +13,16 @@ use crate::argument_error::ArgumentError;
 use crate::outcome::exit_codes;
 use crate::{cluster, moment};
 
-/// Run all of Almanac on this machine, with a real control plane
+/// Run everything on this machine, with a real control plane
 ///
 /// Starts etcd, a Kubernetes API server, its controllers and its scheduler on loopback, simulated nodes, and every
-/// controller of Almanac; then tells what happens, and why, until Ctrl-C ends it all. The next start goes on where this one
-/// ended. The first start builds the control plane, with Go, which takes minutes.
+/// controller of Almanac. Prints each change and its reason until Ctrl-C ends all of it; the next start continues from
+/// there. The first start builds the control plane with Go, which takes minutes.
 #[derive(Args)]
 #[command(after_help = concat!("Examples:
   almanac up --demo
-  almanac up -f policies/ --nodes nodes.yaml
-  almanac up -f policies/ --ephemeral --at 2026-11-27T08:00 --speed 60
+  almanac up -f examples/office-hours
+  almanac up -f examples/office-hours --ephemeral --at 2026-11-27T06:59 --speed 60
   almanac up --cluster kind-kind
 
 ", exit_codes!()))]
@@ -32,7 +32,7 @@ pub(crate) struct UpArguments {
     #[arg(short, long = "filename", value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(super) file: Vec<String>,
 
-    /// Apply a small company that uses all of Almanac, and tell what it will do in the next minutes
+    /// Apply a small company that uses all of Almanac, and print its next actions
     #[arg(long)]
     pub(super) demo: bool,
 
@@ -48,12 +48,12 @@ pub(crate) struct UpArguments {
     #[arg(long, conflicts_with_all = ["data_dir", "cluster"])]
     pub(super) ephemeral: bool,
 
-    /// What the policies' clock shows at the start: RFC 3339, a date or time in UTC, or relative to now, such as
-    /// monday or +2h [default: the present, or where it stood if it was moved before]
+    /// The policy clock at the start: RFC 3339, a date or time in UTC, or relative to now, such as monday or +2h
+    /// [default: the present, or the instant at which a moved clock stopped]
     #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
     at: Option<String>,
 
-    /// How many seconds of the policies' clock pass in one
+    /// Speed of the policy clock, in seconds per second
     #[arg(
         long,
         value_name = "N",
@@ -63,8 +63,8 @@ pub(crate) struct UpArguments {
     )]
     pub(super) speed: u32,
 
-    /// A directory with etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kubectl [default: what is
-    /// beside this program, or built with Go]
+    /// A directory with etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kubectl [default: the
+    /// programs next to this one, or built with Go]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "cluster")]
     pub(super) assets: Option<PathBuf>,
 
