@@ -39,6 +39,10 @@ mod tests {
         let command = ordered(Arguments::command());
         for (name, daily) in DAILY {
             let command = command.find_subcommand(name).expect(name);
+            // A build for files only hides `up`, and takes any words for it.
+            if command.is_hide_set() {
+                continue;
+            }
             let arguments = command.get_arguments();
             let mut options: Vec<&Arg> = arguments.filter(|it| !it.is_positional()).collect();
             options.sort_by_key(|option| option.get_display_order());

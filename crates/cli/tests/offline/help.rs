@@ -52,7 +52,8 @@ fn the_examples_of_the_help_run_in_a_checkout() {
     for command in WITH_FILES {
         let help = help(command);
         let mut count = 0;
-        for example in examples(&help).filter(|it| !NEEDS_MORE.iter().any(|mark| it.contains(mark))) {
+        for example in examples(&help).filter(|it| !NEEDS_MORE.iter().any(|mark| it.contains(mark)))
+        {
             let output = Command::new("sh")
                 .args(["-c", example])
                 .current_dir(&checkout)
