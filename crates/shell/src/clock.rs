@@ -78,6 +78,9 @@ impl std::fmt::Debug for Clock {
 mod tests {
     use std::sync::atomic::{AtomicI64, Ordering};
 
+    use futures::FutureExt as _;
+    use tokio::time::Instant;
+
     use super::*;
 
     fn settable() -> (Clock, Arc<AtomicI64>) {
@@ -96,7 +99,7 @@ mod tests {
         tokio::time::sleep(Duration::from_secs(5)).await;
         assert!(!sleeper.is_finished());
         shown.store(3601, Ordering::SeqCst);
-        tokio::time::timeout(2 * RECHECK_INTERVAL, sleeper)
+        tokio::time::timeout(Duration::from_secs(2), sleeper)
             .await
             .expect("it wakes")
             .expect("whole");
@@ -105,6 +108,22 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_instant_that_has_passed_is_not_waited_for() {
         let (clock, _) = settable();
-        clock.sleep_until(Timestamp::from_second(-1).expect("it is in range")).await;
+        for second in [0, -1, -3600] {
+            let at = Timestamp::from_second(second).expect("it is in range");
+            assert!(clock.sleep_until(at).now_or_never().is_some(), "waited for {at}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_fast_clock_shortens_a_sleep_by_its_rate() {
+        let started = Instant::now();
+        let source = move || Timestamp::UNIX_EPOCH + started.elapsed();
+        let setting = PolicyClock::REAL.faster(Timestamp::UNIX_EPOCH, 60);
+        let clock = Clock { source: Arc::new(source), setting };
+        let at = Timestamp::from_second(90).expect("it is in range");
+        clock.sleep_until(at).await;
+        assert!(clock.now() >= at, "woken early, at {}", clock.now());
+        let slept = started.elapsed();
+        assert!(slept < Duration::from_millis(1_510), "slept {slept:?}");
     }
 }

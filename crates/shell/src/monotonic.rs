@@ -56,10 +56,30 @@ pub fn now() -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
     #[test]
-    fn the_monotonic_clock_advances() {
-        let before = super::now();
-        let after = super::now();
-        assert!(after >= before && !after.is_zero());
+    fn the_monotonic_clock_advances_at_least_as_much_as_a_timer() {
+        let clock = Monotonic::system();
+        let (before, timer) = (clock.now(), Instant::now());
+        while timer.elapsed() < Duration::from_millis(5) {
+            std::hint::spin_loop();
+        }
+        let elapsed = timer.elapsed();
+        let advanced = clock.now().checked_sub(before).expect("it never goes back");
+        assert!(advanced >= elapsed, "{advanced:?} in {elapsed:?}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_monotonic_clock_shows_the_time_since_boot() {
+        let since_boot = || {
+            let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+            Duration::try_from(time).expect("it is not negative")
+        };
+        let (before, shown, after) = (since_boot(), now(), since_boot());
+        assert!(before <= shown && shown <= after, "{before:?}, {shown:?}, {after:?}");
     }
 }

@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use hyper::body::Incoming;
+use prometheus_client::metrics::counter::Counter;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
@@ -79,19 +80,42 @@ fn is_ok(answer: &str) -> bool {
 
 #[tokio::test]
 async fn metrics_and_health_are_answered_and_nothing_else_is() {
-    let server = serving(DEFAULT_LIMITS).await;
+    let mut registry = Registry::default();
+    registry.register("firings", "Firings", Counter::<u64>::default());
+    let health = Health::default();
+    let served = Served { health: health.clone(), registry: Arc::new(registry) };
+    let server = serving_this(DEFAULT_LIMITS, move |request: &Request<_>| answer(&served, request));
+    let server = server.await;
     let metrics = server.ask_from(1, "/metrics").await;
     assert!(is_ok(&metrics) && metrics.contains(OPEN_METRICS), "{metrics}");
+    assert!(metrics.ends_with("\nfirings_total 0\n# EOF\n"), "{metrics}");
     for path in ["/healthz", "/readyz?verbose"] {
         let answer = server.ask_from(1, path).await;
         assert!(is_ok(&answer) && answer.ends_with("\r\n\r\nok\n"), "{answer}");
     }
+    health.set_waiting_for("the first list");
+    assert!(is_ok(&server.ask_from(1, "/healthz").await));
+    let answer = server.ask_from(1, "/readyz").await;
+    assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+    assert!(answer.ends_with("\r\n\r\nwaiting for the first list\n"), "{answer}");
     let answer = server.ask_from(1, "/debug").await;
     assert!(answer.starts_with("HTTP/1.1 404 "), "{answer}");
-    let mut stream = server.connect().await;
-    stream.write_all(b"POST /metrics HTTP/1.1\r\nHost: almanac\r\n\r\n").await.expect("it is sent");
-    let answer = rest(stream).await;
+}
+
+#[tokio::test]
+async fn only_get_and_head_are_allowed() {
+    let server = serving(DEFAULT_LIMITS).await;
+    let send = async |method: &str| {
+        let mut stream = server.connect().await;
+        let request = format!("{method} /healthz HTTP/1.1\r\nHost: almanac\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.expect("it is sent");
+        rest(stream).await
+    };
+    let answer = send("HEAD").await;
+    assert!(is_ok(&answer) && answer.ends_with("\r\n\r\n"), "{answer}");
+    let answer = send("POST").await;
     assert!(answer.starts_with("HTTP/1.1 405 "), "{answer}");
+    assert!(answer.contains("\r\nallow: GET, HEAD\r\n"), "{answer}");
 }
 
 #[tokio::test]
@@ -109,8 +133,11 @@ async fn an_idle_connection_is_closed() {
 }
 
 #[tokio::test]
-async fn an_oversized_head_is_rejected() {
+async fn an_oversized_head_is_rejected_and_one_within_the_limit_is_not() {
     let server = serving(Limits { time: LONG, ..DEFAULT_LIMITS }).await;
+    let long = format!("/healthz?{}", "x".repeat(DEFAULT_LIMITS.head - 1024));
+    let answer = server.ask_from(1, &long).await;
+    assert!(is_ok(&answer), "{answer}");
     let mut stream = server.connect().await;
     stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: almanac\r\nX: ").await.expect("it is sent");
     let junk = vec![b'x'; DEFAULT_LIMITS.head];
@@ -143,7 +170,11 @@ async fn one_client_that_holds_all_its_connections_blocks_no_other() {
     }
     let answer = server.ask_from(2, "/healthz").await;
     assert!(is_ok(&answer), "{answer}");
-    drop(kept);
+    for stream in kept {
+        let stream = stream.into_std().expect("it is a socket");
+        let open = stream.peek(&mut [0]).expect_err("nothing is sent, and it is not closed");
+        assert_eq!(open.kind(), std::io::ErrorKind::WouldBlock);
+    }
 }
 
 /// More connections than there are, held from several addresses.
@@ -213,6 +244,8 @@ async fn shutdown_waits_for_a_response_in_progress() {
     ask(&mut stream, "/metrics").await;
     assert_eq!(stream.read_u8().await.expect("the answer has begun"), b'H');
     server.end.cancel();
+    let refused = async { while TcpStream::connect(server.address).await.is_ok() {} };
+    tokio::time::timeout(PATIENCE, refused).await.expect("nothing else is accepted");
     let answer = rest(stream).await;
     assert!(answer.len() > LARGE, "{} bytes", answer.len());
     tokio::time::timeout(PATIENCE, server.task).await.expect("it ends").expect("whole");
@@ -237,7 +270,9 @@ async fn a_process_with_a_stale_watch_is_not_ready_until_it_hears_again() {
     health.set_ready();
     let watch_age = health.watch_ages().begin("cronfederatedhpas", Need::Always);
     assert_eq!(health.waiting_for(), None);
-    tokio::time::sleep(Duration::from_secs(181)).await;
+    tokio::time::sleep(Duration::from_mins(3)).await;
+    assert_eq!(health.waiting_for(), None);
+    tokio::time::sleep(Duration::from_secs(1)).await;
     let awaited = health.waiting_for().expect("it is not ready");
     assert!(awaited.starts_with("news of cronfederatedhpas"), "{awaited}");
     watch_age.mark_fresh();
@@ -271,6 +306,10 @@ fn a_process_is_stuck_when_no_heartbeat_came_for_a_minute_of_its_monotonic_clock
     };
     assert_eq!(healthz(1_000), StatusCode::OK, "no heartbeat is expected before the first");
     let heartbeat = served.health.heartbeat();
+    assert_eq!(healthz(0), StatusCode::OK);
+    heartbeat.beat();
+    assert_eq!(healthz(62), StatusCode::INTERNAL_SERVER_ERROR, "a heartbeat at 0 counts");
+    assert_eq!(healthz(1_000), StatusCode::INTERNAL_SERVER_ERROR);
     heartbeat.beat();
     assert_eq!(healthz(1_060), StatusCode::OK);
     assert_eq!(healthz(1_061), StatusCode::INTERNAL_SERVER_ERROR);
