@@ -107,8 +107,11 @@ fn run_jobs(run: &mut Run, jobs: Vec<Job>, cluster: Option<Cluster>) -> anyhow::
         thread::spawn(move || drop(sender.send(Event::Cluster(cluster.start(is_wanted)))))
     });
     let patience = if run.arguments.thorough { PATIENCE_IF_THOROUGH } else { PATIENCE };
-    let given_up =
-        if jobs.is_empty() { None } else { Running::new(run, jobs, channel, patience)?.finish()? };
+    let given_up = if jobs.is_empty() {
+        None
+    } else {
+        Running::new(run, jobs, channel, patience)?.finish()?
+    };
     if let Some((files, because)) = given_up {
         not_run(run, REAL_CLUSTER, &files, &because)?;
     }
