@@ -5,6 +5,8 @@
 //! data types and the calendar's results; it decides nothing itself and calls no engine logic, so
 //! it cannot repeat its mistakes. Every test that decides calls it.
 //!
+//! `faults` proves that every check can fail: no check passes whatever is decided.
+//!
 //! What it cannot see is a sequence: that a firing is carried out once over restarts and retries is
 //! a property, and the ledger of the property tests holds it.
 
@@ -13,6 +15,7 @@ mod cron_scaling;
 mod cron_settled;
 mod cron_waking;
 mod cron_write;
+mod faults;
 mod metric_scaling;
 mod placement;
 mod qos_levels;
@@ -23,6 +26,7 @@ mod violations;
 
 pub use cron_scaling::check_cron_scaling;
 pub use cron_settled::{ClosedTurn, check_cron_settled};
+pub use faults::{Fault, prove};
 pub use metric_scaling::check_metric_scaling;
 pub use placement::check_placement;
 pub use qos_levels::check_qos_levels;

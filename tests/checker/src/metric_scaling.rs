@@ -24,6 +24,9 @@ pub fn check_metric_scaling(input: &Input<'_>, now: Timestamp, decision: &Decisi
     violations.unless(winners <= usize::from(is_known), || {
         format!("{winners} reasons have won over {:?}", input.samples)
     });
+    violations.unless(winners > 0 || decision.actions.is_empty(), || {
+        format!("does {:?}, for which no reason has won", decision.actions)
+    });
     let [action] = decision.actions.as_slice() else {
         violations.unless(decision.actions.is_empty(), || {
             format!("does several things at once: {:?}", decision.actions)
@@ -51,11 +54,12 @@ pub fn check_metric_scaling(input: &Input<'_>, now: Timestamp, decision: &Decisi
 fn check_memory(violations: &mut Violations, memory: &Memory) {
     let recommendations = &memory.recommendations;
     violations.unless(recommendations.is_sorted_by_key(|it| it.since), || {
-        format!("{recommendations:?} are not in order")
+        format!("the recommendations are not in order: {recommendations:?}")
     });
     let events = &memory.scale_events;
-    violations
-        .unless(events.is_sorted_by_key(|it| it.at), || format!("{events:?} are not in order"));
+    violations.unless(events.is_sorted_by_key(|it| it.at), || {
+        format!("the scale events are not in order: {events:?}")
+    });
 }
 
 /// What is outside the bounds goes to the nearest of them at once; all else keeps to windows and policies.

@@ -1,16 +1,21 @@
-//! A list of what does not hold, each in a sentence.
+//! A list of what does not hold, each in a sentence with the check that found it.
 
 use std::fmt;
+use std::panic::Location;
 
 /// What does not hold of a decision; empty when everything does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Violations(Vec<String>);
+pub struct Violations(Vec<Violation>);
+
+/// A sentence, and the check that found it.
+type Violation = (String, &'static Location<'static>);
 
 impl Violations {
     /// Notes `sentence` unless it holds.
+    #[track_caller]
     pub(crate) fn unless(&mut self, holds: bool, sentence: impl FnOnce() -> String) {
         if !holds {
-            self.0.push(sentence());
+            self.0.push((sentence(), Location::caller()));
         }
     }
 
@@ -31,7 +36,11 @@ impl Violations {
 }
 
 impl fmt::Display for Violations {
+    /// A line each, such as `- wakes at …, which is over at … (checker/metric_scaling.rs:21)`.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|sentence| writeln!(formatter, "- {sentence}"))
+        self.0.iter().try_for_each(|(sentence, check)| {
+            let file = check.file().rsplit('/').next().unwrap_or_default();
+            writeln!(formatter, "- {sentence} ({file}:{})", check.line())
+        })
     }
 }

@@ -3,6 +3,7 @@
 mod answering;
 mod contest;
 mod failing;
+mod faults;
 mod policies;
 mod properties;
 mod reasons;

@@ -6,9 +6,10 @@
 use std::fmt::Debug;
 
 use almanac_fixtures::trials;
-use proptest::strategy::Strategy;
+use proptest::strategy::{Strategy, ValueTree as _};
 use proptest::test_runner::{
-    Config, FileFailurePersistence, RngSeed, TestCaseError, TestCaseResult, TestError, TestRunner,
+    Config, FileFailurePersistence, RngAlgorithm, RngSeed, TestCaseError, TestCaseResult,
+    TestError, TestRng, TestRunner,
 };
 
 const REGRESSIONS: &str = "tests/decisions/regressions.txt";
@@ -47,4 +48,19 @@ pub(crate) fn holds<S: Strategy>(
 /// A failure of a property, in a sentence.
 pub(crate) fn fail(why: impl Into<String>) -> TestCaseError {
     TestCaseError::fail(why.into())
+}
+
+/// Why a property does not hold: the messages of the random cases that fail, out of so many, which
+/// are the same in each run.
+pub(crate) fn failures<S: Strategy>(
+    cases: usize,
+    strategy: S,
+    test: impl Fn(S::Value) -> TestCaseResult,
+) -> impl Iterator<Item = String> {
+    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+    let next = move || strategy.new_tree(&mut runner).unwrap().current();
+    let failures =
+        std::iter::repeat_with(next).take(cases).filter_map(move |case| test(case).err());
+    failures.map(|failure| failure.to_string())
 }
