@@ -84,6 +84,7 @@ fn check_recorded(violations: &mut Violations, closed: &ClosedSchedule<'_>, is_p
         [] => !is_another,
         [engine::Recorded::ScheduledCapacity(it)] => {
             is_another
+                && it.at == closed.opened_at
                 && it.before == before
                 && it.published == after
                 && says_what_happened(closed, *it)

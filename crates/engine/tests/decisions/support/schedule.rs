@@ -40,12 +40,15 @@ pub(crate) fn decision_of(open: &OpenTurn) -> &Decision {
     }
 }
 
+/// What becomes of a turn, and of the world, after the engine has closed it.
+pub(crate) type Close<'a> = &'a dyn Fn(&mut Turn, &mut World);
+
 /// Closes a turn in a world; what it came to, and what does not hold of that.
 pub(crate) fn close(
     open: OpenTurn,
     world: &mut World,
     outcomes: &[Outcome],
-    spoil: &dyn Fn(&mut Turn),
+    spoil: Close<'_>,
 ) -> (Turn, Violations) {
     let OpenDecision::ScheduledCapacity(decided) = open.decision().clone() else {
         panic!("it is the turn of cron rules")
@@ -53,7 +56,7 @@ pub(crate) fn close(
     let (identity, opened_at) = (open.policy().identity.clone(), open.at());
     let before = world.scheduled_capacities[&identity].memory;
     let mut turn = open.close(world, outcomes.to_vec(), opened_at);
-    spoil(&mut turn);
+    spoil(&mut turn, world);
     let violations = check_schedule_settled(&ClosedSchedule {
         identity: &identity,
         policy: &decided.policy,
@@ -141,7 +144,7 @@ impl Producer {
         let actions = open.actions().to_vec();
         let outcomes: Vec<Outcome> =
             actions.iter().map(|action| apply(&mut self.world, action)).collect();
-        let (turn, violations) = close(open, &mut self.world, &outcomes, &|_| {});
+        let (turn, violations) = close(open, &mut self.world, &outcomes, &|_, _| {});
         violations.stop();
         let wake_at = turn.wake_at;
         self.last = Some(turn);
