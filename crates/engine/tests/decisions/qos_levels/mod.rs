@@ -1,6 +1,7 @@
 //! QoS levels of pods: whose level a policy sets, and that every pod gets its own back.
 
 mod config_maps;
+mod faults;
 mod lists;
 mod month;
 mod originals;

@@ -19,16 +19,16 @@ use super::cluster::{Cluster, Fails};
 type Decide<'a> = Box<dyn Fn(&Input<'_>, Timestamp) -> Decision + 'a>;
 
 /// How the agent decides and writes; sound, or with a fault.
-pub(super) struct Logic<'a> {
-    pub(super) decide: Decide<'a>,
-    pub(super) is_checked: bool,
-    pub(super) keeps_lists: bool,
+pub(crate) struct Logic<'a> {
+    pub(crate) decide: Decide<'a>,
+    pub(crate) is_checked: bool,
+    pub(crate) keeps_lists: bool,
     /// Whether a write is refused when the pod has changed since it was decided.
-    pub(super) is_guarded: bool,
+    pub(crate) is_guarded: bool,
 }
 
 impl Logic<'_> {
-    pub(super) fn sound() -> Logic<'static> {
+    pub(crate) fn sound() -> Logic<'static> {
         Logic { decide: Box::new(decide), is_checked: true, keeps_lists: true, is_guarded: true }
     }
 }
@@ -169,7 +169,7 @@ fn last_good(levels: &QosLevels, before: Option<&QosLevels>) -> QosLevels {
 }
 
 /// The same input, with lists that say something else.
-pub(super) fn refollowed<'a>(input: &Input<'a>, levels: &'a QosLevels) -> Input<'a> {
+pub(crate) fn refollowed<'a>(input: &Input<'a>, levels: &'a QosLevels) -> Input<'a> {
     let list = |following: &FollowingPod<'a>| match following.list {
         ListInForce::Known(entry, _) => {
             let list = levels.lists().find(|(known, _)| *known == entry);
@@ -188,7 +188,7 @@ pub(super) fn refollowed<'a>(input: &Input<'a>, levels: &'a QosLevels) -> Input<
 }
 
 /// The same input, with lists that cannot be used taken for empty ones.
-pub(super) fn taken_for_empty<'a>(input: &Input<'a>) -> Input<'a> {
+pub(crate) fn taken_for_empty<'a>(input: &Input<'a>) -> Input<'a> {
     let list = |following: &FollowingPod<'a>| match following.list {
         ListInForce::Unusable => ListInForce::Known(None, &[]),
         other => other,

@@ -331,7 +331,7 @@ fn edit_policies(policies: &mut Vec<QosPolicy>, rng: &mut Rng) {
 }
 
 /// Changes every usable list.
-pub(super) fn of_each_list(levels: &mut QosLevels, change: fn(&mut Vec<QosPolicy>)) {
+pub(crate) fn of_each_list(levels: &mut QosLevels, change: fn(&mut Vec<QosPolicy>)) {
     let of_list = |it: &mut PolicyList| {
         if let PolicyList::Known(policies) = it {
             let mut all = policies.to_vec();
