@@ -41,6 +41,11 @@ fn counts(
     })
 }
 
+/// Whether a cluster has the labels and the claims.
+fn fits(selector: &ClusterSelector, Candidate { cluster, .. }: &Candidate<'_>) -> bool {
+    selector.labels.selects(&cluster.labels) && selector.claims.selects(&cluster.claims)
+}
+
 /// What the predicates say of a cluster.
 struct Matches {
     /// `None` if the steps do not suffice.
@@ -58,9 +63,7 @@ fn matches(input: &Input<'_>, candidate: &Candidate<'_>, steps: usize, now: Time
         Some(values.map(|(name, score)| (&**name, i32::from(score.get()))).collect())
     };
     let subject = Subject { object: &candidate.cluster.object, scores: &scores };
-    let fits = |it: &&ClusterSelector| {
-        it.labels.selects(&candidate.cluster.labels) && it.claims.selects(&candidate.cluster.claims)
-    };
+    let fits = |it: &&ClusterSelector| fits(it, candidate);
     let fitting: Vec<&ClusterSelector> = input.policy.predicates.iter().filter(fits).collect();
     let mut asking = fitting.iter().filter(|it| !it.expressions.is_empty()).count();
     let mut left = steps;
@@ -239,29 +242,46 @@ fn selected_before<'a>(input: &Input<'a>) -> BTreeSet<&'a str> {
 }
 
 fn check_groups(violations: &mut Violations, input: &Input<'_>, decision: &Decision) {
-    let mut grouped: Vec<&str> = Vec::new();
-    let size = input.policy.group_size.of(decision.clusters.len());
+    let groups = divided(input, decision);
+    violations.unless(
+        decision
+            .groups
+            .iter()
+            .map(|it| (&it.name, &it.clusters))
+            .eq(groups.iter().map(|(name, clusters)| (name, clusters))),
+        || format!("the groups are {:?} instead of {groups:?}", decision.groups),
+    );
     for group in &decision.groups {
-        violations.unless(group.clusters.len() <= size, || {
-            format!("a group has {} clusters, more than {size}", group.clusters.len())
-        });
         let needed = group.clusters.len().div_ceil(CLUSTERS_PER_DECISION).max(1);
         violations.unless(group.decisions.len() == needed, || {
             format!("{} clusters are in {} decisions", group.clusters.len(), group.decisions.len())
         });
-        grouped.extend(group.clusters.iter().map(|it| &**it));
     }
-    grouped.sort_unstable();
-    let selected: Vec<&str> = decision.clusters.iter().map(|it| &**it).collect();
-    violations.unless(grouped == selected, || {
-        format!("{grouped:?} are in groups, and {selected:?} are selected")
-    });
     let names: Vec<String> =
         decision.groups.iter().flat_map(|it| &it.decisions).map(ToString::to_string).collect();
     let numbered = (1..=names.len()).map(|it| format!("{}-decision-{it}", input.identity.name()));
     violations.unless(names == numbered.collect::<Vec<_>>(), || {
         format!("the decisions are not numbered from one: {names:?}")
     });
+}
+
+/// The selected clusters, each in the first group whose selector it fits, or else in one without a
+/// name; in the order of the groups, up to so many together. One group is there in any case.
+fn divided(input: &Input<'_>, decision: &Decision) -> Vec<(Arc<str>, Vec<Arc<str>>)> {
+    let of_policy = &input.policy.groups;
+    let mut members: Vec<Vec<Arc<str>>> = vec![Vec::new(); of_policy.len() + 1];
+    for name in &decision.clusters {
+        let candidate = input.candidates.iter().find(|it| it.name == name);
+        let fits = |candidate| of_policy.iter().position(|group| fits(&group.selector, candidate));
+        members[candidate.and_then(fits).unwrap_or(of_policy.len())].push(Arc::clone(name));
+    }
+    let size = input.policy.group_size.of(decision.clusters.len());
+    let names = of_policy.iter().map(|group| Arc::clone(&group.name)).chain([Arc::default()]);
+    let divided = names.zip(&members).flat_map(|(name, members)| {
+        members.chunks(size).map(move |clusters| (Arc::clone(&name), clusters.to_vec()))
+    });
+    let divided: Vec<_> = divided.collect();
+    if divided.is_empty() { vec![Default::default()] } else { divided }
 }
 
 /// Carries the writes out one by one, and looks for what stays selected after each of them.
@@ -367,13 +387,19 @@ fn check_waking(
         violations.unless(ends.contains(&wake_at), || {
             format!("wakes at {wake_at}, when nothing ends: {ends:?}")
         });
-        return;
     }
     // The end of what expressions do not come to read may make no difference.
-    for end in ends.iter().filter(|end| **end > now) {
+    let shunned = |it: &Candidate<'_>, at| counts(input, it, TaintEffect::PreferNoSelect, at);
+    let is_slept_over =
+        |end: &&Timestamp| **end > now && decision.wake_at.is_none_or(|it| it > **end);
+    for end in ends.iter().filter(is_slept_over) {
         let then = let_through(input, *end);
-        let mut all = input.candidates.iter();
-        let is_same = all.all(|it| stays(&known, it, now) == stays(&then, it, *end));
-        violations.unless(is_same, || format!("would sleep past {end}, forever"));
+        let is_same = input.candidates.iter().all(|it| {
+            let (stays_now, stays_then) = (stays(&known, it, now), stays(&then, it, *end));
+            stays_now == stays_then && (!stays_now || shunned(it, now) == shunned(it, *end))
+        });
+        violations.unless(is_same, || {
+            format!("would sleep past {end}, when which may be selected changes")
+        });
     }
 }

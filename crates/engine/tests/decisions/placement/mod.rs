@@ -3,6 +3,7 @@
 mod candidates;
 mod costs;
 mod expressions;
+mod faults;
 mod groups;
 mod known;
 mod properties;
