@@ -30,7 +30,7 @@ use crate::subject::Subject;
 /// Explain a schedule: its meaning, and its next times
 ///
 /// The schedule is a cron expression, a daily window, or a window between two patterns on the command line. With -f,
-/// the schedules are those of the policies and CronJobs in files; without either, those of a cluster. Prints the
+/// the schedules are those of the policies and cron jobs in files; without either, those of a cluster. Prints the
 /// meaning in a sentence, the next times in the schedule's time zone and in UTC, and the clock changes that affect it.
 #[derive(Args)]
 #[command(

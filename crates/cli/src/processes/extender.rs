@@ -19,7 +19,7 @@ use crate::outcome::exit_codes_without_findings;
 
 /// Run the scheduler extender for units of nodes
 ///
-/// Returns to a kube-scheduler the nodes that the pods of a ResourcePolicy may use, and binds these pods, so that no unit takes
+/// Returns to a kube-scheduler the nodes that the pods of a resource policy may use, and binds these pods, so that no unit takes
 /// more pods than its maxCount. One elected replica decides; the others forward the requests of their schedulers to it.
 #[derive(Args)]
 #[command(after_help = concat!("Examples:

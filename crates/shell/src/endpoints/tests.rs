@@ -83,8 +83,9 @@ async fn metrics_and_health_are_answered_and_nothing_else_is() {
     let mut registry = Registry::default();
     registry.register("firings", "Firings", Counter::<u64>::default());
     let health = Health::default();
-    let served = Served { health: health.clone(), registry: Arc::new(registry) };
-    let server = serving_this(DEFAULT_LIMITS, move |request: &Request<_>| answer(&served, request));
+    let content = Served { health: health.clone(), registry: Arc::new(registry) };
+    let server =
+        serving_this(DEFAULT_LIMITS, move |request: &Request<_>| answer(&content, request));
     let server = server.await;
     let metrics = server.ask_from(1, "/metrics").await;
     assert!(is_ok(&metrics) && metrics.contains(OPEN_METRICS), "{metrics}");

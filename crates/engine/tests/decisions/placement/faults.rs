@@ -40,7 +40,9 @@ const FAULTS: [Fault<Spoil>; 23] = [
     ("report no removal", "as added and removed", |_, _, it| it.removed.clear()),
     ("put all clusters into one group", "the groups are", |_, _, it| {
         if let [first, others @ ..] = &mut it.groups[..] {
-            others.iter_mut().for_each(|other| first.clusters.append(&mut other.clusters));
+            for other in others {
+                first.clusters.append(&mut other.clusters);
+            }
         }
     }),
     ("divide clusters otherwise", "the groups are", |_, _, it| {

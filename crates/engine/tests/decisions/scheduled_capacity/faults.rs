@@ -120,7 +120,7 @@ const TURN_FAULTS: [Fault<SpoilTurn>; 12] = [
     }),
     ("record another number", "records [", |it, _| record(it, |it| it.published.value = 77)),
     ("record another number before", "records [", |it, _| {
-        record(it, |it| it.before = it.before.xor(Some(it.published)))
+        record(it, |it| it.before = it.before.xor(Some(it.published)));
     }),
     ("record another instant", "records [", |it, _| record(it, |it| it.at += NANOSECOND)),
 ];
