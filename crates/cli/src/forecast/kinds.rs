@@ -134,7 +134,8 @@ fn origin(is_set: bool, hour: i64) -> Origin {
 /// What is printed, beside what the program prints of files.
 #[track_caller]
 pub(super) fn assert_written_down(name: &str, found: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/forecast/expected").join(name);
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/offline/forecast/expected").join(name);
     if env::var_os("ALMANAC_UPDATE").is_some() {
         fs::write(&path, found).unwrap();
     }
