@@ -28,7 +28,10 @@ fn kubectl_completes_the_arguments_of_the_plugin() -> TestResult {
         assert_eq!(offered(&["forecast", "--zone", "Europe/Berl"])?, "Europe/Berlin\n:4\n");
         assert!(offered(&["next", ""])?.contains("--all-namespaces\t"));
         // A folder goes on, without a space behind it.
-        assert_eq!(offered(&["validate", "-f", "tests/harbo"])?, "tests/harbour/\n:6\n");
+        assert_eq!(
+            offered(&["validate", "-f", "tests/support/harbo"])?,
+            "tests/support/harbour/\n:6\n"
+        );
         Ok(())
     })
 }
