@@ -14,7 +14,7 @@ use anyhow::{Context as _, Result};
 /// it serves.
 const KIBIBYTES_EACH: usize = 500_000;
 /// How many of these a control plane with all components counts for.
-const WHOLE: usize = 3;
+const WHOLE: usize = 2;
 /// More of them make each test slower, and those that look at the time fail: with six, the load of two processors was 28.
 const AT_MOST_A_PROCESSOR: usize = 3;
 /// Short enough not to be felt, long enough to leave the processors to the control planes.
