@@ -24,7 +24,7 @@ fn kubectl_completes_the_arguments_of_the_plugin() -> TestResult {
             Ok(String::from_utf8(command.output()?.stdout)?)
         };
         let commands = offered(&["fore"])?;
-        assert_eq!(commands, "forecast\tShow what will happen, before it does\n:4\n");
+        assert_eq!(commands, "forecast\tShow what policies will do, before they do it\n:4\n");
         assert_eq!(offered(&["forecast", "--zone", "Europe/Berl"])?, "Europe/Berlin\n:4\n");
         assert!(offered(&["next", ""])?.contains("--all-namespaces\t"));
         // A folder goes on, without a space behind it.

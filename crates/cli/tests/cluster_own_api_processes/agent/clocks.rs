@@ -4,7 +4,7 @@ use almanac_harness::TestResult;
 use anyhow::ensure;
 use serde_json::json;
 
-use crate::agent::place::{CLOSES, OPENS, daily, early, ensure_before, own, policy, under};
+use crate::agent::place::{CLOSES, OPENS, daily, early, own, policy, under};
 use crate::agent::stage::at_place;
 
 #[test]
@@ -27,7 +27,7 @@ fn a_pod_has_the_target_while_the_window_is_open_and_its_own_level_before_and_af
         agent.await_metric("almanac_qos_policies_loaded 1").await?;
         agent.await_metric("almanac_qos_policies_active 0").await?;
         place.ensure_pods(&outside).await?;
-        ensure_before(&agent, OPENS)?;
+        agent.ensure_before(OPENS)?;
         place.await_pods(&inside).await?;
         for line in [
             "almanac_qos_policies_active 1",
@@ -123,7 +123,7 @@ fn a_few_hundred_pods_take_one_request_each_at_a_boundary() -> TestResult {
         let proxy = almanac_harness::FaultProxy::start(place.cluster.client())?;
         let agent = place.start_behind(&proxy, &early(OPENS)?, &[]).await?;
         agent.await_done().await?;
-        ensure_before(&agent, OPENS)?;
+        agent.ensure_before(OPENS)?;
         place.ensure_written(&[]).await?;
         agent.await_time(OPENS).await?;
         agent.await_done().await?;

@@ -7,6 +7,7 @@ use almanac_harness::{
     FaultProxy, Observation, PATIENCE, RecordedRequest, TestResult, await_condition,
 };
 use anyhow::ensure;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::agent::place::{Agent, CLOSES, INSIDE, Place, daily, own, under};
 use crate::agent::stage::at_place;
@@ -58,8 +59,8 @@ fn agents_that_write_levels_in_different_forms_do_so_ever_more_rarely_until_they
         place.configure(&[daily("night", "batch", -1)]).await?;
         place.pod("job", "batch", "1").await?;
         // The window closes while they are at it.
-        let instant = "2026-11-30T16:59:30Z";
-        let numbers = Contestant::start(place, instant, &[]).await?;
+        let instant = CLOSES.parse::<Timestamp>()? - SignedDuration::from_secs(60);
+        let numbers = Contestant::start(place, &instant.to_string(), &[]).await?;
         let now = numbers.agent.now().to_string();
         let names = Contestant::start(place, &now, &["--qos-level-format", "name"]).await?;
         for contestant in [&numbers, &names] {

@@ -10,7 +10,7 @@ use anyhow::ensure;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::agent::place::{INSIDE, OPENS, POD, Place, daily, early, ensure_before, own, under};
+use crate::agent::place::{INSIDE, OPENS, POD, Place, daily, early, own, under};
 use crate::agent::stage::at_place;
 
 /// What goes wrong with the first request for the pod of this name.
@@ -134,7 +134,7 @@ fn an_agent_that_was_cut_off_at_a_boundary_catches_up() -> TestResult {
         let proxy = FaultProxy::start(place.cluster.client())?;
         let agent = place.start_behind(&proxy, &early(OPENS)?, &[]).await?;
         agent.await_done().await?;
-        ensure_before(&agent, OPENS)?;
+        agent.ensure_before(OPENS)?;
         proxy.block().await;
         change_everything(place).await?;
         agent.await_time("2026-11-30T09:00:01Z").await?;

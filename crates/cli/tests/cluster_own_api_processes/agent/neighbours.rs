@@ -5,7 +5,7 @@ use anyhow::ensure;
 use jiff::SignedDuration;
 use serde_json::json;
 
-use crate::agent::place::{INSIDE, OPENS, Place, daily, early, ensure_before, own, under};
+use crate::agent::place::{INSIDE, OPENS, Place, daily, early, own, under};
 use crate::agent::stage::at_place;
 
 const MANIFEST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/agent/daemonset.yaml");
@@ -88,7 +88,7 @@ fn two_agents_of_one_node_with_the_same_settings_write_each_pod_once_a_change() 
         let late = first.now() - SignedDuration::from_millis(400);
         let second = place.start_behind(&proxies[1], &late.to_string(), &[]).await?;
         second.await_done().await?;
-        ensure_before(&second, OPENS)?;
+        second.ensure_before(OPENS)?;
         first.await_time(OPENS).await?;
         second.await_time(OPENS).await?;
         let expected = |level: &str| -> Vec<_> {

@@ -13,11 +13,11 @@ use almanac_harness::{
 use almanac_local::log_tail;
 use anyhow::{Context as _, Result, ensure};
 use futures::future::try_join_all;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 pub(crate) use crate::controller::Controller as Agent;
-use crate::controller::{Cluster, Kind, memory_in};
+use crate::controller::{Cluster, Kind, head_start, memory_in};
 
 pub(crate) const POD: Kind = Kind { root: "/api/v1", plural: "pods" };
 pub(crate) const CONFIG_MAP: Kind = Kind { root: "/api/v1", plural: "configmaps" };
@@ -33,8 +33,6 @@ pub(crate) const INSIDE: &str = "2026-11-30T12:00:00Z";
 pub(crate) const CLOSES: &str = "2026-11-30T17:00:00Z";
 pub(crate) const AFTER: &str = "2026-11-30T18:00:00Z";
 
-/// Far enough from a boundary for an agent to be in place.
-const EARLY: SignedDuration = SignedDuration::from_secs(7);
 /// How many lines of the log of each agent a failed test shows.
 const LINES: usize = 30;
 
@@ -251,7 +249,7 @@ impl Place {
         let agent = self.start(&early(boundary)?, &[]).await?;
         agent.await_done().await?;
         self.ensure_pods(before).await?;
-        ensure_before(&agent, boundary)?;
+        agent.ensure_before(boundary)?;
         agent.await_time(boundary).await?;
         self.await_pods(after).await?;
         agent.await_done().await?;
@@ -297,12 +295,7 @@ impl Place {
 
 /// Just before a boundary.
 pub(crate) fn early(boundary: &str) -> Result<String> {
-    Ok((boundary.parse::<Timestamp>()? - EARLY).to_string())
-}
-
-pub(crate) fn ensure_before(agent: &Agent, boundary: &str) -> TestResult {
-    ensure!(agent.now() < boundary.parse()?, "this machine was too slow to be there before");
-    Ok(())
+    Ok((boundary.parse::<Timestamp>()? - head_start()).to_string())
 }
 
 /// A pod that has no node.

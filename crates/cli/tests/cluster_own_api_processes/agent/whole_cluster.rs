@@ -6,8 +6,7 @@ use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
 use crate::agent::place::{
-    Agent, CLOSES, INSIDE, OPENS, POD, Place, daily, early, ensure_before, own, pod_object, policy,
-    under,
+    Agent, CLOSES, INSIDE, OPENS, POD, Place, daily, early, own, pod_object, policy, under,
 };
 use crate::controller::{LEASE, on_cluster};
 
@@ -77,7 +76,7 @@ fn a_leader_killed_in_a_window_is_succeeded_by_one_that_catches_up_with_the_boun
         place.await_pods(&of_first).await?;
         first.await_done().await?;
         first.program.kill()?;
-        ensure_before(&first, "2026-11-30T09:01:00Z")?;
+        first.ensure_before("2026-11-30T09:01:00Z")?;
         // Its lease outlasts the boundary.
         place.edit("zero", Some("2")).await?;
         place.relabel("one", "nobodys").await?;
@@ -158,7 +157,7 @@ fn an_agent_of_a_node_beside_one_of_all_nodes_costs_no_second_write_with_the_sam
         let all = start(place, &early(OPENS)?, "all").await?;
         let one = place.start(&all.now().to_string(), &[]).await?;
         one.await_done().await?;
-        ensure_before(&all, OPENS)?;
+        all.ensure_before(OPENS)?;
         let names: Vec<&str> = pods.iter().map(|pod| &**pod).chain(["elsewhere"]).collect();
         let expected = |levels: Value| -> Vec<_> {
             names.iter().map(|name| (*name, levels.clone())).collect()
@@ -191,7 +190,7 @@ fn an_api_server_that_is_killed_at_a_boundary_only_delays_it() -> TestResult {
         ];
         place.await_pods(&[("job", under("night", "-1", "1"))]).await?;
         agents[0].await_done().await?;
-        ensure_before(&agents[0], CLOSES)?;
+        agents[0].ensure_before(CLOSES)?;
         own_test.plane.kill(Component::ApiServer)?;
         agents[0].await_time("2026-11-30T17:00:01Z").await?;
         own_test.plane.restart(Component::ApiServer).await?;

@@ -16,11 +16,11 @@ use crate::autoscaler::autoscalers::{
 };
 use crate::autoscaler::histories::{Changes, Histories, Observer, forecast};
 use crate::controller::{
-    AUTOSCALER, Cluster, Controller, DEPLOYMENT, LEASE, PRODUCER, deployment, on_cluster, target,
+    AUTOSCALER, Cluster, Controller, DEPLOYMENT, LEASE, PRODUCER, deployment, head_start,
+    on_cluster, target,
 };
 
 const BOUNDARY: &str = "2026-11-30T09:00:00Z";
-const BEFORE: &str = "2026-11-30T08:59:52Z";
 /// Whatever a forecast begins with has settled by the boundary.
 const LONG_BEFORE: &str = "2026-11-30T08:59:00Z";
 /// The numbers before the boundary and from then on: one schedule rises, the other one ebbs.
@@ -87,6 +87,10 @@ async fn prepare(test: &OwnTest, cluster: &Cluster) -> Result<BTreeMap<String, C
     forecast(test.plane.folder(), &all, LONG_BEFORE)
 }
 
+fn before() -> Result<String> {
+    Ok((BOUNDARY.parse::<Timestamp>()? - head_start()).to_string())
+}
+
 /// Waits until the policies' clock shows so many seconds after the boundary.
 async fn await_seconds_after(controller: &Controller, seconds: i64) -> TestResult {
     let until = BOUNDARY.parse::<Timestamp>()? + SignedDuration::from_secs(seconds);
@@ -134,8 +138,8 @@ fn a_process_killed_within_windows_and_periods_scales_as_if_it_had_gone_on() -> 
     on_cluster(async |test, cluster| {
         let expected = prepare(test, cluster).await?;
         let observer = Observer::of(test, NAMESPACE).await?;
-        let controller = cluster.start_at(BEFORE, &["--leader-elect=false"]).await?;
-        ensure!(controller.now() < BOUNDARY.parse()?, "this machine was too slow to be there");
+        let controller = cluster.start_at(&before()?, &["--leader-elect=false"]).await?;
+        controller.ensure_before(BOUNDARY)?;
         for seconds in [2, 6, 10, 15, 22] {
             await_seconds_after(&controller, seconds).await?;
             controller.program.kill()?;
@@ -153,13 +157,13 @@ fn a_successor_within_windows_and_periods_scales_as_if_the_leader_had_gone_on() 
     on_cluster(async |test, cluster| {
         let expected = prepare(test, cluster).await?;
         let observer = Observer::of(test, NAMESPACE).await?;
-        let first = Controller::start(cluster.kubeconfig(), BEFORE, &["--identity", "first"])?;
+        let first = Controller::start(cluster.kubeconfig(), &before()?, &["--identity", "first"])?;
         let holds = |lease: &Value| lease["spec"]["holderIdentity"] == "first";
         cluster.await_object(LEASE, (NAMESPACE, "almanac"), "to be held", holds).await?;
         let now = first.now().to_string();
         let second = Controller::start(cluster.kubeconfig(), &now, &["--identity", "second"])?;
         second.program.await_ready().await?;
-        ensure!(first.now() < BOUNDARY.parse()?, "this machine was too slow to be there");
+        first.ensure_before(BOUNDARY)?;
         await_seconds_after(&first, 2).await?;
         first.program.kill()?;
         await_end(cluster).await?;
@@ -174,11 +178,12 @@ fn a_change_that_a_killed_process_did_not_record_counts_for_the_policies() -> Te
     on_cluster(async |test, cluster| {
         prepare(test, cluster).await?;
         let proxy = FaultProxy::start(test.client())?;
-        let controller = Controller::start(&proxy.kubeconfig(), BEFORE, &["--leader-elect=false"])?;
+        let controller =
+            Controller::start(&proxy.kubeconfig(), &before()?, &["--leader-elect=false"])?;
         await_condition_of(cluster, "up-steps", ["Ready", "True", "Scaling"]).await?;
         let status = "/horizontalautoscalers/up-steps/status";
         let unrecorded = proxy.inject(Fault::hang().path_contains(status).always());
-        ensure!(controller.now() < BOUNDARY.parse()?, "this machine was too slow to be there");
+        controller.ensure_before(BOUNDARY)?;
         await_replicas(cluster, (DEPLOYMENT, NAMESPACE, "up-steps"), LOW + STEP).await?;
         controller.program.kill()?;
         unrecorded.release();

@@ -12,12 +12,11 @@ use futures::future::try_join_all;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use crate::controller::{CRON, Cluster, Kind, cron, on_cluster, target};
+use crate::controller::{CRON, Cluster, Kind, cron, head_start, on_cluster, target};
 use crate::faults::replica::{
     AFTER, ALONE, FIRING, NAMESPACE, Replica, await_armed, await_carried_out_once, prepare,
 };
 
-const EARLY: i64 = 12;
 /// In time is within so many seconds, which hanging requests would take several times over.
 const IN_TIME: u32 = 10;
 
@@ -37,7 +36,7 @@ fn thirty_hanging_kinds_delay_no_other_firing() -> TestResult {
         let proxy = FaultProxy::start(test.client())?;
         let hangs = Fault::hang().always().path_contains("/apis/hangs.example.com");
         let hanging = proxy.inject(hangs);
-        let instant = FIRING.parse::<Timestamp>()? - SignedDuration::from_secs(EARLY);
+        let instant = FIRING.parse::<Timestamp>()? - head_start() * 2;
         let replica = Replica::start_behind(proxy, instant, ALONE)?;
         for name in &healthy {
             await_armed(cluster, name).await?;
@@ -106,7 +105,7 @@ fn more_hanging_scales_than_turns_delay_no_other_firing() -> TestResult {
             prepare(cluster, name, Some(IN_TIME)).await?;
         }
         let proxy = FaultProxy::start(test.client())?;
-        let instant = FIRING.parse::<Timestamp>()? - SignedDuration::from_secs(2 * EARLY);
+        let instant = FIRING.parse::<Timestamp>()? - head_start() * 3;
         let replica = Replica::start_behind(proxy, instant, ALONE)?;
         for name in hung.iter().chain(&healthy) {
             await_armed(cluster, name).await?;
@@ -137,7 +136,7 @@ fn a_clock_that_was_ahead_for_a_moment_silences_no_rule() -> TestResult {
         cluster.await_status(NAMESPACE, "shop", "to be a month ahead", believes).await?;
         ahead.controller.stop().await?;
 
-        let replica = Replica::start(test, EARLY, ALONE)?;
+        let replica = Replica::start(test, head_start() * 2, ALONE)?;
         await_armed(cluster, "shop").await?;
         replica.ensure_before_firing()?;
         await_carried_out_once(cluster, "shop").await?;
@@ -169,7 +168,7 @@ fn a_restored_etcd_does_not_hide_edits() -> TestResult {
     on_cluster(async |test, cluster| {
         prepare(cluster, "shop", None).await?;
         // Nothing is due before it is over.
-        let replica = Replica::start(test, 3_000, ALONE)?;
+        let replica = Replica::start(test, SignedDuration::from_secs(3_000), ALONE)?;
         await_armed(cluster, "shop").await?;
         let store = test.plane.folder().join("etcd");
         let backup = test.plane.folder().join("backup");

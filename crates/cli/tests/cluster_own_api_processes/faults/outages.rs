@@ -4,13 +4,11 @@ use almanac_harness::{Component, TestResult};
 use anyhow::ensure;
 use serde_json::json;
 
-use crate::controller::{CRON, Cluster, DEPLOYMENT, deployment, on_cluster};
+use crate::controller::{CRON, Cluster, DEPLOYMENT, deployment, head_start, on_cluster};
 use crate::faults::replica::{
     AFTER, ALONE, BEFORE, NAMESPACE, Replica, await_armed, await_carried_out_once,
     await_changed_and_recorded_once, await_record, prepare, replicas,
 };
-
-const EARLY: i64 = 8;
 
 /// The day after, for rules that were made when the firing was over.
 async fn await_known(cluster: &Cluster, name: &str) -> TestResult {
@@ -23,7 +21,7 @@ async fn await_known(cluster: &Cluster, name: &str) -> TestResult {
 fn an_api_server_killed_during_a_firing_only_delays_it() -> TestResult {
     on_cluster(async |test, cluster| {
         prepare(cluster, "shop", Some(60)).await?;
-        let replica = Replica::start(test, EARLY, &["--identity", "only"])?;
+        let replica = Replica::start(test, head_start(), &["--identity", "only"])?;
         await_armed(cluster, "shop").await?;
         replica.await_after_firing(-3).await?;
         replica.ensure_before_firing()?;
@@ -46,7 +44,7 @@ fn an_api_server_killed_during_a_firing_only_delays_it() -> TestResult {
 fn an_etcd_stopped_during_a_firing_costs_only_the_lease() -> TestResult {
     on_cluster(async |test, cluster| {
         prepare(cluster, "shop", Some(90)).await?;
-        let replica = Replica::start(test, EARLY, &["--identity", "only"])?;
+        let replica = Replica::start(test, head_start(), &["--identity", "only"])?;
         await_armed(cluster, "shop").await?;
         replica.await_after_firing(-2).await?;
         replica.ensure_before_firing()?;
@@ -79,7 +77,7 @@ fn what_changed_while_the_connections_were_cut_is_noticed() -> TestResult {
         for name in names {
             prepare(cluster, name, None).await?;
         }
-        let replica = Replica::start(test, 20, ALONE)?;
+        let replica = Replica::start(test, head_start() * 2, ALONE)?;
         for name in names {
             await_armed(cluster, name).await?;
         }

@@ -5,13 +5,12 @@ use almanac_harness::{Fault, Observation, PATIENCE, RecordedRequest, TestResult,
 use anyhow::ensure;
 use serde_json::json;
 
-use crate::controller::{CRON, DEPLOYMENT, LEASE, PRODUCER, on_cluster};
+use crate::controller::{CRON, DEPLOYMENT, LEASE, PRODUCER, head_start, on_cluster};
 use crate::faults::replica::{
     AFTER, NAMESPACE, Replica, await_armed, await_carried_out_once, await_holder, await_record,
     ensure_carried_out_once, prepare, replicas,
 };
 
-const EARLY: i64 = 8;
 const SERIES: &str = "karpenter_scheduled_";
 
 async fn serves_numbers(replica: &Replica) -> anyhow::Result<bool> {
@@ -39,8 +38,10 @@ fn a_leader_paused_during_a_firing_returns_as_a_standby_and_writes_nothing() -> 
         });
         cluster.create(PRODUCER, NAMESPACE, &hours).await?;
         prepare(cluster, "shop", Some(60)).await?;
-        let (first, second) = Replica::start_two(test, cluster, EARLY).await?;
+        let (first, second) = Replica::start_two(test, cluster).await?;
         await_armed(cluster, "shop").await?;
+        // The lease outlasts the firing.
+        first.await_after_firing(-7).await?;
         ensure!(serves_numbers(&first).await? && !serves_numbers(&second).await?, "who serves?");
         first.controller.program.pause()?;
         first.ensure_before_firing()?;
@@ -74,7 +75,7 @@ fn the_writes_a_paused_leader_had_sent_overwrite_neither_its_successor_nor_a_use
         for name in ON_THEIR_WAY {
             prepare(cluster, name, Some(60)).await?;
         }
-        let (first, second) = Replica::start_two(test, cluster, EARLY).await?;
+        let (first, second) = Replica::start_two(test, cluster).await?;
         for name in ON_THEIR_WAY {
             await_armed(cluster, name).await?;
         }
@@ -133,7 +134,7 @@ fn two_leaders_after_a_deleted_lease_carry_out_a_firing_once_and_record_it_once(
         for name in ["stale", "unrecorded"] {
             prepare(cluster, name, Some(60)).await?;
         }
-        let first = Replica::start(test, EARLY, &["--identity", "first"])?;
+        let first = Replica::start(test, head_start(), &["--identity", "first"])?;
         await_holder(cluster, "first").await?;
         for name in ["stale", "unrecorded"] {
             await_armed(cluster, name).await?;

@@ -11,6 +11,7 @@ use almanac_harness::{
     AuditLog, AuditedRequest, Observation, PATIENCE, RecordedRequest, TestResult, await_condition,
 };
 use anyhow::{Result, ensure};
+use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use crate::controller::{
@@ -19,7 +20,7 @@ use crate::controller::{
 use crate::faults::replica::{NAMESPACE, Replica, prepare};
 
 /// An instant with nothing due for hours: three hours after the firing.
-const QUIET: i64 = -3 * 3600;
+const QUIET: SignedDuration = SignedDuration::from_hours(-3);
 
 fn minutes() -> u64 {
     size("ALMANAC_QUIET_MINUTES", 1, 10)

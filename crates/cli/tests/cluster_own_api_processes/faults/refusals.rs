@@ -7,13 +7,11 @@ use anyhow::ensure;
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::controller::{Cluster, DEPLOYMENT, Kind, on_cluster};
+use crate::controller::{Cluster, DEPLOYMENT, Kind, head_start, on_cluster};
 use crate::faults::replica::{
     ALONE, BEFORE, NAMESPACE, Replica, await_armed, await_record, ensure_carried_out_once, prepare,
     replicas,
 };
-
-const EARLY: i64 = 8;
 
 fn answer(code: StatusCode) -> Fault {
     Fault::answer(Answer::with(code))
@@ -23,7 +21,7 @@ fn answer(code: StatusCode) -> Fault {
 fn a_firing_refused_until_its_deadline_is_given_up_and_reported() -> TestResult {
     on_cluster(async |test, cluster| {
         prepare(cluster, "refused", Some(4)).await?;
-        let replica = Replica::start(test, EARLY, ALONE)?;
+        let replica = Replica::start(test, head_start(), ALONE)?;
         await_armed(cluster, "refused").await?;
         let broken = answer(StatusCode::INTERNAL_SERVER_ERROR).always();
         let refusing = replica.spoil_scaling("refused", broken);
@@ -100,7 +98,7 @@ fn a_firing_denied_by_admission_is_not_reported_as_forbidden() -> TestResult {
             Ok(Observation::of(is_denied, format!("{refused:?}")))
         })
         .await?;
-        let replica = Replica::start(test, EARLY, ALONE)?;
+        let replica = Replica::start(test, head_start(), ALONE)?;
         await_armed(cluster, "denied").await?;
         let record = await_record(cluster, "denied").await?;
         let refusal = "refused by admission: deployments.apps \"denied\" is forbidden: \
@@ -127,7 +125,7 @@ fn a_firing_denied_by_admission_is_not_reported_as_forbidden() -> TestResult {
 fn a_firing_that_another_writer_undoes_at_once_is_reported_and_not_repeated() -> TestResult {
     on_cluster(async |test, cluster| {
         prepare(cluster, "undone", Some(60)).await?;
-        let replica = Replica::start(test, EARLY, ALONE)?;
+        let replica = Replica::start(test, head_start(), ALONE)?;
         await_record(cluster, "undone").await?;
         let back = json!({"spec": {"replicas": 2}});
         cluster.patch(DEPLOYMENT, NAMESPACE, "undone", &back).await?;

@@ -10,7 +10,9 @@ use http::Method;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use crate::controller::{CRON, Cluster, Controller, DEPLOYMENT, LEASE, cron, deployment, target};
+use crate::controller::{
+    CRON, Cluster, Controller, DEPLOYMENT, LEASE, cron, deployment, head_start, target,
+};
 
 /// The namespace of everything.
 pub(crate) const NAMESPACE: &str = "default";
@@ -46,10 +48,9 @@ async fn prepare_policy(cluster: &Cluster, name: &str, max_delay: Option<u32>) -
 }
 
 impl Replica {
-    /// Starts one whose policy clock is so many seconds before the firing.
-    pub(crate) fn start(test: &OwnTest, seconds_before: i64, further: &[&str]) -> Result<Self> {
-        let firing: Timestamp = FIRING.parse()?;
-        Self::start_at(test, firing - SignedDuration::from_secs(seconds_before), further)
+    /// Starts one whose policy clock is so long before the firing.
+    pub(crate) fn start(test: &OwnTest, before: SignedDuration, further: &[&str]) -> Result<Self> {
+        Self::start_at(test, FIRING.parse::<Timestamp>()? - before, further)
     }
 
     /// Starts another one that has the same time.
@@ -71,30 +72,18 @@ impl Replica {
         Ok(Self { controller, proxy })
     }
 
-    /// Starts two that share a lease: the first leads, the second stands by.
-    pub(crate) async fn start_two(
-        test: &OwnTest,
-        cluster: &Cluster,
-        seconds_before: i64,
-    ) -> Result<(Self, Self)> {
-        let first = Self::start(test, seconds_before, &["--identity", "first"])?;
+    /// Starts two before the firing that share a lease: the first leads, the second stands by.
+    pub(crate) async fn start_two(test: &OwnTest, cluster: &Cluster) -> Result<(Self, Self)> {
+        let first = Self::start(test, head_start(), &["--identity", "first"])?;
         await_holder(cluster, "first").await?;
         let second = first.start_beside(test, &["--identity", "second"])?;
         second.controller.program.await_ready().await?;
         Ok((first, second))
     }
 
-    /// Whether the firing lies ahead; a test that wants to be there before has to be.
-    pub(crate) fn is_before_firing(&self) -> Result<bool> {
-        Ok(self.controller.now() < FIRING.parse()?)
-    }
-
+    /// Notes that it is in place, and checks that the firing lies ahead.
     pub(crate) fn ensure_before_firing(&self) -> TestResult {
-        ensure!(
-            self.is_before_firing()?,
-            "this machine was too slow to be there before the firing"
-        );
-        Ok(())
+        self.controller.ensure_before(FIRING)
     }
 
     /// Waits until the policy clock shows so many seconds after the firing.

@@ -5,14 +5,11 @@ use std::time::{Duration, Instant};
 use almanac_harness::{Fault, Injected, OwnTest, TestResult};
 use anyhow::{Result, ensure};
 
-use crate::controller::{Cluster, on_cluster};
+use crate::controller::{Cluster, head_start, on_cluster};
 use crate::faults::replica::{
     ALONE, Replica, await_armed, await_carried_out_once, await_holder, await_missed, await_record,
     ensure_carried_out_once, prepare,
 };
-
-/// Far enough from the firing for everybody to be in place.
-const EARLY: i64 = 8;
 
 /// The leader is gone, and its lease was not released.
 const LEASE_LASTS: i64 = 15;
@@ -29,7 +26,7 @@ fn a_firing_due_while_no_controller_ran_is_carried_out_afterwards_unless_too_lat
     on_cluster(async |test, cluster| {
         prepare(cluster, "patient", None).await?;
         prepare(cluster, "strict", Some(1)).await?;
-        let replica = Replica::start(test, EARLY, ALONE)?;
+        let replica = Replica::start(test, head_start(), ALONE)?;
         all_armed(cluster, &["patient", "strict"]).await?;
         replica.controller.program.kill()?;
         replica.ensure_before_firing()?;
@@ -49,7 +46,7 @@ fn a_leader_killed_before_a_firing_is_replaced_within_its_allowed_delay() -> Tes
     on_cluster(async |test, cluster| {
         prepare(cluster, "patient", Some(60)).await?;
         prepare(cluster, "strict", Some(1)).await?;
-        let (first, second) = Replica::start_two(test, cluster, EARLY).await?;
+        let (first, second) = Replica::start_two(test, cluster).await?;
         all_armed(cluster, &["patient", "strict"]).await?;
         // The lease has to outlast the firing by more than the strict rule allows.
         first.await_after_firing(-LEASE_LASTS / 2).await?;
@@ -108,7 +105,7 @@ async fn ensure_all_once(cluster: &Cluster) -> TestResult {
 
 async fn interrupted(test: &OwnTest, cluster: &Cluster) -> Result<Replica> {
     prepare_interrupted(cluster).await?;
-    let replica = Replica::start(test, EARLY, ALONE)?;
+    let replica = Replica::start(test, head_start(), ALONE)?;
     all_armed(cluster, &INTERRUPTED).await?;
     let under_way = UnderWay::begin(&replica).await?;
     await_record(cluster, "done").await?;
@@ -139,7 +136,7 @@ fn a_process_killed_during_firings_carries_out_each_once_after_a_restart() -> Te
 fn a_leader_killed_during_firings_leaves_each_to_its_successor_exactly_once() -> TestResult {
     on_cluster(async |test, cluster| {
         prepare_interrupted(cluster).await?;
-        let (first, second) = Replica::start_two(test, cluster, EARLY).await?;
+        let (first, second) = Replica::start_two(test, cluster).await?;
         all_armed(cluster, &INTERRUPTED).await?;
         let _under_way = UnderWay::begin(&first).await?;
         await_record(cluster, "done").await?;
@@ -156,7 +153,7 @@ fn a_leader_killed_during_firings_leaves_each_to_its_successor_exactly_once() ->
 fn a_leader_that_is_shut_down_finishes_work_in_progress_and_hands_over_at_once() -> TestResult {
     on_cluster(async |test, cluster| {
         prepare(cluster, "slow", Some(60)).await?;
-        let (first, second) = Replica::start_two(test, cluster, EARLY).await?;
+        let (first, second) = Replica::start_two(test, cluster).await?;
         await_armed(cluster, "slow").await?;
         let slow = first.spoil_scaling("slow", Fault::delay(Duration::from_secs(2)));
         slow.await_taken(1).await?;

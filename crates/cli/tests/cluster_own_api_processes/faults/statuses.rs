@@ -7,13 +7,11 @@ use anyhow::ensure;
 use http::{Method, StatusCode};
 use serde_json::Value;
 
-use crate::controller::{CRON, on_cluster};
+use crate::controller::{CRON, head_start, on_cluster};
 use crate::faults::replica::{
     ALONE, BEFORE, NAMESPACE, Replica, await_armed, await_carried_out_once,
     ensure_carried_out_once, prepare, replicas,
 };
-
-const EARLY: i64 = 8;
 
 fn broken() -> Fault {
     Fault::answer(Answer::with(StatusCode::INTERNAL_SERVER_ERROR))
@@ -31,7 +29,7 @@ fn a_history_is_complete_however_often_its_writing_failed() -> TestResult {
         for (name, ..) in &troubles {
             prepare(cluster, name, Some(60)).await?;
         }
-        let replica = Replica::start(test, EARLY, ALONE)?;
+        let replica = Replica::start(test, head_start(), ALONE)?;
         for (name, ..) in &troubles {
             await_armed(cluster, name).await?;
         }
@@ -52,7 +50,7 @@ fn a_history_is_complete_however_often_its_writing_failed() -> TestResult {
 fn a_policy_deleted_while_its_status_write_fails_is_neither_written_nor_fired() -> TestResult {
     on_cluster(async |test, cluster| {
         prepare(cluster, "witness", None).await?;
-        let replica = Replica::start(test, EARLY, ALONE)?;
+        let replica = Replica::start(test, head_start(), ALONE)?;
         await_armed(cluster, "witness").await?;
         let failing = replica.spoil_status("doomed", broken().always());
         prepare(cluster, "doomed", None).await?;
@@ -81,7 +79,7 @@ fn a_firing_whose_status_is_unwritten_when_the_lease_is_lost_is_not_recorded_as_
 -> TestResult {
     on_cluster(async |test, cluster| {
         prepare(cluster, "shop", Some(2)).await?;
-        let replica = Replica::start(test, EARLY, &["--identity", "only"])?;
+        let replica = Replica::start(test, head_start(), &["--identity", "only"])?;
         await_armed(cluster, "shop").await?;
         replica.ensure_before_firing()?;
         let statuses = replica.spoil_status("shop", broken().always());
@@ -106,7 +104,7 @@ fn a_firing_whose_status_is_unwritten_when_the_lease_is_lost_is_not_recorded_as_
 fn a_wiped_status_is_rewritten_with_its_history() -> TestResult {
     on_cluster(async |test, cluster| {
         prepare(cluster, "shop", None).await?;
-        let replica = Replica::start(test, EARLY, ALONE)?;
+        let replica = Replica::start(test, head_start(), ALONE)?;
         await_carried_out_once(cluster, "shop").await?;
         cluster.patch_status(CRON, NAMESPACE, "shop", &Value::Null).await?;
         await_carried_out_once(cluster, "shop").await?;

@@ -6,13 +6,12 @@ use http::Method;
 use serde_json::json;
 
 use crate::controller::{
-    CRON, Cluster, DEPLOYMENT, PRODUCER, cron, deployment, on_cluster, target,
+    CRON, Cluster, DEPLOYMENT, PRODUCER, cron, deployment, head_start, on_cluster, target,
 };
 use crate::faults::replica::{
     BEFORE, NAMESPACE, Replica, await_armed, await_record, effective_scalings, replicas,
 };
 
-const EARLY: i64 = 8;
 /// So many policies, of which few may be written at once.
 const POLICIES: usize = 12;
 const AT_ONCE: usize = 2;
@@ -88,7 +87,7 @@ fn a_write_waiting_when_everything_is_stopped_is_never_sent_and_later_firings_ar
         prepare_all(cluster).await?;
         let at_once = AT_ONCE.to_string();
         let arguments = ["--identity", "first", "--writes-at-once", &at_once];
-        let first = Replica::start(test, EARLY, &arguments)?;
+        let first = Replica::start(test, head_start(), &arguments)?;
         let hangs = await_waiting(cluster, &first).await?;
         ensure!(!first.controller.scrape("karpenter_").await?.is_empty(), "no numbers");
 
@@ -155,7 +154,7 @@ fn a_process_that_is_shut_down_sends_its_queued_writes() -> TestResult {
     on_cluster(async |test, cluster| {
         prepare_all(cluster).await?;
         let at_once = AT_ONCE.to_string();
-        let replica = Replica::start(test, EARLY, &["--writes-at-once", &at_once])?;
+        let replica = Replica::start(test, head_start(), &["--writes-at-once", &at_once])?;
         let hangs = await_waiting(cluster, &replica).await?;
         let (ended, ()) = tokio::join!(replica.controller.stop(), async { hangs.release() });
         ended?;

@@ -10,12 +10,11 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 
-use crate::controller::on_cluster;
+use crate::controller::{head_start, on_cluster};
 use crate::faults::replica::{
     ALONE, Replica, await_armed, await_record, ensure_carried_out_once, prepare,
 };
 
-const EARLY: i64 = 15;
 /// So many strangers with an address of their own each; so many connections of each, kept as long as they
 /// are let.
 const STRANGERS: u8 = 16;
@@ -51,7 +50,7 @@ async fn besiege(address: SocketAddr, stranger: u8) {
 fn an_attack_on_the_listener_delays_no_firing() -> TestResult {
     on_cluster(async |test, cluster| {
         prepare(cluster, "shop", None).await?;
-        let replica = Replica::start(test, EARLY, ALONE)?;
+        let replica = Replica::start(test, head_start() * 2, ALONE)?;
         await_armed(cluster, "shop").await?;
         let program = &replica.controller.program;
         let before = program.peak_resident_memory()?;

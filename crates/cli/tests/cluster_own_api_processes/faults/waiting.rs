@@ -6,12 +6,11 @@ use anyhow::ensure;
 use http::Method;
 use serde_json::json;
 
-use crate::controller::{CRON, Cluster, on_cluster};
+use crate::controller::{CRON, Cluster, head_start, on_cluster};
 use crate::faults::replica::{
     ALONE, BEFORE, NAMESPACE, Replica, await_armed, await_missed, prepare, replicas,
 };
 
-const EARLY: i64 = 15;
 /// As many writes as are under way at once by default, and as many again that wait, less two.
 const AT_ONCE: usize = 32;
 const WAITING: usize = 30;
@@ -54,7 +53,7 @@ fn a_queued_write_is_checked_again_before_it_is_sent() -> TestResult {
         for name in &names {
             prepare(cluster, name, Some(IN_TIME)).await?;
         }
-        let replica = Replica::start(test, EARLY, ALONE)?;
+        let replica = Replica::start(test, head_start() * 2, ALONE)?;
         for name in &names {
             await_armed(cluster, name).await?;
         }

@@ -8,6 +8,8 @@
 mod objects;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use almanac_harness::{
     AuditLog, AuditedRequest, ControlPlaneOptions, Kubectl, MemoryLimit, Observation, OwnTest,
@@ -47,6 +49,16 @@ pub(crate) struct Controller {
     // After the program, so that it outlives it.
     pub(crate) limit: MemoryLimit,
     ahead: SignedDuration,
+    started: Instant,
+}
+
+/// The most seconds that a program of this process has taken to be in place. The first ones start all at once.
+static SLOWEST: AtomicU64 = AtomicU64::new(5);
+
+/// How long before an instant a program starts that has to be in place by then: three times as long as the slowest has
+/// taken, so that a busy machine gets more. Three times as much is still less than a condition is waited for.
+pub(crate) fn head_start() -> SignedDuration {
+    SignedDuration::from_secs(3 * SLOWEST.load(Ordering::SeqCst).min(9).cast_signed())
 }
 
 /// The limit of memory that the container has in the manifests, in bytes.
@@ -343,7 +355,17 @@ impl Controller {
         arguments.extend(further);
         let limit = MemoryLimit::of(memory);
         let program = limit.start_listening(Path::new(ALMANAC), &arguments, &[])?;
-        Ok(Self { program, limit, ahead })
+        Ok(Self { program, limit, ahead, started: Instant::now() })
+    }
+
+    /// Notes that it is in place, and checks that its policy clock does not show this instant yet.
+    pub(crate) fn ensure_before(&self, instant: &str) -> TestResult {
+        SLOWEST.fetch_max(self.started.elapsed().as_secs() + 1, Ordering::SeqCst);
+        ensure!(
+            self.now() < instant.parse()?,
+            "this machine was too slow to be there before {instant}"
+        );
+        Ok(())
     }
 
     /// What its policy clock shows now.
