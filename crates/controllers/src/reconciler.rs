@@ -127,7 +127,7 @@ impl Reconciler {
         };
         let unreached = unknown.as_ref();
         let applied = self.apply(policy, &about, &open, &over, unreached, &still_wanted).await;
-        let wake_at = self.close(policy, &about, open, applied.ok()?);
+        let wake_at = self.close(policy, &about, (open, over), applied.ok()?);
         self.statuses.wake(policy);
         let is_not_writable = self.about(policy).is_some_and(|about| about.is_not_writable);
         let target = about.target.as_ref().map(|reference| reference.target.identity());
@@ -309,7 +309,7 @@ impl Reconciler {
         &self,
         policy: &PolicyName,
         about: &TurnSubject,
-        open: OpenTurn,
+        (open, over): (OpenTurn, ObservedTarget),
         applied: Applied,
     ) -> Option<Timestamp> {
         let now = self.clock.now();
@@ -331,8 +331,12 @@ impl Reconciler {
             if settled.is_some() {
                 hub.note_due(&policy.identity, turn.wake_at);
             }
-            let foreign = target.as_ref().map(|target| targets.foreign(target)).unwrap_or_default();
-            turn.recorded.extend(world.detect_undone(policy, foreign, now));
+            // A write of this turn replaces what others changed, and they are named all the same.
+            let mut foreign = over.foreign;
+            if let Some(target) = &target {
+                foreign.splice(0..0, targets.foreign(target).iter().cloned());
+            }
+            turn.recorded.extend(world.detect_undone(policy, &foreign, now));
             let undone = turn.recorded.iter().find_map(Recorded::undone);
             let by = foreign.iter().find(|it| Some(it.field) == undone);
             (turn, by.map(|it| Arc::clone(&it.by)), settled)

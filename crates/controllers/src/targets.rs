@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use almanac_api::status::TargetProblem;
+use almanac_engine::other_writer::ExternalChange;
 use almanac_engine::{Autoscaler, Identity, TargetReference};
 use almanac_shell::following::{Need, WatchAges, follow_selected};
 use almanac_shell::writer::Writer;
@@ -52,6 +53,8 @@ impl TargetError {
 pub(crate) struct ObservedTarget {
     version: Option<Box<str>>,
     numbers: (Option<u32>, Option<Autoscaler>),
+    /// Fields that other writers had changed.
+    pub(crate) foreign: Vec<ExternalChange>,
 }
 
 impl ObservedTarget {
@@ -61,6 +64,7 @@ impl ObservedTarget {
         Self {
             version: state.targets.get(target).map(|it| it.version.clone()),
             numbers: (replicas, state.world.autoscalers.get(target).copied()),
+            foreign: state.targets.foreign(target).to_vec(),
         }
     }
 }

@@ -9,9 +9,10 @@ use tokio::time::Instant;
 /// machine may be busy with other things; a test that passes never waits for it.
 pub const PATIENCE: Duration = Duration::from_secs(90);
 
-/// The pause between two attempts. Short enough not to be felt, long enough to leave a small machine
-/// to the control plane.
-const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(50);
+/// The pause between two attempts is a twentieth of the time waited so far, within these bounds. It is short enough not
+/// to be felt, and leaves a small machine to the control plane.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_millis(250);
 
 /// What one attempt observed.
 #[derive(Debug)]
@@ -38,7 +39,8 @@ pub async fn await_condition<T>(
     deadline: Duration,
     mut look: impl AsyncFnMut() -> Result<Observation<T>>,
 ) -> Result<T> {
-    let until = Instant::now() + deadline;
+    let begun = Instant::now();
+    let until = begun + deadline;
     let mut last = String::from("nothing yet");
     loop {
         // A request to a server that was stopped may never be answered, so a look ends with the
@@ -51,10 +53,11 @@ pub async fn await_condition<T>(
                 "no response in time while waiting {deadline:?} for: {what}; before that: {last}"
             ),
         }
-        if Instant::now() + BETWEEN_ATTEMPTS >= until {
+        let pause = (begun.elapsed() / 20).clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
+        if Instant::now() + pause >= until {
             bail!("timed out after {deadline:?} waiting for: {what}; last seen: {last}");
         }
-        tokio::time::sleep(BETWEEN_ATTEMPTS).await;
+        tokio::time::sleep(pause).await;
     }
 }
 

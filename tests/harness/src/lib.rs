@@ -17,6 +17,7 @@
 
 mod audit_log;
 mod belongings;
+mod bootstrapped;
 pub mod environment;
 mod fault_proxy;
 mod memory_limit;

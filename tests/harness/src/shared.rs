@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use tokio::sync::OnceCell;
 
+use crate::bootstrapped;
 use crate::environment;
 use crate::permits;
 use almanac_local::Binaries;
@@ -46,7 +47,7 @@ impl SharedCluster {
             ControlPlaneOptions::api_only()
         };
         let _permit = permits::to_start().await?;
-        Ok(Self::Started(ControlPlane::start(&options).await?))
+        Ok(Self::Started(bootstrapped::start(&options).await?))
     }
 
     pub(crate) fn kubeconfig(&self) -> PathBuf {

@@ -15,6 +15,7 @@ use serde_json::json;
 use tokio::sync::OnceCell;
 
 use crate::belongings::{self, Belongings};
+use crate::bootstrapped;
 use crate::needs::{self, Needs};
 use crate::permits;
 use crate::service_account::ServiceAccountAccess;
@@ -311,7 +312,7 @@ impl SharedTest {
 impl OwnTest {
     async fn start(options: &ControlPlaneOptions) -> Result<Self> {
         let _permit = permits::to_start().await?;
-        let plane = ControlPlane::start(options).await?;
+        let plane = bootstrapped::start(options).await?;
         let client = plane.client()?;
         Ok(Self { plane, client })
     }

@@ -141,7 +141,7 @@ fn jobs(
         let mut step = program.step(filter);
         // Most of a real-cluster test is waiting, for a boundary or for a lease to run out.
         if is_cluster && env::var_os(THREADS).is_none() {
-            step = step.variable(THREADS, &(6 * processors()).to_string());
+            step = step.variable(THREADS, &(4 * processors()).to_string());
         }
         jobs.push(Job { name, lane, step, tests, program: Some(program) });
     }
