@@ -18,7 +18,9 @@ fn run(run: &mut Run) -> anyhow::Result<()> {
     let offline =
         ["clippy", "--package", "almanac", "--no-default-features", "--features", "offline"];
     run.step("clippy of the offline build", &Step::cargo(&offline).with(["--", "-D", "warnings"]));
-    let rustdoc = Step::cargo(&["doc", "--workspace", "--no-deps"]);
+    // With the examples, the dependencies have the features that clippy has checked them with.
+    let rustdoc = ["doc", "--workspace", "--no-deps", "--lib", "--bins", "--examples"];
+    let rustdoc = Step::cargo(&rustdoc);
     run.step("rustdoc", &rustdoc.variable("RUSTDOCFLAGS", "-D warnings"));
     dependencies::check(run)
 }
