@@ -69,8 +69,14 @@ fn run(run: &mut Run) -> anyhow::Result<()> {
     } else {
         Cluster::prepare(run, &cluster_files)?
     };
+    // The name of an integration test chooses it as a whole; any other text chooses among all tests.
+    let mut filter = run.arguments.filter.clone();
+    let is_test = |name: &mut String| run.workspace.targets("test").any(|it| it.1.name == *name);
+    let only = filter.take_if(is_test);
     let mut targets = Vec::new();
-    if cluster.is_none() {
+    if let Some(only) = &only {
+        targets.extend(["--test".to_owned(), only.clone()]);
+    } else if cluster.is_none() {
         targets.extend(["--lib", "--bins", "--examples"].map(str::to_owned));
         targets.extend(others.into_iter().flat_map(|test| ["--test".to_owned(), test]));
     }
@@ -82,13 +88,16 @@ fn run(run: &mut Run) -> anyhow::Result<()> {
         not_run(run, PAGES, &pages, because)?;
     }
     let can_run = |file: &str| match &cluster {
+        _ if only.as_ref().is_some_and(|only| only != file) => false,
         _ if file.starts_with(browser::BROWSER) => without_browser.is_none(),
         Some(cluster) if file.starts_with(CLUSTER) => cluster.can_run.iter().any(|it| it == file),
         _ => !file.starts_with(CLUSTER),
     };
-    let filter = run.arguments.filter.clone();
     let jobs = built.map(|built| jobs(built, can_run, filter.as_deref())).transpose()?;
     let mut jobs = jobs.unwrap_or_default();
+    if only.is_some() {
+        jobs.retain(|job| job.program.is_some());
+    }
     if run.arguments.thorough {
         let thorough = BTreeMap::from([(THOROUGH.to_owned(), "1".to_owned())]);
         for job in &mut jobs {

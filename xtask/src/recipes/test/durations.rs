@@ -24,8 +24,13 @@ impl Durations {
 
     /// The expected duration of a program; guessed from the number of its tests if it has not run yet.
     pub(super) fn of(&self, job: &Job) -> Duration {
-        let seconds_a_test = if job.lane == Lane::Cluster { 5 } else { 1 };
-        let guess = Duration::from_secs(seconds_a_test * job.tests.len() as u64);
+        let seconds = match &job.program {
+            // They are compiled one by one.
+            None => 60,
+            Some(_) if job.lane == Lane::Cluster => 5 * job.tests.len(),
+            Some(_) => job.tests.len(),
+        };
+        let guess = Duration::from_secs(seconds as u64);
         let known = self.0.get(&job.name).and_then(|it| Duration::try_from_secs_f64(*it).ok());
         known.unwrap_or(guess)
     }

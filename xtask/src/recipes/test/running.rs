@@ -222,8 +222,9 @@ impl<'a> Running<'a> {
             let output = fs::read(&active.output).unwrap_or_default();
             let ended = outcome::ended(&String::from_utf8_lossy(&output)).len();
             let seconds = active.started.elapsed().as_secs();
+            let all = self.jobs[*index].tests.len();
             println!(
-                "   {}: running for {seconds} s, {ended} tests have ended",
+                "   {}: running for {seconds} s, {ended} of {all} tests have ended",
                 self.jobs[*index].name
             );
         }
