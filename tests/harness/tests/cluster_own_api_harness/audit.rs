@@ -89,7 +89,7 @@ fn in_an_unused_control_plane_only_the_api_server_writes() -> TestResult {
         let writes = log.writes(&test.client()).await?;
         let (own, others): (Vec<_>, Vec<_>) =
             writes.into_iter().partition(|write| write.user == "system:apiserver");
-        assert!(own.iter().any(|write| write.resource == "namespaces"), "{own:#?}");
+        assert!(own.iter().any(|write| write.resource == "leases"), "{own:#?}");
         assert!(others.is_empty(), "{}", AuditLog::tally(&others));
         assert!(own.iter().all(|write| !write.user_agent.starts_with("almanac")));
         Ok(())
