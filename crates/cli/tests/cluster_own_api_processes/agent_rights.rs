@@ -186,7 +186,7 @@ async fn it_can_change_nothing_else(test: &OwnTest, way: &Way) -> TestResult {
     let client = account.client()?;
     create_victim(&test.kubectl().await?, VICTIM, ("worker", LEVEL)).await?;
     ensure_powerless(&client, VICTIM, LEVEL, REFUSAL).await?;
-    // What the user has written is kept however long it is.
+    // The level of a user is kept, however long it is.
     let written = "l".repeat(400);
     let by_user = json!({LEVEL: written});
     annotate(&test.client(), VICTIM, &by_user).await.map_err(anyhow::Error::msg)?;

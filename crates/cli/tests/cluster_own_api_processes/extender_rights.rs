@@ -1,5 +1,5 @@
-//! With the rights of the extender, whichever way it is installed, a pod can be given the annotations that it writes, and
-//! nothing else of a pod can be changed.
+//! Both ways to install the extender give it the right to patch pods. Their admission policies leave it its own
+//! annotations.
 
 use crate::pod_attacks::{PodName, annotate, create_victim, ensure_others_may, ensure_powerless};
 use almanac_harness::{

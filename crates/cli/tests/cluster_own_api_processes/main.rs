@@ -41,3 +41,4 @@ mod placement_stories;
 mod placement_watcher;
 mod pod_attacks;
 mod prometheus;
+mod side_by_side;

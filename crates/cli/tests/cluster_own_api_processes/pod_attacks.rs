@@ -1,5 +1,5 @@
-//! What a stolen token might do to a pod when it may patch pods: all that a patch can change and that no process of ours
-//! writes. The victim is a privileged pod of the system.
+//! Attacks on a pod with a stolen token that may patch pods: they change all that a patch can change and that no process
+//! of ours writes. The tests have the tokens.
 
 use almanac_harness::{Kubectl, Observation, PATIENCE, TestResult, await_condition};
 use anyhow::ensure;
@@ -32,7 +32,7 @@ pub(crate) async fn create_victim(
     });
     let apply = ["-n", namespace, "apply", "--server-side", "-f", "-"];
     kubectl.run_with_input(&apply, &pod.to_string()).await?;
-    // Another manager, with fields of its own beside the annotation that is ours.
+    // Another manager, with fields of its own and the annotation that is ours.
     let edited = format!("{ours}=2");
     let edit = ["-n", namespace, "annotate", "pod", name, "--overwrite", "team=sea", &edited];
     kubectl.run(&edit).await?;
@@ -137,7 +137,7 @@ pub(crate) async fn annotate(
     send(client, pod, &Patch::Merge(&patch), &parameters).await
 }
 
-/// What others may do is not limited.
+/// Other users are not limited.
 pub(crate) async fn ensure_others_may(client: &Client, pod: PodName<'_>) -> TestResult {
     let label = json!({"metadata": {"labels": {"app": "shop"}}});
     let sent = send(client, pod, &Patch::Merge(&label), &PatchParams::default()).await;
