@@ -1,4 +1,5 @@
-//! Which namespaces bear the mark that exempts what is in them, as the cluster tells.
+//! Which namespaces bear the mark that exempts their objects. Objects in a namespace that a flag exempts are not followed
+//! at all.
 //!
 //! Objects tell of their own mark where they are followed. Who may not watch namespaces carries out everything
 //! that is not exempt otherwise, and says so. Who is limited to some namespaces may not watch them, but may read them,
@@ -31,6 +32,62 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// Changes what is exempt in a world.
 pub(crate) fn change(world: &mut World, change: impl FnOnce(&mut Exemptions) -> bool) -> bool {
     change(Arc::make_mut(&mut world.exempt))
+}
+
+/// Leaves out the objects in namespaces that a flag exempts. Another installation may carry them out, so this one keeps
+/// nothing of them, has no turn for them, and writes neither to them nor about them.
+pub(crate) struct Excluding<Inner> {
+    namespaces: Arc<[String]>,
+    inner: Inner,
+}
+
+impl<Inner: Follower> Excluding<Inner> {
+    pub(crate) fn new(namespaces: &[String], inner: Inner) -> Self {
+        Self { namespaces: namespaces.into(), inner }
+    }
+
+    fn excludes(&self, object: &DynamicObject) -> bool {
+        let namespace = object.metadata.namespace.as_ref();
+        namespace.is_some_and(|namespace| self.namespaces.contains(namespace))
+    }
+}
+
+impl<Inner: Follower> Follower for Excluding<Inner> {
+    fn listing_at(&mut self, version: &str) {
+        self.inner.listing_at(version);
+    }
+
+    fn begin_list(&mut self) {
+        self.inner.begin_list();
+    }
+
+    fn upsert(&mut self, object: DynamicObject) {
+        if !self.excludes(&object) {
+            self.inner.upsert(object);
+        }
+    }
+
+    fn delete(&mut self, object: DynamicObject) {
+        if !self.excludes(&object) {
+            self.inner.delete(object);
+        }
+    }
+
+    fn list_complete(&mut self) {
+        self.inner.list_complete();
+    }
+
+    fn failed(&mut self, why: &WatchFailure) {
+        self.inner.failed(why);
+    }
+
+    fn resumed(&mut self) {
+        self.inner.resumed();
+    }
+
+    fn versions_went_back(&mut self) {
+        self.inner.versions_went_back();
+    }
 }
 
 /// Notes which namespaces bear the mark, and tells of each for which that changes.

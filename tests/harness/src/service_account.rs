@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use k8s_openapi::api::authentication::v1::{BoundObjectReference, TokenRequest, TokenRequestSpec};
-use k8s_openapi::api::core::v1::ServiceAccount;
+use k8s_openapi::api::core::v1::{Pod, ServiceAccount};
 use kube::Client;
 use kube::api::{Api, PostParams};
 use kube::config::Kubeconfig;
@@ -27,22 +27,27 @@ pub struct ServiceAccountAccess {
 
 impl ServiceAccountAccess {
     /// Requests a token with an administrator's kubeconfig, whose server and CA are reused. The
-    /// account must exist. With a node, the token says that it is from there.
+    /// account must exist. With a node, the token is bound to a new pod there, as those are that a kubelet
+    /// requests.
     pub async fn grant(
         administrator: &Path,
         (namespace, name): (&str, &str),
         node: Option<&str>,
     ) -> Result<Self> {
         let client = client_for(administrator)?;
+        let pod = match node {
+            Some(node) => Some(create_pod(&client, (namespace, name), node).await?),
+            None => None,
+        };
         let accounts: Api<ServiceAccount> = Api::namespaced(client, namespace);
         let request = TokenRequest {
             spec: Some(TokenRequestSpec {
                 expiration_seconds: Some(VALID_FOR_SECONDS),
-                bound_object_ref: node.map(|node| BoundObjectReference {
+                bound_object_ref: pod.map(|pod| BoundObjectReference {
                     api_version: Some("v1".to_owned()),
-                    kind: Some("Node".to_owned()),
-                    name: Some(node.to_owned()),
-                    uid: None,
+                    kind: Some("Pod".to_owned()),
+                    name: pod.metadata.name,
+                    uid: pod.metadata.uid,
                 }),
                 ..TokenRequestSpec::default()
             }),
@@ -77,6 +82,31 @@ impl ServiceAccountAccess {
     pub fn client(&self) -> Result<Client> {
         client_for(&self.kubeconfig())
     }
+}
+
+/// A pod of the account on the node, which stands in for one of the manifests.
+async fn create_pod(client: &Client, (namespace, name): (&str, &str), node: &str) -> Result<Pod> {
+    let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
+    // As the Pod Security Standard `restricted` demands.
+    let pod = serde_json::from_value(json!({
+        "metadata": {"generateName": format!("{name}-")},
+        "spec": {
+            "serviceAccountName": name,
+            "nodeName": node,
+            "automountServiceAccountToken": false,
+            "securityContext": {
+                "runAsNonRoot": true, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"},
+            },
+            "containers": [{
+                "name": "stand-in", "image": "stand-in",
+                "securityContext": {
+                    "allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]},
+                },
+            }],
+        },
+    }))?;
+    let created = pods.create(&PostParams::default(), &pod).await;
+    created.with_context(|| format!("failed to create a pod of {namespace}/{name} on {node}"))
 }
 
 /// The cluster of the current context: its server and CA, with absolute paths.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::pod_attacks::{PodName, annotate, create_victim, ensure_others_may, ensure_powerless};
 use crate::reading::{await_value, get};
 use crate::rights::{Right, compare, granted, right};
 use almanac_harness::{
@@ -11,14 +12,14 @@ use almanac_harness::{
 };
 use anyhow::{Context as _, ensure};
 use jiff::Timestamp;
-use kube::Client;
-use kube::api::{Api, DynamicObject, Patch, PatchParams};
-use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 /// Just before the window of the policy opens.
 const BEFORE: &str = "2027-03-02T21:59:55Z";
+const LEVEL: &str = "volcano.sh/qos-level";
+const REFUSAL: &str = "an agent may only";
+const VICTIM: PodName<'static> = ("kube-system", "proxy");
 
 /// One of the two ways to run an agent.
 struct Way {
@@ -179,41 +180,41 @@ fn it_asks_for_no_more_than_it_needs(requests: &[&AuditedRequest], way: &Way) {
     }
 }
 
-/// Somebody with the token of an agent can change the annotations of levels, and nothing else.
+/// With the token of an agent, the annotations of levels can be changed, and nothing else.
 async fn it_can_change_nothing_else(test: &OwnTest, way: &Way) -> TestResult {
     let account = test.service_account_on_node((way.name, way.name), "worker").await?;
     let client = account.client()?;
-    for what in [
-        json!({"metadata": {"annotations": {"other": "1"}}}),
-        json!({"metadata": {"annotations": {"owner": "them"}}}),
-        json!({"metadata": {"annotations": {"owner": null}}}),
-        json!({"metadata": {"labels": {"app": "shop"}}}),
-        json!({"metadata": {"finalizers": ["example.com/stays"]}}),
-        json!({"spec": {"containers": [{"name": "a", "image": "b"}]}}),
-        json!({"spec": {"activeDeadlineSeconds": 1}}),
-    ] {
-        let refusal = patch(&client, "here", &what).await.err().context(what.to_string())?;
-        assert!(refusal.contains("an agent may only change the annotations"), "{what}: {refusal}");
+    create_victim(&test.kubectl().await?, VICTIM, ("worker", LEVEL)).await?;
+    ensure_powerless(&client, VICTIM, LEVEL, REFUSAL).await?;
+    // The level of a user is kept, however long it is.
+    let written = "l".repeat(400);
+    let by_user = json!({LEVEL: written});
+    annotate(&test.client(), VICTIM, &by_user).await.map_err(anyhow::Error::msg)?;
+    let set = json!({
+        LEVEL: "-1", "volcano.sh/original-qos-level": written,
+        "almanac.dev/qos-policy": "night", "almanac.dev/qos-applied": "-1",
+    });
+    let restored = json!({
+        LEVEL: written, "volcano.sh/original-qos-level": null,
+        "almanac.dev/qos-policy": null, "almanac.dev/qos-applied": null,
+    });
+    for annotations in [set, restored] {
+        annotate(&client, VICTIM, &annotations).await.map_err(anyhow::Error::msg)?;
     }
-    let level = json!({"metadata": {"annotations": {"volcano.sh/qos-level": "2"}}});
-    patch(&client, "here", &level).await.map_err(anyhow::Error::msg)?;
-    let elsewhere = patch(&client, "elsewhere", &level).await;
+    let level = json!({LEVEL: "2"});
+    let elsewhere = annotate(&client, ("default", "elsewhere"), &level).await;
     if way.workload == "daemonset" {
         let refusal = elsewhere.err().context("it could change another node's pod")?;
-        assert!(refusal.contains("only change the pods of its own node"), "{refusal}");
+        ensure!(refusal.contains("only change the pods of its own node"), "{refusal}");
     } else {
         elsewhere.map_err(anyhow::Error::msg)?;
     }
-    // Others may do what they could before.
-    let label = json!({"metadata": {"labels": {"app": "shop"}}});
-    patch(&test.client(), "here", &label).await.map_err(anyhow::Error::msg)
-}
-
-async fn patch(client: &Client, pod: &str, patch: &Value) -> Result<(), String> {
-    let kind = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "Pod"));
-    let pods: Api<DynamicObject> = Api::namespaced_with(client.clone(), "default", &kind);
-    let sent = pods.patch(pod, &PatchParams::default(), &Patch::Merge(patch)).await;
-    sent.map(|_| ()).map_err(|error| error.to_string())
+    // A token that was not made for a pod says nothing of a node, and outlives the pods.
+    let unbound = test.service_account(way.name, way.name).await?.client()?;
+    let sent = annotate(&unbound, ("default", "elsewhere"), &level).await;
+    let refusal = sent.err().context("a token without a pod could change a level")?;
+    ensure!(refusal.contains("an agent may only use the token of its pod"), "{refusal}");
+    ensure_others_may(&test.client(), VICTIM).await
 }
 
 #[test]

@@ -64,6 +64,7 @@ impl Term<'_> {
             ages: health.watch_ages(),
             clock: &self.leading.options.clock,
             deciding: &deciding,
+            exempt_namespaces: &self.leading.options.exempt_namespaces,
         }
         .begin(&mut following);
         if !self.await_lists(awaited, &mut following, end).await {

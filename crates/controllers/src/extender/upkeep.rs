@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use almanac_api::slim::{DELETION_COST, DELETION_COST_OWNER};
-use almanac_engine::Identity;
 use almanac_engine::units::DeletionCost;
+use almanac_engine::{Exemption, Identity};
 use almanac_shell::clock::Clock;
 use almanac_shell::endpoints::Heartbeat;
 use almanac_shell::lease::Switch;
@@ -96,6 +96,10 @@ impl Upkeep {
         let (version, cost, is_woken) = {
             let mut state = self.deciding.lock();
             let is_woken = state.woken.remove(pod);
+            // The marks on it are those of another installation.
+            if state.exempt.of(pod) == Some(Exemption::Namespace) {
+                return None;
+            }
             let cost = state.ledger.cost_change(pod).map(|change| change.cost);
             (state.ledger.version_of(pod)?, cost, is_woken)
         };

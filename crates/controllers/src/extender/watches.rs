@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 
 use super::deciding::Deciding;
 use super::policies::PolicyFollower;
-use crate::exemptions::NamespaceFollower;
+use crate::exemptions::{Excluding, NamespaceFollower};
 use crate::list_progress::{ListProgress, ListReport};
 
 /// A list that is waited for, and what it is of.
@@ -36,6 +36,8 @@ pub(super) struct Watches<'a> {
     pub(super) ages: &'a WatchAges,
     pub(super) clock: &'a Clock,
     pub(super) deciding: &'a Arc<Deciding>,
+    /// Another installation may reconcile the policies there.
+    pub(super) exempt_namespaces: &'a [String],
 }
 
 impl Watches<'_> {
@@ -45,6 +47,7 @@ impl Watches<'_> {
         // Policies come first, so that pods are counted once.
         let (progress, listed) = ListReport::new();
         let follower = PolicyFollower::new(Arc::clone(self.deciding), self.clock.clone(), progress);
+        let follower = Excluding::new(self.exempt_namespaces, follower);
         let kind = Kind::ResourcePolicy;
         self.follow(
             tasks,

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Shared, Term, first_to_stop};
 use crate::cluster::ClusterState;
 use crate::controlled::Controlled;
-use crate::exemptions::{self, NamespaceFollower, READ_INTERVAL};
+use crate::exemptions::{self, Excluding, NamespaceFollower, READ_INTERVAL};
 use crate::list_progress::{FORBIDDEN_PATIENCE, ListProgress, Listings};
 use crate::namespaces::Part;
 use crate::placement::{HUB_KINDS, HubFollower};
@@ -175,7 +175,8 @@ impl Term {
         Some(listings)
     }
 
-    /// Starts watching a kind, with a follower for each part of it that is watched by itself.
+    /// Starts watching a kind, with a follower for each part of it that is watched by itself, but for what a flag
+    /// exempts.
     fn follow_parts<F: Follower + 'static>(
         &self,
         kind: Kind,
@@ -183,7 +184,8 @@ impl Term {
         follower: impl Fn(Part) -> (F, watch::Receiver<ListProgress>),
     ) -> Listings {
         let parts = self.options.namespaces.parts().into_iter().map(|part| {
-            let (mut follower, listed) = follower(part.clone());
+            let (follower, listed) = follower(part.clone());
+            let mut follower = Excluding::new(&self.options.exempt_namespaces, follower);
             let (client, resource, selection) =
                 (self.client.clone(), kind.resource(), part.selection());
             let watch_age = self.health.watch_ages().begin(&resource.plural, part.need());

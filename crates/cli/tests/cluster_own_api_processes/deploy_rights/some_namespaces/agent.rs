@@ -1,15 +1,12 @@
 //! The agent, limited to some namespaces.
 
-use almanac_harness::ServiceAccountAccess;
-use k8s_openapi::api::core::v1::Pod;
-use kube::Api;
-use kube::api::{Patch, PatchParams};
-
 use super::*;
+use crate::pod_attacks::{create_victim, ensure_powerless};
 
 pub(super) const ACCOUNT: &str = "system:serviceaccount:almanac-system:almanac-agent";
 
 const NAME: &str = "almanac-agent";
+const REFUSAL: &str = "an agent may only";
 
 const LEVEL: &str = "/metadata/annotations/volcano.sh~1qos-level";
 
@@ -48,16 +45,6 @@ async fn await_event(
     await_value(kubectl, &events, pointer, &expected).await
 }
 
-/// With the admission policy for agents, its token is good for the annotations of levels, and for nothing else of a pod.
-async fn it_can_change_nothing_else(account: &ServiceAccountAccess) -> TestResult {
-    let pods: Api<Pod> = Api::namespaced(account.client()?, SHOP);
-    let label = json!({"metadata": {"labels": {"app": "other"}}});
-    let patched = pods.patch("batch", &PatchParams::default(), &Patch::Merge(&label)).await;
-    let refused = patched.err().context("it can label pods")?.to_string();
-    ensure!(refused.contains("an agent may only change the annotations"), "{refused}");
-    Ok(())
-}
-
 pub(super) async fn sets_the_levels_of_listed_pods(
     test: &OwnTest,
     kubectl: &Kubectl,
@@ -70,7 +57,7 @@ pub(super) async fn sets_the_levels_of_listed_pods(
         kubectl.run_with_input(&create, &pod().to_string()).await?;
     }
     configure(kubectl, NAMESPACE, "09:00").await?;
-    let account = test.service_account(NAMESPACE, NAME).await?;
+    let account = test.service_account_on_node((NAMESPACE, NAME), "worker").await?;
     let arguments = arguments_of(kubectl, NAME).await?;
     let agent = start(&arguments, &account.kubeconfig(), SignedDuration::from_secs(3))?;
     let batch = ["-n", SHOP, "pod", "batch"];
@@ -94,5 +81,6 @@ pub(super) async fn sets_the_levels_of_listed_pods(
         [(SHOP, NAME), (NAMESPACE, "almanac-agent-config"), (NAMESPACE, "almanac-agent-lease")];
     let listed = [SHOP, WAREHOUSE, NAMESPACE];
     uses_what_it_may((test, kubectl), ACCOUNT, &listed, &roles).await?;
-    it_can_change_nothing_else(&account).await
+    create_victim(kubectl, (SHOP, "victim"), ("worker", "volcano.sh/qos-level")).await?;
+    ensure_powerless(&account.client()?, (SHOP, "victim"), "volcano.sh/qos-level", REFUSAL).await
 }

@@ -1,0 +1,157 @@
+//! Attacks on a pod with a stolen token that may patch pods: they change all that a patch can change and that no process
+//! of ours writes. The tests have the tokens.
+
+use almanac_harness::{Kubectl, Observation, PATIENCE, TestResult, await_condition};
+use anyhow::ensure;
+use kube::Client;
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use serde_json::{Value, json};
+
+/// A namespace, and the name of a pod in it.
+pub(crate) type PodName<'a> = (&'a str, &'a str);
+
+/// Longer than any text that a process of ours writes.
+const LONG: usize = 300;
+
+/// Creates a privileged pod whose fields other field managers own, among them the annotation that is ours.
+pub(crate) async fn create_victim(
+    kubectl: &Kubectl,
+    (namespace, name): PodName<'_>,
+    (node, ours): (&str, &str),
+) -> TestResult {
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {
+            "name": name, "labels": {"app": "batch"}, "annotations": {"owner": "us", ours: "1"},
+        },
+        "spec": {
+            "nodeName": node,
+            "containers": [{"name": "a", "image": "a", "securityContext": {"privileged": true}}],
+        },
+    });
+    let apply = ["-n", namespace, "apply", "--server-side", "-f", "-"];
+    kubectl.run_with_input(&apply, &pod.to_string()).await?;
+    // Another manager, with fields of its own and the annotation that is ours.
+    let edited = format!("{ours}=2");
+    let edit = ["-n", namespace, "annotate", "pod", name, "--overwrite", "team=sea", &edited];
+    kubectl.run(&edit).await?;
+    Ok(())
+}
+
+/// Patches, each of which changes something that no process of ours may change.
+fn patches(ours: &str) -> Vec<Value> {
+    let annotations = |annotations: Value| json!({"metadata": {"annotations": annotations}});
+    let metadata = |field: &str, value: Value| json!({"metadata": {field: value}});
+    let owner = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "x", "uid": "u"}]);
+    let claimed = json!([{
+        "manager": "kubelet", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:spec": {"f:activeDeadlineSeconds": {}}},
+    }]);
+    vec![
+        json!({"spec": {"containers": [{"name": "a", "image": "evil"}]}}),
+        json!({"spec": {"activeDeadlineSeconds": 1}}),
+        annotations(json!({"other": "1"})),
+        annotations(json!({"owner": "them"})),
+        annotations(json!({"owner": null})),
+        annotations(json!({ours: "9".repeat(LONG)})),
+        metadata("labels", json!({"app": "shop"})),
+        metadata("labels", Value::Null),
+        metadata("finalizers", json!(["example.com/stays"])),
+        metadata("ownerReferences", owner),
+        metadata("generateName", json!("theirs-")),
+        metadata("managedFields", json!([{}])),
+        metadata("managedFields", claimed),
+    ]
+}
+
+/// An API server enforces a policy a moment after it was applied.
+async fn await_policy(client: &Client, victim: PodName<'_>, refusal: &str) -> TestResult {
+    let other = json!({"metadata": {"annotations": {"other": "1"}}});
+    await_condition("the admission policy to be enforced", PATIENCE, async || {
+        let sent = dry_run(client, victim, &Patch::Merge(&other), "almanac").await;
+        let seen = format!("{sent:?}");
+        Ok(Observation::of(sent.is_err_and(|why| why.contains(refusal)), seen))
+    })
+    .await
+}
+
+/// Tries everything, each as a dry run; fails with all that was possible.
+pub(crate) async fn ensure_powerless(
+    client: &Client,
+    victim: PodName<'_>,
+    ours: &str,
+    refusal: &str,
+) -> TestResult {
+    await_policy(client, victim, refusal).await?;
+    let mut possible = Vec::new();
+    for patch in patches(ours) {
+        // Containers are merged by their names, so that only the image changes.
+        let sent = dry_run(client, victim, &Patch::Strategic(&patch), "almanac").await;
+        possible.extend(denied(sent, refusal).err().map(|why| format!("{patch}: {why}")));
+    }
+    // Its value is what it was, and now it has another owner.
+    let claim = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"labels": {"app": "batch"}},
+    });
+    for manager in ["almanac", "thief"] {
+        let sent = dry_run(client, victim, &Patch::Apply(&claim), manager).await;
+        possible.extend(denied(sent, refusal).err().map(|why| format!("{manager} claims: {why}")));
+    }
+    let filled = json!({"metadata": {"annotations": {ours: "3"}}});
+    let sent = dry_run(client, victim, &Patch::Merge(&filled), "thief").await;
+    possible.extend(denied(sent, refusal).err().map(|why| format!("another manager: {why}")));
+    ensure!(possible.is_empty(), "{} possible: {possible:#?}", possible.len());
+    Ok(())
+}
+
+fn denied(sent: Result<(), String>, refusal: &str) -> Result<(), String> {
+    match sent {
+        Ok(()) => Err("it was allowed".to_owned()),
+        Err(why) if why.contains(refusal) => Ok(()),
+        Err(why) => Err(why),
+    }
+}
+
+async fn dry_run(
+    client: &Client,
+    pod: PodName<'_>,
+    patch: &Patch<&Value>,
+    manager: &str,
+) -> Result<(), String> {
+    let force = matches!(patch, Patch::Apply(_));
+    let field_manager = Some(manager.to_owned());
+    let parameters = PatchParams { dry_run: true, force, field_manager, ..PatchParams::default() };
+    send(client, pod, patch, &parameters).await
+}
+
+/// Writes annotations of a pod as our processes do.
+pub(crate) async fn annotate(
+    client: &Client,
+    pod: PodName<'_>,
+    annotations: &Value,
+) -> Result<(), String> {
+    let patch = json!({"metadata": {"annotations": annotations}});
+    let field_manager = Some("almanac".to_owned());
+    let parameters = PatchParams { field_manager, ..PatchParams::default() };
+    send(client, pod, &Patch::Merge(&patch), &parameters).await
+}
+
+/// Other users are not limited.
+pub(crate) async fn ensure_others_may(client: &Client, pod: PodName<'_>) -> TestResult {
+    let label = json!({"metadata": {"labels": {"app": "shop"}}});
+    let sent = send(client, pod, &Patch::Merge(&label), &PatchParams::default()).await;
+    sent.map_err(anyhow::Error::msg)
+}
+
+async fn send(
+    client: &Client,
+    (namespace, name): PodName<'_>,
+    patch: &Patch<&Value>,
+    parameters: &PatchParams,
+) -> Result<(), String> {
+    let kind = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "Pod"));
+    let pods: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &kind);
+    let sent = pods.patch(name, parameters, patch).await;
+    sent.map(|_| ()).map_err(|error| error.to_string())
+}
