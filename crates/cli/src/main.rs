@@ -13,6 +13,8 @@ mod controllers;
 mod crds;
 mod cron_jobs;
 mod csv;
+#[cfg(test)]
+mod deep_inputs;
 mod diff;
 mod drawing;
 mod explain;

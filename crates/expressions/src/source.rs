@@ -5,7 +5,7 @@ use std::fmt;
 /// How many bytes an expression has at most.
 pub(crate) const MOST_BYTES: usize = 16 * 1024;
 /// How deeply it is nested at most: in brackets, and in operators that are applied to the result of others.
-pub(crate) const MOST_NESTED: usize = 64;
+pub(crate) const MOST_NESTED: usize = 100;
 /// How many characters of a text a message has at most.
 const MOST_SHOWN: usize = 80;
 

@@ -4,19 +4,18 @@
 //! several documents may follow each other without a separator. This reader does the same, keeps
 //! positions, keeps the depth in bounds, and goes on after a `//` comment to find the rest.
 
+use std::sync::Arc;
+
 use serde_json::Number;
 
 use super::limits;
 use super::source::Span;
-use super::text_finding::TextFinding;
+use super::text_finding::{TextFinding, TextFindings};
 use super::tree::{Entry, Node, Value, as_kubernetes_keeps};
 use crate::finding::Code;
 
 /// Reads every document of a text. What was read before an error is kept.
-pub(super) fn read(
-    text: &str,
-    findings: &mut Vec<TextFinding>,
-) -> (Vec<Node>, Option<TextFinding>) {
+pub(super) fn read(text: &str, findings: &mut TextFindings) -> (Vec<Node>, Option<TextFinding>) {
     let mut reader = Reader { text, byte: 0, nodes: 0, findings };
     let mut documents = Vec::new();
     loop {
@@ -38,7 +37,7 @@ struct Reader<'a> {
     text: &'a str,
     byte: usize,
     nodes: usize,
-    findings: &'a mut Vec<TextFinding>,
+    findings: &'a mut TextFindings,
 }
 
 impl Reader<'_> {
@@ -160,24 +159,24 @@ impl Reader<'_> {
         true
     }
 
-    fn list(&mut self, depth: usize) -> Outcome<Vec<Node>> {
+    fn list(&mut self, depth: usize) -> Outcome<Arc<[Node]>> {
         let mut items = Vec::new();
         if !self.has_items(b']') {
-            return Ok(items);
+            return Ok(items.into());
         }
         loop {
             items.push(self.value(depth + 1)?);
             if !self.another(b']')? {
-                return Ok(items);
+                return Ok(items.into());
             }
             self.skip_blank();
         }
     }
 
-    fn map(&mut self, depth: usize) -> Outcome<Vec<Entry>> {
+    fn map(&mut self, depth: usize) -> Outcome<Arc<[Entry]>> {
         let mut map = super::map::MapInProgress::default();
         if !self.has_items(b'}') {
-            return Ok(Vec::new());
+            return Ok(map.into_entries());
         }
         loop {
             let start = self.byte;
@@ -294,7 +293,7 @@ mod tests {
     use super::*;
 
     fn read_one(text: &str) -> serde_json::Value {
-        let mut findings = Vec::new();
+        let mut findings = TextFindings::default();
         let (documents, error) = read(text, &mut findings);
         assert!(error.is_none() && findings.is_empty(), "{text}: {error:?} {findings:?}");
         documents[0].to_json()
@@ -325,7 +324,7 @@ mod tests {
 
     #[test]
     fn documents_may_follow_each_other() {
-        let (documents, error) = read("{\"a\":1}\n{\"b\":2}{}", &mut Vec::new());
+        let (documents, error) = read("{\"a\":1}\n{\"b\":2}{}", &mut TextFindings::default());
         assert_eq!((documents.len(), error.is_none()), (3, true));
     }
 

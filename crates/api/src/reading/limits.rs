@@ -1,5 +1,6 @@
 //! How much is read before giving up. Generous for anything people write, small enough that no
-//! input can exhaust memory or time.
+//! input can exhaust memory or time: at its peak, reading takes less than 64 bytes per byte of text, plus 4 MB. That
+//! includes the result (`tests/peak_memory.rs`).
 
 /// The largest file, in bytes.
 pub const FILE_BYTES: usize = 64 << 20;
@@ -12,6 +13,9 @@ pub(super) const NODES: usize = 1_000_000;
 
 /// The most values aliases may add to one document.
 pub(super) const ALIASED_NODES: usize = 100_000;
+
+/// The most bytes of text and of keys that aliases may add to one document. A Kubernetes object has at most 1.5 MB.
+pub(super) const ALIASED_BYTES: usize = 1_000_000;
 
 /// How many findings about one file's text are told before the rest is only counted.
 pub(super) const FINDINGS_A_FILE: usize = 50;

@@ -1,6 +1,7 @@
 //! A map while it is read: which keys it has, which came from `<<`, which stand twice.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::source::Span;
 use super::text_finding::TextFinding;
@@ -33,8 +34,8 @@ impl MapInProgress {
     /// Looking through a few keys is cheaper than an index; looking through many is not.
     const FEW: usize = 16;
 
-    pub(super) fn into_entries(self) -> Vec<Entry> {
-        self.entries
+    pub(super) fn into_entries(self) -> Arc<[Entry]> {
+        self.entries.into()
     }
 
     /// Sets a key; the one it replaces is returned.
@@ -88,10 +89,10 @@ pub(super) fn merge(map: &mut MapInProgress, node: Node, span: Span) -> Result<(
     let sources = match node.value {
         Value::Map(entries) => vec![entries],
         Value::List(items) if items.iter().all(|item| matches!(item.value, Value::Map(_))) => items
-            .into_iter()
+            .iter()
             .rev()
-            .filter_map(|item| match item.value {
-                Value::Map(entries) => Some(entries),
+            .filter_map(|item| match &item.value {
+                Value::Map(entries) => Some(Arc::clone(entries)),
                 _ => None,
             })
             .collect(),
@@ -100,9 +101,9 @@ pub(super) fn merge(map: &mut MapInProgress, node: Node, span: Span) -> Result<(
                 .with_fix("put \"<<\" in quotes if it is meant as an ordinary key"));
         }
     };
-    for entry in sources.into_iter().flatten() {
+    for entry in sources.iter().flat_map(|entries| entries.iter()) {
         map.merged.insert(entry.key.clone());
-        map.put(entry);
+        map.put(entry.clone());
     }
     Ok(())
 }

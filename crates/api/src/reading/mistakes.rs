@@ -3,7 +3,7 @@
 use libyaml_safer::{Error, ErrorKind};
 
 use super::source::Span;
-use super::text_finding::TextFinding;
+use super::text_finding::{TextFinding, TextFindings};
 use crate::finding::Code;
 
 /// Turns a parser's error into a finding that says what would be right.
@@ -170,7 +170,7 @@ fn indenting_tab(text: &str, byte: usize) -> Option<usize> {
 pub(super) fn mend_slash_comments(
     text: &str,
     offset: usize,
-    findings: &mut Vec<TextFinding>,
+    findings: &mut TextFindings,
 ) -> Option<String> {
     let mut mended: Option<String> = None;
     let mut start = 0;
@@ -193,7 +193,7 @@ pub(super) fn mend_slash_comments(
 pub(super) fn mend_strange_lines(
     text: &str,
     offset: usize,
-    findings: &mut Vec<TextFinding>,
+    findings: &mut TextFindings,
 ) -> Option<String> {
     let mut mended: Option<String> = None;
     let mut start = 0;
@@ -256,7 +256,7 @@ pub(super) fn comment_inside_plain_text(
     text: &str,
     offset: usize,
     span: Span,
-    findings: &mut Vec<TextFinding>,
+    findings: &mut TextFindings,
 ) {
     let (start, end) = (span.start as usize - offset, span.end as usize - offset);
     let Some(written) = text.get(start..end) else { return };

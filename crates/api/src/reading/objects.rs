@@ -4,25 +4,23 @@
 //! what it says of policies and their targets counts: the rest of it is passed over.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 
-use super::claim::{claims, claims_policy, document_around, looks_like_manifest};
 use super::cron_jobs::CronJob;
 use super::envelope::{envelope, mistyped};
 use super::foreign::{self, ForeignPolicy, ForeignScaler};
+use super::limits;
 use super::other_object::OtherObject;
-use super::placeholder::{
-    Engine, Template, action, is_of_chart, placeholder, substituting_program,
-};
+use super::placeholder::Template;
 use super::pods::{ReadNode, ReadPod};
+use super::reported::{is_said_already, to_be_told};
 use super::scheduler_profile;
 use super::source::{Source, Span};
 use super::stream;
-use super::text_finding::TextFinding;
+use super::text_finding::more_mistakes;
 use super::tree::Node;
 use super::typography::name_letters;
 use crate::checking::check_cron_job;
-use crate::finding::{Code, FieldPath, Finding};
+use crate::finding::Finding;
 use crate::kinds::{Kind, Recognised, group_and_version, is_group_of_ours, recognise};
 
 /// One object of a kind we know, as it was written.
@@ -106,6 +104,8 @@ pub struct Reading {
     /// What was passed over.
     pub passed_over: PassedOver,
     pub(crate) doubtful: Vec<Doubtful>,
+    /// How many findings about objects of the text that is being read are only counted.
+    unreported: usize,
 }
 
 /// Reads the objects of a text and adds them to what was read.
@@ -119,7 +119,7 @@ pub fn read_targets(reading: &mut Reading, source: Source, targets: &Targets<'_>
 }
 
 /// What is scaled, by kind and name.
-type Targets<'a> = BTreeSet<(&'a str, &'a str)>;
+pub(super) type Targets<'a> = BTreeSet<(&'a str, &'a str)>;
 
 fn read(reading: &mut Reading, mut source: Source, only: Option<&Targets<'_>>) {
     let index = reading.sources.len();
@@ -145,6 +145,7 @@ fn read(reading: &mut Reading, mut source: Source, only: Option<&Targets<'_>>) {
     for document in documents.documents {
         reading.take(index, document, only);
     }
+    reading.report_remaining(index);
     reading.templates.extend(template.map(|engine| Template { source: index, engine }));
     let is_of_interest = template.is_some() || before != sizes(reading);
     if !is_of_interest && reading.sources[index].is_found() {
@@ -153,73 +154,6 @@ fn read(reading: &mut Reading, mut source: Source, only: Option<&Targets<'_>>) {
         reading.nodes.truncate(pods.1);
         reading.passed_over.files += 1;
     }
-}
-
-/// What becomes of a finding about a text: who has yet to fill in the text, and what is told. Nothing is, if it is
-/// about something else than a policy or a target, or if nobody has named the template.
-fn to_be_told(
-    source: &Source,
-    finding: TextFinding,
-    only: Option<&Targets<'_>>,
-) -> (Option<Engine>, Option<TextFinding>) {
-    let TextFinding { span, mut finding } = finding;
-    let around = document_around(source.text(), span.start as usize);
-    let document = &source.text()[around.clone()];
-    let line = source.line_around(span.start);
-    let is_filled_in = |range: &Range<usize>| {
-        is_of_chart(&document[range.clone()]) || looks_like_manifest(document)
-    };
-    let of_helm = action(document).filter(is_filled_in).map(|range| (range, Engine::Helm));
-    // Outside of quotes a variable seldom breaks the text, so only where it is seen to.
-    let of_others = || placeholder(line).filter(|(_, engine)| *engine != Engine::Helm);
-    let filled_in = of_helm.or_else(|| of_others().map(|(_, engine)| (0..0, engine)));
-    let is_about_the_text = !matches!(finding.code, Code::Encoding | Code::LineEnds);
-    let is_of_interest = || match only {
-        None => claims_policy(document),
-        Some(targets) => targets.iter().any(|(kind, name)| claims(document, kind, name)),
-    };
-    match filled_in {
-        Some((_, engine)) if is_about_the_text && source.is_found() => (Some(engine), None),
-        Some((range, engine)) if is_about_the_text => {
-            let begin = around.start + range.start;
-            let span =
-                if range.is_empty() { span } else { Span::new(begin..around.start + range.end) };
-            let finding = unfilled(engine, source.text());
-            (Some(engine), Some(TextFinding { span, finding: Box::new(finding) }))
-        }
-        _ if source.is_found() && !is_of_interest() => (None, None),
-        _ => {
-            name_letters(source, span, &mut finding);
-            (None, Some(TextFinding { span, finding }))
-        }
-    }
-}
-
-/// Whether a template was told already: one that cannot be read has many mistakes.
-fn is_said_already(reading: &Reading, source: usize, told: &TextFinding) -> bool {
-    told.finding.code == Code::Template
-        && reading
-            .findings
-            .iter()
-            .rev()
-            .take_while(|it| it.source == source)
-            .any(|it| it.finding.code == Code::Template && it.span == Some(told.span))
-}
-
-/// What is said of a file that was named and is a template, with this text.
-pub(crate) fn unfilled(engine: Engine, text: &str) -> Finding {
-    let (what, command) = match engine {
-        Engine::Helm => (
-            "this is a Helm template; it is an object only once rendered",
-            "helm template CHART".to_owned(),
-        ),
-        Engine::Substitution => (
-            "this has ${VARIABLES}; it is an object only once they are substituted",
-            format!("{} < FILE", substituting_program(text)),
-        ),
-    };
-    Finding::new(Code::Template, FieldPath::default(), what)
-        .with_fix(format!("check the result: {command} | almanac validate -f -"))
 }
 
 impl Reading {
@@ -267,8 +201,21 @@ impl Reading {
     }
 
     fn tell(&mut self, source: usize, node: &Node, finding: Finding) {
+        let told = self.findings.iter().rev().take_while(|it| it.source == source);
+        if told.take(limits::FINDINGS_A_FILE).count() == limits::FINDINGS_A_FILE {
+            self.unreported += 1;
+            return;
+        }
         let finding = self.placed(source, node, finding);
         self.findings.push(finding);
+    }
+
+    /// Reports the number of findings about objects of a source that are only counted.
+    fn report_remaining(&mut self, source: usize) {
+        let more = std::mem::take(&mut self.unreported);
+        let last = self.findings.last().and_then(|told| told.span).filter(|_| more > 0);
+        let told = last.map(|span| PlacedFinding::new(source, Some(span), more_mistakes(more)));
+        self.findings.extend(told);
     }
 
     fn placed(&self, source: usize, node: &Node, mut finding: Finding) -> PlacedFinding {
@@ -287,7 +234,7 @@ impl Reading {
             Err(_) if is_found && !is_nearly_a_policy(&node) => {}
             Err(finding) => self.tell(source, &node, finding),
             Ok((_, kind)) if kind.ends_with("List") && is_list(&node) => {
-                self.open_list(source, node, only);
+                self.open_list(source, &node, only);
             }
             Ok((_, kind)) if only.is_some_and(|it| !it.contains(&(kind, name_of(&node)))) => {
                 self.passed_over.objects += 1;
@@ -365,14 +312,10 @@ impl Reading {
         self.nodes.extend(ReadNode::read(api_version, kind, source, node));
     }
 
-    fn open_list(&mut self, source: usize, node: Node, only: Option<&Targets<'_>>) {
-        let super::tree::Value::Map(entries) = node.value else { return };
-        for entry in entries {
-            if let ("items", super::tree::Value::List(items)) = (&*entry.key, entry.value.value) {
-                for item in items {
-                    self.take(source, item, only);
-                }
-            }
+    fn open_list(&mut self, source: usize, node: &Node, only: Option<&Targets<'_>>) {
+        let items = node.get("items").and_then(Node::as_list).unwrap_or_default();
+        for item in items {
+            self.take(source, item.clone(), only);
         }
     }
 }

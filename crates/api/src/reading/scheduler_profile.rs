@@ -46,7 +46,7 @@ fn named_in(configuration: &Node) -> Option<FieldPath> {
         let item = list.index(position);
         let plugins = item.key("plugins");
         let points = match profile.get("plugins").map(|it| &it.value) {
-            Some(Value::Map(points)) => points.as_slice(),
+            Some(Value::Map(points)) => &**points,
             _ => &[],
         };
         let enabled = points.iter().find_map(|point| {

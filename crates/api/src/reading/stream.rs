@@ -1,10 +1,10 @@
 //! From a file's text to its documents, split as kubectl splits them.
 
 use super::source::Span;
-use super::text_finding::TextFinding;
+use super::text_finding::{TextFinding, TextFindings};
 use super::tree::{Node, Value};
 use super::yaml;
-use super::{json, limits, mistakes};
+use super::{json, mistakes};
 use crate::finding::Code;
 
 /// What a text holds.
@@ -16,20 +16,12 @@ pub(super) struct Documents {
 
 /// Reads a text. What is wrong with one document doesn't keep the others from being read.
 pub(super) fn read(text: &str) -> Documents {
-    let mut read = if starts_with_json(text) { json_or_yaml(text) } else { yaml_documents(text) };
-    read.findings.sort_by_key(|finding| finding.span.start);
-    read.findings.dedup_by(|one, other| one.span == other.span && one.finding == other.finding);
-    let more = read.findings.len().saturating_sub(limits::FINDINGS_A_FILE);
-    if more > 0 {
-        read.findings.truncate(limits::FINDINGS_A_FILE);
-        let last = read.findings.last().map(|finding| finding.span).unwrap_or_default();
-        let message = format!("{more} more mistakes in this file");
-        read.findings.push(
-            TextFinding::new(Code::Syntax, last, message).with_fix("correct those above first"),
-        );
-    }
-    read
+    let read = if starts_with_json(text) { json_or_yaml(text) } else { yaml_documents(text) };
+    let (documents, findings) = read;
+    Documents { documents, findings: findings.into_reported() }
 }
+
+type Found = (Vec<Node>, TextFindings);
 
 /// Whether the first thing in a text but for comments as other languages have them is a `{`.
 fn starts_with_json(text: &str) -> bool {
@@ -47,34 +39,41 @@ fn starts_with_json(text: &str) -> bool {
 }
 
 /// What begins with `{` is JSON; if it isn't after all, it may be YAML in its flow form.
-fn json_or_yaml(text: &str) -> Documents {
-    let mut findings = Vec::new();
-    let (documents, error) = json::read(text, &mut findings);
-    let Some(error) = error else { return Documents { documents, findings } };
+fn json_or_yaml(text: &str) -> Found {
+    let as_json = || {
+        let mut findings = TextFindings::default();
+        let (documents, error) = json::read(text, &mut findings);
+        (documents, findings, error)
+    };
+    let (documents, mut findings, error) = as_json();
+    let Some(error) = error else { return (documents, findings) };
+    // Only one of the two trees is in memory at a time.
+    drop(documents);
     let as_yaml = yaml_documents(text);
-    if as_yaml.findings.is_empty() {
+    if as_yaml.1.is_empty() {
         return as_yaml;
     }
     let looks_like_json = text
         .trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n', '{'])
         .starts_with(['"', '/', '}']);
-    if looks_like_json || as_yaml.documents.is_empty() && !findings.is_empty() {
+    if looks_like_json || as_yaml.0.is_empty() && !findings.is_empty() {
+        drop(as_yaml);
         findings.push(error);
-        return Documents { documents, findings };
+        return (as_json().0, findings);
     }
     as_yaml
 }
 
-fn yaml_documents(text: &str) -> Documents {
-    let mut read = Documents::default();
-    for (offset, document) in split(text, &mut read.findings) {
-        match yaml_document(document, offset, &mut read.findings) {
+fn yaml_documents(text: &str) -> Found {
+    let (mut documents, mut findings) = Found::default();
+    for (offset, document) in split(text, &mut findings) {
+        match yaml_document(document, offset, &mut findings) {
             Ok(Some(Node { value: Value::Null, .. }) | None) => {}
-            Ok(Some(node)) => read.documents.push(node),
-            Err(finding) => read.findings.push(finding),
+            Ok(Some(node)) => documents.push(node),
+            Err(finding) => findings.push(finding),
         }
     }
-    read
+    (documents, findings)
 }
 
 /// Reads a document; one that fails over `//` comments, directives or prompts is read again with them
@@ -82,26 +81,29 @@ fn yaml_documents(text: &str) -> Documents {
 fn yaml_document(
     text: &str,
     offset: usize,
-    findings: &mut Vec<TextFinding>,
+    findings: &mut TextFindings,
 ) -> Result<Option<Node>, TextFinding> {
-    let before = findings.len();
-    let read = yaml::read(text, offset, findings);
+    let mut found = TextFindings::default();
+    let read = yaml::read(text, offset, &mut found);
     // A command, or its prompt in brackets, may be YAML by itself.
     if read.is_ok() && !mistakes::begins_with_command(text) {
+        findings.append(found);
         return read;
     }
-    findings.truncate(before);
     let without_comments = mistakes::mend_slash_comments(text, offset, findings);
     let text = without_comments.as_deref().unwrap_or(text);
     match mistakes::mend_strange_lines(text, offset, findings) {
-        Some(mended) => yaml::read(&mended, offset, findings),
+        Some(mended) => {
+            drop(read);
+            yaml::read(&mended, offset, findings)
+        }
         None if without_comments.is_some() => yaml::read(text, offset, findings),
         None => read,
     }
 }
 
 /// Splits a text at lines that begin with `---`, and tells where each piece begins.
-fn split<'a>(text: &'a str, findings: &mut Vec<TextFinding>) -> Vec<(usize, &'a str)> {
+fn split<'a>(text: &'a str, findings: &mut TextFindings) -> Vec<(usize, &'a str)> {
     let mut pieces = Vec::new();
     // The parser drops a byte order mark and does not count it.
     let piece = |begin: usize, end: usize| {

@@ -1,5 +1,7 @@
 //! A JSON value whose every part knows where it was written.
 
+use std::sync::Arc;
+
 use serde_json::Number;
 
 use super::source::Span;
@@ -14,7 +16,7 @@ pub struct Node {
     pub value: Value,
 }
 
-/// What JSON can say.
+/// A JSON value. A copy shares its lists and maps with the original, so that it takes no memory for them.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Value {
     /// `null`, or nothing at all.
@@ -26,9 +28,9 @@ pub enum Value {
     /// Text.
     Text(Box<str>),
     /// A list.
-    List(Vec<Node>),
+    List(Arc<[Node]>),
     /// A map in the order it was written; each key once.
-    Map(Vec<Entry>),
+    Map(Arc<[Entry]>),
 }
 
 /// A key with its value.

@@ -11,7 +11,7 @@ use super::events::Events;
 use super::map::{Key, MERGE_KEY, MapInProgress, merge};
 use super::scalar::{Scalar, as_key, resolve, resolve_tagged};
 use super::source::Span;
-use super::text_finding::TextFinding;
+use super::text_finding::{TextFinding, TextFindings};
 use super::tree::{Entry, Node, Value};
 use super::{limits, mistakes};
 use crate::finding::Code;
@@ -21,7 +21,7 @@ use crate::finding::Code;
 pub(super) fn read(
     text: &str,
     offset: usize,
-    findings: &mut Vec<TextFinding>,
+    findings: &mut TextFindings,
 ) -> Result<Option<Node>, TextFinding> {
     let mut events = Events::new(text, offset);
     let mut builder = Builder::new(text, offset, findings);
@@ -62,7 +62,7 @@ pub(super) fn read(
 
 /// kubectl reads one document from each piece of text and looks no further; what stands behind it
 /// would be lost without a word.
-fn after_the_document(events: &mut Events<'_>, end: Span, findings: &mut Vec<TextFinding>) {
+fn after_the_document(events: &mut Events<'_>, end: Span, findings: &mut TextFindings) {
     if !matches!(events.next().map(|event| event.data), Ok(EventData::StreamEnd)) {
         let here = Span { start: end.start, end: end.start };
         findings.push(
@@ -89,26 +89,54 @@ struct Frame {
     open: Open,
     anchor: Option<String>,
     span: Span,
+    /// The extent of its parts so far.
+    extent: Extent,
+}
+
+/// How large a value is once aliases are expanded.
+#[derive(Clone, Copy)]
+struct Extent {
+    /// How many values it holds, with itself and keys.
+    size: usize,
+    /// How many bytes its texts and keys have.
+    bytes: usize,
+    /// How many lists and maps are in each other.
+    depth: usize,
+}
+
+impl Extent {
+    const EMPTY: Extent = Extent { size: 1, bytes: 0, depth: 0 };
+
+    fn of_scalar(value: &Value) -> Extent {
+        let bytes = if let Value::Text(text) = value { text.len() } else { 0 };
+        Extent { bytes, ..Extent::EMPTY }
+    }
+
+    fn add(&mut self, part: Extent) {
+        self.size = self.size.saturating_add(part.size);
+        self.bytes = self.bytes.saturating_add(part.bytes);
+        self.depth = self.depth.max(part.depth);
+    }
 }
 
 struct Anchored {
     node: Node,
-    size: usize,
+    extent: Extent,
 }
 
 struct Builder<'a> {
     text: &'a str,
     offset: usize,
-    findings: &'a mut Vec<TextFinding>,
+    findings: &'a mut TextFindings,
     stack: Vec<Frame>,
     anchors: BTreeMap<String, Anchored>,
     nodes: usize,
-    aliased: usize,
+    aliased: Extent,
     root: Option<Node>,
 }
 
 impl<'a> Builder<'a> {
-    fn new(text: &'a str, offset: usize, findings: &'a mut Vec<TextFinding>) -> Self {
+    fn new(text: &'a str, offset: usize, findings: &'a mut TextFindings) -> Self {
         Self {
             text,
             offset,
@@ -116,7 +144,7 @@ impl<'a> Builder<'a> {
             stack: Vec::new(),
             anchors: BTreeMap::new(),
             nodes: 0,
-            aliased: 0,
+            aliased: Extent { size: 0, ..Extent::EMPTY },
             root: None,
         }
     }
@@ -135,11 +163,7 @@ impl<'a> Builder<'a> {
     fn open(&mut self, open: Open, anchor: Option<String>, span: Span) -> Result<(), TextFinding> {
         self.count(1, span)?;
         if self.stack.len() == limits::DEPTH {
-            let message = format!(
-                "a document may be nested at most {} levels deep; this one is deeper",
-                limits::DEPTH
-            );
-            return Err(TextFinding::new(Code::TooLarge, span, message)
+            return Err(too_deep(span)
                 .with_fix("nest it less deeply; check the indentation and the brackets"));
         }
         if let Some(Frame { open: Open::Map(map), .. }) = self.stack.last()
@@ -152,26 +176,28 @@ impl<'a> Builder<'a> {
             )
             .with_fix("put quotes around text that begins with '{' or '['"));
         }
-        self.stack.push(Frame { open, anchor, span });
+        self.stack.push(Frame { open, anchor, span, extent: Extent::EMPTY });
         Ok(())
     }
 
     fn close(&mut self, end: usize) -> Result<(), TextFinding> {
         let Some(frame) = self.stack.pop() else { return Ok(()) };
         let value = match frame.open {
-            Open::List(items) => Value::List(items),
+            Open::List(items) => Value::List(items.into()),
             Open::Map(map) => Value::Map(map.into_entries()),
         };
         let end = Span::new(end..end).end;
         let node = Node { span: Span { start: frame.span.start, end }, value };
-        self.anchor(frame.anchor, &node);
-        self.place(node)
+        let extent = Extent { depth: frame.extent.depth + 1, ..frame.extent };
+        self.anchor(frame.anchor, &node, extent);
+        self.place(node, extent)
     }
 
-    fn anchor(&mut self, anchor: Option<String>, node: &Node) {
+    /// Stores a value under the name of its anchor. The copy shares its lists and maps: otherwise each of many nested
+    /// anchors would hold a copy of the innermost value.
+    fn anchor(&mut self, anchor: Option<String>, node: &Node, extent: Extent) {
         if let Some(name) = anchor {
-            let anchored = Anchored { node: node.clone(), size: size_of_tree(node) };
-            self.anchors.insert(name, anchored);
+            self.anchors.insert(name, Anchored { node: node.clone(), extent });
         }
     }
 
@@ -186,17 +212,26 @@ impl<'a> Builder<'a> {
             return Err(TextFinding::new(Code::Alias, span, message)
                 .with_fix("put text that begins with '*' in quotes, or write the value out"));
         };
-        let (node, size) = (anchored.node.clone(), anchored.size);
-        self.aliased = self.aliased.saturating_add(size);
-        if self.aliased > limits::ALIASED_NODES {
+        let (node, extent) = (anchored.node.clone(), anchored.extent);
+        self.aliased.add(extent);
+        let limit = if self.aliased.size > limits::ALIASED_NODES {
+            Some(format!("{} values", limits::ALIASED_NODES))
+        } else if self.aliased.bytes > limits::ALIASED_BYTES {
+            Some(format!("{} bytes of text", limits::ALIASED_BYTES))
+        } else {
+            None
+        };
+        if let Some(limit) = limit {
             let message = format!(
-                "the aliases in a document may expand to at most {} values; these expand to more",
-                limits::ALIASED_NODES
+                "the aliases in a document may expand to at most {limit}; these expand to more"
             );
             return Err(TextFinding::new(Code::Alias, span, message)
                 .with_fix("write the values out, or repeat fewer of them"));
         }
-        self.count(size, span)?;
+        self.count(extent.size, span)?;
+        if self.stack.len() + extent.depth > limits::DEPTH {
+            return Err(too_deep(span).with_fix("write the value out, and nest it less deeply"));
+        }
         if self.awaits_key() {
             return match &node.value {
                 Value::Text(text) => self.key(Some(text.to_string()), span),
@@ -208,7 +243,7 @@ impl<'a> Builder<'a> {
                 .with_fix("write the key out")),
             };
         }
-        self.place(node)
+        self.place(node, extent)
     }
 
     fn awaits_key(&self) -> bool {
@@ -236,7 +271,8 @@ impl<'a> Builder<'a> {
             };
             if let (Some(anchor), Some(name)) = (anchor, &name) {
                 let node = Node { span, value: Value::Text(name.as_str().into()) };
-                self.anchor(Some(anchor), &node);
+                let extent = Extent::of_scalar(&node.value);
+                self.anchor(Some(anchor), &node, extent);
             }
             return self.key(name, span);
         }
@@ -255,8 +291,9 @@ impl<'a> Builder<'a> {
             }
         };
         let node = Node { span, value };
-        self.anchor(anchor, &node);
-        self.place(node)
+        let extent = Extent::of_scalar(&node.value);
+        self.anchor(anchor, &node, extent);
+        self.place(node, extent)
     }
 
     fn map(&mut self) -> Option<&mut MapInProgress> {
@@ -277,6 +314,9 @@ impl<'a> Builder<'a> {
             return Err(TextFinding::new(Code::Syntax, span, "a key can't be null")
                 .with_fix("put it in quotes if it is text"));
         };
+        if let Some(frame) = self.stack.last_mut() {
+            frame.extent.add(Extent { bytes: name.len(), ..Extent::EMPTY });
+        }
         if let Some(map) = self.map() {
             map.key = Some(Key::Named(name.into(), span));
         }
@@ -284,11 +324,12 @@ impl<'a> Builder<'a> {
     }
 
     /// Puts a finished value where it belongs.
-    fn place(&mut self, node: Node) -> Result<(), TextFinding> {
+    fn place(&mut self, node: Node, extent: Extent) -> Result<(), TextFinding> {
         let Some(frame) = self.stack.last_mut() else {
             self.root = Some(node);
             return Ok(());
         };
+        frame.extent.add(extent);
         match &mut frame.open {
             Open::List(items) => items.push(node),
             Open::Map(map) => match map.key.take() {
@@ -320,12 +361,10 @@ fn meaning(written: &Written, span: Span) -> Result<Scalar, TextFinding> {
     })
 }
 
-fn size_of_tree(node: &Node) -> usize {
-    match &node.value {
-        Value::List(items) => 1 + items.iter().map(size_of_tree).sum::<usize>(),
-        Value::Map(entries) => {
-            1 + entries.iter().map(|entry| 1 + size_of_tree(&entry.value)).sum::<usize>()
-        }
-        _ => 1,
-    }
+fn too_deep(span: Span) -> TextFinding {
+    let message = format!(
+        "a document may be nested at most {} levels deep; this one is deeper",
+        limits::DEPTH
+    );
+    TextFinding::new(Code::TooLarge, span, message)
 }

@@ -69,6 +69,23 @@ fn exploding_aliases_are_rejected() {
 }
 
 #[test]
+fn aliases_do_not_nest_a_document_deeper_than_it_may_be_and_repeat_no_more_text_than_an_object_has()
+{
+    let within = |anchored: usize, around: usize| {
+        let nested = |levels: usize, inner: &str| {
+            format!("{}{inner}{}", "[".repeat(levels), "]".repeat(levels))
+        };
+        // The map around is a level too.
+        format!("a: &a {}\nb: {}\n", nested(anchored, "1"), nested(around, "*a"))
+    };
+    assert!(!codes(&within(60, 67)).contains(&Code::TooLarge));
+    assert_eq!(codes(&within(60, 68)), [Code::TooLarge]);
+    let long = format!("a: &a {}\nb: [{}]\n", "b".repeat(1_000), "*a, ".repeat(1_001));
+    let found = findings(&long);
+    assert!(found[0].contains("at most 1000000 bytes of text"), "{found:?}");
+}
+
+#[test]
 fn an_alias_needs_an_anchor_before_it_and_may_not_contain_itself() {
     assert_eq!(findings("a: *b\n"), ["1:4 alias there is no anchor &b before this alias"]);
     assert_eq!(findings("a: &a [*a]\n"), ["1:8 alias the anchor &a contains itself"]);

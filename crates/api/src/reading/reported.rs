@@ -1,0 +1,78 @@
+//! Which findings about a text are reported, and which texts are templates. What is in the text is read elsewhere.
+
+use std::ops::Range;
+
+use super::claim::{claims, claims_policy, document_around, looks_like_manifest};
+use super::objects::{Reading, Targets};
+use super::placeholder::{Engine, action, is_of_chart, placeholder, substituting_program};
+use super::source::{Source, Span};
+use super::text_finding::TextFinding;
+use super::typography::name_letters;
+use crate::finding::{Code, FieldPath, Finding};
+
+/// What becomes of a finding about a text: who has yet to fill in the text, and what is told. Nothing is, if it is
+/// about something else than a policy or a target, or if nobody has named the template.
+pub(super) fn to_be_told(
+    source: &Source,
+    finding: TextFinding,
+    only: Option<&Targets<'_>>,
+) -> (Option<Engine>, Option<TextFinding>) {
+    let TextFinding { span, mut finding } = finding;
+    let around = document_around(source.text(), span.start as usize);
+    let document = &source.text()[around.clone()];
+    let line = source.line_around(span.start);
+    let is_filled_in = |range: &Range<usize>| {
+        is_of_chart(&document[range.clone()]) || looks_like_manifest(document)
+    };
+    let of_helm = action(document).filter(is_filled_in).map(|range| (range, Engine::Helm));
+    // Outside of quotes a variable seldom breaks the text, so only where it is seen to.
+    let of_others = || placeholder(line).filter(|(_, engine)| *engine != Engine::Helm);
+    let filled_in = of_helm.or_else(|| of_others().map(|(_, engine)| (0..0, engine)));
+    let is_about_the_text = !matches!(finding.code, Code::Encoding | Code::LineEnds);
+    let is_of_interest = || match only {
+        None => claims_policy(document),
+        Some(targets) => targets.iter().any(|(kind, name)| claims(document, kind, name)),
+    };
+    match filled_in {
+        Some((_, engine)) if is_about_the_text && source.is_found() => (Some(engine), None),
+        Some((range, engine)) if is_about_the_text => {
+            let begin = around.start + range.start;
+            let span =
+                if range.is_empty() { span } else { Span::new(begin..around.start + range.end) };
+            let finding = unfilled(engine, source.text());
+            (Some(engine), Some(TextFinding { span, finding: Box::new(finding) }))
+        }
+        _ if source.is_found() && !is_of_interest() => (None, None),
+        _ => {
+            name_letters(source, span, &mut finding);
+            (None, Some(TextFinding { span, finding }))
+        }
+    }
+}
+
+/// Whether a template was told already: one that cannot be read has many mistakes.
+pub(super) fn is_said_already(reading: &Reading, source: usize, told: &TextFinding) -> bool {
+    told.finding.code == Code::Template
+        && reading
+            .findings
+            .iter()
+            .rev()
+            .take_while(|it| it.source == source)
+            .any(|it| it.finding.code == Code::Template && it.span == Some(told.span))
+}
+
+/// What is said of a file that was named and is a template, with this text.
+pub(crate) fn unfilled(engine: Engine, text: &str) -> Finding {
+    let (what, command) = match engine {
+        Engine::Helm => (
+            "this is a Helm template; it is an object only once rendered",
+            "helm template CHART".to_owned(),
+        ),
+        Engine::Substitution => (
+            "this has ${VARIABLES}; it is an object only once they are substituted",
+            format!("{} < FILE", substituting_program(text)),
+        ),
+    };
+    Finding::new(Code::Template, FieldPath::default(), what)
+        .with_fix(format!("check the result: {command} | almanac validate -f -"))
+}
