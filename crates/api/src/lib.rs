@@ -13,6 +13,7 @@ pub mod kinds;
 mod lenient;
 pub mod objects;
 pub mod policy_clock;
+mod promql;
 pub mod reading;
 pub mod slim;
 pub mod status;
