@@ -102,6 +102,9 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn query(mut self) -> Result<Parsed, Refusal> {
+        if self.next.kind == Kind::End {
+            return Err(self.refusal(0, "there is no expression"));
+        }
         let mut next = Next::Operand;
         loop {
             next = match next {
@@ -326,12 +329,7 @@ impl<'a> Parser<'a> {
     pub(super) fn unexpected(&self, token: &Token) -> Refusal {
         let message = match &token.kind {
             Kind::Invalid(why) => why.clone(),
-            Kind::End => match self.pending.last() {
-                None if self.operands.is_empty() => {
-                    return self.refusal(0, "there is no expression");
-                }
-                _ => "unexpected end".to_owned(),
-            },
+            Kind::End => "unexpected end".to_owned(),
             _ => format!("unexpected {}", shown(&self.text[token.start..token.end])),
         };
         Refusal::of_word(self.text, token.start, &message)
