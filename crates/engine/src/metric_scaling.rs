@@ -29,7 +29,7 @@ pub use policy::{
 };
 pub use query::{
     Aggregation, Answer, Condition, Expression, Label, Matcher, Operator, Pattern, PublishedMetric,
-    Query, Selector, Selects,
+    Query, Selector, Selects, Step,
 };
 pub use reasons::{Cause, render, render_limited};
 pub use recommend::recommendation;
