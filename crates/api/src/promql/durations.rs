@@ -6,7 +6,7 @@ use super::{MOST_NESTED, Refusal};
 
 /// More seconds than 63 bits hold as nanoseconds.
 const TOO_LONG: f64 = 9_223_372_036.854_776;
-/// How strongly a sum binds, a product, and `^`, before which a sign comes.
+/// How strongly a sum binds, a product, and `^`, which is grouped from the right and before which a sign comes.
 const SUM: u8 = 1;
 const PRODUCT: u8 = 2;
 const POWER: u8 = 3;
@@ -14,11 +14,33 @@ const POWER: u8 = 3;
 /// The seconds of a duration; `None` for an expression, which Prometheus evaluates later.
 type Seconds = Option<f64>;
 
+/// What waits for a duration.
+enum Pending {
+    Parenthesis,
+    /// The first argument of `max_of` or `min_of`.
+    First,
+    /// The second one.
+    Second,
+    Sign { negates: bool },
+    Operator { binds: u8, divides: bool, at: usize },
+}
+
+/// How strongly an operator binds.
+fn precedence(kind: &Kind) -> Option<(u8, bool)> {
+    match kind {
+        Kind::Symbol("+" | "-") => Some((SUM, false)),
+        Kind::Symbol("*") => Some((PRODUCT, false)),
+        Kind::Symbol("/" | "%") => Some((PRODUCT, true)),
+        Kind::Symbol("^") => Some((POWER, false)),
+        _ => None,
+    }
+}
+
 impl Parser<'_> {
     /// The duration of a range or a step.
     pub(super) fn positive_duration(&mut self) -> Result<(), Refusal> {
         let at = self.next.start;
-        if self.duration(SUM, 0)?.is_some_and(|seconds| seconds <= 0.0) {
+        if self.duration(Vec::new(), true)?.is_some_and(|seconds| seconds <= 0.0) {
             return Err(self.refusal(at, "a duration has to be more than 0"));
         }
         Ok(())
@@ -27,84 +49,116 @@ impl Parser<'_> {
     /// The duration of an offset. What is not in parentheses ends before an operator: `a offset 5m + 2` is a sum.
     pub(super) fn offset_duration(&mut self) -> Result<Seconds, Refusal> {
         let negates = self.next.kind == Kind::Symbol("-");
-        let is_signed = negates || self.next.kind == Kind::Symbol("+");
-        if !is_signed {
+        if !negates && self.next.kind != Kind::Symbol("+") {
             let is_open = self.next.kind == Kind::Symbol("(");
-            return if is_open { self.duration(SUM, 0) } else { self.plain_duration(0) };
+            return self.duration(Vec::new(), is_open);
         }
         self.advance();
-        if !matches!(self.next.kind, Kind::Symbol("+" | "-")) {
-            let seconds = self.plain_duration(0)?;
-            return Ok(seconds.map(|seconds| if negates { -seconds } else { seconds }));
+        if matches!(self.next.kind, Kind::Symbol("+" | "-")) {
+            return self.duration(vec![Pending::Sign { negates }], true);
         }
-        let seconds = self.duration(POWER, 0)?;
-        self.operators(seconds.map(|seconds| if negates { -seconds } else { seconds }), SUM, 0)
+        let seconds = self.duration(Vec::new(), false)?;
+        Ok(seconds.map(|seconds| if negates { -seconds } else { seconds }))
     }
 
-    /// A duration up to an operator that binds less than another one.
-    fn duration(&mut self, least: u8, depth: usize) -> Result<Seconds, Refusal> {
-        if depth == MOST_NESTED {
-            return Err(self.too_deep(self.next.start));
-        }
-        let seconds = match self.next.kind {
-            Kind::Symbol(sign @ ("+" | "-")) => {
-                self.advance();
-                let seconds = self.duration(POWER, depth + 1)?;
-                seconds.map(|seconds| if sign == "-" { -seconds } else { seconds })
-            }
-            _ => self.plain_duration(depth)?,
-        };
-        self.operators(seconds, least, depth)
-    }
-
-    /// A duration without operators, except in brackets.
-    fn plain_duration(&mut self, depth: usize) -> Result<Seconds, Refusal> {
-        let token = self.advance();
-        match token.kind {
-            Kind::Number(seconds) if seconds.abs() > TOO_LONG => {
-                return Err(self.refusal(token.start, "a duration is longer than 292 years"));
-            }
-            Kind::Number(seconds) => return Ok(Some(seconds)),
-            Kind::Symbol("(") => {
-                self.duration(SUM, depth + 1)?;
-            }
-            Kind::Keyword("step" | "range") => self.expect("(")?,
-            Kind::Keyword("max_of" | "min_of") => {
-                self.expect("(")?;
-                self.duration(SUM, depth + 1)?;
-                self.expect(",")?;
-                self.duration(SUM, depth + 1)?;
-            }
-            _ => return Err(self.unexpected(&token)),
-        }
-        self.expect(")")?;
-        Ok(None)
-    }
-
-    /// The operators after a duration, and their right sides.
-    fn operators(
+    /// A duration, with the operators after it if it goes on. What waits for another one is on a stack.
+    fn duration(
         &mut self,
-        mut seconds: Seconds,
-        least: u8,
-        depth: usize,
+        mut pending: Vec<Pending>,
+        goes_on: bool,
     ) -> Result<Seconds, Refusal> {
         loop {
-            let (binds, right) = match self.next.kind {
-                Kind::Symbol("+" | "-") => (SUM, PRODUCT),
-                Kind::Symbol("*" | "/" | "%") => (PRODUCT, POWER),
-                // From the right.
-                Kind::Symbol("^") => (POWER, POWER),
-                _ => return Ok(seconds),
+            if pending.len() > MOST_NESTED {
+                return Err(self.too_deep(self.next.start));
+            }
+            let is_first = pending.is_empty();
+            let token = self.advance();
+            let mut seconds = match token.kind {
+                Kind::Symbol(sign @ ("+" | "-")) if goes_on || !is_first => {
+                    pending.push(Pending::Sign { negates: sign == "-" });
+                    continue;
+                }
+                Kind::Symbol("(") => {
+                    pending.push(Pending::Parenthesis);
+                    continue;
+                }
+                Kind::Keyword("max_of" | "min_of") => {
+                    self.expect("(")?;
+                    pending.push(Pending::First);
+                    continue;
+                }
+                Kind::Keyword("step" | "range") => {
+                    self.expect("(")?;
+                    self.expect(")")?;
+                    None
+                }
+                Kind::Number(seconds) if seconds.abs() > TOO_LONG => {
+                    return Err(self.refusal(token.start, "a duration is longer than 292 years"));
+                }
+                Kind::Number(seconds) => Some(seconds),
+                _ => return Err(self.unexpected(&token)),
             };
-            if binds < least {
+            if self.is_complete(&mut pending, &mut seconds, goes_on)? {
                 return Ok(seconds);
             }
-            let operator = self.advance();
-            let divisor = self.duration(right, depth + 1)?;
-            if matches!(operator.kind, Kind::Symbol("/" | "%")) && divisor == Some(0.0) {
-                return Err(self.refusal(operator.start, "a duration is divided by 0"));
-            }
-            seconds = None;
         }
+    }
+
+    /// Reads what follows a duration: whether all of it is complete, or another duration has to follow.
+    fn is_complete(
+        &mut self,
+        pending: &mut Vec<Pending>,
+        seconds: &mut Seconds,
+        goes_on: bool,
+    ) -> Result<bool, Refusal> {
+        loop {
+            if pending.is_empty() && !goes_on {
+                return Ok(true);
+            }
+            if let Some((binds, divides)) = precedence(&self.next.kind) {
+                self.reduce_durations(pending, seconds, binds)?;
+                let at = self.advance().start;
+                pending.push(Pending::Operator { binds, divides, at });
+                return Ok(false);
+            }
+            self.reduce_durations(pending, seconds, 0)?;
+            match pending.pop() {
+                None => return Ok(true),
+                Some(Pending::First) => {
+                    self.expect(",")?;
+                    pending.push(Pending::Second);
+                    return Ok(false);
+                }
+                Some(_) => {
+                    self.expect(")")?;
+                    *seconds = None;
+                }
+            }
+        }
+    }
+
+    /// Completes what waits for the last duration and binds more strongly than what is next, or from the left.
+    fn reduce_durations(
+        &self,
+        pending: &mut Vec<Pending>,
+        seconds: &mut Seconds,
+        next: u8,
+    ) -> Result<(), Refusal> {
+        while next < POWER {
+            match pending.last() {
+                Some(Pending::Sign { negates }) => {
+                    *seconds = seconds.map(|it| if *negates { -it } else { it });
+                }
+                Some(Pending::Operator { binds, divides, at }) if *binds >= next => {
+                    if *divides && *seconds == Some(0.0) {
+                        return Err(self.refusal(*at, "a duration is divided by 0"));
+                    }
+                    *seconds = None;
+                }
+                _ => break,
+            }
+            pending.pop();
+        }
+        Ok(())
     }
 }
