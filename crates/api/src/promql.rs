@@ -19,6 +19,8 @@ mod types;
 #[cfg(test)]
 mod tests;
 
+use almanac_engine::metric_scaling::PatternBudget;
+
 use parser::Parser;
 
 /// How many characters a query has at most, as in the CRD.
@@ -27,9 +29,6 @@ const MOST_CHARACTERS: usize = 4096;
 const MOST_NESTED: usize = 100;
 /// How much of a query a message repeats at most, in characters.
 const MOST_SHOWN: usize = 30;
-
-/// How many steps the patterns of a query take at most to compile: some milliseconds. More of them are not checked.
-const MOST_STEPS: usize = 1 << 16;
 
 /// The label that holds the name of a metric.
 pub(crate) const METRIC_NAME: &str = "__name__";
@@ -97,8 +96,6 @@ pub(crate) struct Matcher {
     pub(crate) comparison: Comparison,
     /// What its value is compared with.
     pub(crate) value: String,
-    /// Whether it is a pattern that takes too long to compile, together with those before it.
-    pub(crate) is_costly: bool,
 }
 
 /// How the value of a label compares.
@@ -127,13 +124,13 @@ pub(crate) struct Refusal {
     pub(crate) joined: Option<String>,
 }
 
-/// Parses a query.
-pub(crate) fn parse(text: &str) -> Result<Parsed, Refusal> {
+/// Parses a query. Patterns beyond the budget are not checked.
+pub(crate) fn parse(text: &str, patterns: &mut PatternBudget<'_>) -> Result<Parsed, Refusal> {
     if text.chars().nth(MOST_CHARACTERS).is_some() {
         let message = format!("longer than {MOST_CHARACTERS} characters");
         return Err(Refusal::too_much(0, message));
     }
-    Parser::new(text).query()
+    Parser::new(text, patterns).query()
 }
 
 impl Refusal {

@@ -1,7 +1,5 @@
 //! What belongs to an operand or an operator: label matchers, modifiers of time, and lists of labels.
 
-use regex::Regex;
-
 use super::lexer::{Kind, Token, shown};
 use super::parser::{Modifiers, Parser, Shape};
 use super::{Comparison, METRIC_NAME, Matcher, Node, Refusal, Selector, Type};
@@ -26,7 +24,7 @@ impl Matching {
     }
 }
 
-impl Parser<'_> {
+impl Parser<'_, '_, '_> {
     /// A selector, from after the brace or the name.
     pub(super) fn selector(&mut self, start: usize, name: Option<&str>) -> Result<(), Refusal> {
         let mut matchers = Vec::new();
@@ -81,33 +79,20 @@ impl Parser<'_> {
         let Kind::Text { value, is_utf8 } = token.kind else {
             return Err(self.unexpected(&token));
         };
-        let (is_costly, matches_empty) = match comparison {
-            Comparison::Equals => (false, value.is_empty()),
-            Comparison::Differs => (false, !value.is_empty()),
+        let matches_empty = match comparison {
+            Comparison::Equals => value.is_empty(),
+            Comparison::Differs => !value.is_empty(),
             Comparison::Matches | Comparison::MatchesNot => {
-                let checked = if is_utf8 { self.pattern(&value) } else { None };
-                let Some((is_costly, matches_empty)) = checked else {
+                let checked = if is_utf8 { self.patterns.matches_empty(&value) } else { None };
+                let Some(matches_empty) = checked else {
                     let message = format!("{} is not a regular expression", shown(&value));
                     return Err(self.refusal(token.start, &message));
                 };
                 let negates = comparison == Comparison::MatchesNot;
-                (is_costly, !is_costly && matches_empty != negates)
+                matches_empty.is_some_and(|matches_empty| matches_empty != negates)
             }
         };
-        Ok((Matcher { label, comparison, value, is_costly }, matches_empty))
-    }
-
-    /// Whether a pattern takes too long to compile, and if not, whether it matches an empty text. `None` if it is not a
-    /// pattern.
-    fn pattern(&mut self, pattern: &str) -> Option<(bool, bool)> {
-        let (translated, steps) = almanac_expressions::pattern_from_go(pattern)?;
-        let Some(left) = self.steps.checked_sub(steps) else { return Some((true, false)) };
-        self.steps = left;
-        match Regex::new(&format!("^(?s:{translated})$")) {
-            Ok(regex) => Some((false, regex.is_match(""))),
-            Err(regex::Error::CompiledTooBig(_)) => Some((true, false)),
-            Err(_) => None,
-        }
+        Ok((Matcher { label, comparison, value }, matches_empty))
     }
 
     /// Labels in parentheses.
@@ -285,6 +270,6 @@ impl Parser<'_> {
 impl Matcher {
     fn of_name(value: String) -> Matcher {
         let (label, comparison) = (METRIC_NAME.to_owned(), Comparison::Equals);
-        Matcher { label, comparison, value, is_costly: false }
+        Matcher { label, comparison, value }
     }
 }

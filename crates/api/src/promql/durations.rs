@@ -21,8 +21,14 @@ enum Pending {
     First,
     /// The second one.
     Second,
-    Sign { negates: bool },
-    Operator { binds: u8, divides: bool, at: usize },
+    Sign {
+        negates: bool,
+    },
+    Operator {
+        binds: u8,
+        divides: bool,
+        at: usize,
+    },
 }
 
 /// How strongly an operator binds.
@@ -36,7 +42,7 @@ fn precedence(kind: &Kind) -> Option<(u8, bool)> {
     }
 }
 
-impl Parser<'_> {
+impl Parser<'_, '_, '_> {
     /// The duration of a range or a step.
     pub(super) fn positive_duration(&mut self) -> Result<(), Refusal> {
         let at = self.next.start;
@@ -62,11 +68,7 @@ impl Parser<'_> {
     }
 
     /// A duration, with the operators after it if it goes on. What waits for another one is on a stack.
-    fn duration(
-        &mut self,
-        mut pending: Vec<Pending>,
-        goes_on: bool,
-    ) -> Result<Seconds, Refusal> {
+    fn duration(&mut self, mut pending: Vec<Pending>, goes_on: bool) -> Result<Seconds, Refusal> {
         loop {
             if pending.len() > MOST_NESTED {
                 return Err(self.too_deep(self.next.start));

@@ -1,10 +1,12 @@
 //! Puts the words of a query together. What is not complete yet is on stacks of its own, not on that of calls:
 //! operators and brackets that wait for an operand on one, operands on the other.
 
+use almanac_engine::metric_scaling::PatternBudget;
+
 use super::clauses::Matching;
 use super::lexer::{Kind, Lexer, Token, shown};
 use super::types::{self, Callee};
-use super::{MOST_NESTED, MOST_STEPS, Node, Parsed, Refusal, Type, in_line};
+use super::{MOST_NESTED, Node, Parsed, Refusal, Type, in_line};
 
 /// How strongly a sign binds: as a multiplication.
 const SIGN: u8 = 5;
@@ -54,7 +56,7 @@ enum Next {
     End,
 }
 
-pub(super) struct Parser<'a> {
+pub(super) struct Parser<'a, 'b, 'p> {
     pub(super) text: &'a str,
     lexer: Lexer<'a>,
     pub(super) next: Token,
@@ -63,8 +65,7 @@ pub(super) struct Parser<'a> {
     nested: usize,
     pub(super) operands: Vec<Operand>,
     pub(super) nodes: Vec<Node>,
-    /// How many steps there are for patterns.
-    pub(super) steps: usize,
+    pub(super) patterns: &'b mut PatternBudget<'p>,
     /// Where selectors begin that select every series there is, which only `info` allows.
     pub(super) unselective: Vec<usize>,
 }
@@ -84,8 +85,8 @@ fn precedence(kind: &Kind) -> Option<(&'static str, u8)> {
     Some((operator, precedence))
 }
 
-impl<'a> Parser<'a> {
-    pub(super) fn new(text: &'a str) -> Parser<'a> {
+impl<'a, 'b, 'p> Parser<'a, 'b, 'p> {
+    pub(super) fn new(text: &'a str, patterns: &'b mut PatternBudget<'p>) -> Parser<'a, 'b, 'p> {
         let mut lexer = Lexer::new(text);
         let next = lexer.next();
         Parser {
@@ -96,7 +97,7 @@ impl<'a> Parser<'a> {
             nested: 0,
             operands: Vec::new(),
             nodes: Vec::new(),
-            steps: MOST_STEPS,
+            patterns,
             unselective: Vec::new(),
         }
     }

@@ -5,6 +5,10 @@ use proptest::sample::select;
 
 use super::*;
 
+fn parse(text: &str) -> Result<Parsed, Refusal> {
+    super::parse(text, &mut PatternBudget::default())
+}
+
 fn result(text: &str) -> Result<Type, String> {
     parse(text).map(|parsed| parsed.result).map_err(|refusal| refusal.message)
 }

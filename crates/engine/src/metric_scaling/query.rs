@@ -4,13 +4,9 @@
 
 use std::sync::Arc;
 
-use regex::{Regex, RegexBuilder};
-
+use super::pattern::Pattern;
 use crate::scheduled_capacity::ScheduledCapacity;
 use crate::{Identity, World};
-
-/// How large a pattern is at most, compiled: enough for hundreds of alternatives.
-const MOST_BYTES: usize = 1 << 18;
 
 /// A query of an autoscaler.
 #[derive(Clone, Debug)]
@@ -138,24 +134,6 @@ pub enum Condition {
     Matches(Pattern),
     /// `!~`
     MatchesNot(Pattern),
-}
-
-/// A regular expression that a whole value must match, as in Prometheus.
-#[derive(Clone, Debug)]
-pub struct Pattern(Regex);
-
-impl Pattern {
-    /// The pattern; `None` for a text that is not a pattern in Go, or too large to be compiled here.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Pattern> {
-        let (translated, _) = almanac_expressions::pattern_from_go(text)?;
-        let mut builder = RegexBuilder::new(&format!("^(?s:{translated})$"));
-        builder.size_limit(MOST_BYTES).build().ok().map(Pattern)
-    }
-
-    fn is_match(&self, value: &str) -> bool {
-        self.0.is_match(value)
-    }
 }
 
 impl PublishedMetric {
