@@ -47,6 +47,7 @@ pub use envelope::why_no_namespace;
 pub use everything::{Everything, check_everything};
 pub use object::{CheckContext, CheckedObject, check, check_json};
 pub use places::{Layout, Place, Places};
+pub use query::lacks_room;
 pub use together::check_together;
 pub use units_together::{Governed, check_units_together};
 

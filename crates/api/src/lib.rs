@@ -4,7 +4,8 @@
 //! `kinds` says which objects are of interest, `objects` are the types and their schemas, `checking`
 //! turns an object into the slim form that the engine decides over (with `slim` for what policies
 //! act on), and whatever is wrong on the way becomes a [`finding::Finding`]. `exempt` is the mark that exempts
-//! an object from all policies, and `policy_clock` the clock that they follow. The way back is `status`: the engine's memory as the object's status.
+//! an object from all policies, `policy_clock` the clock that they follow, and `promql` reads queries.
+//! The way back is `status`: the engine's memory as the object's status.
 
 pub mod checking;
 pub mod exempt;
@@ -13,6 +14,7 @@ pub mod kinds;
 mod lenient;
 pub mod objects;
 pub mod policy_clock;
+mod promql;
 pub mod reading;
 pub mod slim;
 pub mod status;

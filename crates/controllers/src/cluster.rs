@@ -10,6 +10,7 @@ mod target_table;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use almanac_engine::metric_scaling::PatternPool;
 use almanac_engine::{PolicyName, World};
 
 use crate::placement::HubRecords;
@@ -23,6 +24,8 @@ pub(crate) use target_table::{TargetEntry, TargetTable};
 /// What one term as the leader knows.
 #[derive(Default)]
 pub(crate) struct Cluster {
+    /// The patterns of all autoscalers.
+    pub(crate) patterns: PatternPool,
     state: Mutex<ClusterState>,
 }
 
@@ -42,6 +45,12 @@ pub(crate) struct ClusterState {
 }
 
 impl Cluster {
+    /// One with another budget for patterns.
+    #[cfg(test)]
+    pub(crate) fn with_patterns(patterns: PatternPool) -> Self {
+        Self { patterns, ..Self::default() }
+    }
+
     pub(crate) fn lock(&self) -> MutexGuard<'_, ClusterState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -45,6 +45,7 @@ mod list_progress;
 mod metrics_producer;
 pub mod namespaces;
 mod not_ready;
+mod off_the_runtime;
 mod pace;
 mod placement;
 mod policies;

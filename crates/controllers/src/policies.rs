@@ -7,7 +7,7 @@ mod unwritten;
 
 use std::sync::Arc;
 
-use almanac_api::checking::{CheckContext, CheckedObject, check_json};
+use almanac_api::checking::{CheckContext, CheckedObject, check_json, lacks_room};
 use almanac_api::exempt::is_marked;
 use almanac_api::kinds::Kind;
 use almanac_api::objects::DISABLE_ANNOTATION;
@@ -22,6 +22,7 @@ use crate::cluster::{Cluster, ClusterState, PolicyEntry, is_older};
 use crate::exemptions;
 use crate::list_progress::{ListProgress, ListReport};
 use crate::namespaces::Part;
+use crate::off_the_runtime::off_the_runtime;
 use crate::work_queue::WorkQueue;
 
 pub(crate) use unwritten::UnwrittenStatuses;
@@ -108,11 +109,13 @@ impl PolicyFollower {
     /// The content of an object. What users write may take long to check, so nothing is locked meanwhile.
     fn check(&self, policy: &PolicyName, object: DynamicObject) -> CheckedObject {
         let context = CheckContext {
-            namespace: policy.identity.namespace(),
-            now: self.clock.now(),
             clock: self.clock.setting(),
+            patterns: Some(&self.cluster.patterns),
+            ..CheckContext::new(policy.identity.namespace(), self.clock.now())
         };
-        check_json(self.kind, as_json(object), context)
+        let check = || check_json(self.kind, as_json(object), context);
+        // Patterns are compiled.
+        if asks(policy) { off_the_runtime(check) } else { check() }
     }
 
     /// Whether the content of an object is not known yet. Nobody else gets to know any of this kind.
@@ -120,6 +123,7 @@ impl PolicyFollower {
         let state = self.cluster.lock();
         state.policies.get(policy).is_none_or(|known| {
             known.uid != told.uid
+                || lacks_room(&known.findings)
                 || (known.revision != told.revision && !is_older(&told.version, &known.version))
         })
     }
@@ -265,6 +269,16 @@ impl Follower for PolicyFollower {
                 self.queues.turns.wake(policy);
             }
         }
+    }
+
+    fn wants_list(&self) -> bool {
+        let has_refused = |state: &ClusterState| {
+            let mut followed = state.policies.iter().filter(|(it, _)| self.covers(it));
+            followed.any(|(_, entry)| lacks_room(&entry.findings))
+        };
+        self.family == Family::MetricScaling
+            && self.cluster.patterns.has_room()
+            && has_refused(&self.cluster.lock())
     }
 
     fn failed(&mut self, why: &WatchFailure) {

@@ -10,7 +10,7 @@ mod metrics;
 mod review;
 mod watches;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use almanac_engine::Family;
@@ -115,7 +115,14 @@ impl Webhook {
         let taken_over = if is_limited { &OF_UPSTREAMS[..] } else { &take_over };
         let upstreams = Upstreams::of(&OF_UPSTREAMS, taken_over);
         let known = Shared::default();
-        let reviews = Reviews { namespaces, known, clock, upstreams, metrics };
+        let reviews = Reviews {
+            namespaces,
+            known,
+            clock,
+            upstreams,
+            metrics,
+            one_at_a_time: Mutex::default(),
+        };
         Webhook { client, endpoints, health, reviews: Arc::new(reviews) }
     }
 

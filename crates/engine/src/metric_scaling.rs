@@ -8,6 +8,7 @@ mod limits;
 mod logic;
 mod memory;
 mod number;
+mod pattern;
 mod policy;
 mod query;
 mod reasons;
@@ -23,13 +24,17 @@ pub use memory::{
     Contest, LastScale, MAX_RECOMMENDATIONS, MAX_SCALE_EVENTS, Memory, Recommendation, ScaleEvent,
 };
 pub use number::{FiniteNumber, MetricTarget};
+pub use pattern::{
+    MAX_OBJECT_PATTERN_BYTES, MAX_OBJECT_PATTERNS, MAX_PROCESS_PATTERN_BYTES, Pattern,
+    PatternBudget, PatternExcess, PatternPool,
+};
 pub use policy::{
     Amount, CrossedBounds, Direction, Metric, MetricScaling, RatePolicy, ReplicaBounds,
     ScalingRules, Select, TargetType,
 };
 pub use query::{
-    Aggregation, Answer, Condition, Expression, Label, Matcher, Operator, Pattern, PublishedMetric,
-    Query, Selector, Selects,
+    Aggregation, Answer, Condition, Expression, Label, Matcher, Operator, PublishedMetric, Query,
+    Selector, Selects, Step,
 };
 pub use reasons::{Cause, render, render_limited};
 pub use recommend::recommendation;

@@ -47,6 +47,7 @@ pub use document::Document;
 pub use evaluate::{NamedScores, Subject};
 pub use failure::Failure;
 pub use meter::{Allowance, MOST_BYTES_IN_ALL, MOST_EXPRESSIONS, MOST_STEPS, Meter};
+pub use pattern::pattern_from_go;
 pub use quantity::Quantity;
 pub use source::{CompileError, Position};
 

@@ -23,6 +23,14 @@ const STEPS_TO_COMPILE: usize = 300;
 /// The steps to keep a pattern, because it keeps memory.
 const STEPS_TO_KEEP: usize = 2_000;
 
+/// A regular expression of Go as one of the `regex` crate with the same meaning, and about how many steps it takes to
+/// compile it. `None` if Go refuses it, except that the names of Unicode's classes are not checked.
+#[must_use]
+pub fn pattern_from_go(pattern: &str) -> Option<(String, usize)> {
+    let (translated, size) = translation::translated(pattern)?;
+    Some((translated, size.steps.saturating_add(STEPS_TO_COMPILE)))
+}
+
 /// A pattern, compiled. Matching takes time in proportion to the length of the text, whatever the pattern says.
 #[derive(Debug)]
 pub(crate) struct Pattern {

@@ -47,6 +47,12 @@ pub trait Follower: Send {
     /// The kind can currently not be watched; it is retried later.
     fn failed(&mut self, why: &WatchFailure);
 
+    /// Whether objects should be delivered again although they have not changed. Asked at the end of each watch, every
+    /// few minutes.
+    fn wants_list(&self) -> bool {
+        false
+    }
+
     /// A watch is healthy, whether or not anything has changed: earlier failures are over.
     fn resumed(&mut self) {}
 
@@ -337,6 +343,9 @@ impl<F: Follower> Following<'_, F> {
                 WatchEvent::Deleted(object) => self.follower.delete(object),
                 WatchEvent::Bookmark(_) | WatchEvent::Error(_) => {}
             }
+        }
+        if self.follower.wants_list() {
+            return Ok(Next::List);
         }
         if is_silent {
             return self.check(version).await;

@@ -128,6 +128,17 @@ impl Prometheus {
         Ok(Some(number(&sample["value"])?.1))
     }
 
+    /// Whether a text is a query, of whatever type.
+    pub async fn is_query(&self, text: &str) -> Result<bool> {
+        let query: String = text.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let request = http::Request::get(format!("/api/v1/format_query?query={query}"));
+        match self.client.request_text(request.body(Vec::new())?).await {
+            Ok(_) => Ok(true),
+            Err(kube::Error::Api(status)) if status.code == 400 => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// How many series an instant query yields.
     pub async fn count_series(&self, promql: &str) -> Result<usize> {
         Ok(self.ask(promql).await?.as_array().map_or(0, Vec::len))

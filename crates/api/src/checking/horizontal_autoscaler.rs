@@ -1,7 +1,8 @@
 //! The rules for a `HorizontalAutoscaler` and other autoscalers.
 
 use almanac_engine::metric_scaling::{
-    Amount, Metric, MetricScaling, RatePolicy, ReplicaBounds, ScalingRules, Select, TargetType,
+    Amount, Metric, MetricScaling, PatternBudget, PatternPool, RatePolicy, ReplicaBounds,
+    ScalingRules, Select, TargetType,
 };
 use almanac_engine::{Target, TargetReference};
 
@@ -15,7 +16,12 @@ use crate::objects::{
 
 /// Checks a `HorizontalAutoscaler`. Its value is there only when the whole of it is in order: to scale by some
 /// of the metrics is to scale wrongly.
-pub(super) fn check(written: &HorizontalAutoscalerSpec, namespace: &str) -> Checked<MetricScaling> {
+pub(super) fn check(
+    written: &HorizontalAutoscalerSpec,
+    namespace: &str,
+    patterns: Option<&PatternPool>,
+) -> Checked<MetricScaling> {
+    let mut patterns = PatternBudget::new(patterns);
     let mut findings = Vec::new();
     let spec = Path::Root.key("spec");
     let reference = spec.key("scaleTargetRef");
@@ -36,7 +42,8 @@ pub(super) fn check(written: &HorizontalAutoscalerSpec, namespace: &str) -> Chec
     let list = spec.key("metrics");
     let metrics = written.metrics.iter().enumerate().map(|(position, metric)| {
         let metric_path = list.index(position);
-        check_metric(&metric.prometheus, &metric_path.key("prometheus"), &mut findings)
+        let path = metric_path.key("prometheus");
+        check_metric(&metric.prometheus, &path, &mut patterns, &mut findings)
     });
     let metrics: Vec<Option<Metric>> = metrics.collect();
     let sound = !findings.iter().any(|finding| finding.severity() == Severity::Error);
@@ -119,9 +126,10 @@ fn check_order(min: i32, max: i32, spec: &Path<'_>, findings: &mut Vec<Finding>)
 fn check_metric(
     metric: &PrometheusMetric,
     path: &Path<'_>,
+    patterns: &mut PatternBudget<'_>,
     findings: &mut Vec<Finding>,
 ) -> Option<Metric> {
-    let query = query::check(&metric.query, &path.key("query"), findings);
+    let query = query::check(&metric.query, &path.key("query"), patterns, findings);
     let value = quantity::positive(&metric.target.value.0);
     if value.is_none() {
         let why = "must be a quantity greater than 0, such as 10 or 500m";

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use almanac_engine::cron_scaling::{CronScaling, UnusableRule};
+use almanac_engine::metric_scaling::PatternPool;
 use almanac_engine::placement::{ClusterSet, HubObject};
 use almanac_engine::qos_levels::QosLevels;
 use almanac_engine::{Family, PolicyObject, Slim, Target, Workload};
@@ -34,6 +35,7 @@ pub(super) struct Mended<'a> {
     pub(super) namespace: &'a str,
     pub(super) now: Timestamp,
     pub(super) created: Option<Timestamp>,
+    pub(super) patterns: Option<&'a PatternPool>,
 }
 
 /// What an object comes to.
@@ -87,7 +89,8 @@ impl Mended<'_> {
     }
 
     fn metric_scaling(mut self) -> Meaning {
-        let checked = self.check_spec(|it, spec| horizontal_autoscaler::check(&spec, it.namespace));
+        let checked = self
+            .check_spec(|it, spec| horizontal_autoscaler::check(&spec, it.namespace, it.patterns));
         let policy = checked.value.filter(|_| self.is_sound());
         let scales = policy.as_ref().map(|policy| policy.target.clone());
         let slim = Slim::MetricScaling(PolicyObject {

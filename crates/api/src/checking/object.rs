@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use almanac_engine::metric_scaling::PatternPool;
 use almanac_engine::{Identity, Slim, Target};
 use jiff::Timestamp;
 use serde_json::Value as Json;
@@ -26,13 +27,15 @@ pub struct CheckContext<'a> {
     pub now: Timestamp,
     /// How the clock that shows it was set.
     pub clock: PolicyClock,
+    /// The patterns of all objects of the process, if there is a budget for them.
+    pub patterns: Option<&'a PatternPool>,
 }
 
 impl<'a> CheckContext<'a> {
     /// A context in which policies follow the system clock.
     #[must_use]
     pub fn new(namespace: &'a str, now: Timestamp) -> Self {
-        Self { namespace, now, clock: PolicyClock::REAL }
+        Self { namespace, now, clock: PolicyClock::REAL, patterns: None }
     }
 }
 
@@ -114,6 +117,7 @@ fn check_node(
         namespace,
         now: context.now,
         created: as_created(&metadata, context.clock),
+        patterns: context.patterns,
     });
     add_what_is_new(&mut findings, meaning.findings);
     let disguised = disguised_keys(&findings);

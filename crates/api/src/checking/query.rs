@@ -1,181 +1,259 @@
 //! From the text of a query to what the engine has to know of it.
 //!
-//! What is `PromQL`, and what is not, is decided by a parser of it. What Almanac can answer by itself is decided
-//! here; everything else is left to a Prometheus, with what stands in the way.
+//! What is `PromQL`, and what is not, is decided by `promql`. What Almanac can answer by itself is decided here;
+//! everything else is left to a Prometheus, with what stands in the way.
 
-mod not_promql;
+#[cfg(test)]
+mod tests;
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
 use almanac_engine::metric_scaling::{
-    Aggregation, Answer, Condition, Expression, Label, Matcher, Operator, Pattern, PublishedMetric,
-    Query, Selector, Selects,
+    Aggregation, Answer, Condition, Expression, Label, MAX_OBJECT_PATTERN_BYTES,
+    MAX_OBJECT_PATTERNS, MAX_PROCESS_PATTERN_BYTES, Matcher, Operator, PatternBudget,
+    PatternExcess, PublishedMetric, Query, Selector, Selects, Step,
 };
-use promql_parser::label::{METRIC_NAME, MatchOp, Matcher as WrittenMatcher};
-use promql_parser::parser::value::ValueType;
-use promql_parser::parser::{
-    AggregateExpr, BinaryExpr, Expr, VectorMatchCardinality, VectorSelector, parse, token,
-};
-use promql_parser::util::visitor::{ExprVisitor, walk_expr};
 
 use crate::finding::{Code, Finding, Path};
 use crate::kinds::Kind;
+use crate::promql::{
+    Comparison, METRIC_NAME, Matcher as WrittenMatcher, Node, Refusal, Selector as WrittenSelector,
+    Type, parse,
+};
 
 /// The label of a schedule's name, and that of its namespace.
 const NAME: &str = "name";
 const NAMESPACE: &str = "namespace";
 
 /// What stands between a query and an answer by Almanac.
-type Obstacle = String;
+enum Obstacle {
+    /// In words.
+    External(String),
+    /// The query is refused for its patterns.
+    Excess(PatternExcess),
+}
 
-/// Checks a query. `None`, and a finding, for what no Prometheus would answer with a sample.
-pub(super) fn check(text: &str, path: &Path<'_>, findings: &mut Vec<Finding>) -> Option<Query> {
+/// How a finding ends that is about the budget of the process.
+const NO_ROOM: &str = "and the policies that are there already leave less";
+
+/// Whether there was no room for the patterns of an object, which may be there later.
+#[must_use]
+pub fn lacks_room(findings: &[Finding]) -> bool {
+    findings.iter().any(|it| it.code == Code::Query && it.message.ends_with(NO_ROOM))
+}
+
+/// Checks a query. `None`, and a finding, for what no Prometheus would answer with a sample, or has more patterns than
+/// the budget allows.
+pub(super) fn check(
+    text: &str,
+    path: &Path<'_>,
+    patterns: &mut PatternBudget<'_>,
+    findings: &mut Vec<Finding>,
+) -> Option<Query> {
     if text.trim().is_empty() {
         findings.push(Finding::required(path, "a PromQL query"));
         return None;
     }
-    let parsed = match parse(text) {
+    let invalid = |why: &str| Finding::invalid(Code::Query, path, text, why);
+    let parsed = match parse(text, patterns) {
         Ok(parsed) => parsed,
-        Err(why) => {
-            findings.push(not_promql::finding(text, &why, path));
+        Err(refusal) => {
+            findings.push(refused(refusal, patterns, invalid));
             return None;
         }
     };
-    match parsed.value_type() {
-        ValueType::Scalar | ValueType::Vector => {}
-        ValueType::Matrix => {
-            let why = "yields a range of samples instead of one; use a function such as \
-                       max_over_time";
-            findings.push(Finding::invalid(Code::Query, path, text, why));
+    match parsed.result {
+        Type::Scalar | Type::Vector => {}
+        Type::Range => {
+            findings.push(invalid(
+                "yields a range of samples instead of one; use a function such as max_over_time",
+            ));
             return None;
         }
-        ValueType::String => {
-            let why = "yields a text instead of a number";
-            findings.push(Finding::invalid(Code::Query, path, text, why));
+        Type::Text => {
+            findings.push(invalid("yields a text instead of a number"));
             return None;
         }
     }
-    let answer = match published(&parsed) {
-        Ok(expression) => Answer::Published(expression),
-        Err(obstacle) => Answer::External(obstacle.into()),
+    let answer = match published(&parsed.nodes, patterns) {
+        Ok(expression) => Ok(Answer::Published(expression)),
+        Err(Obstacle::External(obstacle)) => Ok(Answer::External(obstacle.into())),
+        Err(Obstacle::Excess(excess)) => Err(excess),
     };
-    Some(Query { text: Arc::from(text), answer, names: named(&parsed) })
-}
-
-/// The schedules whose numbers a query names, whatever else it says. What nobody but Prometheus knows of a
-/// selector leaves more of them.
-fn named(written: &Expr) -> Box<[Selects]> {
-    let mut selectors = Selectors(Vec::new());
-    match walk_expr(&mut selectors, written) {
-        Ok(_) => {}
-        Err(never) => match never {},
-    }
-    selectors.0.into()
-}
-
-struct Selectors(Vec<Selects>);
-
-impl ExprVisitor for Selectors {
-    type Error = Infallible;
-
-    fn pre_visit(&mut self, written: &Expr) -> Result<bool, Infallible> {
-        let selector = match written {
-            Expr::VectorSelector(selector) => Some(selector),
-            Expr::MatrixSelector(range) => Some(&range.vs),
-            _ => None,
-        };
-        let selector = selector.filter(|it| published_metric(it).is_ok());
-        self.0.extend(selector.map(|selector| {
-            let labels = of_labels(selector).filter_map(|matcher| matcher_of(matcher).ok());
-            selects(labels.collect())
-        }));
-        Ok(true)
+    match answer.and_then(|answer| Ok((answer, named(&parsed.nodes, patterns)?))) {
+        Ok((answer, names)) => Some(Query { text: Arc::from(text), answer, names }),
+        Err(excess) => {
+            findings.push(exceeding(excess, invalid));
+            None
+        }
     }
 }
 
-/// The expression, if Almanac can answer it from what it publishes.
-fn published(written: &Expr) -> Result<Expression, Obstacle> {
-    match written {
-        Expr::NumberLiteral(literal) => Ok(Expression::Number(literal.val)),
-        Expr::Paren(inner) => published(&inner.expr),
-        Expr::Unary(inner) => Ok(Expression::Negated(Box::new(published(&inner.expr)?))),
-        Expr::VectorSelector(selector) => Ok(Expression::Selector(selector_of(selector)?)),
-        Expr::Aggregate(aggregate) => aggregate_of(aggregate),
-        Expr::Binary(binary) => binary_of(binary),
-        Expr::Call(call) => Err(format!("it calls {}()", call.func.name)),
-        Expr::Subquery(_) | Expr::MatrixSelector(_) => Err("it looks back in time".to_owned()),
-        Expr::StringLiteral(_) | Expr::Extension(_) => Err("it is not about numbers".to_owned()),
-    }
-}
-
-fn aggregate_of(written: &AggregateExpr) -> Result<Expression, Obstacle> {
-    let aggregation = match written.op.id() {
-        token::T_MAX => Aggregation::Max,
-        token::T_MIN => Aggregation::Min,
-        token::T_SUM => Aggregation::Sum,
-        _ => return Err(format!("it aggregates by {}, not by max, min or sum", written.op)),
+/// The finding for patterns beyond a budget.
+fn exceeding(excess: PatternExcess, invalid: impl Fn(&str) -> Finding) -> Finding {
+    let (why, fix) = match excess {
+        PatternExcess::Object => (
+            format!(
+                "the regular expressions of an object, {MAX_OBJECT_PATTERNS} at most, may take {} \
+                 KiB compiled, and those up to here take more",
+                MAX_OBJECT_PATTERN_BYTES >> 10
+            ),
+            "match names by = instead of =~, without repetitions such as {100}, or split the object",
+        ),
+        PatternExcess::Process => (
+            format!(
+                "the regular expressions of all policies may take {} MiB compiled, {NO_ROOM}",
+                MAX_PROCESS_PATTERN_BYTES >> 20
+            ),
+            "match names by = instead of =~, here or in other policies",
+        ),
     };
-    if written.modifier.is_some() {
-        return Err("it groups by labels".to_owned());
-    }
-    Ok(Expression::Aggregate(aggregation, Box::new(published(&written.expr)?)))
+    invalid(&why).with_fix(fix)
 }
 
-fn binary_of(written: &BinaryExpr) -> Result<Expression, Obstacle> {
-    let is_matched_by_labels = written.modifier.as_ref().is_some_and(|modifier| {
-        let is_plain = matches!(
-            modifier.card,
-            VectorMatchCardinality::OneToOne | VectorMatchCardinality::ManyToMany
-        );
-        let fill = &modifier.fill_values;
-        !is_plain || modifier.matching.is_some() || fill.lhs.is_some() || fill.rhs.is_some()
+/// The finding for what is not a query.
+fn refused(
+    refusal: Refusal,
+    patterns: &mut PatternBudget<'_>,
+    invalid: impl Fn(&str) -> Finding,
+) -> Finding {
+    let Refusal { message, fix, joined, .. } = refusal;
+    if let Some(joined) = joined {
+        let finding = invalid(&message);
+        let is_query = parse(&joined, patterns).is_ok();
+        return if is_query { finding.with_fix(format!("write {joined}")) } else { finding };
+    }
+    let finding = invalid(&format!("not valid PromQL: {message}"));
+    match fix {
+        None => finding,
+        Some(fix) => finding.with_fix(fix),
+    }
+}
+
+/// The schedules whose numbers a query names, whatever else it says. What only a Prometheus knows of a selector leaves
+/// more of them.
+fn named(
+    nodes: &[Node],
+    patterns: &mut PatternBudget<'_>,
+) -> Result<Box<[Selects]>, PatternExcess> {
+    let selectors = nodes.iter().filter_map(|node| match node {
+        Node::Selector(selector) | Node::Range(selector) => Some(selector),
+        _ => None,
     });
-    if is_matched_by_labels {
-        return Err("it matches series by some of their labels".to_owned());
-    }
-    let operator = match written.op.id() {
-        token::T_LOR => None,
-        token::T_ADD => Some(Operator::Add),
-        token::T_SUB => Some(Operator::Subtract),
-        token::T_MUL => Some(Operator::Multiply),
-        token::T_DIV => Some(Operator::Divide),
-        token::T_MOD => Some(Operator::Remainder),
-        token::T_POW => Some(Operator::Power),
-        _ => return Err(format!("it has the operator {}", written.op)),
-    };
-    let (left, right) = (Box::new(published(&written.lhs)?), Box::new(published(&written.rhs)?));
-    Ok(match operator {
-        None => Expression::Or(left, right),
-        Some(operator) => Expression::Arithmetic(operator, left, right),
-    })
+    let published = selectors.filter(|selector| published_metric(selector).is_ok());
+    let selects = published.map(|selector| {
+        let matchers = of_labels(selector).filter_map(|it| match matcher_of(it, patterns) {
+            Ok(matcher) => Some(Ok(matcher)),
+            Err(Obstacle::External(_)) => None,
+            Err(Obstacle::Excess(excess)) => Some(Err(excess)),
+        });
+        matchers.collect::<Result<Vec<_>, PatternExcess>>().map(selects)
+    });
+    selects.collect()
 }
 
-fn selector_of(written: &VectorSelector) -> Result<Selector, Obstacle> {
-    if written.offset.is_some() || written.at.is_some() {
-        return Err("it looks at another time".to_owned());
+/// The expression, if Almanac can answer it from what it publishes; if not, what stands in the way: of a node before
+/// its operands, and of an operand before those after it.
+fn published(nodes: &[Node], patterns: &mut PatternBudget<'_>) -> Result<Expression, Obstacle> {
+    let mut steps = Vec::with_capacity(nodes.len());
+    let mut obstacles: Vec<Option<Obstacle>> = Vec::new();
+    for node in nodes {
+        let (operands, step) = step_of(node, patterns);
+        let (step, own) = step.map_or_else(|own| (None, Some(own)), |step| (Some(step), None));
+        let within = obstacles.split_off(obstacles.len().saturating_sub(operands));
+        obstacles.push(own.or_else(|| within.into_iter().flatten().next()));
+        steps.extend(step);
     }
-    if !written.matchers.or_matchers.is_empty() {
-        return Err("it has 'or' between label matchers".to_owned());
+    match obstacles.pop().flatten() {
+        Some(obstacle) => Err(obstacle),
+        None => Expression::new(steps).ok_or_else(not_about_numbers),
+    }
+}
+
+fn not_about_numbers() -> Obstacle {
+    Obstacle::from("it is not about numbers")
+}
+
+impl From<&str> for Obstacle {
+    fn from(why: &str) -> Obstacle {
+        Obstacle::External(why.to_owned())
+    }
+}
+
+/// How many operands a node has, and what Almanac evaluates for it.
+fn step_of(node: &Node, patterns: &mut PatternBudget<'_>) -> (usize, Result<Step, Obstacle>) {
+    match node {
+        Node::Number(number) => (0, Ok(Step::Number(*number))),
+        Node::Text => (0, Err(not_about_numbers())),
+        Node::Selector(selector) => (0, selector_of(selector, patterns).map(Step::Selector)),
+        Node::Range(_) => (0, Err("it looks back in time".into())),
+        Node::Subquery => (1, Err("it looks back in time".into())),
+        Node::Negation => (1, Ok(Step::Negate)),
+        Node::Binary { matches_labels: true, .. } => {
+            (2, Err("it matches series by some of their labels".into()))
+        }
+        Node::Binary { operator, .. } => (2, operator_of(operator)),
+        Node::Aggregation { name, operands, groups } => (*operands, aggregation_of(name, *groups)),
+        Node::Call { name, operands } => {
+            (*operands, Err(Obstacle::External(format!("it calls {name}()"))))
+        }
+    }
+}
+
+fn aggregation_of(name: &str, groups: bool) -> Result<Step, Obstacle> {
+    let aggregation = match name {
+        "max" => Aggregation::Max,
+        "min" => Aggregation::Min,
+        "sum" => Aggregation::Sum,
+        _ => {
+            return Err(Obstacle::External(format!(
+                "it aggregates by {name}, not by max, min or sum"
+            )));
+        }
+    };
+    if groups { Err("it groups by labels".into()) } else { Ok(Step::Aggregate(aggregation)) }
+}
+
+fn operator_of(written: &str) -> Result<Step, Obstacle> {
+    let operator = match written {
+        "or" => return Ok(Step::Or),
+        "+" => Operator::Add,
+        "-" => Operator::Subtract,
+        "*" => Operator::Multiply,
+        "/" => Operator::Divide,
+        "%" => Operator::Remainder,
+        "^" => Operator::Power,
+        _ => return Err(Obstacle::External(format!("it has the operator {written}"))),
+    };
+    Ok(Step::Arithmetic(operator))
+}
+
+fn selector_of(
+    written: &WrittenSelector,
+    patterns: &mut PatternBudget<'_>,
+) -> Result<Selector, Obstacle> {
+    if written.is_modified {
+        return Err("it looks at another time".into());
     }
     let metric = published_metric(written)?;
-    let matchers = of_labels(written).map(matcher_of).collect::<Result<Vec<_>, _>>()?;
+    let matchers = of_labels(written).map(|it| matcher_of(it, patterns));
+    let matchers = matchers.collect::<Result<Vec<_>, _>>()?;
     Ok(Selector { metric, selects: selects(matchers) })
 }
 
-fn of_labels(written: &VectorSelector) -> impl Iterator<Item = &WrittenMatcher> {
-    written.matchers.matchers.iter().filter(|it| it.name != METRIC_NAME)
+fn of_labels(written: &WrittenSelector) -> impl Iterator<Item = &WrittenMatcher> {
+    written.matchers.iter().filter(|it| it.label != METRIC_NAME)
 }
 
-fn published_metric(written: &VectorSelector) -> Result<PublishedMetric, Obstacle> {
-    let of_metric = written.matchers.matchers.iter().filter(|it| it.name == METRIC_NAME);
-    let of_metric = of_metric.map(|it| matches!(it.op, MatchOp::Equal).then_some(&*it.value));
-    let metric: Option<Vec<&str>> = of_metric.chain(written.name.as_deref().map(Some)).collect();
-    let Some([name]) = metric.as_deref() else {
-        return Err("it selects by patterns of metric names".to_owned());
+fn published_metric(written: &WrittenSelector) -> Result<PublishedMetric, Obstacle> {
+    let mut of_metric = written.matchers.iter().filter(|it| it.label == METRIC_NAME);
+    let (Some(WrittenMatcher { comparison: Comparison::Equals, value: name, .. }), None) =
+        (of_metric.next(), of_metric.next())
+    else {
+        return Err("it selects by patterns of metric names".into());
     };
     let metric = PublishedMetric::ALL.into_iter().find(|it| it.name() == *name);
-    metric.ok_or_else(|| format!("Almanac does not publish {name}"))
+    metric.ok_or_else(|| Obstacle::External(format!("Almanac does not publish {name}")))
 }
 
 /// The one schedule that matchers say by name and namespace, or whichever they match.
@@ -196,124 +274,24 @@ fn selects(matchers: Vec<Matcher>) -> Selects {
     Selects::Matching(matchers.into())
 }
 
-fn matcher_of(written: &WrittenMatcher) -> Result<Matcher, Obstacle> {
-    let label = match written.name.as_str() {
+fn matcher_of(
+    written: &WrittenMatcher,
+    patterns: &mut PatternBudget<'_>,
+) -> Result<Matcher, Obstacle> {
+    let label = match written.label.as_str() {
         NAME => Label::Name,
         NAMESPACE => Label::Namespace,
-        other => return Err(format!("only Prometheus adds the label {other}")),
+        other => {
+            return Err(Obstacle::External(format!("only Prometheus adds the label {other}")));
+        }
     };
     let value = || Box::from(written.value.as_str());
-    let pattern = || {
-        let why = || format!("'{}' is a pattern that only Prometheus knows", written.value);
-        Pattern::parse(&written.value).ok_or_else(why)
-    };
-    let condition = match written.op {
-        MatchOp::Equal => Condition::Equals(value()),
-        MatchOp::NotEqual => Condition::Differs(value()),
-        MatchOp::Re(_) => Condition::Matches(pattern()?),
-        MatchOp::NotRe(_) => Condition::MatchesNot(pattern()?),
+    let mut pattern = || patterns.keep(&written.value).map_err(Obstacle::Excess);
+    let condition = match written.comparison {
+        Comparison::Equals => Condition::Equals(value()),
+        Comparison::Differs => Condition::Differs(value()),
+        Comparison::Matches => Condition::Matches(pattern()?),
+        Comparison::MatchesNot => Condition::MatchesNot(pattern()?),
     };
     Ok(Matcher { label, condition })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::not_promql::several_vectors;
-    use super::*;
-
-    fn checked(text: &str) -> Result<Answer, Finding> {
-        let mut findings = Vec::new();
-        let query = check(text, &Path::Root.key("query"), &mut findings);
-        query.map(|query| query.answer).ok_or_else(|| findings.remove(0))
-    }
-
-    #[test]
-    fn a_comma_between_vectors_is_told_from_commas_within_them() {
-        assert_eq!(
-            several_vectors(r#"max(a{x="1",y=","}, b{name="schedules"})"#),
-            Some(("max", r#"max(a{x="1",y=","} or b{name="schedules"})"#.to_owned()))
-        );
-        assert_eq!(several_vectors("max(a or b)"), None);
-        assert_eq!(several_vectors("max(a) + min(b, c)"), None);
-        assert_eq!(several_vectors("quantile(0.9, a)"), None);
-    }
-
-    #[test]
-    fn what_is_no_promql_is_refused_with_what_was_meant_where_that_is_known() {
-        for (text, message, fix) in [
-            (
-                "max(a, b)",
-                "max takes one vector in PromQL; join several with 'or'",
-                Some("write max(a or b)"),
-            ),
-            (
-                "max(a, 3)",
-                "not valid PromQL: wrong number of arguments for aggregate expression provided, \
-                 expected 1, got 2",
-                None,
-            ),
-            ("max(a", "not valid PromQL: unclosed left parenthesis", None),
-            ("sum(a) bx (job)", "not valid PromQL: unexpected \"bx\", behind \"sum(a)\"", None),
-            (
-                "sum(\n  rate(a[5m])\n) / / 2",
-                "not valid PromQL: unexpected \"/\" in line 3, behind \")\"",
-                None,
-            ),
-            (
-                "a or 3",
-                "not valid PromQL: set operator 'or' not allowed in binary scalar expression",
-                None,
-            ),
-            (
-                "a[5m]",
-                "yields a range of samples instead of one; use a function such as max_over_time",
-                None,
-            ),
-            ("\"a\"", "yields a text instead of a number", None),
-        ] {
-            let finding = checked(text).unwrap_err();
-            assert!(finding.message.ends_with(message), "{text}: {}", finding.message);
-            assert_eq!(finding.fix.as_deref(), fix, "{text}");
-        }
-    }
-
-    #[test]
-    fn what_is_about_published_numbers_alone_is_answered_by_almanac() {
-        for text in [
-            "karpenter_scheduled_capacity",
-            "{__name__=\"karpenter_scheduled_capacity\", namespace!=\"dev\"}",
-            "karpenter_scheduled_replicas_value{name=~\"a|b\", name!~\"b.*\"}",
-            "max(karpenter_scheduled_capacity or karpenter_scheduled_replicas_value)",
-            "-2 ^ (sum(karpenter_scheduled_capacity) % 3) / 4 - +1",
-            "3",
-        ] {
-            assert!(matches!(checked(text), Ok(Answer::Published(_))), "{text}");
-        }
-    }
-
-    #[test]
-    fn what_only_a_prometheus_can_answer_says_why() {
-        for (text, why) in [
-            ("up", "Almanac does not publish up"),
-            ("max(karpenter_scheduled_capacity or queue)", "Almanac does not publish queue"),
-            ("{name=\"a\"}", "it selects by patterns of metric names"),
-            ("{__name__=~\"karpenter_.*\"}", "it selects by patterns of metric names"),
-            ("karpenter_scheduled_capacity{job=\"almanac\"}", "only Prometheus adds the label job"),
-            ("karpenter_scheduled_capacity offset 5m", "it looks at another time"),
-            ("karpenter_scheduled_capacity @ 0", "it looks at another time"),
-            ("max_over_time(karpenter_scheduled_capacity[5m])", "it calls max_over_time()"),
-            ("sum by (name) (karpenter_scheduled_capacity)", "it groups by labels"),
-            ("avg(karpenter_scheduled_capacity)", "it aggregates by avg, not by max, min or sum"),
-            ("karpenter_scheduled_capacity > 3", "it has the operator >"),
-            (
-                "karpenter_scheduled_capacity + on (name) karpenter_scheduled_replicas_value",
-                "it matches series by some of their labels",
-            ),
-        ] {
-            match checked(text) {
-                Ok(Answer::External(obstacle)) => assert_eq!(&*obstacle, why, "{text}"),
-                other => panic!("{text}: {other:?}"),
-            }
-        }
-    }
 }

@@ -127,7 +127,7 @@ codes! {
     CrossedBounds = "crossed-bounds", Error;
     /// `maxDelaySeconds` must be smaller than the shortest time between two firings of the rule, or one firing would overlap the next.
     MaxDelay = "max-delay", Error;
-    /// A query Prometheus would reject: `max(a, b)` should be `max(a or b)`.
+    /// A query Prometheus would reject: `max(a, b)` should be `max(a or b)`. Or one that is too long or too deep, or whose regular expressions take too much memory.
     Query = "query", Error;
     /// A CEL expression that can't be used: it is none, it needs what Almanac does not support, it costs too much, or there are too many. A placement with one is not decided, and keeps what it has selected.
     Expression = "expression", Error;

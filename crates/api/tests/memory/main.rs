@@ -1,6 +1,7 @@
 //! The work of reading and checking is linear, counted in bytes that are allocated. The count is that of the whole
 //! process, so the tests of this program run one at a time.
 
+mod patterns;
 mod places;
 mod reading;
 

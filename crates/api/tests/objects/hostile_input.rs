@@ -42,6 +42,30 @@ fn deep_nesting_is_rejected_in_yaml_and_in_json() {
     );
 }
 
+/// An autoscaler with a query.
+fn autoscaler(query: &str) -> String {
+    let target = almanac_fixtures::objects::target("apps/v1", "Deployment", "shop");
+    almanac_fixtures::objects::horizontal_autoscaler("shop", &target, query).to_string()
+}
+
+#[test]
+fn a_deep_or_long_query_in_a_file_is_rejected() {
+    for word in ["max(", "+1", "(", "-", "a[1m:", "2^", "a or ", "{", "\"", "a offset -"] {
+        // As long as the schema allows, and as long as a file may be.
+        for count in [4_000 / word.len(), 100_000] {
+            let text = autoscaler(&word.repeat(count));
+            let found = codes(&text);
+            let is_rejected = matches!(found[..], [Code::Query | Code::OutOfRange]);
+            let is_sum = word == "+1" && count < 4_096;
+            assert_eq!(is_rejected, !is_sum, "{found:?} for {count} times {word}");
+        }
+    }
+    let (_, _, found) = check(&autoscaler(&format!("{}a{}", "(".repeat(101), ")".repeat(101))));
+    let finding = &found[0].finding;
+    assert!(finding.message.ends_with("nested more than 100 levels deep"), "{finding:?}");
+    assert!(finding.fix.as_deref().is_some_and(|fix| fix.contains("recording rule")));
+}
+
 #[test]
 fn a_text_that_ends_anywhere_or_tags_anything_gives_findings_and_never_a_panic() {
     assert_eq!(findings("a: \"b\\"), ["1:7 syntax the text ends inside quotes"]);

@@ -40,9 +40,8 @@ impl ConfigFollower {
         let text = document_of(&object).unwrap_or_default().to_owned();
         let clock = &self.surveyed.clock;
         let context = CheckContext {
-            namespace: self.config.namespace(),
-            now: clock.now(),
             clock: clock.setting(),
+            ..CheckContext::new(self.config.namespace(), clock.now())
         };
         let marked = is_marked(&object.metadata);
         exemptions::change(&mut state.world, |exempt| exempt.mark(&self.config, marked));

@@ -53,9 +53,8 @@ impl PolicyFollower {
     fn entry(&self, policy: &Identity, object: DynamicObject) -> PolicyEntry {
         let metadata = &object.metadata;
         let context = CheckContext {
-            namespace: policy.namespace(),
-            now: self.clock.now(),
             clock: self.clock.setting(),
+            ..CheckContext::new(policy.namespace(), self.clock.now())
         };
         let (uid, version) = (metadata.uid.as_deref(), metadata.resource_version.as_deref());
         let entry = PolicyEntry {

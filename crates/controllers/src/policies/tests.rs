@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use almanac_api::finding::Finding;
+use almanac_api::kinds::Kind;
 use almanac_api::policy_clock::PolicyClock;
 use almanac_api::status::TargetProblem;
 use almanac_engine::cron_scaling::{DesiredScale, Memory, RuleMemory};
+use almanac_engine::metric_scaling::{PatternBudget, PatternPool};
 use almanac_engine::{Family, Identity, PolicyName};
 use almanac_fixtures::{names, objects};
 use almanac_shell::clock::Clock;
@@ -33,21 +36,20 @@ impl Watched {
 
     /// As at the start of another term.
     fn going_on_from(unwritten: UnwrittenStatuses) -> Self {
+        Self::of(Family::CronScaling, unwritten, Cluster::default())
+    }
+
+    fn of(family: Family, unwritten: UnwrittenStatuses, cluster: Cluster) -> Self {
         let clock = Clock::system(PolicyClock::REAL);
-        let cluster = Arc::new(Cluster::default());
+        let cluster = Arc::new(cluster);
         let [turns, statuses] = [(); 2].map(|()| Arc::new(WorkQueue::new(clock.clone())));
         let queues = WorkQueues {
             turns: Arc::clone(&turns),
             statuses: Arc::clone(&statuses),
             samples: None,
         };
-        let (mut follower, _) = PolicyFollower::new(
-            Family::CronScaling,
-            clock,
-            unwritten,
-            Arc::clone(&cluster),
-            queues,
-        );
+        let (mut follower, _) =
+            PolicyFollower::new(family, clock, unwritten, Arc::clone(&cluster), queues);
         follower.begin_list();
         Self { follower, cluster, turns, statuses }
     }
@@ -326,4 +328,47 @@ fn after_versions_went_back_even_older_objects_count() {
     assert_eq!(&*watched.cluster.lock().policies[&policy].version, "1000");
     watched.follower.upsert(told(object("shop", "1", 1_001, 7)));
     assert_eq!(watched.replicas("shop"), Some(7), "and users are heard again");
+}
+
+/// An autoscaler whose query has a pattern.
+fn autoscaler(name: &str, version: u64, pattern: &str) -> Value {
+    let target = objects::target("apps/v1", "Deployment", name);
+    let query = format!("max(karpenter_scheduled_capacity{{name=~\"{pattern}\"}})");
+    objects::stored(objects::horizontal_autoscaler(name, &target, &query), name, version, 1)
+}
+
+#[test]
+fn an_autoscaler_without_room_for_its_patterns_is_unusable_until_there_is_room() {
+    let pool = PatternPool::default();
+    let kept = PatternBudget::new(Some(&pool)).keep("[a-z]{250}");
+    let cluster = Cluster::with_patterns(PatternPool::of_bytes(pool.bytes() * 3 / 2));
+    drop(kept);
+    let mut watched = Watched::of(Family::MetricScaling, UnwrittenStatuses::default(), cluster);
+    let is_usable = |watched: &Watched, name: &str| {
+        let state = watched.cluster.lock();
+        let identity = Kind::HorizontalAutoscaler.identity("default", name);
+        let object = state.world.metric_scalings.get(&identity).expect("it is in the world");
+        let policy = PolicyName::new(Family::MetricScaling, identity);
+        let reported: Vec<String> =
+            state.policies[&policy].findings.iter().map(Finding::sentence).collect();
+        assert_eq!(object.policy.is_some(), reported.is_empty(), "{reported:?}");
+        object.policy.is_some()
+    };
+    watched.follower.upsert(told(autoscaler("large", 1, "[a-z]{250}")));
+    watched.follower.upsert(told(autoscaler("late", 2, "[a-y]{250}")));
+    watched.follower.upsert(told(autoscaler("same", 3, "[a-z]{250}")));
+    watched.follower.upsert(told(autoscaler("small", 4, "a|b")));
+    watched.follower.list_complete();
+    let usable = ["large", "late", "same", "small"].map(|name| is_usable(&watched, name));
+    assert_eq!(usable, [true, false, true, true]);
+    for name in ["large", "same"] {
+        watched.follower.delete(told(autoscaler(name, 5, "a")));
+    }
+    assert!(watched.follower.wants_list());
+    watched.follower.begin_list();
+    watched.follower.upsert(told(autoscaler("late", 2, "[a-y]{250}")));
+    watched.follower.upsert(told(autoscaler("small", 4, "a|b")));
+    watched.follower.list_complete();
+    assert!(is_usable(&watched, "late") && is_usable(&watched, "small"));
+    assert!(!watched.follower.wants_list());
 }

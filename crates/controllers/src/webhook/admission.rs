@@ -289,6 +289,36 @@ mod tests {
         assert!(told.warnings.is_empty(), "{:?}", told.warnings);
     }
 
+    fn autoscaler(query: &str) -> Value {
+        json!({
+            "apiVersion": "autoscaling.karpenter.sh/v1alpha1", "kind": "HorizontalAutoscaler",
+            "metadata": {"name": "web", "namespace": "shop"},
+            "spec": {
+                "scaleTargetRef": web(), "minReplicas": 0, "maxReplicas": 9,
+                "metrics": [{"prometheus": {"query": query, "target": {"type": "Value", "value": "1"}}}],
+            },
+        })
+    }
+
+    #[test]
+    fn a_deep_query_or_one_with_large_patterns_is_refused() {
+        let patterns: String =
+            ('b'..'z').map(|last| format!("name=~\"[a-{last}]{{1000}}\",")).collect();
+        for query in [
+            "max(".repeat(5_000),
+            "max(".repeat(1_000),
+            "((((".repeat(1_000),
+            format!("1{}", "+1".repeat(100_000)),
+            format!("{}'", "-".repeat(4_000)),
+            format!("karpenter_scheduled_capacity{{{patterns}}}"),
+        ] {
+            let told =
+                verdict(&Shared::default(), Kind::HorizontalAutoscaler, autoscaler(&query), None);
+            assert_eq!(told.errors.len(), 1, "{:?}", told.errors);
+            assert!(told.errors[0].message.len() < 1_000, "{:?}", told.errors[0]);
+        }
+    }
+
     #[test]
     fn what_is_forgotten_is_no_writer_any_more() {
         let known = known(&[(Kind::CronFederatedHPA, cron("evening", "0 20 * * *", &web()))]);

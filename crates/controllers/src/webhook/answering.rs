@@ -1,5 +1,6 @@
 //! Answers the calls of an API server.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use almanac_api::checking::CheckContext;
@@ -26,6 +27,8 @@ pub(super) struct Reviews {
     pub(super) clock: Clock,
     pub(super) upstreams: Upstreams,
     pub(super) metrics: ReviewMetrics,
+    /// Held while an autoscaler is checked.
+    pub(super) one_at_a_time: Mutex<()>,
 }
 
 impl Answering for Reviews {
@@ -99,9 +102,8 @@ impl Reviews {
             return nothing;
         }
         let context = CheckContext {
-            namespace: &request.namespace,
-            now: self.clock.now(),
             clock: self.clock.setting(),
+            ..CheckContext::new(&request.namespace, self.clock.now())
         };
         let object = std::mem::take(&mut request.object);
         let applied = Applied {
@@ -110,6 +112,9 @@ impl Reviews {
             object,
             before: request.old_object.as_ref().filter(|it| !it.is_null()),
         };
+        // What is applied may have large patterns, which many requests at a time would compile side by side.
+        let _alone = (kind == Kind::HorizontalAutoscaler)
+            .then(|| self.one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner));
         decide(&self.known, applied, context)
     }
 }

@@ -21,6 +21,7 @@ use super::known::{KnownObject, Shared, WORKLOADS};
 use crate::exemptions::{NamespaceFollower, READ_INTERVAL};
 use crate::list_progress::{ListProgress, ListReport, Listings};
 use crate::namespaces::{Namespaces, Part};
+use crate::off_the_runtime::off_the_runtime;
 use crate::policies::as_json;
 
 /// What is watched. Of the other kinds, everything that can be wrong shows in the object itself.
@@ -124,12 +125,15 @@ impl Follower for ObjectFollower {
         }
         let is_workload = WORKLOADS.contains(&self.kind);
         let template = is_workload.then(|| unit_template(&object, self.kind.name())).flatten();
+        let patterns = self.known.patterns();
         let context = CheckContext {
-            namespace: identity.namespace(),
-            now: self.clock.now(),
             clock: self.clock.setting(),
+            patterns: Some(&patterns),
+            ..CheckContext::new(identity.namespace(), self.clock.now())
         };
-        let mut checked = check_json(self.kind, as_json(object), context);
+        let check = || check_json(self.kind, as_json(object), context);
+        let mut checked =
+            if self.kind == Kind::HorizontalAutoscaler { off_the_runtime(check) } else { check() };
         // It has been told when it was applied.
         checked.findings = Vec::new();
         let known = KnownObject { checked: Arc::new(checked), template: template.map(Arc::new) };

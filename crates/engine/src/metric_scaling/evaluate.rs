@@ -5,9 +5,11 @@
 //! metric, which neither `or` nor an aggregation looks at. So an element is known by its schedule; an
 //! aggregation's is that of none.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use jiff::Timestamp;
 
-use super::query::{Aggregation, Expression, Operator};
+use super::query::{Aggregation, Expression, Operator, Step};
 use super::{FiniteNumber, SampleProblem};
 use crate::scheduled_capacity::value_at;
 use crate::{Identity, World};
@@ -30,7 +32,7 @@ pub fn evaluate(
     world: &World,
     at: Timestamp,
 ) -> Result<FiniteNumber, SampleProblem> {
-    let number = match (Evaluation { world, at }).of(expression) {
+    let number = match evaluated(expression, world, at) {
         Evaluated::Scalar(number) => number,
         Evaluated::Vector(elements) => match elements.as_slice() {
             [] => return Err(SampleProblem::NoSample),
@@ -44,25 +46,24 @@ pub fn evaluate(
     FiniteNumber::new(number).ok_or(SampleProblem::NotFinite)
 }
 
-struct Evaluation<'a> {
-    world: &'a World,
-    at: Timestamp,
-}
-
-impl<'a> Evaluation<'a> {
-    fn of(&self, expression: &'a Expression) -> Evaluated<'a> {
-        match expression {
-            Expression::Number(number) => Evaluated::Scalar(*number),
-            Expression::Selector(selector) => {
-                let published = selector.selects.schedules(self.world).map(|(schedule, policy)| {
-                    let value = f64::from(value_at(policy, self.at));
+fn evaluated<'a>(expression: &'a Expression, world: &'a World, at: Timestamp) -> Evaluated<'a> {
+    let mut results: Vec<Evaluated<'a>> = Vec::new();
+    for step in expression.steps() {
+        // Every step has its operands, see `Expression::new`.
+        let mut operand = || results.pop().unwrap_or(Evaluated::Vector(Vec::new()));
+        let result = match step {
+            Step::Number(number) => Evaluated::Scalar(*number),
+            Step::Selector(selector) => {
+                let published = selector.selects.schedules(world).map(|(schedule, policy)| {
+                    let value = f64::from(value_at(policy, at));
                     Element { schedule: Some(schedule), value }
                 });
                 Evaluated::Vector(published.collect())
             }
-            Expression::Negated(inner) => self.of(inner).map(|value| -value),
-            Expression::Arithmetic(operator, left, right) => {
-                match (self.of(left), self.of(right)) {
+            Step::Negate => operand().map(|value| -value),
+            Step::Arithmetic(operator) => {
+                let right = operand();
+                match (operand(), right) {
                     (Evaluated::Scalar(left), right) => right.map(|it| operator.apply(left, it)),
                     (left, Evaluated::Scalar(right)) => left.map(|it| operator.apply(it, right)),
                     (Evaluated::Vector(left), Evaluated::Vector(right)) => {
@@ -70,22 +71,26 @@ impl<'a> Evaluation<'a> {
                     }
                 }
             }
-            Expression::Or(left, right) => {
-                let (mut left, right) = (self.of(left).elements(), self.of(right).elements());
-                let new = right
-                    .into_iter()
-                    .filter(|it| left.iter().all(|known| known.schedule != it.schedule));
-                let new: Vec<Element<'a>> = new.collect();
-                left.extend(new);
-                Evaluated::Vector(left)
+            Step::Or => {
+                let right = operand().elements();
+                Evaluated::Vector(joined(operand().elements(), right))
             }
-            Expression::Aggregate(aggregation, inner) => {
-                let value = aggregation.of(&self.of(inner).elements());
+            Step::Aggregate(aggregation) => {
+                let value = aggregation.of(&operand().elements());
                 let element = value.map(|value| Element { schedule: None, value });
                 Evaluated::Vector(element.into_iter().collect())
             }
-        }
+        };
+        results.push(result);
     }
+    results.pop().unwrap_or(Evaluated::Vector(Vec::new()))
+}
+
+/// The elements of the left side, and those of the right side that have no counterpart there.
+fn joined<'a>(mut left: Vec<Element<'a>>, right: Vec<Element<'a>>) -> Vec<Element<'a>> {
+    let known: BTreeSet<_> = left.iter().map(|it| it.schedule).collect();
+    left.extend(right.into_iter().filter(|it| !known.contains(&it.schedule)));
+    left
 }
 
 /// Arithmetic between elements of the same schedule.
@@ -94,9 +99,10 @@ fn matched<'a>(
     left: Vec<Element<'a>>,
     right: &[Element<'a>],
 ) -> Vec<Element<'a>> {
+    let right: BTreeMap<_, _> = right.iter().map(|it| (it.schedule, it.value)).collect();
     let pairs = left.into_iter().filter_map(|element| {
-        let other = right.iter().find(|other| other.schedule == element.schedule)?;
-        Some(Element { value: operator.apply(element.value, other.value), ..element })
+        let other = right.get(&element.schedule)?;
+        Some(Element { value: operator.apply(element.value, *other), ..element })
     });
     pairs.collect()
 }

@@ -4,8 +4,7 @@
 
 use std::sync::Arc;
 
-use regex::Regex;
-
+use super::pattern::Pattern;
 use crate::scheduled_capacity::ScheduledCapacity;
 use crate::{Identity, World};
 
@@ -29,21 +28,26 @@ pub enum Answer {
     External(Arc<str>),
 }
 
-/// What can be answered without a Prometheus.
+/// What can be answered without a Prometheus: steps, each of which takes the results of earlier steps off a stack and
+/// leaves its own there. A query is as deep as it is long (`a + 1 + 1 …`), and no stack of calls has to be.
 #[derive(Clone, Debug)]
-pub enum Expression {
+pub struct Expression(Box<[Step]>);
+
+/// A step of an expression.
+#[derive(Clone, Debug)]
+pub enum Step {
     /// A constant.
     Number(f64),
     /// The numbers of schedules.
     Selector(Selector),
-    /// An expression with the other sign.
-    Negated(Box<Expression>),
-    /// Arithmetic, between elements of the same schedule where both sides have some.
-    Arithmetic(Operator, Box<Expression>, Box<Expression>),
-    /// The elements of the left side, and those of the right side that have no counterpart there.
-    Or(Box<Expression>, Box<Expression>),
-    /// One number of many.
-    Aggregate(Aggregation, Box<Expression>),
+    /// The last result with the other sign.
+    Negate,
+    /// Arithmetic with the last two results, between elements of the same schedule where both sides have some.
+    Arithmetic(Operator),
+    /// Of the last two results, the elements of the left one, and those of the right one that have no counterpart there.
+    Or,
+    /// One number of the last result.
+    Aggregate(Aggregation),
 }
 
 /// An operator between two numbers.
@@ -132,24 +136,6 @@ pub enum Condition {
     MatchesNot(Pattern),
 }
 
-/// A regular expression that a whole value must match, as in Prometheus.
-#[derive(Clone, Debug)]
-pub struct Pattern(Regex);
-
-impl Pattern {
-    /// The pattern; `None` for a text that is none.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Pattern> {
-        // By itself, so that nothing in it can end the group around it.
-        Regex::new(text).ok()?;
-        Regex::new(&format!("^(?s:{text})$")).ok().map(Pattern)
-    }
-
-    fn is_match(&self, value: &str) -> bool {
-        self.0.is_match(value)
-    }
-}
-
 impl PublishedMetric {
     /// Both of them.
     pub const ALL: [PublishedMetric; 2] =
@@ -218,25 +204,38 @@ impl Selects {
     }
 }
 
+impl Step {
+    /// How many results it takes off the stack.
+    fn operands(&self) -> usize {
+        match self {
+            Step::Number(_) | Step::Selector(_) => 0,
+            Step::Negate | Step::Aggregate(_) => 1,
+            Step::Arithmetic(_) | Step::Or => 2,
+        }
+    }
+}
+
 impl Expression {
-    /// Every selector in it, from left to right.
-    pub fn selectors(&self) -> impl Iterator<Item = &Selector> {
-        let mut found = Vec::new();
-        self.collect_selectors(&mut found);
-        found.into_iter()
+    /// `None` if a step lacks an operand, or if the steps leave anything but one result.
+    #[must_use]
+    pub fn new(steps: Vec<Step>) -> Option<Expression> {
+        let results = steps
+            .iter()
+            .try_fold(0_usize, |results, step| Some(results.checked_sub(step.operands())? + 1));
+        (results == Some(1)).then(|| Expression(steps.into()))
     }
 
-    fn collect_selectors<'a>(&'a self, found: &mut Vec<&'a Selector>) {
-        match self {
-            Expression::Number(_) => {}
-            Expression::Selector(selector) => found.push(selector),
-            Expression::Negated(inner) | Expression::Aggregate(_, inner) => {
-                inner.collect_selectors(found);
-            }
-            Expression::Arithmetic(_, left, right) | Expression::Or(left, right) => {
-                left.collect_selectors(found);
-                right.collect_selectors(found);
-            }
-        }
+    /// The steps, in the order in which they are taken.
+    #[must_use]
+    pub fn steps(&self) -> &[Step] {
+        &self.0
+    }
+
+    /// Every selector in it, from left to right.
+    pub fn selectors(&self) -> impl Iterator<Item = &Selector> {
+        self.0.iter().filter_map(|step| match step {
+            Step::Selector(selector) => Some(selector),
+            _ => None,
+        })
     }
 }

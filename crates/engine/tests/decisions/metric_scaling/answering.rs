@@ -2,7 +2,7 @@
 
 use almanac_engine::metric_scaling::{
     Aggregation, Condition, Expression, FiniteNumber, Label, Matcher, Operator, Pattern,
-    PublishedMetric, SampleProblem, Selector, Selects, evaluate,
+    PublishedMetric, SampleProblem, Selector, Selects, Step, evaluate,
 };
 use almanac_engine::{PolicyObject, World};
 use almanac_fixtures::names;
@@ -10,37 +10,40 @@ use almanac_fixtures::names;
 use crate::support::monday;
 use crate::support::schedule::Schedule;
 
-fn all() -> Expression {
+/// The steps of an expression.
+type Steps = Vec<Step>;
+
+fn all() -> Steps {
     matching(Box::default())
 }
 
-fn matching(matchers: Box<[Matcher]>) -> Expression {
+fn matching(matchers: Box<[Matcher]>) -> Steps {
     let metric = PublishedMetric::ScheduledCapacity;
-    Expression::Selector(Selector { metric, selects: Selects::Matching(matchers) })
+    vec![Step::Selector(Selector { metric, selects: Selects::Matching(matchers) })]
 }
 
-fn named(condition: Condition) -> Expression {
+fn named(condition: Condition) -> Steps {
     matching(Box::from([Matcher { label: Label::Name, condition }]))
 }
 
-fn one(name: &str) -> Expression {
+fn one(name: &str) -> Steps {
     named(Condition::Equals(name.into()))
 }
 
-fn max(of: Expression) -> Expression {
-    Expression::Aggregate(Aggregation::Max, Box::new(of))
+fn max(of: Steps) -> Steps {
+    [of, vec![Step::Aggregate(Aggregation::Max)]].concat()
 }
 
-fn or(left: Expression, right: Expression) -> Expression {
-    Expression::Or(Box::new(left), Box::new(right))
+fn or(left: Steps, right: Steps) -> Steps {
+    [left, right, vec![Step::Or]].concat()
 }
 
-fn calculated(left: Expression, operator: Operator, right: f64) -> Expression {
-    Expression::Arithmetic(operator, Box::new(left), Box::new(Expression::Number(right)))
+fn calculated(left: Steps, operator: Operator, right: f64) -> Steps {
+    [left, vec![Step::Number(right), Step::Arithmetic(operator)]].concat()
 }
 
 /// What an expression comes to where `a` publishes 2, `b` publishes 5 and `broken` publishes nothing.
-fn answer(expression: &Expression) -> Result<f64, SampleProblem> {
+fn answer(steps: Steps) -> Result<f64, SampleProblem> {
     let mut world = World::default();
     for (name, value) in [("a", 2), ("b", 5)] {
         let object = PolicyObject::new(Schedule::utc(value).checked());
@@ -48,50 +51,72 @@ fn answer(expression: &Expression) -> Result<f64, SampleProblem> {
     }
     let broken = PolicyObject { policy: None, created: None, memory: None };
     world.scheduled_capacities.insert(names::metrics_producer("broken").identity, broken);
-    let answer = evaluate(expression, &world, monday("09:00"));
+    let answer = evaluate(&Expression::new(steps).unwrap(), &world, monday("09:00"));
     answer.map(FiniteNumber::get)
 }
 
 #[test]
 fn a_query_has_to_come_to_exactly_one_sample() {
-    assert_eq!(answer(&one("a")), Ok(2.0));
-    assert_eq!(answer(&one("c")), Err(SampleProblem::NoSample));
-    assert_eq!(answer(&all()), Err(SampleProblem::SeveralSamples { count: 2 }));
-    assert_eq!(answer(&Expression::Number(3.0)), Ok(3.0));
+    assert_eq!(answer(one("a")), Ok(2.0));
+    assert_eq!(answer(one("c")), Err(SampleProblem::NoSample));
+    assert_eq!(answer(all()), Err(SampleProblem::SeveralSamples { count: 2 }));
+    assert_eq!(answer(vec![Step::Number(3.0)]), Ok(3.0));
 }
 
 #[test]
 fn a_schedule_that_cannot_be_used_publishes_nothing() {
-    assert_eq!(answer(&one("broken")), Err(SampleProblem::NoSample));
-    assert_eq!(answer(&max(or(one("broken"), one("a")))), Ok(2.0));
+    assert_eq!(answer(one("broken")), Err(SampleProblem::NoSample));
+    assert_eq!(answer(max(or(one("broken"), one("a")))), Ok(2.0));
 }
 
 #[test]
 fn an_aggregation_of_nothing_is_nothing() {
-    assert_eq!(answer(&max(one("c"))), Err(SampleProblem::NoSample));
-    assert_eq!(answer(&max(all())), Ok(5.0));
+    assert_eq!(answer(max(one("c"))), Err(SampleProblem::NoSample));
+    assert_eq!(answer(max(all())), Ok(5.0));
 }
 
 #[test]
 fn of_the_same_series_on_both_sides_of_or_the_left_one_counts() {
     let doubled = calculated(one("a"), Operator::Multiply, 2.0);
-    assert_eq!(answer(&or(doubled.clone(), one("a"))), Ok(4.0));
-    assert_eq!(answer(&or(one("a"), doubled)), Ok(2.0));
+    assert_eq!(answer(or(doubled.clone(), one("a"))), Ok(4.0));
+    assert_eq!(answer(or(one("a"), doubled)), Ok(2.0));
 }
 
 #[test]
 fn a_pattern_matches_whole_names() {
     let matches = |pattern: &str| named(Condition::Matches(Pattern::parse(pattern).unwrap()));
-    assert_eq!(answer(&matches("a|c")), Ok(2.0));
-    assert_eq!(answer(&matches("bro")), Err(SampleProblem::NoSample));
+    assert_eq!(answer(matches("a|c")), Ok(2.0));
+    assert_eq!(answer(matches("bro")), Err(SampleProblem::NoSample));
     let not = named(Condition::MatchesNot(Pattern::parse("b.*").unwrap()));
-    assert_eq!(answer(&not), Ok(2.0));
+    assert_eq!(answer(not), Ok(2.0));
 }
 
 #[test]
 fn what_is_divided_by_zero_is_no_finite_number() {
     for operator in [Operator::Divide, Operator::Remainder] {
-        let answer = answer(&calculated(one("a"), operator, 0.0));
+        let answer = answer(calculated(one("a"), operator, 0.0));
         assert_eq!(answer, Err(SampleProblem::NotFinite), "{operator:?}");
     }
+}
+
+#[test]
+fn steps_without_operands_or_with_two_results_are_not_an_expression() {
+    for steps in [
+        Vec::new(),
+        vec![Step::Negate],
+        vec![Step::Number(1.0), Step::Or],
+        vec![Step::Number(1.0), Step::Number(2.0)],
+    ] {
+        assert!(Expression::new(steps.clone()).is_none(), "{steps:?}");
+    }
+}
+
+#[test]
+fn a_chain_of_any_length_is_evaluated_on_a_small_stack() {
+    let evaluated = || {
+        let increments = (0..100_000).map(|_| calculated(Vec::new(), Operator::Add, 1.0));
+        answer(max(one("a")).into_iter().chain(increments.flatten()).collect())
+    };
+    let thread = std::thread::Builder::new().stack_size(64 << 10).spawn(evaluated);
+    assert_eq!(thread.unwrap().join().unwrap(), Ok(100_002.0));
 }

@@ -1,7 +1,11 @@
 //! Queries over published numbers: Almanac answers them as a real Prometheus does that has scraped the same
-//! numbers. The expressions are random, from a seed that is printed.
+//! numbers. The expressions are random, from a seed that is printed. What is a query at all is up to `language`.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
+
+mod language;
+mod random_text;
+mod verdict;
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -19,7 +23,8 @@ use anyhow::{Context as _, ensure};
 use fastrand::Rng;
 use serde_json::json;
 
-const NOW: &str = "2026-11-20T12:00:00Z";
+use crate::verdict::{NOW, checked};
+
 const EXPRESSIONS: usize = 500;
 
 /// Schedules by namespace and name, and what each publishes all the time.
@@ -117,18 +122,7 @@ fn expression(random: &mut Rng, operators: [&str; 5], depth: u32) -> String {
 
 /// What Almanac answers.
 fn answer(query: &str, world: &World) -> anyhow::Result<Result<FiniteNumber, SampleProblem>> {
-    let target = objects::target("apps/v1", "Deployment", "shop");
-    let metric = json!({ "query": query, "target": { "type": "AverageValue", "value": "1" } });
-    let autoscaler = json!({
-        "apiVersion": objects::KARPENTER, "kind": "HorizontalAutoscaler",
-        "metadata": { "name": "shop", "namespace": "default" },
-        "spec": {
-            "scaleTargetRef": target, "minReplicas": 0, "maxReplicas": 9,
-            "metrics": [{ "prometheus": metric }],
-        },
-    });
-    let context = CheckContext::new("default", at(NOW));
-    let checked = check_json(Kind::HorizontalAutoscaler, autoscaler, context);
+    let checked = checked(query);
     let Some(Slim::MetricScaling(object)) = checked.slim else { panic!("{query}") };
     let policy = object.policy.with_context(|| format!("{query}: {:?}", checked.findings))?;
     match &policy.metrics[0].query.answer {

@@ -1,0 +1,168 @@
+//! `PromQL`, the query language of Prometheus: whether a text is a query, of which type its result is, and what it
+//! consists of.
+//!
+//! The language is that of Prometheus 3.16 with its experimental functions and modifiers, because the Prometheus that
+//! receives a query may have them on. In addition, `holt_winters` is known, which is how version 2 calls
+//! `double_exponential_smoothing`. Names with letters beyond ASCII have to be quoted, as by default.
+//!
+//! A query becomes its nodes in the order of evaluation: the operands of a node are before it. There is no tree, so
+//! nothing that reads a query recurses, however long or deep it is. The time is linear in the length, which is limited,
+//! and so are the brackets around an expression. What Almanac can evaluate by itself is up to `checking::query`.
+
+mod clauses;
+mod durations;
+mod lexer;
+mod number;
+mod parser;
+mod types;
+
+#[cfg(test)]
+mod tests;
+
+use almanac_engine::metric_scaling::PatternBudget;
+
+use parser::Parser;
+
+/// How many characters a query has at most, as in the CRD.
+const MOST_CHARACTERS: usize = 4096;
+/// How many brackets are open at most: parentheses, calls, aggregations. Durations have as many of their own.
+const MOST_NESTED: usize = 100;
+/// How much of a query a message repeats at most, in characters.
+const MOST_SHOWN: usize = 30;
+
+/// The label that holds the name of a metric.
+pub(crate) const METRIC_NAME: &str = "__name__";
+
+/// A query.
+#[derive(Debug)]
+pub(crate) struct Parsed {
+    /// The type of the result.
+    pub(crate) result: Type,
+    /// What it consists of. The operands of a node are the last results before it.
+    pub(crate) nodes: Vec<Node>,
+}
+
+/// The type of a result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Type {
+    /// A number.
+    Scalar,
+    /// One sample of each series.
+    Vector,
+    /// Several samples of each series.
+    Range,
+    /// A text.
+    Text,
+}
+
+/// A part of a query.
+#[derive(Debug)]
+pub(crate) enum Node {
+    /// A number.
+    Number(f64),
+    /// A text.
+    Text,
+    /// The last samples of series.
+    Selector(Selector),
+    /// The samples of series in a period.
+    Range(Selector),
+    /// The results of its operand in a period.
+    Subquery,
+    /// Its operand with the other sign.
+    Negation,
+    /// An operator between two operands.
+    Binary { operator: &'static str, matches_labels: bool },
+    /// An aggregation of its last operand; the one before it is the parameter.
+    Aggregation { name: &'static str, operands: usize, groups: bool },
+    /// A call of a function.
+    Call { name: &'static str, operands: usize },
+}
+
+/// Which series, and when.
+#[derive(Debug)]
+pub(crate) struct Selector {
+    /// What holds of their labels, [`METRIC_NAME`] included.
+    pub(crate) matchers: Vec<Matcher>,
+    /// Whether it has `offset`, `@`, `anchored` or `smoothed`.
+    pub(crate) is_modified: bool,
+}
+
+/// What holds of a label.
+#[derive(Debug)]
+pub(crate) struct Matcher {
+    /// The label.
+    pub(crate) label: String,
+    /// How its value compares.
+    pub(crate) comparison: Comparison,
+    /// What its value is compared with.
+    pub(crate) value: String,
+}
+
+/// How the value of a label compares.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Comparison {
+    /// `=`
+    Equals,
+    /// `!=`
+    Differs,
+    /// `=~`
+    Matches,
+    /// `!~`
+    MatchesNot,
+}
+
+/// Why a text is not a query.
+#[derive(PartialEq, Eq, Debug)]
+pub(crate) struct Refusal {
+    /// The byte of the text.
+    pub(crate) at: usize,
+    /// What is wrong, with the line and the word.
+    pub(crate) message: String,
+    /// What to do about it.
+    pub(crate) fix: Option<String>,
+    /// The query that was probably meant, for two or more vectors in an aggregation of one.
+    pub(crate) joined: Option<String>,
+}
+
+/// Parses a query. Patterns beyond the budget are not checked.
+pub(crate) fn parse(text: &str, patterns: &mut PatternBudget<'_>) -> Result<Parsed, Refusal> {
+    if text.chars().nth(MOST_CHARACTERS).is_some() {
+        let message = format!("longer than {MOST_CHARACTERS} characters");
+        return Err(Refusal::too_much(0, message));
+    }
+    Parser::new(text, patterns).query()
+}
+
+impl Refusal {
+    fn new(at: usize, message: String) -> Refusal {
+        Refusal { at, message, fix: None, joined: None }
+    }
+
+    fn too_much(at: usize, message: String) -> Refusal {
+        let fix =
+            "record a part of it with a recording rule of Prometheus, and query that".to_owned();
+        Refusal { fix: Some(fix), ..Refusal::new(at, message) }
+    }
+
+    /// Refuses a word at a byte, with what is before it.
+    fn of_word(text: &str, at: usize, message: &str) -> Refusal {
+        let before = text.get(..at).unwrap_or(text);
+        let line = before.trim_end().lines().last().unwrap_or_default().trim();
+        let beginning = line.char_indices().rev().nth(MOST_SHOWN - 1).map_or(0, |(at, _)| at);
+        let after = match (&line[beginning..], beginning) {
+            ("", _) => String::new(),
+            (shown, 0) => format!(", after {shown:?}"),
+            (shown, _) => format!(", after \"…\" and {shown:?}"),
+        };
+        Refusal::new(at, format!("{message}{}{after}", in_line(text, at)))
+    }
+}
+
+/// The line of a byte, if there are several.
+fn in_line(text: &str, at: usize) -> String {
+    if !text.trim().contains('\n') {
+        return String::new();
+    }
+    let line = text.get(..at).unwrap_or(text).matches('\n').count() + 1;
+    format!(" in line {line}")
+}

@@ -1,0 +1,94 @@
+//! Whether a text is a query: Almanac's verdict is that of a real Prometheus, over random texts.
+
+use almanac_api::finding::Code;
+use almanac_fixtures::trials;
+use almanac_harness::{Prometheus, TestResult};
+use anyhow::ensure;
+use fastrand::Rng;
+use regex::Regex;
+
+use crate::random_text::text;
+use crate::verdict::checked;
+
+/// How many texts.
+const TEXTS: &str = "ALMANAC_QUERY_TEXTS";
+
+/// What an older Prometheus does not know yet, and Almanac accepts because the one that receives a query may know it.
+/// None of these is in version 2.42.
+const NEWER: [(&str, &str); 12] = [
+    (
+        "functions and aggregations",
+        r"(?i)\b(info|histogram_(avg|quantiles|stddev|stdvar)|mad_over_time|sort_by_label(_desc)?|limitk|limit_ratio|max_of|min_of|step|range|start|end|double_exponential_smoothing)\s*\(",
+    ),
+    ("modifiers", r"(?i)\b(anchored|smoothed|fill|fill_left|fill_right)\b"),
+    ("operators that trim", r"</|>/"),
+    ("keywords of newer versions as names", r"(?i)\b(limitk|limit_ratio|step|range)\b"),
+    (
+        "numbers for durations",
+        r"(?i)(\[|:|\boffset\b)[\s(+-]*(0x[0-9a-f_]+|[0-9][0-9_]*\.?[0-9]*(e[+-]?[0-9]+)?|\.[0-9]+|inf|nan)\s*(#|$|[^\w.])",
+    ),
+    ("durations for numbers", r"(?i)(^|[^\[:\w.])\s*[0-9]+(ms|[smhdwy])"),
+    ("expressions of durations", r"(?i)\[[^\]]*[-+*/%^(][^\]]*\]|\boffset\s*([-+]\s*[-+(]|\()"),
+    ("underscores in numbers", r"(?i)[0-9a-f]_[0-9a-f]"),
+    ("quoted names", r#"[{,(]\s*["'`]"#),
+    ("comments in brackets", r"\[[^\]]*#"),
+    ("empty offsets", r"(?i)\boffset\s*[-+]?\s*0"),
+    ("comments before brackets", r"#[^\n]*\n\s*\["),
+];
+
+/// What version 2 accepts and version 3 does not: a hexadecimal number whose second digit is an `e`, at the end.
+const OLDER: &str = r"(?i)0x[0-9a-f_]*e";
+
+/// Queries about which the two differ on purpose, and what Almanac says of them.
+const DIFFERENT: [(&str, bool); 3] = [
+    // Version 3 calls it double_exponential_smoothing, and version 2 does not know that.
+    ("holt_winters(a[1h], 0.5, 0.5)", true),
+    ("double_exponential_smoothing(a[1h], 0.5, 0.5)", true),
+    // Names of Unicode's classes are not checked letter by letter.
+    ("a{b=~\"\\\\pn\"}", true),
+];
+
+/// Whether Almanac takes a text for a query, whatever its result is.
+fn is_query(text: &str) -> bool {
+    checked(text).findings.iter().all(|finding| {
+        !matches!(finding.code, Code::Query | Code::MissingField)
+            || finding.message.ends_with("use a function such as max_over_time")
+            || finding.message.ends_with("yields a text instead of a number")
+    })
+}
+
+#[tokio::test]
+async fn a_text_is_a_query_exactly_if_it_is_one_for_prometheus() -> TestResult {
+    let prometheus = Prometheus::start(&[]).await?;
+    let older = Regex::new(OLDER).unwrap();
+    let newer = NEWER.map(|(what, pattern)| (what, Regex::new(pattern).unwrap()));
+    let seed = trials::seed("a_text_is_a_query_exactly_if_it_is_one_for_prometheus");
+    let mut random = Rng::with_seed(seed);
+    let count: usize = trials::size(TEXTS, 600, 50_000);
+    let (mut accepted, mut refused, mut different) = (0, 0, Vec::new());
+    for _ in 0..count {
+        let text = text(&mut random);
+        let (own, theirs) = (is_query(&text), prometheus.is_query(&text).await?);
+        if own == theirs {
+            *(if own { &mut accepted } else { &mut refused }) += 1;
+            continue;
+        }
+        let is_known = if theirs {
+            older.is_match(&text)
+        } else {
+            newer.iter().any(|(_, pattern)| pattern.is_match(&text))
+        };
+        if !is_known {
+            let own = checked(&text).findings;
+            different.push(format!("{text:?}: Prometheus accepts: {theirs}; Almanac: {own:?}"));
+        }
+    }
+    let shown = &different[..different.len().min(20)];
+    ensure!(different.is_empty(), "seed {seed}: {} differ: {shown:#?}", different.len());
+    ensure!(accepted > count / 5 && refused > count / 5, "{accepted} accepted, {refused} refused");
+    for (query, own) in DIFFERENT {
+        ensure!(is_query(query) == own, "{query}");
+    }
+    ensure!(!prometheus.is_query(DIFFERENT[2].0).await?, "it is not a difference any more");
+    Ok(())
+}
