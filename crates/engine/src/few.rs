@@ -14,14 +14,14 @@ pub fn few(names: impl IntoIterator<Item = impl Display>) -> String {
 /// The same with another separator: `a; b; c; d; e; and 12 more`, `a or b or c or d or e or 12 more`.
 #[must_use]
 pub fn few_joined(names: impl IntoIterator<Item = impl Display>, separator: &str) -> String {
-    let mut names = names.into_iter();
-    let named: Vec<String> = names.by_ref().take(NAMED).map(|name| name.to_string()).collect();
-    let named = named.join(separator);
-    match names.count() {
-        0 => named,
-        more if separator == ", " => format!("{named} and {more} more"),
-        more if separator == "; " => format!("{named}; and {more} more"),
-        more => format!("{named}{separator}{more} more"),
+    let mut all = names.into_iter();
+    let first: Vec<String> = all.by_ref().take(NAMED).map(|name| name.to_string()).collect();
+    let first = first.join(separator);
+    match all.count() {
+        0 => first,
+        more if separator == ", " => format!("{first} and {more} more"),
+        more if separator == "; " => format!("{first}; and {more} more"),
+        more => format!("{first}{separator}{more} more"),
     }
 }
 

@@ -168,9 +168,8 @@ fn helps(
         let is_allowed = verdicts.book.policy.strategy == Strategy::Prefer;
         return is_allowed.then(|| (false, Vec::new()));
     };
-    let max = match verdicts.book.policy.units.get(index)?.max {
-        Some(max) => max,
-        None => return Some((false, Vec::new())),
+    let Some(max) = verdicts.book.policy.units.get(index)?.max else {
+        return Some((false, Vec::new()));
     };
     if *verdicts.of_units.get(index)? == Verdict::Closed {
         return None;
