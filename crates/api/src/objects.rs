@@ -50,7 +50,8 @@ pub use placement::{
     Toleration, TopologyKeyType, WhenUnsatisfiable,
 };
 pub use placement_status::{DecisionGroupStatus, PlacementStatus};
-pub(crate) use resource_policy::MAX_GROUPS;
+pub use resource_policy::MAX_POLICIES;
+pub(crate) use resource_policy::{MAX_GROUPS, MAX_TERMS};
 pub use resource_policy::{
     MatchPolicy, ResourcePolicy, ResourcePolicySpec, ResourcePolicyStatus, Unit, UnitGroupStatus,
     UnitStatus, UnitStrategy,

@@ -28,9 +28,9 @@ pub use filling::Filling;
 pub use fleet::{Fleet, FleetObject, Replicas};
 pub use gather::{Input, gather};
 pub use ledger::{
-    BindOutcome, Bound, Confirmed, Conflict, CostChange, GroupReport, Ledger, NotServing,
-    PodExplanation, PolicyReport, Preemption, ReservationId, Ruling, Standing, TooEarly, UnitCount,
-    Unreserved, Unsettled, Verdict, Verdicts,
+    BindOutcome, Bound, Confirmed, Conflict, CostChange, Eviction, GroupReport, Ledger, NodeLabels,
+    NotServing, PodExplanation, PolicyReport, PreparedPolicy, ReservationId, Ruling, Standing,
+    TooEarly, UnitCount, Unreserved, Unsettled, Verdict, Verdicts,
 };
 pub use node::{Node, Resources, Space};
 pub use pod::{DeletionCost, Owner, Pod, Ungoverned};

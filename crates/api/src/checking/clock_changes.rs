@@ -2,7 +2,7 @@
 //! past two, but it is worth knowing.
 
 use almanac_calendar::{ClockEffect, Effect, Zone};
-use almanac_engine::{Family, PolicyName, RuleClockEffect, Slim, World};
+use almanac_engine::{Family, PolicyName, RuleClockEffect, Slim, World, few_joined};
 use jiff::{SignedDuration, Timestamp};
 
 use super::everything::{Everything, belongs_somewhere};
@@ -102,8 +102,7 @@ pub(super) fn of_schedule(
     if moved.is_empty() {
         return None;
     }
-    let told: Vec<String> = moved.iter().map(ToString::to_string).collect();
-    let message = format!("in {zone}, {}", told.join("; "));
+    let message = format!("in {zone}, {}", few_joined(moved.iter(), "; "));
     let at = moved.iter().map(|it| it.change.at).collect();
     let fix = "if another time is meant on that day, choose one that the clock shows exactly once";
     Some(Finding::new(Code::ClockChange, field, message).with_fix(fix).with_instants(at))

@@ -4,15 +4,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use almanac_engine::LabelSelector;
 use almanac_engine::units::{OUTSIDE, ResourcePolicy, Strategy, Unit};
+use almanac_engine::{LabelSelector, NAMED, few};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector as WrittenSelector;
 
 use super::Checked;
 use super::label_selector::{check_key, check_selector};
 use super::label_sets::LabelSet;
 use crate::finding::{Code, Finding, Path, Severity, Shown};
-use crate::objects::{self, ResourcePolicySpec, UnitStrategy};
+use crate::objects::{self, MAX_TERMS, ResourcePolicySpec, UnitStrategy};
 
 /// Checks a policy.
 pub(super) fn check(written: &ResourcePolicySpec) -> Checked<ResourcePolicy> {
@@ -33,6 +33,7 @@ pub(super) fn check(written: &ResourcePolicySpec) -> Checked<ResourcePolicy> {
         );
     }
     check_names(&written.units, &list, &mut findings);
+    check_terms(&written.units, &list, &mut findings);
     let is_sound = !findings.iter().any(|finding| finding.severity() == Severity::Error);
     let (Some(pod_selector), Some(units), true) = (pods, units, is_sound) else {
         return Checked { value: None, findings };
@@ -47,6 +48,25 @@ pub(super) fn check(written: &ResourcePolicySpec) -> Checked<ResourcePolicy> {
         units: units.into(),
     };
     Checked { value: Some(value), findings }
+}
+
+/// All labels, expressions and values of the units together: what a node costs depends on them.
+fn check_terms(units: &[objects::Unit], list: &Path<'_>, findings: &mut Vec<Finding>) {
+    let of_unit = |unit: &objects::Unit| {
+        let labels = unit.node_selector.match_labels.iter().flatten().count();
+        let expressions = unit.node_selector.match_expressions.iter().flatten();
+        let values = expressions.map(|it| 1 + it.values.iter().flatten().count());
+        labels + values.sum::<usize>()
+    };
+    let terms: usize = units.iter().map(of_unit).sum();
+    if terms > MAX_TERMS {
+        let message = format!(
+            "Too many: {terms}: the selectors of all units together must have at most {MAX_TERMS} labels, expressions \
+             and values"
+        );
+        let fix = "give the nodes of a unit one label of their own, and select that";
+        findings.push(Finding::new(Code::OutOfRange, list, message).with_fix(fix));
+    }
 }
 
 fn check_pods(
@@ -234,7 +254,8 @@ fn quoted(units: &[Unit], places: &[usize]) -> String {
     let names: Vec<String> = places.iter().map(|it| format!("{:?}", units[*it].name)).collect();
     match names.split_last() {
         Some((last, [])) => format!("unit {last}"),
-        Some((last, others)) => format!("units {} and {last}", others.join(", ")),
+        Some((last, others)) if others.len() < NAMED => format!("units {} and {last}", few(others)),
+        Some(_) => format!("units {}", few(&names)),
         None => "no unit".to_owned(),
     }
 }

@@ -13,6 +13,10 @@ use serde::{Deserialize, Serialize};
 use super::hub::LABEL_KEY;
 use super::schema::Observed;
 
+/// The most policies of a namespace that count: one tenant must not slow down all others.
+pub const MAX_POLICIES: usize = 64;
+/// The most labels, expressions and values in the selectors of all units of a policy together.
+pub(crate) const MAX_TERMS: usize = 10_000;
 /// The most units of a policy. What compares each with each other has to be bounded.
 const MAX_UNITS: usize = 64;
 /// The longest name of a unit.

@@ -130,6 +130,7 @@ fn pod_of<'a>(
         node: data["spec"]["nodeName"].as_str().filter(|name| !name.is_empty()).map(Arc::from),
         is_finished: matches!(data["status"]["phase"].as_str(), Some("Succeeded" | "Failed")),
         is_refused: scheduled.is_some_and(is_refusal),
+        nominated: nominated(&data["status"]),
         gates: gates(&data["spec"]),
         deleted: metadata.deleted,
         created: metadata.created,
@@ -139,6 +140,10 @@ fn pod_of<'a>(
         requests: requests(&data["spec"]),
         cost: DeletionCost::read(annotation(DELETION_COST), annotation(DELETION_COST_OWNER)),
     }
+}
+
+fn nominated(status: &Value) -> Option<Arc<str>> {
+    status["nominatedNodeName"].as_str().filter(|name| !name.is_empty()).map(Arc::from)
 }
 
 fn gates(spec: &Value) -> Box<[Arc<str>]> {

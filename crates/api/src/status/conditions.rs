@@ -152,6 +152,8 @@ pub enum ConditionReason {
     OnlyPolicy,
     /// Other policies select some of the pods as well.
     SeveralPolicies,
+    /// The namespace has more policies than count.
+    TooManyPolicies,
     /// The cluster does not serve a kind that the object depends on.
     KindNotServed,
     /// Everything is stopped by hand.
@@ -251,6 +253,7 @@ impl ConditionReason {
             Self::TooManyPods => "TooManyPods",
             Self::OnlyPolicy => "OnlyPolicy",
             Self::SeveralPolicies => "SeveralPolicies",
+            Self::TooManyPolicies => "TooManyPolicies",
             Self::KindNotServed => "KindNotServed",
             Self::Stopped => "Stopped",
             Self::Exempt => "Exempt",

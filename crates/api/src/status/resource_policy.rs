@@ -1,22 +1,20 @@
 //! The status of a `ResourcePolicy`: how its units are used, and its conditions.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use almanac_engine::units::{Conflict, GroupReport, PolicyReport, ResourcePolicy, UnitCount};
-use almanac_engine::{Exempt, Identity};
+use almanac_engine::{Exempt, Identity, few, few_joined};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 use crate::finding::Finding;
 use crate::lenient;
-use crate::objects::{MAX_GROUPS, Observed, ResourcePolicyStatus, UnitGroupStatus, UnitStatus};
+use crate::objects::{
+    MAX_GROUPS, MAX_POLICIES, Observed, ResourcePolicyStatus, UnitGroupStatus, UnitStatus,
+};
 use crate::status::conditions::{
     ConditionReason, ConditionState, ConditionType, errors, of_exempt,
 };
-
-/// How many units or conflicts a message names.
-const TOLD: usize = 5;
 
 /// What there is to tell of a policy.
 pub struct Told<'a> {
@@ -26,6 +24,8 @@ pub struct Told<'a> {
     pub findings: &'a [Finding],
     /// Why it is not carried out, if it is exempt.
     pub exempt: Option<Exempt>,
+    /// Whether its namespace has more older policies than count.
+    pub is_surplus: bool,
     /// What is counted under it; `None` if nothing is.
     pub report: Option<&'a PolicyReport>,
 }
@@ -88,6 +88,16 @@ pub fn condition_states(told: &Told<'_>) -> Vec<ConditionState> {
     if let Some(exempt) = told.exempt {
         return of_exempt(exempt).into();
     }
+    if told.is_surplus {
+        let message = format!(
+            "not carried out: its namespace has more than {MAX_POLICIES} ResourcePolicies, and the {MAX_POLICIES} \
+             oldest count; delete those that you do not need"
+        );
+        let about = [ConditionType::Active, ConditionType::Ready];
+        let surplus =
+            |about| state((about, false, ConditionReason::TooManyPolicies), message.clone());
+        return about.map(surplus).into();
+    }
     let invalid = errors(told.findings);
     let active = match (&invalid, told.report) {
         (None, _) => state(
@@ -137,7 +147,8 @@ fn over_cap(report: &PolicyReport) -> ConditionState {
         let within = "no unit has more pods than its maxCount".to_owned();
         return state((ConditionType::OverCap, false, ConditionReason::WithinCaps), within);
     }
-    let message = format!("{}; these units take no more pods, and none is evicted", few(&all));
+    let all = few_joined(all, "; ");
+    let message = format!("{all}; these units take no more pods, and none is evicted");
     state((ConditionType::OverCap, true, ConditionReason::TooManyPods), message)
 }
 
@@ -148,13 +159,13 @@ fn conflict(policy: &Identity, conflicts: &[Conflict]) -> ConditionState {
     }
     let one = |conflict: &Conflict| {
         let others = conflict.policies.iter().filter(|other| *other != policy);
-        let others: Vec<&str> = others.map(Identity::name).collect();
+        let others = few(others.map(Identity::name));
         let are = if conflict.pods == 1 { "pod is" } else { "pods are" };
-        format!("{} {are} selected by {} as well", conflict.pods, others.join(", "))
+        format!("{} {are} selected by {others} as well", conflict.pods)
     };
     let all: Vec<String> = conflicts.iter().map(one).collect();
-    let message =
-        format!("{}; such pods are not scheduled: let one policy select each pod", few(&all));
+    let all = few_joined(all, "; ");
+    let message = format!("{all}; such pods are not scheduled: let one policy select each pod");
     state((ConditionType::Conflict, true, ConditionReason::SeveralPolicies), message)
 }
 
@@ -167,8 +178,7 @@ fn without_attention(report: &PolicyReport) -> String {
             "" => "no controller".to_owned(),
             kind => format!("a {kind}"),
         };
-        let kinds: Vec<String> = report.without_cost.keys().map(kind).collect();
-        let kinds = kinds.join(", ");
+        let kinds = few(report.without_cost.keys().map(kind));
         parts.push(format!(
             "pods of {kinds}, which get no deletion cost, because only a ReplicaSet asks for it: {without}"
         ));
@@ -194,17 +204,55 @@ fn described(group: &GroupReport) -> String {
     if labels.is_empty() { String::new() } else { format!(" with {}", labels.join(" and ")) }
 }
 
-fn few(all: &[String]) -> String {
-    let mut told = all.iter().take(TOLD).cloned().collect::<Vec<_>>().join("; ");
-    if all.len() > TOLD {
-        let _ = write!(told, "; and {} more", all.len() - TOLD);
-    }
-    told
-}
-
 fn state(
     (about, holds, reason): (ConditionType, bool, ConditionReason),
     message: String,
 ) -> ConditionState {
     ConditionState { about, holds, reason, message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::Kind;
+
+    fn named(number: usize) -> Identity {
+        Kind::ResourcePolicy.identity("shop", &format!("{number:04}-{}", "x".repeat(245)))
+    }
+
+    #[test]
+    fn a_policy_beyond_those_that_count_says_so() {
+        let policy = named(0);
+        let told =
+            Told { policy: &policy, findings: &[], exempt: None, is_surplus: true, report: None };
+        let states = condition_states(&told);
+        let about: Vec<ConditionType> = states.iter().map(|state| state.about).collect();
+        assert_eq!(about, [ConditionType::Active, ConditionType::Ready]);
+        for state in states {
+            assert!(!state.holds);
+            assert_eq!(state.reason, ConditionReason::TooManyPolicies);
+            let expected = "not carried out: its namespace has more than 64 ResourcePolicies, and the 64 oldest \
+                            count; delete those that you do not need";
+            assert_eq!(state.message, expected);
+        }
+    }
+
+    #[test]
+    fn a_message_names_a_few_policies_and_owners_and_counts_the_rest() {
+        let policy = named(0);
+        let policies: Box<[Identity]> = (0..1_500).map(named).collect();
+        let conflicts = vec![Conflict { policies, pods: 1 }];
+        let without_cost = (0..1_000).map(|kind| (Arc::from(format!("Kind{kind}")), 1)).collect();
+        for report in [
+            PolicyReport { conflicts, ..PolicyReport::default() },
+            PolicyReport { without_cost, ..PolicyReport::default() },
+        ] {
+            let report = Some(&report);
+            let told =
+                Told { policy: &policy, findings: &[], exempt: None, is_surplus: false, report };
+            for state in condition_states(&told) {
+                assert!(state.message.len() < 2_000, "{} bytes", state.message.len());
+            }
+        }
+    }
 }

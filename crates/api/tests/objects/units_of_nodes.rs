@@ -47,7 +47,7 @@ fn a_pod_is_known_by_what_units_depend_on() {
             }
         },
         "spec": { "nodeName": "n1", "schedulingGates": [{ "name": "example.com/held" }], "containers": [{ "resources": { "requests": { "cpu": "1500m", "memory": "1Gi" } } }] },
-        "status": { "phase": "Running", "conditions": [
+        "status": { "phase": "Running", "nominatedNodeName": "n2", "conditions": [
             { "type": "PodScheduled", "status": "True", "lastTransitionTime": "2026-01-05T00:00:01Z" }
         ] }
     }));
@@ -65,6 +65,7 @@ fn a_pod_is_known_by_what_units_depend_on() {
         node: Some("n1".into()),
         is_finished: false,
         is_refused: false,
+        nominated: Some("n2".into()),
         gates: ["example.com/held".into()].into(),
         deleted: at("2026-01-05T02:00:00Z"),
         created: at("2026-01-05T00:00:00Z"),
@@ -76,7 +77,7 @@ fn a_pod_is_known_by_what_units_depend_on() {
     };
     assert_eq!(read, expected);
     assert_eq!(pod(&json!({ "metadata": {} })), Pod::default());
-    let empty = json!({ "spec": { "nodeName": "" }, "status": { "phase": "Pending", "conditions": [
+    let empty = json!({ "spec": { "nodeName": "" }, "status": { "phase": "Pending", "nominatedNodeName": "", "conditions": [
         { "type": "PodScheduled", "status": "False", "lastTransitionTime": "2026-01-05T00:00:01Z" }
     ] } });
     assert_eq!(pod(&empty), Pod::default());

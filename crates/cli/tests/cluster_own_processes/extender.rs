@@ -14,4 +14,5 @@ mod rights;
 mod scene;
 mod scheduling;
 mod stage;
+mod tenants;
 mod watched;

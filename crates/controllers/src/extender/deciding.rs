@@ -6,10 +6,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use almanac_engine::units::{Elapsed, Ledger, LongestBind, NodeId};
+use almanac_api::objects::MAX_POLICIES;
+use almanac_engine::units::{
+    Elapsed, Ledger, LongestBind, NodeId, NodeLabels, PreparedPolicy, ResourcePolicy,
+};
 use almanac_engine::{Exemptions, Identity};
 use almanac_shell::monotonic::Monotonic;
 use almanac_shell::writer::Writer;
+use jiff::Timestamp;
 use kube::Client;
 use tokio::sync::futures::Notified;
 use tokio::sync::{Notify, Semaphore};
@@ -57,6 +61,8 @@ pub(super) struct DecidingState {
     /// How often the numbers had been given anew when these were noted.
     renumberings: u64,
     pub(super) policies: BTreeMap<Identity, PolicyEntry>,
+    /// The policies of each namespace, the oldest first.
+    by_age: BTreeMap<Box<str>, BTreeSet<(Option<Timestamp>, Identity)>>,
     pub(super) exempt: Exemptions,
     /// Pods whose scheduler is to be told that they can be scheduled.
     pub(super) woken: BTreeSet<Identity>,
@@ -69,15 +75,7 @@ impl Deciding {
         clock: Monotonic,
         exempt: Exemptions,
     ) -> Self {
-        let state = DecidingState {
-            ledger: Ledger::new(),
-            nodes: HashMap::new(),
-            renumberings: 0,
-            policies: BTreeMap::new(),
-            exempt,
-            woken: BTreeSet::new(),
-        };
-        let state = Mutex::new(state);
+        let state = Mutex::new(DecidingState::new(exempt));
         let [arrived, changed, unsettled, starts_over] = [(); 4].map(|()| Notify::new());
         let binding = Arc::new(Semaphore::new(BINDINGS_AT_ONCE as usize));
         Self {
@@ -129,6 +127,18 @@ impl Deciding {
 }
 
 impl DecidingState {
+    fn new(exempt: Exemptions) -> DecidingState {
+        DecidingState {
+            ledger: Ledger::new(),
+            nodes: HashMap::new(),
+            renumberings: 0,
+            policies: BTreeMap::new(),
+            by_age: BTreeMap::new(),
+            exempt,
+            woken: BTreeSet::new(),
+        }
+    }
+
     /// The numbers of the nodes with these names; `None` for those that are not known.
     pub(super) fn candidates(&mut self, names: &[&str]) -> Vec<Option<NodeId>> {
         if self.renumberings != self.ledger.renumberings() {
@@ -147,13 +157,132 @@ impl DecidingState {
         Some(found)
     }
 
-    /// Has the ledger carry out a policy, unless it is exempt or has never been usable.
-    pub(super) fn carry_out(&mut self, policy: &Identity) {
-        let entry = self.policies.get(policy);
-        let usable = entry.filter(|_| self.exempt.of(policy).is_none());
-        match usable.and_then(|entry| entry.usable.as_deref()) {
-            Some(usable) => self.ledger.set_policy(policy, usable.clone(), None),
-            None => self.ledger.remove_policy(policy, None),
+    /// Notes a policy as it is now. If it has come to be one of the oldest, another one is not any more.
+    pub(super) fn insert_policy(&mut self, policy: &Identity, entry: PolicyEntry) {
+        let age = (entry.created, policy.clone());
+        let known = self.policies.insert(policy.clone(), entry);
+        if known.as_ref().is_some_and(|known| known.created == age.0) {
+            return;
         }
+        let all = self.by_age.entry(policy.namespace().into()).or_default();
+        if let Some(known) = known {
+            all.remove(&(known.created, policy.clone()));
+        }
+        all.insert(age);
+        self.carry_out_youngest(policy.namespace());
+    }
+
+    /// Forgets a policy. If it was one of the oldest, another one is now.
+    pub(super) fn remove_policy(&mut self, policy: &Identity) {
+        let Some(entry) = self.policies.remove(policy) else { return };
+        if let Some(all) = self.by_age.get_mut(policy.namespace()) {
+            all.remove(&(entry.created, policy.clone()));
+            if all.is_empty() {
+                self.by_age.remove(policy.namespace());
+            }
+        }
+        self.carry_out(policy);
+        self.carry_out_youngest(policy.namespace());
+    }
+
+    /// Whether a policy is one of the oldest of its namespace, which count.
+    pub(super) fn counts(&self, policy: &Identity) -> bool {
+        let all = self.by_age.get(policy.namespace());
+        let oldest = all.into_iter().flatten().take(MAX_POLICIES);
+        oldest.into_iter().any(|(_, known)| known == policy)
+    }
+
+    /// Carries out what has come to count, or does not any more: the last that counts, and the first that does not.
+    fn carry_out_youngest(&mut self, namespace: &str) {
+        let all = self.by_age.get(namespace);
+        let youngest = all.into_iter().flatten().skip(MAX_POLICIES - 1).take(2);
+        let youngest: Vec<Identity> = youngest.map(|(_, policy)| policy.clone()).collect();
+        for policy in &youngest {
+            self.carry_out(policy);
+        }
+    }
+
+    /// What a policy is prepared with, if it is carried out.
+    pub(super) fn to_prepare(&self, policy: &Identity) -> Option<(ResourcePolicy, NodeLabels)> {
+        Some((self.usable(policy)?.clone(), self.ledger.node_labels()))
+    }
+
+    /// A policy as it is to be carried out: not if it is exempt, has never been usable, or does not count.
+    fn usable(&self, policy: &Identity) -> Option<&ResourcePolicy> {
+        let usable = self.policies.get(policy)?.usable.as_deref()?;
+        (self.exempt.of(policy).is_none() && self.counts(policy)).then_some(usable)
+    }
+
+    /// Has the ledger carry out a policy, or not any more.
+    pub(super) fn carry_out(&mut self, policy: &Identity) {
+        self.carry_out_prepared(policy, None);
+    }
+
+    /// The same with what was prepared for it as it is now, if anything was.
+    pub(super) fn carry_out_prepared(
+        &mut self,
+        policy: &Identity,
+        prepared: Option<PreparedPolicy>,
+    ) {
+        let Some((usable, nodes)) = self.to_prepare(policy) else {
+            return self.ledger.remove_policy(policy, None);
+        };
+        let prepared = prepared.unwrap_or_else(|| PreparedPolicy::new(usable, nodes));
+        self.ledger.set_prepared_policy(policy, &prepared, None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use almanac_api::kinds::Kind;
+
+    use super::*;
+    use crate::cluster::StatusSnapshot;
+
+    fn named(namespace: &str, number: usize) -> Identity {
+        Kind::ResourcePolicy.identity(namespace, &format!("p-{number:03}"))
+    }
+
+    fn entry(created: i64) -> PolicyEntry {
+        PolicyEntry {
+            created: Timestamp::from_second(created).ok(),
+            uid: "".into(),
+            version: "".into(),
+            generation: None,
+            usable: Some(Arc::default()),
+            findings: Vec::new(),
+            recorded: StatusSnapshot::of(&serde_json::Value::Null),
+            failure: None,
+        }
+    }
+
+    fn insert(state: &mut DecidingState, policy: &Identity, created: i64) {
+        state.insert_policy(policy, entry(created));
+        state.carry_out(policy);
+    }
+
+    #[test]
+    fn the_oldest_policies_of_a_namespace_count_and_the_next_one_once_one_of_them_is_gone() {
+        let mut state = DecidingState::new(Exemptions::default());
+        // The last by name are the oldest.
+        for number in 0..MAX_POLICIES + 10 {
+            let created = 1_000 - i64::try_from(number).expect("it is small");
+            insert(&mut state, &named("shop", number), created);
+        }
+        insert(&mut state, &named("other", 0), 5_000);
+        let carried_out = |state: &DecidingState| -> Vec<Identity> {
+            state.ledger.policies().filter(|it| it.namespace() == "shop").cloned().collect()
+        };
+        let oldest = |from: usize| (from..MAX_POLICIES + 10).map(|number| named("shop", number));
+        assert_eq!(carried_out(&state), oldest(10).collect::<Vec<_>>());
+        assert!(!state.counts(&named("shop", 9)) && state.counts(&named("other", 0)));
+        state.remove_policy(&named("shop", 20));
+        let expected: Vec<Identity> = oldest(9).filter(|it| *it != named("shop", 20)).collect();
+        assert_eq!(carried_out(&state), expected);
+        // One that was deleted and made again is the youngest.
+        insert(&mut state, &named("shop", 73), 2_000);
+        assert!(!state.counts(&named("shop", 73)) && state.counts(&named("shop", 8)));
+        assert_eq!(carried_out(&state).len(), MAX_POLICIES);
+        assert_eq!(state.ledger.policies().count(), MAX_POLICIES + 1);
     }
 }

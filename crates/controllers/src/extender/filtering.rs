@@ -3,11 +3,11 @@
 //! What a pod may use is decided by the ledger; here it is asked, and its verdicts are put into the words of the
 //! extender API.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use almanac_engine::Identity;
-use almanac_engine::units::{NodeId, Preemption, Ruling, Verdict};
+use almanac_engine::units::{Eviction, NodeId, Ruling, Verdict};
 use almanac_shell::calls::Answer;
 use http::StatusCode;
 use serde::Serialize;
@@ -102,14 +102,10 @@ fn ask(deciding: &Deciding, pod: AskedPod<'_>, names: &[&str]) -> Asked {
     match &ruling {
         Ruling::Untouched => Asked::All,
         Ruling::UnknownPod => Asked::Unknown,
-        Ruling::NotServing | Ruling::NotPending => {
+        // The reason has nothing to do with any node, so it is sent once, and not for each.
+        Ruling::NotServing | Ruling::NotPending | Ruling::Conflict(_) => {
             Asked::Error(ruling.why_refused().unwrap_or_default())
         }
-        // No node will do, and nothing that could be evicted changes that.
-        Ruling::Conflict(_) => Asked::Sorted(Sorted {
-            of_nodes: vec![0; names.len()],
-            reasons: vec![(Verdict::Closed, ruling.why_refused().unwrap_or_default())],
-        }),
         Ruling::ByNode(verdicts) => {
             // Nodes of a unit have the same verdict and the same reason, so both are made once.
             let mut of_numbers: BTreeMap<Option<usize>, u16> = BTreeMap::new();
@@ -173,7 +169,7 @@ pub(super) fn prioritize(deciding: &Deciding, body: &[u8]) -> Answer {
     json(&told)
 }
 
-/// On which nodes evicting the victims makes room for a pod.
+/// On which nodes evicting the victims makes room for a pod. A place is kept for it there.
 pub(super) fn preempt(deciding: &Deciding, body: &[u8]) -> Answer {
     let arguments = match PreemptionArguments::read(body) {
         Ok(arguments) => arguments,
@@ -184,18 +180,29 @@ pub(super) fn preempt(deciding: &Deciding, body: &[u8]) -> Answer {
         Err(why) => return malformed(&why),
     };
     let (pod, uid) = pod;
-    let state = deciding.lock();
-    let mut kept = BTreeMap::new();
-    for (name, victims) in arguments.into_victims() {
-        let Some(node) = state.ledger.node(&name) else { continue };
-        match state.ledger.preempt(&pod, Some(&uid), node, &victims.uids()) {
-            Ok(Preemption::Keep) => drop(kept.insert(name, victims)),
-            Ok(Preemption::Drop(_)) => {}
-            Err(error) => return unavailable(&error.to_string()),
-        }
-    }
+    let mut victims = arguments.into_victims();
+    let now = deciding.elapsed();
+    let mut state = deciding.lock();
+    // What is kept for the pod has an end, of which the upkeep has to know.
+    deciding.tell_change();
+    let known = victims.iter().filter_map(|(name, victims)| {
+        let (node, violations) = (state.ledger.node(name)?, victims.violations());
+        Some((&**name, Eviction { node, victims: victims.uids(), violations }))
+    });
+    let (names, evictions): (Vec<&str>, Vec<Eviction<'_>>) = known.unzip();
+    let kept = match state.ledger.preempt(&pod, Some(&uid), &evictions, now) {
+        Ok(kept) => kept,
+        Err(error) => return unavailable(&error.to_string()),
+    };
     drop(state);
-    json(&PreemptionResult { victims: kept })
+    let kept: BTreeSet<String> = names
+        .iter()
+        .zip(&evictions)
+        .filter(|(_, eviction)| kept.contains(&eviction.node))
+        .map(|(name, _)| (*name).to_owned())
+        .collect();
+    victims.retain(|name, _| kept.contains(name));
+    json(&PreemptionResult { victims })
 }
 
 fn identity(pod: AskedPod<'_>) -> Identity {

@@ -6,10 +6,11 @@ use almanac_api::checking::{CheckContext, check_json};
 use almanac_api::exempt::is_marked;
 use almanac_api::finding::Finding;
 use almanac_api::kinds::Kind;
-use almanac_engine::units::ResourcePolicy;
+use almanac_engine::units::{PreparedPolicy, ResourcePolicy};
 use almanac_engine::{Identity, Slim};
 use almanac_shell::clock::Clock;
 use almanac_shell::following::{Follower, WatchFailure};
+use jiff::Timestamp;
 use kube::api::DynamicObject;
 
 use super::deciding::Deciding;
@@ -21,6 +22,8 @@ use crate::policies::as_json;
 
 /// What is kept of a policy.
 pub(super) struct PolicyEntry {
+    /// When it was created: the oldest of a namespace count.
+    pub(super) created: Option<Timestamp>,
     /// Distinguishes it from another object of the same name.
     pub(super) uid: Box<str>,
     /// The known version of the object.
@@ -58,6 +61,7 @@ impl PolicyFollower {
         };
         let (uid, version) = (metadata.uid.as_deref(), metadata.resource_version.as_deref());
         let entry = PolicyEntry {
+            created: metadata.creation_timestamp.as_ref().map(|it| it.0),
             uid: uid.unwrap_or_default().into(),
             version: version.unwrap_or_default().into(),
             generation: metadata.generation,
@@ -74,9 +78,8 @@ impl PolicyFollower {
 
     fn remove(&self, policy: &Identity) {
         let mut state = self.deciding.lock();
-        state.policies.remove(policy);
+        state.remove_policy(policy);
         state.exempt.mark(policy, false);
-        state.carry_out(policy);
         drop(state);
         self.deciding.tell_change();
     }
@@ -101,18 +104,22 @@ impl Follower for PolicyFollower {
         let mut entry = self.entry(&policy, object);
         let mut state = self.deciding.lock();
         state.exempt.mark(&policy, is_marked);
-        let before = state.policies.remove(&policy).filter(|before| before.uid == entry.uid);
+        let before = state.policies.get_mut(&policy).filter(|before| before.uid == entry.uid);
         if let Some(before) = before {
             // One that cannot be used as it is goes on as it was.
-            entry.usable = entry.usable.or(before.usable);
-            entry.failure = before.failure;
+            entry.usable = entry.usable.or(before.usable.take());
+            entry.failure = before.failure.take();
             if is_older(&entry.version, &before.version) {
-                (entry.version, entry.recorded) = (before.version, before.recorded);
+                std::mem::swap(&mut entry.version, &mut before.version);
+                std::mem::swap(&mut entry.recorded, &mut before.recorded);
             }
         }
-        state.policies.insert(policy.clone(), entry);
-        state.carry_out(&policy);
+        state.insert_policy(&policy, entry);
+        // Schedulers are answered while its nodes are found.
+        let to_prepare = state.to_prepare(&policy);
         drop(state);
+        let prepared = to_prepare.map(|(usable, nodes)| PreparedPolicy::new(usable, nodes));
+        self.deciding.lock().carry_out_prepared(&policy, prepared);
         self.deciding.tell_change();
     }
 

@@ -121,6 +121,10 @@ impl Victims {
     pub(super) fn uids(&self) -> Vec<&str> {
         self.pods.iter().flatten().map(|victim| victim.uid.as_str()).collect()
     }
+
+    pub(super) fn violations(&self) -> i64 {
+        self.violated_budgets
+    }
 }
 
 impl<'a> PreemptionArguments<'a> {

@@ -97,7 +97,8 @@ impl Statuses {
             let report = state.ledger.report(policy);
             let exempt = Exempt::of(&state.exempt, policy, None);
             let findings = &entry.findings;
-            let told = Told { policy, findings, exempt, report: report.as_ref() };
+            let is_surplus = !state.counts(policy);
+            let told = Told { policy, findings, exempt, is_surplus, report: report.as_ref() };
             let said = condition_states(&told);
             let counted = entry.usable.as_deref().zip(report.as_ref());
             let before = entry.recorded.conditions();

@@ -1,5 +1,6 @@
 //! What follows from what the ledger knows: deletion costs of pods that are to have another one, marks on pods that can
-//! be scheduled again, and the statuses of policies. None of it is waited for by a call.
+//! be scheduled again, nominations of pods whose unit is full, and the statuses of policies. None of it is waited for by a
+//! call.
 //!
 //! What is to be written is asked of the ledger again when it is the turn of a pod, so that what has changed meanwhile
 //! is written as it is then.
@@ -16,6 +17,7 @@ use almanac_shell::endpoints::Heartbeat;
 use almanac_shell::lease::Switch;
 use almanac_shell::writer::{ObjectPath, WriteError};
 use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
@@ -55,6 +57,7 @@ impl Upkeep {
                     state.ledger.cost_changes().into_iter().map(|change| change.pod).collect();
                 let woken = state.ledger.wake(now);
                 pods.extend(woken.iter().cloned());
+                pods.extend(state.ledger.stale_nominations());
                 state.woken.extend(woken);
                 (pods, state.ledger.next_wake())
             };
@@ -92,6 +95,9 @@ impl Upkeep {
         // What is held back is written once that is over.
         if self.switch.is_stopped() {
             return now.saturating_add(RETRY).ok();
+        }
+        if let Err(again) = self.end_stale_nomination(pod, now).await {
+            return again;
         }
         let (version, cost, is_woken) = {
             let mut state = self.deciding.lock();
@@ -150,6 +156,46 @@ impl Upkeep {
                     tracing::warn!(%pod, %error, "failed to annotate a pod");
                 }
                 now.saturating_add(RETRY).ok()
+            }
+        }
+    }
+
+    /// Takes back the nomination of a pod whose unit is full. Kube-scheduler leaves it where the extender lets no node
+    /// pass, and keeps room on the node from all other pods. If that fails, when to try again.
+    async fn end_stale_nomination(
+        &self,
+        pod: &Identity,
+        now: Timestamp,
+    ) -> Result<(), Option<Timestamp>> {
+        let version = {
+            let state = self.deciding.lock();
+            let is_stale = state.ledger.has_stale_nomination(pod);
+            if is_stale { state.ledger.version_of(pod) } else { None }
+        };
+        let Some(version) = version else { return Ok(()) };
+        let collection = format!("/api/v1/namespaces/{}/pods", pod.namespace());
+        let path = ObjectPath { collection: &collection, name: pod.name() };
+        let wanted = || {
+            let state = self.deciding.lock();
+            state.ledger.version_of(pod) == Some(version) && state.ledger.has_stale_nomination(pod)
+        };
+        let none = json!({ "nominatedNodeName": null });
+        let writer = &self.deciding.writer;
+        match writer.patch_decided_status(path, &version.to_string(), none, &wanted).await {
+            // What else there is to write is conditional on the new version.
+            Ok(_) => Err(now.saturating_add(RETRY).ok()),
+            Err(WriteError::Fenced(_)) => Err(None),
+            Err(WriteError::Refused(refusal)) if refusal.is_not_found() => Err(None),
+            Err(error) => {
+                let is_expected = match &error {
+                    WriteError::Withdrawn => true,
+                    WriteError::Refused(refusal) => refusal.is_conflict(),
+                    WriteError::Fenced(_) | WriteError::Unknown(_) => false,
+                };
+                if !is_expected {
+                    tracing::warn!(%pod, %error, "failed to take back a nomination");
+                }
+                Err(now.saturating_add(RETRY).ok())
             }
         }
     }

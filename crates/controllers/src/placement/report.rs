@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use almanac_engine::placement::Recorded;
-use almanac_engine::{RuleExplanation, Verdict};
+use almanac_engine::{RuleExplanation, Verdict, few_joined};
 use almanac_shell::event_log::{Event, EventLog};
 
 use crate::families::ReportSubject;
@@ -51,7 +51,7 @@ fn changed(recorded: &Recorded) -> String {
         told.push(format!("removed {}", names(&recorded.removed)));
     }
     let gone = recorded.told.iter().filter(|it| it.verdict != Verdict::Won);
-    told.extend(gone.map(line));
+    told.extend(Some(few_joined(gone.map(line), "; ")).filter(|gone| !gone.is_empty()));
     told.join("; ")
 }
 
@@ -59,8 +59,7 @@ fn changed(recorded: &Recorded) -> String {
 fn scores(recorded: &Recorded) -> Option<String> {
     let come = recorded.told.iter().filter(|it| it.verdict == Verdict::Won);
     let ranked = come.filter(|it| it.scored.as_ref().is_some_and(|it| !it.scores.is_empty()));
-    let told: Vec<String> = ranked.map(line).collect();
-    (!told.is_empty()).then(|| told.join("; "))
+    Some(few_joined(ranked.map(line), "; ")).filter(|told| !told.is_empty())
 }
 
 fn line(it: &RuleExplanation) -> String {

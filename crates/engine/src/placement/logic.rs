@@ -18,7 +18,7 @@ use crate::turn::{Closed, PolicyDecision};
 use crate::world::{Policies, PolicyObject};
 use crate::{
     Exempt, Field, Footprint, Identity, Outcome, Presumption, Reach, Slim, TargetReference, Value,
-    Verdict, World,
+    Verdict, World, few,
 };
 
 /// Placements, as a family of policies.
@@ -93,12 +93,11 @@ impl Logic for Placements {
         let without_sets = match (input.bound_sets, input.sets.is_empty()) {
             (0, _) => format!("no ManagedClusterSet is bound to the namespace {namespace}"),
             (_, true) => {
-                let sets = input.policy.cluster_sets.join(", ");
+                let sets = few(input.policy.cluster_sets.iter());
                 format!("none of its sets is bound to the namespace {namespace}: {sets}")
             }
             _ if input.candidates.is_empty() => {
-                let sets: Vec<&str> = input.sets.iter().map(|it| &***it).collect();
-                format!("there is no cluster in its sets: {}", sets.join(", "))
+                format!("there is no cluster in its sets: {}", few(input.sets.iter()))
             }
             _ => {
                 let mut verdicts = explain(&input, now);
@@ -184,11 +183,7 @@ fn is_decided_otherwise(
     if input.decisions.is_empty() || own == won {
         return None;
     }
-    let next = if won.is_empty() {
-        "nothing".to_owned()
-    } else {
-        won.into_iter().collect::<Vec<_>>().join(", ")
-    };
+    let next = if won.is_empty() { "nothing".to_owned() } else { few(won) };
     let message = format!(
         "when it is decided next, it selects {next}: what is selected counts for Balance and Steady"
     );

@@ -14,7 +14,7 @@ use super::{
     Scores, Taint, gather,
 };
 use crate::answers::RuleExplanation;
-use crate::{Identity, Reason, ScorePart, Scored, Verdict, World};
+use crate::{Identity, Reason, ScorePart, Scored, Verdict, World, few};
 
 /// What a selection follows from. Candidates are told by their position in the [`Input`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -132,7 +132,7 @@ fn rule_name(input: &Input<'_>, reason: &Reason<Cause>) -> Option<Arc<str>> {
 
 fn scores(policy: &Placement) -> String {
     let named = policy.prioritizers.iter().map(|it| format!("{} {}", it.score, it.weight));
-    let named = named.collect::<Vec<_>>().join(", ");
+    let named = few(named);
     if named.is_empty() { "name".to_owned() } else { named }
 }
 
@@ -227,7 +227,7 @@ fn verdicts(
         if !scored.scores.is_empty() {
             let parts = scored.scores.iter();
             let parts = parts.map(|it| format!("{} {} x {}", it.of, it.raw, it.weight));
-            let _ = write!(message, " ({})", parts.collect::<Vec<_>>().join(", "));
+            let _ = write!(message, " ({})", few(parts));
         }
         if let Some(last) = last.filter(|_| !is_selected) {
             let _ = write!(message, "; {}", why_behind(input, it, &last));

@@ -12,7 +12,7 @@ use super::{
     Verdict as PodVerdict, count_of_pods,
 };
 use crate::answers::RuleExplanation;
-use crate::{Exempt, Identity, Verdict, World};
+use crate::{Exempt, Identity, Verdict, World, few, few_joined};
 
 /// So many workloads are named, and of the others how many they are.
 const NAMED: usize = 3;
@@ -188,7 +188,7 @@ fn explain_pod(
 /// Why a pod has no node.
 fn why_pending(identity: &Identity, policy: &ResourcePolicy, pod: &Pod, next: &[Next]) -> String {
     if !pod.gates.is_empty() {
-        let gates = pod.gates.join(", ");
+        let gates = few(pod.gates.iter());
         return format!("no scheduler looks for a node while it has scheduling gates ({gates})");
     }
     let places = |verdict: PodVerdict| {
@@ -197,7 +197,7 @@ fn why_pending(identity: &Identity, policy: &ResourcePolicy, pod: &Pod, next: &[
             Some(unit) => format!("of unit \"{}\"", unit.name),
             None => OUTSIDE.to_owned(),
         });
-        named.collect::<Vec<_>>().join(" or ")
+        few_joined(named, " or ")
     };
     let (chosen, without_node) = (places(PodVerdict::Chosen), places(PodVerdict::UnknownNode));
     let policy = format!("ResourcePolicy {}/{}", identity.namespace(), identity.name());
@@ -289,8 +289,8 @@ fn explain_policy(
     let mut lines: Vec<RuleExplanation> =
         places.filter_map(|place| explain_place(policy, &report, place, &next)).collect();
     lines.extend(report.conflicts.iter().map(|conflict| {
-        let others: Vec<&str> = conflict.policies.iter().map(Identity::name).collect();
-        let (pods, others) = (pods(conflict.pods), others.join(", "));
+        let others = few(conflict.policies.iter().map(Identity::name));
+        let pods = pods(conflict.pods);
         let message = format!("not scheduled: {pods} that several policies select ({others})");
         line(None, Verdict::Error, message)
     }));

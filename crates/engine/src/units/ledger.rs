@@ -13,12 +13,16 @@ mod explain;
 mod lead;
 mod leases;
 mod nodes;
+mod nominations;
 mod pods;
 mod policies;
+mod preemption;
+mod prepared;
 mod reasons;
 mod refusals;
 mod report;
 mod seats;
+mod selection;
 mod settling;
 mod verdicts;
 mod waiting;
@@ -33,15 +37,18 @@ pub use costs::CostChange;
 pub(super) use costs::price;
 pub use explain::PodExplanation;
 pub use lead::{NotServing, Standing, TooEarly};
+pub use preemption::Eviction;
+pub use prepared::{NodeLabels, PreparedPolicy};
 pub use refusals::Unreserved;
 pub(super) use refusals::count_of_pods;
 pub use report::{Conflict, GroupReport, PolicyReport, UnitCount};
 pub use settling::{BindOutcome, Unsettled};
-pub use verdicts::{Preemption, Ruling, Verdict, Verdicts};
+pub use verdicts::{Ruling, Verdict, Verdicts};
 
 use self::binds::Reservations;
 use self::book::{Book, Rank, Since, UnitPlace};
 use self::leases::Lease;
+use self::nominations::Nominations;
 use self::report::CostTold;
 use self::waiting::Waiting;
 use super::slots::{GroupId, NodeId, PodId, PolicyId, ShapeId, Slots};
@@ -72,6 +79,7 @@ pub struct Ledger {
     reservations: Reservations,
     leases: BTreeMap<PodId, Lease>,
     lease_ends: BTreeSet<(Elapsed, PodId)>,
+    nominations: Nominations,
     waiting: Waiting,
     /// Pods whose wanted cost may be another one than they have.
     unpriced: BTreeSet<PodId>,
@@ -122,6 +130,8 @@ struct PodSlot {
     is_finished: bool,
     is_terminating: bool,
     is_refused: bool,
+    /// The name of the node that a scheduler has nominated it for.
+    nominated: Option<Arc<str>>,
     created: Option<Timestamp>,
     bound: Option<Timestamp>,
     owner: Option<Arc<Owner>>,

@@ -25,6 +25,8 @@ pub struct Pod {
     pub is_finished: bool,
     /// Whether its condition says that a scheduler has found no node for it, for reasons that name policies.
     pub is_refused: bool,
+    /// The name of the node that a scheduler has nominated it for, after it evicted others there.
+    pub nominated: Option<Arc<str>>,
     /// Its scheduling gates. No scheduler looks for a node as long as it has any.
     pub gates: Box<[Arc<str>]>,
     /// When it is gone, if it is being deleted.

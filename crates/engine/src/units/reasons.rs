@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{ResourcePolicy, Space, Unit};
-use crate::{Identity, Reason, World};
+use crate::{Identity, NAMED, Reason, World, few, few_joined};
 
 /// Why the pods of a policy are where they are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -124,8 +124,7 @@ fn because(policy: &ResourcePolicy, cause: Cause) -> Vec<String> {
     let at_caps = |units: UnitSet, what: &str| {
         let caps: Vec<u32> = units.of(policy).filter_map(|unit| unit.max).collect();
         let pods = if caps.last() == Some(&1) { "pod" } else { "pods" };
-        let caps: Vec<String> = caps.iter().map(u32::to_string).collect();
-        format!("{what} {} {pods}{each}", caps.join(" and "))
+        format!("{what} {} {pods}{each}", few_joined(caps, " and "))
     };
     let closed = |unit: &Unit| unit.max == Some(0);
     let (closed, full) = cause.full.and_not(cause.over).split(policy, closed);
@@ -183,10 +182,12 @@ fn pods(number: u32) -> String {
 /// `unit "a" is full`, or `units "a" and "b" are full`; nothing without a unit.
 fn told(before: &str, units: &[String], one: &str, several: &str) -> Option<String> {
     let (last, others) = units.split_last()?;
-    Some(if others.is_empty() {
-        format!("{before}unit {last}{one}")
-    } else {
-        format!("{before}units {} and {last}{several}", others.join(", "))
+    Some(match others {
+        [] => format!("{before}unit {last}{one}"),
+        others if others.len() < NAMED => {
+            format!("{before}units {} and {last}{several}", few(others))
+        }
+        _ => format!("{before}units {}{several}", few(units)),
     })
 }
 

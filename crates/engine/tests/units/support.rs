@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use almanac_engine::units::{
-    Confirmed, DeletionCost, Elapsed, Ledger, LongestBind, Node, NodeId, Owner, Pod, ReservationId,
-    ResourcePolicy, Ruling, Strategy, Unit, Unreserved, Verdict,
+    Confirmed, DeletionCost, Elapsed, Eviction, Ledger, LongestBind, Node, NodeId, Owner, Pod,
+    ReservationId, ResourcePolicy, Ruling, Strategy, Unit, Unreserved, Verdict,
 };
 use almanac_engine::{Identity, LabelRequirement, LabelSelector, Labels, ValueRequirement};
 use jiff::Timestamp;
@@ -173,6 +173,25 @@ impl Scene {
             Ruling::ByNode(verdicts) => verdicts.why(self.ledger.node(node)),
             other => other.why_refused().unwrap_or_default(),
         }
+    }
+
+    /// On which nodes evicting these pods helps, in the order of the names of the nodes.
+    pub(crate) fn preempt(&mut self, pod: &str, victims: &[(&str, Vec<&str>)]) -> Vec<String> {
+        let evictions = victims.iter().map(|(node, victims)| Eviction {
+            node: self.ledger.node(node).unwrap(),
+            victims: victims.clone(),
+            violations: 0,
+        });
+        let evictions: Vec<Eviction<'_>> = evictions.collect();
+        let kept = self.ledger.preempt(&pod_name(pod), Some(pod), &evictions, self.now).unwrap();
+        let kept = victims.iter().zip(&evictions).filter(|(_, it)| kept.contains(&it.node));
+        kept.map(|((node, _), _)| (*node).to_owned()).collect()
+    }
+
+    /// The pods that are nominated for nothing.
+    pub(crate) fn stale(&self) -> Vec<String> {
+        let stale = self.ledger.stale_nominations();
+        stale.into_iter().map(|it| it.name().to_owned()).collect()
     }
 
     /// By the pod and the node as they were last set.

@@ -7,7 +7,7 @@ use almanac_engine::metric_scaling::{
     Cause, Limited, Memory, MetricScaling, SampleProblem, Select, TargetState, render_limited,
 };
 use almanac_engine::other_writer::advice;
-use almanac_engine::{Field, Identity, Verdict};
+use almanac_engine::{Field, Identity, Verdict, few_joined};
 
 use super::Decided;
 use crate::finding::Finding;
@@ -91,7 +91,7 @@ fn active(decided: &Decided<'_>) -> ConditionState {
         };
         format!("metrics[{position}]: {query} {problem}{advice}")
     });
-    let message = told.collect::<Vec<_>>().join("; ") + "; nothing is scaled";
+    let message = few_joined(told, "; ") + "; nothing is scaled";
     ConditionState { about, holds: false, reason, message }
 }
 

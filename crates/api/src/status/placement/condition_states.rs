@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use almanac_engine::placement::{Memory, Placement, Satisfaction};
-use almanac_engine::{Exempt, Identity};
+use almanac_engine::{Exempt, Identity, few};
 
 use crate::finding::{Code, Finding};
 use crate::kinds::Kind;
@@ -170,7 +170,7 @@ fn satisfied(told: &Told<'_>, satisfaction: Satisfaction) -> ConditionState {
             ),
         ),
         Satisfaction::NoneOfItsSets => {
-            let sets = told.policy.map(|it| it.cluster_sets.join(", ")).unwrap_or_default();
+            let sets = told.policy.map(|it| few(it.cluster_sets.iter())).unwrap_or_default();
             let message = format!(
                 "none of its sets is bound to the namespace {namespace}: {sets}; create a \
                  ManagedClusterSetBinding for one of them"

@@ -1,6 +1,6 @@
 //! When pods make room for others: where a node lacks resources, never because of a cap.
 
-use almanac_harness::TestResult;
+use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
 use serde_json::{Value, json};
 
 use crate::extender::stage::{on_stage, pod, policy, unit_nodes};
@@ -49,5 +49,46 @@ fn a_cap_alone_never_preempts_and_where_resources_lack_the_count_does_not_grow()
         let held = get(&scene.kubectl, &["pod", "held"]).await?;
         assert!(held["metadata"]["deletionTimestamp"].is_null(), "{held}");
         Ok(())
+    })
+}
+
+#[test]
+fn no_more_pods_are_evicted_than_a_unit_has_places() -> TestResult {
+    on_stage(&[unit_nodes("only", 5).size("1", "8Gi")], async |_, scene| {
+        scene
+            .apply(&json!({
+                "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+                "metadata": {"name": "urgent"}, "value": 1000,
+            }))
+            .await?;
+        for number in 0..5 {
+            scene.apply(&sized(&format!("free-{number}"), "free", "900m", None)).await?;
+        }
+        scene.await_spread("free", &["only"], &[5, 0]).await?;
+        scene.govern(&policy("shop", "required", &[("only", 1, Some(1))])).await?;
+        for number in 0..5 {
+            scene.apply(&sized(&format!("shop-{number}"), "shop", "900m", Some("urgent"))).await?;
+        }
+        scene.await_spread("shop", &["only"], &[1, 4]).await?;
+        scene.check_stays("shop", &["only"], &[1, 4]).await?;
+        scene.check_stays("free", &["only"], &[4, 0]).await?;
+        let pods = get(&scene.kubectl, &["pods", "-l", "app=shop"]).await?;
+        let pods = pods["items"].as_array().expect("a list");
+        let mut waiting = pods.iter().filter(|pod| pod["spec"]["nodeName"].is_null());
+        assert!(waiting.clone().all(|pod| pod["status"]["nominatedNodeName"].is_null()));
+
+        // A nomination for a full unit would keep the room on the node from all others.
+        let waiting = waiting.next().expect("four wait")["metadata"]["name"].as_str();
+        let waiting = waiting.expect("a name");
+        let node = scene.node("only-0");
+        let nominated = json!({"status": {"nominatedNodeName": node}}).to_string();
+        let patch = ["patch", "pod", waiting, "--subresource=status", "--type=merge", "-p"];
+        scene.kubectl.run(&[&patch[..], &[&nominated]].concat()).await?;
+        await_condition("the nomination to be taken back", PATIENCE, async || {
+            let pod = get(&scene.kubectl, &["pod", waiting]).await?;
+            let nominated = &pod["status"]["nominatedNodeName"];
+            Ok(Observation::of(nominated.is_null(), pod["status"].to_string()))
+        })
+        .await
     })
 }

@@ -121,6 +121,7 @@ impl Ledger {
             self.shapes[shape].pods.insert(id);
         }
         self.end_lease(id);
+        self.drop_nomination(id);
         self.stop_waiting(id);
         self.end_waking(id);
         self.seat(id);
@@ -230,11 +231,13 @@ impl Ledger {
         if let Some(unit) = unit
             && let Some(max) = unit.max
         {
-            let used = book.groups[group].cell(place).used;
-            let used = used.saturating_sub(counted);
-            if used >= max {
+            let cell = book.groups[group].cell(place);
+            let own = self.kept_in(id, (policy, group)).filter(|(at, _)| at.place == place);
+            let (used, kept) =
+                (cell.used.saturating_sub(counted), cell.kept(own.map(|(_, turn)| turn)));
+            if used.saturating_add(kept) >= max {
                 let (policy, unit) = (book.identity.clone(), Arc::clone(&unit.name));
-                return Err(Unreserved::Full { policy, unit, used, max });
+                return Err(Unreserved::Full { policy, unit, used, kept, max });
             }
         }
         Ok(Bound {

@@ -10,7 +10,10 @@ use jiff::Timestamp;
 
 use super::super::slots::{GroupId, NodeId, PodId, ShapeId, SlotId as _, Slots};
 use super::super::{ResourcePolicy, Unit};
+use super::nominations::Turn;
+use super::prepared::PreparedPolicy;
 use super::report::CostCounts;
+use super::selection::UnitSelection;
 use super::waiting::Queue;
 use crate::{Identity, Labels};
 
@@ -42,6 +45,7 @@ impl UnitPlace {
 pub(super) struct Book {
     pub(super) identity: Identity,
     pub(super) policy: ResourcePolicy,
+    selection: UnitSelection,
     /// The version of its object.
     pub(super) version: Option<u64>,
     /// Pods, by their labels, that others select as well.
@@ -73,6 +77,8 @@ pub(super) struct Group {
 pub(super) struct Cell {
     pub(super) used: u32,
     pub(super) leased: u32,
+    /// The places that are kept for pods that evict others.
+    kept: BTreeSet<Turn>,
     /// With a cap: the first pods, as many as it allows.
     within: BTreeSet<Rank>,
     /// With a cap: the other ones.
@@ -111,10 +117,11 @@ pub(super) struct Crossing {
 }
 
 impl Book {
-    pub(super) fn new(identity: Identity, policy: ResourcePolicy, version: Option<u64>) -> Book {
+    pub(super) fn new(identity: Identity, prepared: &PreparedPolicy, version: Option<u64>) -> Book {
         Book {
             identity,
-            policy,
+            policy: prepared.policy.clone(),
+            selection: prepared.selection.clone(),
             version,
             conflicts: BTreeSet::new(),
             costs: CostCounts::default(),
@@ -137,7 +144,12 @@ impl Book {
     /// Places a node by its labels, `None` for those of a node that is not known. Whether it is in another unit than
     /// before.
     pub(super) fn place_node(&mut self, node: NodeId, labels: Option<&Labels>) -> bool {
-        let place = UnitPlace::new(labels.and_then(|labels| self.policy.unit_of(labels)));
+        let place = labels.map_or(UnitPlace::OUTSIDE, |labels| self.selection.unit_of(labels));
+        self.set_unit_of(node, place)
+    }
+
+    /// Notes the unit of a node. Whether it was in another one.
+    pub(super) fn set_unit_of(&mut self, node: NodeId, place: UnitPlace) -> bool {
         if self.unit_of_node.len() <= node.index() {
             self.unit_of_node.resize(node.index() + 1, UnitPlace::OUTSIDE);
         }
@@ -275,8 +287,13 @@ impl Book {
 impl Group {
     /// What is counted in a unit.
     pub(super) fn cell(&self, place: UnitPlace) -> &Cell {
-        static NOTHING: Cell =
-            Cell { used: 0, leased: 0, within: BTreeSet::new(), over: BTreeSet::new() };
+        static NOTHING: Cell = Cell {
+            used: 0,
+            leased: 0,
+            kept: BTreeSet::new(),
+            within: BTreeSet::new(),
+            over: BTreeSet::new(),
+        };
         self.cells.get(&place).unwrap_or(&NOTHING)
     }
 
@@ -296,14 +313,32 @@ impl Group {
         self.drop_if_empty(place);
     }
 
+    pub(super) fn keep(&mut self, place: UnitPlace, turn: Turn) {
+        self.cells.entry(place).or_default().kept.insert(turn);
+    }
+
+    pub(super) fn end_keeping(&mut self, place: UnitPlace, turn: Turn) {
+        if let Some(cell) = self.cells.get_mut(&place) {
+            cell.kept.remove(&turn);
+        }
+        self.drop_if_empty(place);
+    }
+
     fn drop_if_empty(&mut self, place: UnitPlace) {
-        if self.cell(place).used == 0 && self.cell(place).leased == 0 {
+        let cell = self.cell(place);
+        if cell.used == 0 && cell.leased == 0 && cell.kept.is_empty() {
             self.cells.remove(&place);
         }
     }
 }
 
 impl Cell {
+    /// How many places are kept for pods that evict others; for one that has such a place, how many before its own.
+    pub(super) fn kept(&self, own: Option<Turn>) -> u32 {
+        let kept = own.map_or(self.kept.len(), |own| self.kept.range(..own).count());
+        u32::try_from(kept).unwrap_or(u32::MAX)
+    }
+
     /// The pods over the cap from this rank on, in the order in which they were bound.
     pub(super) fn over_from(&self, first: &Rank) -> impl Iterator<Item = PodId> {
         self.over.range(first..).map(|rank| rank.pod)

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use super::refusals::{conflict_message, count_of_pods, short};
 use super::verdicts::{Verdict, Verdicts};
 use super::{Ledger, PodSlot, Seat};
-use crate::Identity;
 use crate::units::slots::{GroupId, NodeId, PodId, PolicyId};
 use crate::units::{Strategy, Ungoverned};
+use crate::{Identity, few_joined};
 
 /// What a policy does with a pod.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -114,7 +114,7 @@ impl Ledger {
         };
         let mut places: Vec<String> = slot.seats.iter().map(place).collect();
         places.sort_unstable();
-        let (node, places) = (&self.nodes[node].name, places.join(" and "));
+        let (node, places) = (&self.nodes[node].name, few_joined(places, " and "));
         format!("{conflict}; it is on node {node}, and counts {places}")
     }
 
@@ -148,7 +148,7 @@ fn where_to_go(verdicts: &Verdicts<'_>) -> Result<String, String> {
         })
         .collect();
     if !chosen.is_empty() {
-        return Ok(chosen.join(" or "));
+        return Ok(few_joined(chosen, " or "));
     }
     let policy = short(verdicts.policy());
     let has_room = |verdict| matches!(verdict, Verdict::Chosen | Verdict::Lower);

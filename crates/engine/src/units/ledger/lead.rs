@@ -51,12 +51,14 @@ impl Ledger {
     /// `longest`; until then it is waited.
     pub fn take_lead(&mut self, generation: u64, now: Elapsed, longest: LongestBind) {
         self.drop_all_leases();
+        self.end_unnominated(Elapsed::MAX);
         self.standing = Standing::Waiting { generation, until: longest.after(now) };
     }
 
     /// The lead is lost, or may be.
     pub fn lose_lead(&mut self) {
         self.drop_all_leases();
+        self.end_unnominated(Elapsed::MAX);
         self.standing = Standing::Standby;
     }
 

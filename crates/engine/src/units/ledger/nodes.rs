@@ -85,6 +85,7 @@ impl Ledger {
         slot.is_registered = false;
         slot.version = None;
         self.renumberings += 1;
+        self.heed_nominations_for(id);
         self.drop_node_if_unused(id);
     }
 
@@ -131,6 +132,9 @@ impl Ledger {
             if is_moved || is_new {
                 self.wake_for_node(policy, id);
             }
+        }
+        if is_new || !moved.is_empty() {
+            self.heed_nominations_for(id);
         }
         if moved.is_empty() {
             return;

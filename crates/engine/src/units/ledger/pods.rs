@@ -114,6 +114,7 @@ impl Ledger {
             is_finished: false,
             is_terminating: false,
             is_refused: false,
+            nominated: None,
             created: None,
             bound: None,
             owner: None,
@@ -139,6 +140,8 @@ impl Ledger {
         slot.is_refused = pod.is_refused;
         slot.created = pod.created;
         slot.bound = pod.bound;
+        let is_renominated = slot.nominated != pod.nominated;
+        slot.nominated.clone_from(&pod.nominated);
         if slot.owner != pod.owner {
             slot.owner.clone_from(&pod.owner);
             self.unpriced.insert(id);
@@ -162,6 +165,9 @@ impl Ledger {
             self.end_lease(id);
             self.stop_waiting(id);
             self.end_waking(id);
+            self.drop_nomination(id);
+        } else if is_renominated {
+            self.heed_nomination(id);
         }
         self.seat(id);
         self.tell_cost(id);
@@ -180,6 +186,7 @@ impl Ledger {
             return;
         }
         self.end_lease(id);
+        self.end_keeping(id);
         self.suspend_waiting(id);
         self.unseat(id);
         let slot = &mut self.pods[id];
@@ -188,6 +195,7 @@ impl Ledger {
         shape.ungoverned += usize::from(pod.ungoverned.is_some());
         shape.ungoverned -= usize::from(was);
         self.resume_waiting(id);
+        self.heed_nomination(id);
         self.unpriced.insert(id);
     }
 
@@ -209,6 +217,7 @@ impl Ledger {
             return;
         }
         self.end_lease(id);
+        self.end_keeping(id);
         self.suspend_waiting(id);
         self.unseat(id);
         self.leave_shape(id);
@@ -220,6 +229,7 @@ impl Ledger {
         self.drop_shape_if_empty(before);
         self.unpriced.insert(id);
         self.resume_waiting(id);
+        self.heed_nomination(id);
     }
 
     /// A pod no longer has its labels, unless its binding is to give it just those.
@@ -234,6 +244,7 @@ impl Ledger {
 
     fn forget_pod(&mut self, id: PodId) {
         self.end_lease(id);
+        self.drop_nomination(id);
         self.stop_waiting(id);
         self.end_waking(id);
         self.unseat(id);

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::book::Book;
+use super::prepared::PreparedPolicy;
 use super::{CountedIn, Ledger, is_newer, is_old_news};
 use crate::Identity;
-use crate::units::slots::{PolicyId, ShapeId};
+use crate::units::slots::{PolicyId, ShapeId, SlotId as _};
 use crate::units::{ResourcePolicy, Unit};
 
 impl Ledger {
@@ -17,8 +18,19 @@ impl Ledger {
         policy: ResourcePolicy,
         version: Option<u64>,
     ) {
+        let prepared = PreparedPolicy::new(policy, self.node_labels());
+        self.set_prepared_policy(identity, &prepared, version);
+    }
+
+    /// The same with what was found out about it beforehand.
+    pub fn set_prepared_policy(
+        &mut self,
+        identity: &Identity,
+        prepared: &PreparedPolicy,
+        version: Option<u64>,
+    ) {
         self.policies_seen = self.policies_seen.max(version);
-        self.apply_policy(identity, policy, version);
+        self.apply_policy(identity, prepared, version);
     }
 
     /// News that a policy is gone. Its pods are governed by none, or by the others that select them.
@@ -43,7 +55,8 @@ impl Ledger {
             // The watch shows every policy: one that it should have shown and that is not here is gone.
             let is_known = self.policy(&identity).is_some();
             if is_known || !is_old_news(self.policies_seen, of_policy) {
-                self.apply_policy(&identity, policy, of_policy);
+                let prepared = PreparedPolicy::new(policy, self.node_labels());
+                self.apply_policy(&identity, &prepared, of_policy);
             }
         }
         for identity in unlisted {
@@ -65,32 +78,38 @@ impl Ledger {
         self.namespaces.get(identity.namespace())?.policies.get(identity).copied()
     }
 
-    fn apply_policy(&mut self, identity: &Identity, policy: ResourcePolicy, version: Option<u64>) {
+    fn apply_policy(
+        &mut self,
+        identity: &Identity,
+        prepared: &PreparedPolicy,
+        version: Option<u64>,
+    ) {
         let Some(id) = self.policy(identity) else {
-            return self.add_policy(identity, policy, version);
+            return self.add_policy(identity, prepared, version);
         };
+        let policy = &prepared.policy;
         let book = &mut self.books[id];
         if is_old_news(book.version, version) {
             return;
         }
         book.version = version;
-        if book.policy == policy {
+        if book.policy == *policy {
             return;
         }
-        if differ_only_in_caps(&book.policy, &policy) {
-            return self.set_caps(id, policy);
+        if differ_only_in_caps(&book.policy, policy) {
+            return self.set_caps(id, policy.clone());
         }
         let released = self.release_governed(id);
-        self.books[id] = Book::new(identity.clone(), policy, version);
-        self.place_all_nodes(id);
+        self.books[id] = Book::new(identity.clone(), prepared, version);
+        self.place_all_nodes(id, prepared);
         self.govern_selected(id, released);
     }
 
-    fn add_policy(&mut self, identity: &Identity, policy: ResourcePolicy, version: Option<u64>) {
-        let id = self.books.insert(Book::new(identity.clone(), policy, version));
+    fn add_policy(&mut self, identity: &Identity, prepared: &PreparedPolicy, version: Option<u64>) {
+        let id = self.books.insert(Book::new(identity.clone(), prepared, version));
         let namespace = self.namespaces.entry(identity.namespace().into()).or_default();
         namespace.policies.insert(identity.clone(), id);
-        self.place_all_nodes(id);
+        self.place_all_nodes(id, prepared);
         self.govern_selected(id, Vec::new());
     }
 
@@ -124,9 +143,10 @@ impl Ledger {
         }
     }
 
-    fn place_all_nodes(&mut self, id: PolicyId) {
+    fn place_all_nodes(&mut self, id: PolicyId, prepared: &PreparedPolicy) {
+        let book = &mut self.books[id];
         for (node, slot) in self.nodes.iter() {
-            self.books[id].place_node(node, slot.labels.as_ref());
+            book.set_unit_of(node, prepared.unit_of(node.index(), slot.labels.as_ref()));
         }
     }
 

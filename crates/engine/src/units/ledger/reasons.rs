@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use super::book::UnitPlace;
-use super::refusals::{conflict_message, count_of_pods, short};
+use super::refusals::{conflict_message, count_of_pods, kept_places, short};
 use super::verdicts::{Ruling, Verdict, Verdicts};
+use crate::few;
 use crate::units::Unit;
 use crate::units::slots::NodeId;
 
@@ -104,9 +105,9 @@ impl Verdicts<'_> {
     fn chosen_units(&self) -> String {
         let name = |index: &usize| format!("\"{}\"", self.book.policy.units[*index].name);
         let names: Vec<String> = self.chosen.iter().map(name).collect();
-        match names.len() {
-            1 => format!("unit {}", names[0]),
-            _ => format!("one of the units {}", names.join(", ")),
+        match &names[..] {
+            [name] => format!("unit {name}"),
+            _ => format!("one of the units {}", few(names)),
         }
     }
 
@@ -118,6 +119,7 @@ impl Verdicts<'_> {
         if cell.leased > 0 {
             let _ = write!(text, ", and {} on the way", cell.leased);
         }
+        text.push_str(&kept_places(self.own.kept_ahead(cell, index)));
         text
     }
 }

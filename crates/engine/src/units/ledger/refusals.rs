@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::Ledger;
-use crate::Identity;
 use crate::units::slots::ShapeId;
+use crate::{Identity, few};
 
 /// Why a binding cannot be reserved, or must not be posted.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -45,6 +45,8 @@ pub enum Unreserved {
         unit: Arc<str>,
         /// How many other pods are counted in it.
         used: u32,
+        /// How many places in it are kept for other pods, which evict others.
+        kept: u32,
         /// Its cap.
         max: u32,
     },
@@ -65,8 +67,7 @@ pub(super) fn short(policy: &Identity) -> String {
 
 /// Why nothing is decided for a pod that several policies select.
 pub(super) fn conflict_message(policies: &[Identity]) -> String {
-    let names: Vec<String> = policies.iter().map(short).collect();
-    let names = names.join(", ");
+    let names = few(policies.iter().map(short));
     format!("{} ResourcePolicies select the pod ({names}), and only one may", policies.len())
 }
 
@@ -76,6 +77,15 @@ pub(in crate::units) fn count_of_pods(used: u32, max: Option<u32>) -> String {
         (_, Some(max)) => format!("{used} of {max} pod{}", if max == 1 { "" } else { "s" }),
         (1, None) => "1 pod".to_owned(),
         (_, None) => format!("{used} pods"),
+    }
+}
+
+/// `, and 2 places are kept for pods that evict others`; nothing without one.
+pub(super) fn kept_places(kept: u32) -> String {
+    match kept {
+        0 => String::new(),
+        1 => ", and 1 place is kept for a pod that evicts others".to_owned(),
+        _ => format!(", and {kept} places are kept for pods that evict others"),
     }
 }
 
@@ -101,11 +111,12 @@ impl fmt::Display for Unreserved {
                 "the node is in no unit of ResourcePolicy {}, whose strategy is required",
                 short(policy)
             ),
-            Self::Full { policy, unit, used, max } => write!(
+            Self::Full { policy, unit, used, kept, max } => write!(
                 formatter,
-                "unit \"{unit}\" of ResourcePolicy {} is full: {}",
+                "unit \"{unit}\" of ResourcePolicy {} is full: {}{}",
                 short(policy),
-                count_of_pods(*used, Some(*max))
+                count_of_pods(*used, Some(*max)),
+                kept_places(*kept)
             ),
         }
     }

@@ -40,7 +40,7 @@ pub struct UnitCount {
     pub name: Arc<str>,
     /// How many pods it has.
     pub used: u32,
-    /// How many places are kept for pods that were sent there.
+    /// How many places are kept for pods that were sent there, or evict others there.
     pub leased: u32,
     /// How many it may have.
     pub max: Option<u32>,
@@ -117,7 +117,7 @@ impl Ledger {
                 .map(|(unit, cell)| UnitCount {
                     name: Arc::clone(&unit.name),
                     used: cell.used,
-                    leased: cell.leased,
+                    leased: cell.leased.saturating_add(cell.kept(None)),
                     max: unit.max,
                 })
                 .collect();

@@ -41,6 +41,7 @@ impl Ledger {
             let rank = rank_of(&self.pods[pod], pod, since);
             let crossings = self.books[at.policy].discount(at.group, at.place, &rank);
             self.note_crossings(at, &crossings);
+            self.note_victim_gone(pod);
             self.wake_for_room(at.policy, at.group);
         }
         self.unpriced.insert(pod);
@@ -138,6 +139,7 @@ impl Ledger {
         let pods: Vec<PodId> = self.shapes[id].pods.iter().copied().collect();
         for pod in &pods {
             self.end_lease(*pod);
+            self.end_keeping(*pod);
             self.suspend_waiting(*pod);
             self.unseat(*pod);
         }
@@ -170,6 +172,7 @@ impl Ledger {
             self.seat(pod);
             self.unpriced.insert(pod);
             self.resume_waiting(pod);
+            self.heed_nomination(pod);
         }
     }
 

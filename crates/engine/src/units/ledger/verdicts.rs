@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use super::book::{Book, Cell, Group, UnitPlace};
-use super::refusals::conflict_message;
-use super::{CountedIn, Ledger, NotServing, PodSlot};
+use super::nominations::Turn;
+use super::{CountedIn, Ledger, NotServing};
 use crate::Identity;
 use crate::units::slots::{GroupId, NodeId, PodId, PolicyId, SlotId as _};
 use crate::units::{Elapsed, Strategy, Unit};
@@ -60,17 +60,16 @@ pub struct Verdicts<'l> {
     pub(super) chosen: Vec<usize>,
     /// Of which units nodes are candidates; last, whether any outside all units is.
     pub(super) is_candidate: Vec<bool>,
-    /// The unit in which the pod has a lease.
-    own: Option<usize>,
+    pub(super) own: Own,
 }
 
-/// Whether evicting pods from a node may make room for another one.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Preemption {
-    /// It may.
-    Keep,
-    /// It does not help, and why.
-    Drop(String),
+/// The places that the pod in question has itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Own {
+    /// The unit in which it has a lease.
+    leased: Option<usize>,
+    /// The unit in which a place is kept for it, as it evicts others.
+    kept: Option<(usize, Turn)>,
 }
 
 impl Verdict {
@@ -119,6 +118,7 @@ impl Ledger {
             return Ruling::NotServing;
         }
         self.end_leases(now);
+        self.end_unnominated(now);
         if let Some(id) = self.pod_of(pod, uid) {
             if self.is_pending(id) {
                 self.keep_place(id, candidates, now + lease);
@@ -145,8 +145,10 @@ impl Ledger {
             return self.wait(id);
         }
         match place {
-            Some(place) => self.lease(id, CountedIn { policy, group, place }, until),
-            None => self.end_lease(id),
+            Some(place) if !self.has_kept(id, CountedIn { policy, group, place }) => {
+                self.lease(id, CountedIn { policy, group, place }, until);
+            }
+            Some(_) | None => self.end_lease(id),
         }
         self.stop_waiting(id);
         self.end_waking(id);
@@ -160,6 +162,7 @@ impl Ledger {
         group: GroupId,
         candidates: &[NodeId],
     ) -> Verdicts<'_> {
+        let own = pod.map(|pod| self.own(pod, policy, group)).unwrap_or_default();
         let book = &self.books[policy];
         let group = &book.groups[group];
         let units = &book.policy.units;
@@ -170,22 +173,23 @@ impl Ledger {
             let place = units_of_nodes.get(node.index()).copied().unwrap_or(UnitPlace::OUTSIDE);
             is_candidate[place.index().unwrap_or(units.len())] = true;
         }
-        let of_unit = |(unit, cell): (&Unit, &Cell)| match unit.max {
+        let of_unit = |(index, (unit, cell)): (usize, (&Unit, &Cell))| match unit.max {
             Some(0) => Verdict::Closed,
-            Some(max) if cell.used >= max => Verdict::Full,
+            Some(max) if cell.used.saturating_add(own.kept_ahead(cell, index)) >= max => {
+                Verdict::Full
+            }
             // Until the best one is known.
             Some(_) | None => Verdict::Lower,
         };
         let mut of_units: Box<[Verdict]> =
-            units.iter().zip(group.in_units(units.len())).map(of_unit).collect();
+            units.iter().zip(group.in_units(units.len())).enumerate().map(of_unit).collect();
         let has_room = |index: &usize| is_candidate[*index] && of_units[*index] == Verdict::Lower;
         let with_room = || (0..units.len()).filter(has_room);
         let best = with_room().map(|index| units[index].priority).max();
         let mut chosen: Vec<usize> =
             with_room().filter(|index| Some(units[*index].priority) == best).collect();
-        let own = pod.and_then(|pod| self.leased_in(pod, policy)).and_then(UnitPlace::index);
         let to_spare = |index: &usize| {
-            spare(&units[*index], group.cell(UnitPlace::new(Some(*index))), own == Some(*index)) > 0
+            own.spare(&units[*index], group.cell(UnitPlace::new(Some(*index))), *index) > 0
         };
         if chosen.iter().any(to_spare) {
             chosen.retain(to_spare);
@@ -227,70 +231,6 @@ impl Ledger {
         };
         Ok(units.into_iter().map(score).collect())
     }
-
-    /// Whether evicting these pods, by their UIDs, from a node that lacks resources makes room for a pod. A cap never
-    /// makes a victim: a full unit takes the pod only if enough of the victims are counted there, in the same group.
-    pub fn preempt<Uid: AsRef<str>>(
-        &self,
-        pod: &Identity,
-        uid: Option<&str>,
-        node: NodeId,
-        victims: &[Uid],
-    ) -> Result<Preemption, NotServing> {
-        if !self.is_serving() {
-            return Err(NotServing);
-        }
-        let Some(id) = self.pod_of(pod, uid) else {
-            return Ok(Preemption::Drop(
-                "no ResourcePolicy decides on a pod that is not known, or is gone".to_owned(),
-            ));
-        };
-        Ok(match *self.governing(&self.pods[id]) {
-            [] => Preemption::Keep,
-            [(policy, group)] => self.preempt_under(id, policy, group, node, victims),
-            [_, _, ..] => {
-                let policies = self.selecting_names(self.pods[id].shape);
-                Preemption::Drop(conflict_message(&policies))
-            }
-        })
-    }
-
-    fn preempt_under<Uid: AsRef<str>>(
-        &self,
-        id: PodId,
-        policy: PolicyId,
-        group: GroupId,
-        node: NodeId,
-        victims: &[Uid],
-    ) -> Preemption {
-        // With this node alone as a candidate, only its own unit matters.
-        let verdicts = self.verdicts_under(Some(id), policy, group, &[node]);
-        let place = verdicts.book.unit_of(node);
-        let at = CountedIn { policy, group, place };
-        let counted_victims = || {
-            let on_node = self.nodes.get(node).map(|node| node.pods.iter());
-            let on_node = on_node.into_iter().flatten().map(|pod| &self.pods[*pod]);
-            let is_victim = |pod: &&PodSlot| {
-                let uid = pod.uid.as_deref();
-                uid.is_some_and(|uid| victims.iter().any(|victim| victim.as_ref() == uid))
-            };
-            let is_counted = |pod: &&PodSlot| pod.seats.iter().any(|seat| seat.at == at);
-            on_node.filter(is_victim).filter(is_counted).count()
-        };
-        // Of a unit over its cap, as many have to go as it is over, and one more.
-        let has_room_then = || {
-            let used = verdicts.group.cell(place).used as usize;
-            let max = verdicts.book.unit(place).and_then(|unit| unit.max).unwrap_or(u32::MAX);
-            let victims = counted_victims();
-            victims > 0 && used.saturating_sub(victims) < max as usize
-        };
-        let is_kept = match verdicts.of(Some(node)) {
-            Verdict::Chosen | Verdict::Lower => true,
-            Verdict::Full => has_room_then(),
-            Verdict::Closed | Verdict::Outside | Verdict::UnknownNode => false,
-        };
-        if is_kept { Preemption::Keep } else { Preemption::Drop(verdicts.why(Some(node))) }
-    }
 }
 
 impl Verdicts<'_> {
@@ -329,19 +269,41 @@ impl Verdicts<'_> {
             return None;
         }
         let room = |index: &usize| {
-            spare(
-                unit(*index),
-                self.group.cell(UnitPlace::new(Some(*index))),
-                self.own == Some(*index),
-            )
+            self.own.spare(unit(*index), self.group.cell(UnitPlace::new(Some(*index))), *index)
         };
         let index = self.chosen.iter().copied().rev().max_by_key(room)?;
         Some(UnitPlace::new(Some(index)))
     }
 }
 
-/// How many places a unit has that no other pod has or is on the way to.
-fn spare(unit: &Unit, cell: &Cell, has_own_lease: bool) -> u32 {
-    let leased = cell.leased - u32::from(has_own_lease);
-    unit.max.unwrap_or(u32::MAX).saturating_sub(cell.used.saturating_add(leased))
+impl Ledger {
+    fn own(&self, pod: PodId, policy: PolicyId, group: GroupId) -> Own {
+        let kept = self.kept_in(pod, (policy, group));
+        Own {
+            leased: self.leased_in(pod, policy).and_then(UnitPlace::index),
+            kept: kept.and_then(|(at, turn)| Some((at.place.index()?, turn))),
+        }
+    }
+
+    fn has_kept(&self, pod: PodId, at: CountedIn) -> bool {
+        self.kept_in(pod, (at.policy, at.group)).is_some_and(|(kept, _)| kept == at)
+    }
+}
+
+impl Own {
+    /// How many places of a unit are kept for other pods that evict others, and come before its own.
+    pub(super) fn kept_ahead(&self, cell: &Cell, unit: usize) -> u32 {
+        cell.kept(self.kept.filter(|(own, _)| *own == unit).map(|(_, turn)| turn))
+    }
+
+    /// How many places a unit has that no other pod has or is on the way to.
+    pub(super) fn spare(&self, unit: &Unit, cell: &Cell, index: usize) -> u32 {
+        let leased = cell.leased - u32::from(self.leased == Some(index));
+        let taken = cell.used.saturating_add(leased).saturating_add(self.kept_ahead(cell, index));
+        unit.max.unwrap_or(u32::MAX).saturating_sub(taken)
+    }
+
+    pub(super) fn has_kept(&self, unit: usize) -> bool {
+        self.kept.is_some_and(|(own, _)| own == unit)
+    }
 }

@@ -92,6 +92,7 @@ impl Ledger {
             return Vec::new();
         }
         self.end_leases(now);
+        self.end_unnominated(now);
         self.end_wakings(now);
         let mut woken: Vec<PodId> = self.waiting.at_once.values().copied().collect();
         for pod in &woken {
@@ -127,7 +128,8 @@ impl Ledger {
     #[must_use]
     pub fn next_wake(&self) -> Option<Elapsed> {
         let ends = [self.lease_ends.first(), self.waiting.woken.first()];
-        ends.into_iter().flatten().map(|(until, _)| *until).min()
+        let ends = ends.into_iter().flatten().map(|(until, _)| *until);
+        ends.chain(self.next_unnominated()).min()
     }
 
     /// How many places a group has that nobody is on the way to, in units with a cap.
@@ -136,7 +138,8 @@ impl Ledger {
         let units = &book.policy.units;
         let cells = units.iter().zip(book.groups[group].in_units(units.len()));
         let left = cells.filter_map(|(unit, cell)| {
-            Some(unit.max?.saturating_sub(cell.used.saturating_add(cell.leased)))
+            let taken = cell.used.saturating_add(cell.leased).saturating_add(cell.kept(None));
+            Some(unit.max?.saturating_sub(taken))
         });
         left.fold(0, u32::saturating_add)
     }

@@ -131,7 +131,13 @@ fn what_changes_before_a_binding_is_posted_withdraws_it() {
         (
             "cap",
             |scene| scene.set_policy("p", required([unit("a", 5, 0, "zone=a")])),
-            Unreserved::Full { policy: policy_name("p"), unit: "a".into(), used: 0, max: 0 },
+            Unreserved::Full {
+                policy: policy_name("p"),
+                unit: "a".into(),
+                used: 0,
+                kept: 0,
+                max: 0,
+            },
         ),
         (
             "units",

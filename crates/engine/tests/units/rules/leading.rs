@@ -31,8 +31,7 @@ fn a_standby_knows_everything_and_decides_nothing() {
     assert_eq!(reserve(&mut ledger, at(0)).unwrap_err(), Unreserved::NotServing);
     assert_eq!(ledger.serve(at(9)), Err(TooEarly { until: None }));
     assert_eq!(ledger.scores(&name, Some("one"), &candidates), Err(NotServing));
-    let victims: [&str; 0] = [];
-    assert_eq!(ledger.preempt(&name, Some("one"), candidates[0], &victims), Err(NotServing));
+    assert_eq!(ledger.preempt(&name, Some("one"), &[], at(0)), Err(NotServing));
 }
 
 #[test]

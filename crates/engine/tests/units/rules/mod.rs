@@ -5,6 +5,8 @@ mod changing;
 mod costs;
 mod counting;
 mod leading;
+mod limits;
+mod preempting;
 mod telling;
 mod verdicts;
 mod waking;

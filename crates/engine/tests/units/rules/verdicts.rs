@@ -1,6 +1,6 @@
 //! Which nodes a pod may go to.
 
-use almanac_engine::units::{NodeId, Preemption, Verdict};
+use almanac_engine::units::{Eviction, NodeId, Verdict};
 
 use crate::support::{Scene, grouped_by, on, pod, pod_name, prefer, required, unit};
 
@@ -13,10 +13,6 @@ fn two_units() -> Vec<almanac_engine::units::Unit> {
 
 fn scores(scene: &Scene, pod: &str, candidates: &[NodeId]) -> Vec<u8> {
     scene.ledger.scores(&pod_name(pod), Some(pod), candidates).unwrap()
-}
-
-fn preempt(scene: &Scene, node: NodeId, victims: &[&str]) -> Preemption {
-    scene.ledger.preempt(&pod_name("new"), Some("new"), node, victims).unwrap()
 }
 
 #[test]
@@ -170,38 +166,6 @@ fn units_that_all_have_priority_zero_still_score_before_nodes_outside_under_pref
 }
 
 #[test]
-fn a_full_unit_is_preempted_only_by_evicting_a_pod_that_is_counted_there() {
-    let policy = grouped_by(&["hash"], required([unit("only", 1, 1, "zone=a")]));
-    let mut scene = Scene::new(policy, &ZONES);
-    scene.fill("n-a", 1, &pod("app=a,hash=1"));
-    scene.set_pod("other-group", &on("n-a", pod("app=a,hash=2")));
-    scene.set_pod("no-policy", &on("n-a", pod("app=z")));
-    scene.set_pod("new", &pod("app=a,hash=1"));
-    let nodes = scene.nodes(&ALL);
-    let preempt =
-        |scene: &Scene, node: usize, victims: &[&str]| preempt(scene, nodes[node], victims);
-    assert_eq!(preempt(&scene, 0, &["n-a-0"]), Preemption::Keep);
-    assert!(matches!(preempt(&scene, 0, &["other-group"]), Preemption::Drop(_)));
-    assert!(matches!(preempt(&scene, 0, &["no-policy"]), Preemption::Drop(_)));
-    assert!(matches!(preempt(&scene, 0, &[]), Preemption::Drop(_)), "a cap never preempts");
-    assert!(matches!(preempt(&scene, 2, &["n-a-0"]), Preemption::Drop(_)), "outside is never");
-    scene.remove_pod("n-a-0");
-    assert_eq!(preempt(&scene, 0, &["no-policy"]), Preemption::Keep, "there is room");
-}
-
-#[test]
-fn of_a_unit_over_its_cap_enough_pods_have_to_be_evicted() {
-    let mut scene = Scene::new(required([unit("only", 1, 1, "zone=a")]), &ZONES);
-    scene.fill("n-a", 2, &pod("app=a"));
-    scene.set_pod("new", &pod("app=a"));
-    let node = scene.nodes(&["n-a"])[0];
-    let one = preempt(&scene, node, &["n-a-0"]);
-    assert!(matches!(one, Preemption::Drop(_)), "evicting one would be in vain");
-    let both = preempt(&scene, node, &["n-a-0", "n-a-1"]);
-    assert_eq!(both, Preemption::Keep);
-}
-
-#[test]
 fn a_lease_sends_nobody_to_a_lower_unit() {
     let units = [unit("high", 5, 1, "zone=a"), unit("low", 1, None, "zone=b")];
     let mut scene = Scene::new(required(units), &ZONES);
@@ -251,7 +215,7 @@ fn a_pod_is_decided_on_by_its_uid() {
     );
     let scores = scene.ledger.scores(&pod_name("new"), Some("another"), &candidates);
     assert_eq!(scores, Ok(vec![0; 3]));
-    let victims: [&str; 0] = [];
-    let other = scene.ledger.preempt(&pod_name("new"), Some("another"), candidates[0], &victims);
-    assert!(matches!(other, Ok(Preemption::Drop(_))));
+    let victims = Eviction { node: candidates[0], victims: Vec::new(), violations: 0 };
+    let other = scene.ledger.preempt(&pod_name("new"), Some("another"), &[victims], scene.now);
+    assert_eq!(other, Ok(Vec::new()));
 }

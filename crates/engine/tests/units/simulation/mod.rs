@@ -7,6 +7,7 @@ mod api_server;
 mod binding;
 mod changes;
 mod comparison;
+mod evicting;
 mod faults;
 mod herd;
 mod listing;

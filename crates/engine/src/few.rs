@@ -1,0 +1,41 @@
+//! Lists in messages, which name a few and count the rest: how many there are is up to users.
+
+use std::fmt::Display;
+
+/// How many names a message has.
+pub const NAMED: usize = 5;
+
+/// `a, b, c, d, e and 12 more`.
+#[must_use]
+pub fn few(names: impl IntoIterator<Item = impl Display>) -> String {
+    few_joined(names, ", ")
+}
+
+/// The same with another separator: `a; b; c; d; e; and 12 more`, `a or b or c or d or e or 12 more`.
+#[must_use]
+pub fn few_joined(names: impl IntoIterator<Item = impl Display>, separator: &str) -> String {
+    let mut all = names.into_iter();
+    let first: Vec<String> = all.by_ref().take(NAMED).map(|name| name.to_string()).collect();
+    let first = first.join(separator);
+    match all.count() {
+        0 => first,
+        more if separator == ", " => format!("{first} and {more} more"),
+        more if separator == "; " => format!("{first}; and {more} more"),
+        more => format!("{first}{separator}{more} more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_names_a_few_and_counts_the_rest() {
+        assert_eq!(few([""; 0]), "");
+        assert_eq!(few(["a", "b"]), "a, b");
+        assert_eq!(few(1..=5), "1, 2, 3, 4, 5");
+        assert_eq!(few(1..=17), "1, 2, 3, 4, 5 and 12 more");
+        assert_eq!(few_joined(1..=6, "; "), "1; 2; 3; 4; 5; and 1 more");
+        assert_eq!(few_joined(1..=6, " or "), "1 or 2 or 3 or 4 or 5 or 1 more");
+    }
+}

@@ -1,0 +1,238 @@
+//! Places of pods that evict others: each such pod has one in its unit, until it is bound, gone, or no longer nominated.
+//! The unit's free capacity limits how many pods evict others, and no other pod takes such a place.
+//!
+//! Which node a scheduler takes of those that were kept is not known before it nominates one. Where a unit is full and a
+//! victim is counted in it, the place is that of the victim, and counts on its own once the first victim is gone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use super::{CountedIn, Ledger};
+use crate::Identity;
+use crate::units::Elapsed;
+use crate::units::slots::{GroupId, NodeId, PodId, PolicyId};
+
+/// How long a nomination is awaited after nodes were kept: a scheduler may evict all victims first.
+const NOMINATED_WITHIN: Duration = Duration::from_secs(10);
+
+/// The order in which places were kept: the first ones hold if there are more than a cap allows.
+pub(super) type Turn = (u64, PodId);
+
+/// A place that is kept for a pod that evicts others.
+#[derive(Clone, Debug)]
+struct KeptPlace {
+    at: CountedIn,
+    turn: Turn,
+    /// Until when a nomination is awaited; `None` once the API server has shown one.
+    until: Option<Elapsed>,
+    /// Pods that are counted there and make room for it.
+    victims: BTreeSet<PodId>,
+    /// Whether it counts in addition to its victims.
+    is_counted: bool,
+}
+
+/// All of them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Nominations {
+    kept: BTreeMap<PodId, KeptPlace>,
+    ends: BTreeSet<(Elapsed, PodId)>,
+    /// For each victim that makes room, for which pod.
+    claimed: BTreeMap<PodId, PodId>,
+    /// Pods that have yet to be scheduled and that the API server shows as nominated.
+    shown: BTreeSet<PodId>,
+    next: u64,
+}
+
+impl Ledger {
+    /// The pods that a scheduler has nominated for a node of a unit that does not take them. Until they lose the nomination,
+    /// the scheduler keeps room on the node from all other pods. Empty while this ledger does not decide.
+    #[must_use]
+    pub fn stale_nominations(&self) -> Vec<Identity> {
+        if !self.is_serving() {
+            return Vec::new();
+        }
+        let stale = self.nominations.shown.iter().filter(|pod| self.is_stale(**pod));
+        let mut names: Vec<Identity> = stale.map(|pod| self.pods[*pod].identity.clone()).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// Whether the nomination of a pod is one of these.
+    #[must_use]
+    pub fn has_stale_nomination(&self, pod: &Identity) -> bool {
+        let id = self.pod_ids.get(pod).filter(|_| self.is_serving());
+        id.is_some_and(|id| self.nominations.shown.contains(id) && self.is_stale(*id))
+    }
+
+    fn is_stale(&self, pod: PodId) -> bool {
+        let slot = &self.pods[pod];
+        let Some(node) = slot.nominated.as_deref().and_then(|node| self.node(node)) else {
+            return false;
+        };
+        let is_under_way = |kept: &KeptPlace| kept.until.is_some() || !kept.victims.is_empty();
+        if self.nominations.kept.get(&pod).is_some_and(is_under_way) {
+            return false;
+        }
+        match *self.governing(slot) {
+            [] => false,
+            [(policy, group)] => {
+                let verdicts = self.verdicts_under(Some(pod), policy, group, &[node]);
+                verdicts.of(Some(node)).is_unresolvable()
+            }
+            [_, _, ..] => true,
+        }
+    }
+
+    /// The place that is kept for a pod in a group of a policy, and its turn.
+    pub(super) fn kept_in(&self, pod: PodId, of: (PolicyId, GroupId)) -> Option<(CountedIn, Turn)> {
+        let kept = self.nominations.kept.get(&pod)?;
+        ((kept.at.policy, kept.at.group) == of).then_some((kept.at, kept.turn))
+    }
+
+    /// Whether a pod makes room for another one than this.
+    pub(super) fn is_claimed_by_other(&self, victim: PodId, pod: PodId) -> bool {
+        self.nominations.claimed.get(&victim).is_some_and(|by| *by != pod)
+    }
+
+    /// Nodes were kept for a pod. Where there is no free capacity, these victims make room.
+    pub(super) fn keep_for(
+        &mut self,
+        pod: PodId,
+        at: CountedIn,
+        victims: Vec<PodId>,
+        now: Elapsed,
+    ) {
+        let until = now + NOMINATED_WITHIN;
+        self.begin_keeping(pod, at, victims.into_iter().collect(), Some(until));
+        self.nominations.ends.insert((until, pod));
+    }
+
+    fn begin_keeping(
+        &mut self,
+        pod: PodId,
+        at: CountedIn,
+        victims: BTreeSet<PodId>,
+        until: Option<Elapsed>,
+    ) {
+        let before = self.stop_keeping(pod);
+        let number = before.filter(|(known, _)| *known == at).map(|(_, (number, _))| number);
+        let number = number.unwrap_or_else(|| {
+            self.nominations.next += 1;
+            self.nominations.next
+        });
+        let (turn, is_counted) = ((number, pod), victims.is_empty());
+        self.nominations.claimed.extend(victims.iter().map(|victim| (*victim, pod)));
+        if is_counted {
+            self.books[at.policy].groups[at.group].keep(at.place, turn);
+        }
+        self.nominations.kept.insert(pod, KeptPlace { at, turn, until, victims, is_counted });
+    }
+
+    /// The place that was kept.
+    fn stop_keeping(&mut self, pod: PodId) -> Option<(CountedIn, Turn)> {
+        let KeptPlace { at, turn, until, victims, is_counted } =
+            self.nominations.kept.remove(&pod)?;
+        if let Some(until) = until {
+            self.nominations.ends.remove(&(until, pod));
+        }
+        for victim in &victims {
+            self.nominations.claimed.remove(victim);
+        }
+        if is_counted {
+            self.books[at.policy].groups[at.group].end_keeping(at.place, turn);
+        }
+        Some((at, turn))
+    }
+
+    /// No place is kept for a pod any more.
+    pub(super) fn end_keeping(&mut self, pod: PodId) {
+        if let Some((at, _)) = self.stop_keeping(pod) {
+            self.wake_for_room(at.policy, at.group);
+        }
+    }
+
+    /// The same for a pod that is gone, or needs no nomination any more.
+    pub(super) fn drop_nomination(&mut self, pod: PodId) {
+        self.end_keeping(pod);
+        self.nominations.shown.remove(&pod);
+    }
+
+    /// Keeps the place for which the API server shows a pod as nominated, in the unit that the node is in now.
+    pub(super) fn heed_nomination(&mut self, pod: PodId) {
+        let slot = &self.pods[pod];
+        let Some(name) = slot.nominated.as_ref().filter(|_| self.is_pending(pod)) else {
+            self.nominations.shown.remove(&pod);
+            // The next one may be about to come.
+            let kept = self.nominations.kept.get(&pod);
+            let is_awaited = kept.is_some_and(|kept| kept.until.is_some());
+            if !is_awaited || !self.is_pending(pod) {
+                self.end_keeping(pod);
+            }
+            return;
+        };
+        let at = self.node(name).and_then(|node| {
+            let [(policy, group)] = *self.governing(slot) else { return None };
+            let place = self.books[policy].unit_of(node);
+            let has_cap = self.books[policy].unit(place)?.max.is_some();
+            has_cap.then_some((CountedIn { policy, group, place }, node))
+        });
+        self.nominations.shown.insert(pod);
+        let Some((at, node)) = at else { return self.end_keeping(pod) };
+        let known = self.nominations.kept.get(&pod).filter(|kept| kept.at == at);
+        let Some(KeptPlace { victims, is_counted, .. }) = known else {
+            if self.nominations.kept.contains_key(&pod) {
+                self.end_keeping(pod);
+            }
+            return self.begin_keeping(pod, at, BTreeSet::new(), None);
+        };
+        // Those on other nodes stay.
+        let there = |victim: &&PodId| self.node_of(&self.pods[**victim]) == Some(node);
+        let (victims, was_counted) = (victims.iter().filter(there).copied().collect(), *is_counted);
+        self.begin_keeping(pod, at, victims, None);
+        if was_counted {
+            self.count_in_addition(pod);
+        }
+    }
+
+    /// The unit of a node may be another one, or the node is gone.
+    pub(super) fn heed_nominations_for(&mut self, node: NodeId) {
+        let Some(name) = self.nodes.get(node).map(|slot| &slot.name) else { return };
+        let is_there = |pod: &&PodId| self.pods[**pod].nominated.as_ref() == Some(name);
+        let there: Vec<PodId> = self.nominations.shown.iter().filter(is_there).copied().collect();
+        for pod in there {
+            self.heed_nomination(pod);
+        }
+    }
+
+    /// A victim is no longer counted: the place that it makes room for counts.
+    pub(super) fn note_victim_gone(&mut self, victim: PodId) {
+        let Some(pod) = self.nominations.claimed.remove(&victim) else { return };
+        if let Some(kept) = self.nominations.kept.get_mut(&pod) {
+            kept.victims.remove(&victim);
+        }
+        self.count_in_addition(pod);
+    }
+
+    fn count_in_addition(&mut self, pod: PodId) {
+        let Some(kept) = self.nominations.kept.get_mut(&pod) else { return };
+        if !std::mem::replace(&mut kept.is_counted, true) {
+            let KeptPlace { at, turn, .. } = *kept;
+            self.books[at.policy].groups[at.group].keep(at.place, turn);
+        }
+    }
+
+    /// Ends what was kept for pods that were not nominated in time.
+    pub(super) fn end_unnominated(&mut self, now: Elapsed) {
+        while let Some((until, pod)) = self.nominations.ends.first().copied()
+            && until <= now
+        {
+            self.end_keeping(pod);
+            self.heed_nomination(pod);
+        }
+    }
+
+    /// When the next of them ends.
+    pub(super) fn next_unnominated(&self) -> Option<Elapsed> {
+        self.nominations.ends.first().map(|(until, _)| *until)
+    }
+}

@@ -1,0 +1,199 @@
+//! Where evicting pods helps a pod: on the nodes of the best unit that takes it. A cap alone never makes a victim, and no
+//! more pods evict others than there are places: `nominations` keeps one for each.
+//!
+//! Which pods could go, and whether the pod fits then, is up to the scheduler.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::book::{Cell, UnitPlace};
+use super::verdicts::{Verdict, Verdicts};
+use super::{CountedIn, Ledger, NotServing};
+use crate::Identity;
+use crate::units::slots::{GroupId, NodeId, PodId, PolicyId};
+use crate::units::{Elapsed, Strategy};
+
+/// A node, and the pods that a scheduler would evict there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Eviction<'a> {
+    /// The node.
+    pub node: NodeId,
+    /// The UIDs of the pods.
+    pub victims: Vec<&'a str>,
+    /// How many disruption budgets that violates.
+    pub violations: i64,
+}
+
+/// The nodes of a unit for a pod that evicts others.
+#[derive(Default)]
+struct Offer {
+    /// Nodes on which evictions help, with those victims that make room in the unit.
+    nodes: Vec<(NodeId, Vec<PodId>)>,
+    violations: i64,
+}
+
+/// How good an offer is: the least is best.
+type Rank = (Reverse<i32>, bool, i64, Reverse<u32>, UnitPlace);
+
+impl Ledger {
+    /// On which nodes evictions make room for a pod. If there are any, a place in their unit is kept for the pod until it
+    /// is nominated for one of them, or not for a while.
+    ///
+    /// Only nodes of the best unit are among them, and of units that are as good, of the one that takes the fewest
+    /// violations. A full unit takes the pod only if enough of the victims are counted there, in the same group.
+    pub fn preempt(
+        &mut self,
+        pod: &Identity,
+        uid: Option<&str>,
+        evictions: &[Eviction<'_>],
+        now: Elapsed,
+    ) -> Result<Vec<NodeId>, NotServing> {
+        if !self.is_serving() {
+            return Err(NotServing);
+        }
+        self.end_leases(now);
+        self.end_unnominated(now);
+        let Some(id) = self.pod_of(pod, uid).filter(|id| self.is_pending(*id)) else {
+            return Ok(Vec::new());
+        };
+        Ok(match *self.governing(&self.pods[id]) {
+            [] => evictions.iter().map(|eviction| eviction.node).collect(),
+            [(policy, group)] => self.preempt_under(id, policy, group, evictions, now),
+            [_, _, ..] => {
+                self.wait(id);
+                Vec::new()
+            }
+        })
+    }
+
+    fn preempt_under(
+        &mut self,
+        id: PodId,
+        policy: PolicyId,
+        group: GroupId,
+        evictions: &[Eviction<'_>],
+        now: Elapsed,
+    ) -> Vec<NodeId> {
+        let offers = self.offers(id, policy, group, evictions);
+        let Some((rank, best)) = offers.into_iter().next() else {
+            let is_held = self.is_held_by_others(id, policy, group, evictions);
+            self.wait(id);
+            if is_held {
+                self.wake_for_room(policy, group);
+            }
+            return Vec::new();
+        };
+        let nodes: Vec<NodeId> = best.nodes.iter().map(|(node, _)| *node).collect();
+        let (_, is_full, .., place) = rank;
+        self.end_lease(id);
+        self.stop_waiting(id);
+        self.end_waking(id);
+        if self.books[policy].unit(place).is_some_and(|unit| unit.max.is_some()) {
+            let victims = best.nodes.into_iter().flat_map(|(_, victims)| victims);
+            let victims = victims.filter(|_| is_full).collect();
+            self.keep_for(id, CountedIn { policy, group, place }, victims, now);
+        } else {
+            self.end_keeping(id);
+        }
+        nodes
+    }
+
+    fn offers(
+        &self,
+        id: PodId,
+        policy: PolicyId,
+        group: GroupId,
+        evictions: &[Eviction<'_>],
+    ) -> BTreeMap<Rank, Offer> {
+        let book = &self.books[policy];
+        let verdicts = self.verdicts_under(Some(id), policy, group, &[]);
+        let mut by_place: BTreeMap<(UnitPlace, bool), Offer> = BTreeMap::new();
+        for Eviction { node, victims, violations } in evictions {
+            let place = book.unit_of(*node);
+            let counted = || {
+                let at = CountedIn { policy, group, place };
+                self.victims_in(at, id, *node, victims)
+            };
+            let Some((is_full, counted)) = helps(&verdicts, place, counted) else { continue };
+            let offer = by_place
+                .entry((place, is_full))
+                .or_insert_with(|| Offer { violations: i64::MAX, ..Offer::default() });
+            offer.nodes.push((*node, counted));
+            offer.violations = offer.violations.min(*violations);
+        }
+        let ranked = by_place.into_iter().map(|((place, is_full), offer)| {
+            let priority = book.unit(place).map_or(-1, |unit| unit.priority);
+            let spare = free_capacity(&verdicts, place);
+            ((Reverse(priority), is_full, offer.violations, Reverse(spare), place), offer)
+        });
+        ranked.collect()
+    }
+
+    /// Whether a unit would take the pod if no others were sent there, who may never come.
+    fn is_held_by_others(
+        &self,
+        id: PodId,
+        policy: PolicyId,
+        group: GroupId,
+        evictions: &[Eviction<'_>],
+    ) -> bool {
+        let verdicts = self.verdicts_under(Some(id), policy, group, &[]);
+        evictions.iter().any(|eviction| {
+            let place = verdicts.book.unit_of(eviction.node).index();
+            place.is_some_and(|place| verdicts.of_units.get(place) == Some(&Verdict::Lower))
+        })
+    }
+
+    /// The victims on a node that are counted in a unit and group, and make room for no other pod.
+    fn victims_in(&self, at: CountedIn, id: PodId, node: NodeId, victims: &[&str]) -> Vec<PodId> {
+        let on_node = self.nodes.get(node).map(|node| node.pods.iter());
+        let is_victim = |pod: &PodId| {
+            let slot = &self.pods[*pod];
+            let uid = slot.uid.as_deref();
+            uid.is_some_and(|uid| victims.contains(&uid))
+                && slot.seats.iter().any(|seat| seat.at == at)
+                && !self.is_claimed_by_other(*pod, id)
+        };
+        on_node.into_iter().flatten().copied().filter(is_victim).collect()
+    }
+}
+
+/// Whether evictions on the nodes of a unit help: whether the unit is full, and which victims make room then.
+fn helps(
+    verdicts: &Verdicts<'_>,
+    place: UnitPlace,
+    counted: impl FnOnce() -> Vec<PodId>,
+) -> Option<(bool, Vec<PodId>)> {
+    let Some(index) = place.index() else {
+        let is_allowed = verdicts.book.policy.strategy == Strategy::Prefer;
+        return is_allowed.then(|| (false, Vec::new()));
+    };
+    let Some(max) = verdicts.book.policy.units.get(index)?.max else {
+        return Some((false, Vec::new()));
+    };
+    if *verdicts.of_units.get(index)? == Verdict::Closed {
+        return None;
+    }
+    if free_capacity(verdicts, place) > 0 {
+        return Some((false, Vec::new()));
+    }
+    let victims = counted();
+    let cell: &Cell = verdicts.group.cell(place);
+    let taken = cell.used.saturating_add(verdicts.own.kept_ahead(cell, index)) as usize;
+    // Of a unit over its cap, as many have to go as it is over, and one more.
+    let has_room_then = !victims.is_empty() && taken.saturating_sub(victims.len()) < max as usize;
+    has_room_then.then_some((true, victims))
+}
+
+/// How many places a unit has that no other pod has, is on the way to, or evicts others for.
+fn free_capacity(verdicts: &Verdicts<'_>, place: UnitPlace) -> u32 {
+    let unit = place.index().and_then(|index| Some((index, verdicts.book.unit(place)?)));
+    let Some((index, unit)) = unit else { return u32::MAX };
+    let cell = verdicts.group.cell(place);
+    if verdicts.own.has_kept(index) {
+        // Holds of other pods do not count against a place that is kept.
+        let taken = cell.used.saturating_add(verdicts.own.kept_ahead(cell, index));
+        return unit.max.unwrap_or(u32::MAX).saturating_sub(taken);
+    }
+    verdicts.own.spare(unit, cell, index)
+}
