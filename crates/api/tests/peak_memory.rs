@@ -45,7 +45,8 @@ fn repeated(part: &str) -> String {
 /// Lists with an anchor each, one in the other, around many values.
 fn nested_anchors(levels: usize, size: usize) -> String {
     let opened = (0..levels).fold(String::new(), |mut text, level| {
-        write!(text, "[&a{level} ").expect("a string");
+        // Writing to a text cannot fail.
+        let _ = write!(text, "[&a{level} ");
         text
     });
     format!("x: {opened}[{}1]{}\n", "1,".repeat(size / 2), "]".repeat(levels))

@@ -130,7 +130,7 @@ impl Prometheus {
 
     /// Whether a text is a query, of whatever type.
     pub async fn is_query(&self, text: &str) -> Result<bool> {
-        let query: String = text.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let query = text.bytes().fold(String::new(), |query, byte| query + &format!("%{byte:02X}"));
         let request = http::Request::get(format!("/api/v1/format_query?query={query}"));
         match self.client.request_text(request.body(Vec::new())?).await {
             Ok(_) => Ok(true),

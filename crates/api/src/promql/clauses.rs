@@ -245,19 +245,17 @@ impl Parser<'_, '_, '_> {
         change: impl FnOnce(&mut Modifiers) -> bool,
     ) -> Result<(), Refusal> {
         let shape = self.operands.last_mut().map(|operand| &mut operand.shape);
-        let changed = match shape {
-            Some(
-                Shape::Selector { modifiers, .. }
-                | Shape::Range(modifiers)
-                | Shape::Subquery(modifiers),
-            ) => change(modifiers),
-            _ => {
-                let why = "is only possible directly after a selector, a range or a subquery";
-                let message = format!("'{}' {why}", &self.text[word.start..word.end]);
-                return Err(self.refusal(word.start, &message));
-            }
+        let Some(
+            Shape::Selector { modifiers, .. }
+            | Shape::Range(modifiers)
+            | Shape::Subquery(modifiers),
+        ) = shape
+        else {
+            let why = "is only possible directly after a selector, a range or a subquery";
+            let message = format!("'{}' {why}", &self.text[word.start..word.end]);
+            return Err(self.refusal(word.start, &message));
         };
-        if !changed {
+        if !change(modifiers) {
             return Err(self.unexpected(word));
         }
         if let Some(Node::Selector(selector) | Node::Range(selector)) = self.nodes.last_mut() {

@@ -146,12 +146,15 @@ impl Parser<'_, '_, '_> {
         seconds: &mut Seconds,
         next: u8,
     ) -> Result<(), Refusal> {
-        while next < POWER {
-            match pending.last() {
-                Some(Pending::Sign { negates }) => {
+        if next >= POWER {
+            return Ok(());
+        }
+        while let Some(last) = pending.last() {
+            match last {
+                Pending::Sign { negates } => {
                     *seconds = seconds.map(|it| if *negates { -it } else { it });
                 }
-                Some(Pending::Operator { binds, divides, at }) if *binds >= next => {
+                Pending::Operator { binds, divides, at } if *binds >= next => {
                     if *divides && *seconds == Some(0.0) {
                         return Err(self.refusal(*at, "a duration is divided by 0"));
                     }

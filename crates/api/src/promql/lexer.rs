@@ -97,19 +97,18 @@ impl<'a> Lexer<'a> {
         if let Around::Brackets { had_number } = &mut self.around {
             *had_number = true;
         }
-        match number(rest) {
-            Some((number, end)) => (Kind::Number(number), end),
-            None => {
-                let end = rest.find(|letter| !is_of_word(letter) && letter != '.');
-                let written = &rest[..end.unwrap_or(rest.len())];
-                (Kind::Invalid(format!("{} is not a number or duration", shown(written))), 0)
-            }
+        if let Some((number, end)) = number(rest) {
+            return (Kind::Number(number), end);
         }
+        let end = rest.find(|letter| !is_of_word(letter) && letter != '.');
+        let written = &rest[..end.unwrap_or(rest.len())];
+        (Kind::Invalid(format!("{} is not a number or duration", shown(written))), 0)
     }
 
     fn name(&self, rest: &str) -> (Kind, usize) {
         let may_have_colon = self.around == Around::Expression;
-        let end = rest.find(|letter| !is_of_word(letter) && !(may_have_colon && letter == ':'));
+        let is_of_name = |letter| is_of_word(letter) || may_have_colon && letter == ':';
+        let end = rest.find(|letter| !is_of_name(letter));
         let (word, rest) = rest.split_at(end.unwrap_or(rest.len()));
         let keyword = KEYWORDS.split(' ').find(|it| it.eq_ignore_ascii_case(word));
         let kind = match (self.around, keyword) {

@@ -300,9 +300,14 @@ mod tests {
     }
 
     fn error(text: &str) -> String {
-        let mut findings = Vec::new();
+        let mut findings = TextFindings::default();
         let (_, error) = read(text, &mut findings);
-        let first = findings.into_iter().next().or(error).expect("something is wrong with it");
+        let first = findings
+            .into_reported()
+            .into_iter()
+            .next()
+            .or(error)
+            .expect("something is wrong with it");
         format!("{} {}", first.span.start, first.finding.message)
     }
 

@@ -397,11 +397,13 @@ fn labels(random: &mut Rng) -> String {
 fn matching(random: &mut Rng) -> String {
     let mut matching = choice(random, &["", "", "", "bool "]).to_owned();
     if random.u32(0..3) == 0 {
-        matching.push_str(&format!("{} {} ", choice(random, &["on", "ignoring"]), labels(random)));
+        matching.push_str(choice(random, &["on ", "ignoring "]));
+        matching.push_str(&labels(random));
+        matching.push(' ');
         let group = choice(random, &["", "", "group_left", "group_right", "Group_Left"]);
         let listed = if random.bool() { labels(random) } else { String::new() };
         if !group.is_empty() {
-            matching.push_str(&format!("{group} {listed} "));
+            matching.push_str(&[group, &listed, ""].join(" "));
         }
     }
     if random.u32(0..12) == 0 {

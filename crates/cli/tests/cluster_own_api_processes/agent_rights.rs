@@ -211,8 +211,8 @@ async fn it_can_change_nothing_else(test: &OwnTest, way: &Way) -> TestResult {
     }
     // A token that was not made for a pod says nothing of a node, and outlives the pods.
     let unbound = test.service_account(way.name, way.name).await?.client()?;
-    let sent = annotate(&unbound, ("default", "elsewhere"), &level).await;
-    let refusal = sent.err().context("a token without a pod could change a level")?;
+    let answer = annotate(&unbound, ("default", "elsewhere"), &level).await;
+    let refusal = answer.err().context("a token without a pod could change a level")?;
     ensure!(refusal.contains("an agent may only use the token of its pod"), "{refusal}");
     ensure_others_may(&test.client(), VICTIM).await
 }

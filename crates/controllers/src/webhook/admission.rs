@@ -302,8 +302,10 @@ mod tests {
 
     #[test]
     fn a_deep_query_or_one_with_large_patterns_is_refused() {
-        let patterns: String =
-            ('b'..'z').map(|last| format!("name=~\"[a-{last}]{{1000}}\",")).collect();
+        let patterns: String = ('b'..'z')
+            .map(|last| format!("name=~\"[a-{last}]{{1000}}\","))
+            .collect::<Vec<_>>()
+            .concat();
         for query in [
             "max(".repeat(5_000),
             "max(".repeat(1_000),

@@ -134,12 +134,12 @@ impl<'p> PatternBudget<'p> {
             return Known::TooLarge;
         }
         self.steps += steps;
-        Compiled::new(text, &translated)
+        Known::of(text, &translated)
     }
 }
 
-impl Compiled {
-    fn new(text: &str, translated: &str) -> Known {
+impl Known {
+    fn of(text: &str, translated: &str) -> Known {
         let config = Config::new()
             .nfa_size_limit(Some(MAX_PATTERN_BYTES))
             .which_captures(WhichCaptures::Implicit);
@@ -153,7 +153,9 @@ impl Compiled {
             Err(_) => Known::Invalid,
         }
     }
+}
 
+impl Compiled {
     fn is_match(&self, value: &str) -> bool {
         self.automaton.is_match(&mut self.automaton.create_cache(), value)
     }

@@ -83,7 +83,7 @@ fn patterns_beyond_a_budget_are_refused_with_what_to_do() {
     let path = Path::Root.key("query");
     let query = |count: usize| {
         let matchers =
-            (0..count).map(|number| format!("name!~\"x{number}.*\",")).collect::<String>();
+            (0..count).map(|number| format!("name!~\"x{number}.*\",")).collect::<Vec<_>>().concat();
         format!("max(karpenter_scheduled_capacity{{{matchers}}})")
     };
     let (mut findings, mut patterns) = (Vec::new(), PatternBudget::default());
@@ -103,8 +103,10 @@ fn patterns_beyond_a_budget_are_refused_with_what_to_do() {
 
 #[test]
 fn a_short_query_with_large_patterns_is_refused() {
-    let patterns =
-        ('b'..'z').map(|last| format!("name=~\"[a-{last}]{{1000}}\",")).collect::<String>();
+    let patterns = ('b'..'z')
+        .map(|last| format!("name=~\"[a-{last}]{{1000}}\","))
+        .collect::<Vec<_>>()
+        .concat();
     let finding = checked(&format!("karpenter_scheduled_capacity{{{patterns}}}")).unwrap_err();
     assert!(finding.message.ends_with("and those up to here take more"), "{finding:?}");
     // Go does not repeat what is repeated, nor anything more than a thousand times.
