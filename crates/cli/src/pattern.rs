@@ -6,6 +6,11 @@ use std::path::{Component, Path, PathBuf};
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::{DirEntry, WalkBuilder};
 
+/// A path has no more bytes on Linux.
+const LONGEST: usize = 4_096;
+/// `globset` compiles alternatives by recursion.
+const MOST_BRACES: usize = 100;
+
 /// A pattern of names.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern(GlobMatcher);
@@ -13,6 +18,12 @@ pub(crate) struct Pattern(GlobMatcher);
 impl Pattern {
     /// Fails with the reason if the text is not a pattern.
     pub(crate) fn new(text: &str) -> Result<Pattern, String> {
+        if text.len() > LONGEST {
+            return Err(format!("it has {} bytes; at most {LONGEST} are possible", text.len()));
+        }
+        if text.matches('{').count() > MOST_BRACES {
+            return Err(format!("it has more than {MOST_BRACES} lists of alternatives"));
+        }
         let glob = GlobBuilder::new(text).literal_separator(true).backslash_escape(false).build();
         glob.map(|glob| Pattern(glob.compile_matcher())).map_err(|error| error.kind().to_string())
     }

@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_full_pool_refuses_new_patterns_until_there_is_room() {
-        let pool = PatternPool::of_bytes(10_000);
+        let pool = PatternPool::of_bytes(100_000);
         let mut kept = Vec::new();
         let excess = loop {
             let text = format!("{}.*", kept.len());
@@ -287,7 +287,7 @@ mod tests {
             }
         };
         assert_eq!(excess, PatternExcess::Process);
-        assert!(pool.bytes() <= 10_000 && kept.len() > 1 && !pool.has_room());
+        assert!(pool.bytes() <= 100_000 && kept.len() > 1 && !pool.has_room());
         assert!(PatternBudget::new(Some(&pool)).keep("0.*").is_ok(), "one that counts already");
         kept.clear();
         assert!(pool.has_room() && PatternBudget::new(Some(&pool)).keep("new").is_ok());
