@@ -88,6 +88,12 @@ fn shapes() -> Vec<(&'static str, String)> {
         ("aliases of a long text", {
             format!("a: &a {}\nb: [{}]\n", "b".repeat(SIZE / 2), "*a,".repeat(SIZE / 6))
         }),
+        ("nested merged maps", {
+            let opened = parts(2_000, |level| format!("{{<<: &a{level} "));
+            let levels = opened.matches('{').count();
+            let keys = parts(SIZE - 10_000, |number| format!("k{number}: 1, "));
+            format!("x: {opened}{{{keys}}}{}\n", "}".repeat(levels))
+        }),
         ("merged maps", format!("a: &a {{b: 1}}\nc:\n{}", "- {<<: *a}\n".repeat(33_000))),
     ]
 }

@@ -56,9 +56,10 @@ async fn provide(binaries: &Binaries) -> Result<PathBuf> {
     Ok(made)
 }
 
-/// Differs when the programs do.
+/// Differs when the programs do, or how they are started.
 fn version_of(binaries: &Binaries) -> Result<u64> {
     let mut hasher = DefaultHasher::new();
+    include_str!("../../../crates/local/src/flags.rs").hash(&mut hasher);
     for component in [Component::ApiServer, Component::Etcd] {
         let program = binaries.program(component.program())?;
         let metadata = fs::metadata(&program)?;

@@ -252,7 +252,7 @@ fn joined(text: &str, commas: &[usize]) -> String {
     let mut joined = String::with_capacity(text.len() + 3 * commas.len());
     let mut start = 0;
     for comma in commas {
-        joined.push_str(text[start..*comma].trim());
+        joined.push_str(text[start..*comma].trim_matches(' '));
         joined.push_str(" or ");
         start = comma + 1;
     }

@@ -190,6 +190,13 @@ impl<'a> Builder<'a> {
         let node = Node { span: Span { start: frame.span.start, end }, value };
         let extent = Extent { depth: frame.extent.depth + 1, ..frame.extent };
         self.anchor(frame.anchor, &node, extent);
+        if matches!(
+            self.stack.last(),
+            Some(Frame { open: Open::Map(MapInProgress { key: Some(Key::Merge(_)), .. }), .. })
+        ) {
+            // A merge copies the entries of its map, as an alias does.
+            self.expand(extent, node.span)?;
+        }
         self.place(node, extent)
     }
 
@@ -213,22 +220,7 @@ impl<'a> Builder<'a> {
                 .with_fix("put text that begins with '*' in quotes, or write the value out"));
         };
         let (node, extent) = (anchored.node.clone(), anchored.extent);
-        self.aliased.add(extent);
-        let limit = if self.aliased.size > limits::ALIASED_NODES {
-            Some(format!("{} values", limits::ALIASED_NODES))
-        } else if self.aliased.bytes > limits::ALIASED_BYTES {
-            Some(format!("{} bytes of text", limits::ALIASED_BYTES))
-        } else {
-            None
-        };
-        if let Some(limit) = limit {
-            let message = format!(
-                "the aliases in a document may expand to at most {limit}; these expand to more"
-            );
-            return Err(TextFinding::new(Code::Alias, span, message)
-                .with_fix("write the values out, or repeat fewer of them"));
-        }
-        self.count(extent.size, span)?;
+        self.expand(extent, span)?;
         if self.stack.len() + extent.depth > limits::DEPTH {
             return Err(too_deep(span).with_fix("write the value out, and nest it less deeply"));
         }
@@ -244,6 +236,26 @@ impl<'a> Builder<'a> {
             };
         }
         self.place(node, extent)
+    }
+
+    /// Counts values that the document has once more than it is written there.
+    fn expand(&mut self, extent: Extent, span: Span) -> Result<(), TextFinding> {
+        self.aliased.add(extent);
+        let limit = if self.aliased.size > limits::ALIASED_NODES {
+            Some(format!("{} values", limits::ALIASED_NODES))
+        } else if self.aliased.bytes > limits::ALIASED_BYTES {
+            Some(format!("{} bytes of text", limits::ALIASED_BYTES))
+        } else {
+            None
+        };
+        if let Some(limit) = limit {
+            let message = format!(
+                "the aliases in a document may expand to at most {limit}; these expand to more"
+            );
+            return Err(TextFinding::new(Code::Alias, span, message)
+                .with_fix("write the values out, or repeat fewer of them"));
+        }
+        self.count(extent.size, span)
     }
 
     fn awaits_key(&self) -> bool {

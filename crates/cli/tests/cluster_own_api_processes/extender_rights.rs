@@ -7,7 +7,9 @@ use almanac_harness::{
 };
 use anyhow::{Context as _, ensure};
 use http::Request;
+use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
+use kube::api::{Api, Patch, PatchParams};
 use serde_json::{Value, json};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -73,6 +75,26 @@ async fn a_binding_brings_nothing_else(kubectl: &Kubectl, client: &Client) -> Te
     bind(client, "next", &of_the_node).await.map_err(anyhow::Error::msg)
 }
 
+/// A patch of the status can change nothing else of a pod.
+async fn a_status_brings_nothing_else(client: &Client) -> TestResult {
+    let pods: Api<Pod> = Api::namespaced(client.clone(), VICTIM.0);
+    let patch = async |patch: Value| {
+        pods.patch_status(VICTIM.1, &PatchParams::default(), &Patch::Merge(patch)).await
+    };
+    for metadata in [
+        json!({"labels": {"app": "shop"}}),
+        json!({"labels": null}),
+        json!({"annotations": {"almanac.dev/unit": "best"}}),
+        json!({"finalizers": ["example.com/stays"]}),
+    ] {
+        let sent = patch(json!({"metadata": metadata, "status": {"message": "x"}})).await;
+        let refusal = sent.err().with_context(|| format!("possible: {metadata}"))?.to_string();
+        ensure!(refusal.contains(REFUSAL), "{metadata}: {refusal}");
+    }
+    patch(json!({"status": {"message": "x", "nominatedNodeName": null}})).await?;
+    Ok(())
+}
+
 async fn is_held_to_its_annotations(test: &OwnTest, manifest: &str, client: Client) -> TestResult {
     let kubectl = test.kubectl().await?;
     create_victim(&kubectl, VICTIM, ("worker", SCHEDULABLE_AT)).await?;
@@ -91,6 +113,7 @@ async fn is_held_to_its_annotations(test: &OwnTest, manifest: &str, client: Clie
     let renamed = annotate(&client, VICTIM, &json!({"almanac.dev/unit": "best"})).await;
     ensure!(renamed.is_err_and(|why| why.contains(REFUSAL)), "{manifest}: it renamed the unit");
     a_binding_brings_nothing_else(&kubectl, &client).await.context(manifest.to_owned())?;
+    a_status_brings_nothing_else(&client).await.context(manifest.to_owned())?;
     ensure_others_may(&test.client(), VICTIM).await
 }
 

@@ -40,6 +40,10 @@ pub(super) struct Nominations {
     claimed: BTreeMap<PodId, PodId>,
     /// Pods that have yet to be scheduled and that the API server shows as nominated.
     shown: BTreeSet<PodId>,
+    /// Those of them whose node takes them no more, although their unit would: no place is kept for them.
+    pub(super) refused: BTreeSet<PodId>,
+    /// Pods that have yet to be scheduled and about which a scheduler has asked this ledger.
+    pub(super) asked: BTreeSet<PodId>,
     next: u64,
 }
 
@@ -69,17 +73,42 @@ impl Ledger {
         let Some(node) = slot.nominated.as_deref().and_then(|node| self.node(node)) else {
             return false;
         };
-        let is_under_way = |kept: &KeptPlace| kept.until.is_some() || !kept.victims.is_empty();
-        if self.nominations.kept.get(&pod).is_some_and(is_under_way) {
+        // A scheduler that does not ask decides by itself.
+        if !self.nominations.asked.contains(&pod) || self.is_under_way(pod) {
             return false;
         }
         match *self.governing(slot) {
             [] => false,
+            [_] if self.nominations.refused.contains(&pod) => true,
             [(policy, group)] => {
                 let verdicts = self.verdicts_under(Some(pod), policy, group, &[node]);
-                verdicts.of(Some(node)).is_unresolvable()
+                let at = CountedIn { policy, group, place: self.books[policy].unit_of(node) };
+                verdicts.of(Some(node)).is_unresolvable() && !self.is_being_vacated(node, at)
             }
             [_, _, ..] => true,
+        }
+    }
+
+    /// Whether nodes were kept for a pod, or victims of it have yet to go.
+    fn is_under_way(&self, pod: PodId) -> bool {
+        let kept = self.nominations.kept.get(&pod);
+        kept.is_some_and(|kept| kept.until.is_some() || !kept.victims.is_empty())
+    }
+
+    /// Whether a pod on a node ends that is counted there. After a change of leader, it may be a victim.
+    fn is_being_vacated(&self, node: NodeId, at: CountedIn) -> bool {
+        let is_leaving = |pod: &PodId| {
+            let slot = &self.pods[*pod];
+            slot.is_terminating && slot.seats.iter().any(|seat| seat.at == at)
+        };
+        self.nodes[node].pods.iter().any(is_leaving)
+    }
+
+    /// No eviction helps a pod any more: the place that was kept for its nomination is free again.
+    pub(super) fn refuse_nomination(&mut self, pod: PodId) {
+        if self.nominations.shown.contains(&pod) && !self.is_under_way(pod) {
+            self.end_keeping(pod);
+            self.nominations.refused.insert(pod);
         }
     }
 
@@ -103,6 +132,7 @@ impl Ledger {
         now: Elapsed,
     ) {
         let until = now + NOMINATED_WITHIN;
+        self.nominations.refused.remove(&pod);
         self.begin_keeping(pod, at, victims.into_iter().collect(), Some(until));
         self.nominations.ends.insert((until, pod));
     }
@@ -155,6 +185,8 @@ impl Ledger {
     pub(super) fn drop_nomination(&mut self, pod: PodId) {
         self.end_keeping(pod);
         self.nominations.shown.remove(&pod);
+        self.nominations.refused.remove(&pod);
+        self.nominations.asked.remove(&pod);
     }
 
     /// Keeps the place for which the API server shows a pod as nominated, in the unit that the node is in now.
@@ -162,6 +194,7 @@ impl Ledger {
         let slot = &self.pods[pod];
         let Some(name) = slot.nominated.as_ref().filter(|_| self.is_pending(pod)) else {
             self.nominations.shown.remove(&pod);
+            self.nominations.refused.remove(&pod);
             // The next one may be about to come.
             let kept = self.nominations.kept.get(&pod);
             let is_awaited = kept.is_some_and(|kept| kept.until.is_some());
@@ -177,6 +210,9 @@ impl Ledger {
             has_cap.then_some((CountedIn { policy, group, place }, node))
         });
         self.nominations.shown.insert(pod);
+        if self.nominations.refused.contains(&pod) {
+            return;
+        }
         let Some((at, node)) = at else { return self.end_keeping(pod) };
         let known = self.nominations.kept.get(&pod).filter(|kept| kept.at == at);
         let Some(KeptPlace { victims, is_counted, .. }) = known else {
@@ -226,7 +262,15 @@ impl Ledger {
         while let Some((until, pod)) = self.nominations.ends.first().copied()
             && until <= now
         {
-            self.end_keeping(pod);
+            // One that was nominated for the same node again keeps its victims.
+            if self.nominations.shown.contains(&pod) {
+                self.nominations.ends.remove(&(until, pod));
+                if let Some(kept) = self.nominations.kept.get_mut(&pod) {
+                    kept.until = None;
+                }
+            } else {
+                self.end_keeping(pod);
+            }
             self.heed_nomination(pod);
         }
     }

@@ -141,6 +141,9 @@ impl Ledger {
         slot.created = pod.created;
         slot.bound = pod.bound;
         let is_renominated = slot.nominated != pod.nominated;
+        if is_renominated {
+            self.nominations.refused.remove(&id);
+        }
         slot.nominated.clone_from(&pod.nominated);
         if slot.owner != pod.owner {
             slot.owner.clone_from(&pod.owner);

@@ -56,6 +56,7 @@ impl Ledger {
         let Some(id) = self.pod_of(pod, uid).filter(|id| self.is_pending(*id)) else {
             return Ok(Vec::new());
         };
+        self.nominations.asked.insert(id);
         Ok(match *self.governing(&self.pods[id]) {
             [] => evictions.iter().map(|eviction| eviction.node).collect(),
             [(policy, group)] => self.preempt_under(id, policy, group, evictions, now),
@@ -77,6 +78,7 @@ impl Ledger {
         let offers = self.offers(id, policy, group, evictions);
         let Some((rank, best)) = offers.into_iter().next() else {
             let is_held = self.is_held_by_others(id, policy, group, evictions);
+            self.refuse_nomination(id);
             self.wait(id);
             if is_held {
                 self.wake_for_room(policy, group);

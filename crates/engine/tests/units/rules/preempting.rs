@@ -2,7 +2,7 @@
 
 use almanac_engine::units::{Pod, Verdict};
 
-use crate::support::{LEASE, Scene, at, grouped_by, on, pod, prefer, required, unit};
+use crate::support::{LEASE, Scene, at, grouped_by, on, pod, prefer, required, second, unit};
 
 const NODES: [(&str, &str); 4] =
     [("a-1", "zone=a"), ("a-2", "zone=a"), ("b-1", "zone=b"), ("x-1", "")];
@@ -170,6 +170,10 @@ fn a_nomination_is_stale_once_the_unit_takes_no_more_pods() {
     scene.set_pod("second", &nominated("a-2"));
     scene.set_pod("outside", &nominated("x-1"));
     scene.set_pod("free", &Pod { nominated: Some("x-1".into()), ..pod("app=z") });
+    assert!(scene.stale().is_empty(), "no scheduler has asked about them");
+    for name in ["first", "second", "outside", "free"] {
+        scene.filter(name, &[]).unwrap();
+    }
     assert_eq!(scene.stale(), ["outside"]);
     scene.set_policy("p", required([unit("only", 1, 1, "zone=a")]));
     assert_eq!(scene.stale(), ["outside", "second"], "the first that was nominated stays");
@@ -181,6 +185,29 @@ fn a_nomination_is_stale_once_the_unit_takes_no_more_pods() {
     scene.set_policy("q", required([unit("only", 1, 2, "zone=a")]));
     scene.set_node("a-1", "zone=a");
     assert_eq!(scene.stale(), ["first"], "two policies select it");
+}
+
+#[test]
+fn a_nominated_pod_that_no_eviction_helps_any_more_keeps_no_place() {
+    let mut scene = Scene::new(required([unit("only", 1, 1, "zone=a")]), &NODES);
+    scene.set_pod("stuck", &nominated("a-1"));
+    scene.set_pod("other", &pod("app=a"));
+    assert_ne!(scene.filter("other", &["a-2"]).unwrap(), [Verdict::Chosen]);
+    // Its node is cordoned, so that evictions help on none.
+    assert!(scene.preempt("stuck", &[]).is_empty());
+    assert_eq!(scene.stale(), ["stuck"]);
+    assert_eq!(scene.filter("other", &["a-2"]).unwrap(), [Verdict::Chosen]);
+}
+
+#[test]
+fn a_nomination_is_not_stale_while_a_pod_on_its_node_ends() {
+    let mut scene = Scene::new(required([unit("only", 1, 1, "zone=a")]), &NODES);
+    scene.set_pod("victim", &on("a-1", pod("app=a")));
+    scene.set_pod("new", &nominated("a-1"));
+    scene.filter("new", &[]).unwrap();
+    assert_eq!(scene.stale(), ["new"]);
+    scene.set_pod("victim", &on("a-1", Pod { deleted: Some(second(30)), ..pod("app=a") }));
+    assert!(scene.stale().is_empty(), "it may be the victim");
 }
 
 #[test]
