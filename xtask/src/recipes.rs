@@ -6,7 +6,6 @@
 mod arch;
 mod bench;
 mod crds;
-mod fuzz;
 mod lint;
 mod peers;
 mod test;
@@ -17,15 +16,8 @@ use clap::{CommandFactory as _, Parser};
 
 use crate::run::Run;
 
-const RECIPES: &[Recipe] = &[
-    lint::RECIPE,
-    arch::RECIPE,
-    test::RECIPE,
-    crds::RECIPE,
-    bench::RECIPE,
-    fuzz::RECIPE,
-    peers::RECIPE,
-];
+const RECIPES: &[Recipe] =
+    &[lint::RECIPE, arch::RECIPE, test::RECIPE, crds::RECIPE, bench::RECIPE, peers::RECIPE];
 
 /// One thing the task runner can do.
 pub(crate) struct Recipe {
@@ -51,15 +43,12 @@ pub(crate) struct Arguments {
     /// With `test`: each test tries its thorough number (see CONTRIBUTING.md); takes hours
     #[arg(long, conflicts_with = "quick")]
     pub(crate) thorough: bool,
-    /// With `test` and `bench`: only what has TEXT in its name; with `fuzz`: only the target TEXT
+    /// With `test` and `bench`: only what has TEXT in its name
     #[arg(long, value_name = "TEXT")]
     pub(crate) filter: Option<String>,
     /// With `test`: how many programs of real-cluster tests run at a time, and half as many others; 2 a processor
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
-    /// With `fuzz`: how long each target runs; 60
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    seconds: Option<u32>,
 }
 
 impl Arguments {
@@ -70,7 +59,6 @@ impl Arguments {
             ("thorough", self.thorough),
             ("filter", self.filter.is_some()),
             ("jobs", self.jobs.is_some()),
-            ("seconds", self.seconds.is_some()),
         ];
         for (option, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
             if !self.recipes().iter().any(|recipe| recipe.options.contains(&option)) {
@@ -89,11 +77,6 @@ impl Arguments {
     /// How many programs of real-cluster tests run at a time.
     pub(crate) fn jobs(&self) -> usize {
         self.jobs.map_or_else(|| 2 * processors(), usize::from)
-    }
-
-    /// How long each fuzz target runs.
-    pub(crate) fn seconds(&self) -> u32 {
-        self.seconds.unwrap_or(60)
     }
 
     pub(crate) fn recipes(&self) -> Vec<&'static Recipe> {
