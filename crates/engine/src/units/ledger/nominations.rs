@@ -42,8 +42,6 @@ pub(super) struct Nominations {
     shown: BTreeSet<PodId>,
     /// Those of them whose node takes them no more, although their unit would: no place is kept for them.
     pub(super) refused: BTreeSet<PodId>,
-    /// Pods that have yet to be scheduled and about which a scheduler has asked this ledger.
-    pub(super) asked: BTreeSet<PodId>,
     next: u64,
 }
 
@@ -73,8 +71,7 @@ impl Ledger {
         let Some(node) = slot.nominated.as_deref().and_then(|node| self.node(node)) else {
             return false;
         };
-        // A scheduler that does not ask decides by itself.
-        if !self.nominations.asked.contains(&pod) || self.is_under_way(pod) {
+        if self.is_under_way(pod) {
             return false;
         }
         match *self.governing(slot) {
@@ -186,7 +183,6 @@ impl Ledger {
         self.end_keeping(pod);
         self.nominations.shown.remove(&pod);
         self.nominations.refused.remove(&pod);
-        self.nominations.asked.remove(&pod);
     }
 
     /// Keeps the place for which the API server shows a pod as nominated, in the unit that the node is in now.

@@ -121,7 +121,6 @@ impl Ledger {
         self.end_unnominated(now);
         if let Some(id) = self.pod_of(pod, uid) {
             if self.is_pending(id) {
-                self.nominations.asked.insert(id);
                 self.keep_place(id, candidates, now + lease);
             } else if let Some(reservation) = self.pods[id].reservation {
                 self.reservations.put_off(reservation);
