@@ -85,7 +85,11 @@ async fn a_text_is_a_query_exactly_if_it_is_one_for_prometheus() -> TestResult {
     }
     let shown = &different[..different.len().min(20)];
     ensure!(different.is_empty(), "seed {seed}: {} differ: {shown:#?}", different.len());
-    ensure!(accepted > count / 5 && refused > count / 5, "{accepted} accepted, {refused} refused");
+    // About a quarter is accepted, which is 120 to 180 of 600: a tenth is out of a seed's reach.
+    ensure!(
+        accepted > count / 10 && refused > count / 10,
+        "seed {seed}: {accepted} accepted, {refused} refused"
+    );
     for (query, own) in DIFFERENT {
         ensure!(is_query(query) == own, "{query}");
     }
