@@ -34,9 +34,9 @@ unset CARGO_TARGET_DIR ALMANAC_CACHE KUBECONFIG_TEST KUBEBUILDER_ASSETS
 git clone --quiet "$root" "$folder/almanac"
 cd "$folder/almanac"
 
-# The first command in a block of the README that begins with these words.
+# The first command in a block of the README that begins with these words, with or without a prompt.
 documented() {
-    grep --max-count=1 "^$1" README.md
+    grep --max-count=1 "^\(\$ \)\?$1" README.md | sed 's/^\$ //'
 }
 
 # Runs the rest as a command, and prints a line of the table.
@@ -60,13 +60,11 @@ change() {
 
 echo "$(nproc) processors, $(rustc --version), $(git log -1 --format='commit %h')"
 printf '| %-44s | %8s | %8s |\n|---|--:|--:|\n' measured "wall s" "CPU s"
-read -ra first <<<"$(documented 'cargo run --release -- ')"
-measure "README's first command, nothing there" "${first[@]}"
-measure "the same again" "${first[@]}"
-if grep -q '^offline = ' crates/cli/Cargo.toml; then
-    offline=(cargo build --release --package almanac --no-default-features --features offline)
-    CARGO_TARGET_DIR=$folder/offline measure "offline build, crates fetched" "${offline[@]}"
-fi
+read -ra offline <<<"$(documented 'cargo run --release --no-default-features')"
+CARGO_TARGET_DIR=$folder/offline measure "README's first command, nothing there" "${offline[@]}"
+read -ra whole <<<"$(documented 'cargo run --release -- forecast')"
+measure "the same from the whole program" "${whole[@]}"
+measure "the same again" "${whole[@]}"
 measure "debug build, crates fetched" cargo build
 change
 measure "debug build after a change in the engine" cargo build

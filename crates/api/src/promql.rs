@@ -125,7 +125,7 @@ pub(crate) struct Refusal {
 }
 
 /// Parses a query. Patterns beyond the budget are not checked.
-pub(crate) fn parse(text: &str, patterns: &mut PatternBudget<'_>) -> Result<Parsed, Refusal> {
+pub(crate) fn parse(text: &str, patterns: &mut PatternBudget) -> Result<Parsed, Refusal> {
     if text.chars().nth(MOST_CHARACTERS).is_some() {
         let message = format!("longer than {MOST_CHARACTERS} characters");
         return Err(Refusal::too_much(0, message));

@@ -274,11 +274,12 @@ impl Follower for PolicyFollower {
     fn wants_list(&self) -> bool {
         let has_refused = |state: &ClusterState| {
             let mut followed = state.policies.iter().filter(|(it, _)| self.covers(it));
-            followed.any(|(_, entry)| lacks_room(&entry.findings))
+            followed.any(|(policy, entry)| {
+                lacks_room(&entry.findings)
+                    && self.cluster.patterns.has_room(policy.identity.namespace())
+            })
         };
-        self.family == Family::MetricScaling
-            && self.cluster.patterns.has_room()
-            && has_refused(&self.cluster.lock())
+        self.family == Family::MetricScaling && has_refused(&self.cluster.lock())
     }
 
     fn failed(&mut self, why: &WatchFailure) {

@@ -25,8 +25,9 @@ pub use memory::{
 };
 pub use number::{FiniteNumber, MetricTarget};
 pub use pattern::{
-    MAX_OBJECT_PATTERN_BYTES, MAX_OBJECT_PATTERNS, MAX_PROCESS_PATTERN_BYTES, Pattern,
-    PatternBudget, PatternExcess, PatternPool,
+    MAX_NAMESPACE_PATTERN_BYTES, MAX_OBJECT_COMPARISONS, MAX_OBJECT_PATTERN_BYTES,
+    MAX_OBJECT_PATTERNS, MAX_PATTERN_BYTES, MAX_PROCESS_PATTERN_BYTES, Pattern, PatternBudget,
+    PatternExcess, PatternPool,
 };
 pub use policy::{
     Amount, CrossedBounds, Direction, Metric, MetricScaling, RatePolicy, ReplicaBounds,

@@ -21,7 +21,7 @@ pub(super) fn check(
     namespace: &str,
     patterns: Option<&PatternPool>,
 ) -> Checked<MetricScaling> {
-    let mut patterns = PatternBudget::new(patterns);
+    let mut patterns = PatternBudget::new(patterns, namespace);
     let mut findings = Vec::new();
     let spec = Path::Root.key("spec");
     let reference = spec.key("scaleTargetRef");
@@ -126,7 +126,7 @@ fn check_order(min: i32, max: i32, spec: &Path<'_>, findings: &mut Vec<Finding>)
 fn check_metric(
     metric: &PrometheusMetric,
     path: &Path<'_>,
-    patterns: &mut PatternBudget<'_>,
+    patterns: &mut PatternBudget,
     findings: &mut Vec<Finding>,
 ) -> Option<Metric> {
     let query = query::check(&metric.query, &path.key("query"), patterns, findings);

@@ -9,9 +9,10 @@ mod tests;
 use std::sync::Arc;
 
 use almanac_engine::metric_scaling::{
-    Aggregation, Answer, Condition, Expression, Label, MAX_OBJECT_PATTERN_BYTES,
-    MAX_OBJECT_PATTERNS, MAX_PROCESS_PATTERN_BYTES, Matcher, Operator, PatternBudget,
-    PatternExcess, PublishedMetric, Query, Selector, Selects, Step,
+    Aggregation, Answer, Condition, Expression, Label, MAX_NAMESPACE_PATTERN_BYTES,
+    MAX_OBJECT_COMPARISONS, MAX_OBJECT_PATTERN_BYTES, MAX_OBJECT_PATTERNS, MAX_PATTERN_BYTES,
+    MAX_PROCESS_PATTERN_BYTES, Matcher, Operator, PatternBudget, PatternExcess, PublishedMetric,
+    Query, Selector, Selects, Step,
 };
 
 use crate::finding::{Code, Finding, Path};
@@ -33,7 +34,7 @@ enum Obstacle {
     Excess(PatternExcess),
 }
 
-/// How a finding ends that is about the budget of the process.
+/// How a finding ends that is about the budget of a namespace or the process.
 const NO_ROOM: &str = "and the policies that are there already leave less";
 
 /// Whether there was no room for the patterns of an object, which may be there later.
@@ -47,7 +48,7 @@ pub fn lacks_room(findings: &[Finding]) -> bool {
 pub(super) fn check(
     text: &str,
     path: &Path<'_>,
-    patterns: &mut PatternBudget<'_>,
+    patterns: &mut PatternBudget,
     findings: &mut Vec<Finding>,
 ) -> Option<Query> {
     if text.trim().is_empty() {
@@ -91,7 +92,23 @@ pub(super) fn check(
 
 /// The finding for patterns beyond a budget.
 fn exceeding(excess: PatternExcess, invalid: impl Fn(&str) -> Finding) -> Finding {
+    let by_name = "match names by = instead of =~";
     let (why, fix) = match excess {
+        PatternExcess::Pattern => (
+            format!(
+                "one of the regular expressions is too large: {} KiB compiled is the most, and about \
+                 900 classes or 6,000 letters, each as often as it is repeated",
+                MAX_PATTERN_BYTES >> 10
+            ),
+            "match names by = instead of =~, or without repetitions such as {100}",
+        ),
+        PatternExcess::Comparisons => (
+            format!(
+                "the queries of an object may compare all schedules with {MAX_OBJECT_COMPARISONS} \
+                 conditions, and those up to here have more"
+            ),
+            "name one schedule by name= and namespace=, or split the object",
+        ),
         PatternExcess::Object => (
             format!(
                 "the regular expressions of an object, {MAX_OBJECT_PATTERNS} at most, may take {} \
@@ -100,12 +117,19 @@ fn exceeding(excess: PatternExcess, invalid: impl Fn(&str) -> Finding) -> Findin
             ),
             "match names by = instead of =~, without repetitions such as {100}, or split the object",
         ),
+        PatternExcess::Namespace => (
+            format!(
+                "the regular expressions of a namespace may take {} MiB compiled, {NO_ROOM}",
+                MAX_NAMESPACE_PATTERN_BYTES >> 20
+            ),
+            by_name,
+        ),
         PatternExcess::Process => (
             format!(
                 "the regular expressions of all policies may take {} MiB compiled, {NO_ROOM}",
                 MAX_PROCESS_PATTERN_BYTES >> 20
             ),
-            "match names by = instead of =~, here or in other policies",
+            by_name,
         ),
     };
     invalid(&why).with_fix(fix)
@@ -114,7 +138,7 @@ fn exceeding(excess: PatternExcess, invalid: impl Fn(&str) -> Finding) -> Findin
 /// The finding for what is not a query.
 fn refused(
     refusal: Refusal,
-    patterns: &mut PatternBudget<'_>,
+    patterns: &mut PatternBudget,
     invalid: impl Fn(&str) -> Finding,
 ) -> Finding {
     let Refusal { message, fix, joined, .. } = refusal;
@@ -132,10 +156,7 @@ fn refused(
 
 /// The schedules whose numbers a query names, whatever else it says. What only a Prometheus knows of a selector leaves
 /// more of them.
-fn named(
-    nodes: &[Node],
-    patterns: &mut PatternBudget<'_>,
-) -> Result<Box<[Selects]>, PatternExcess> {
+fn named(nodes: &[Node], patterns: &mut PatternBudget) -> Result<Box<[Selects]>, PatternExcess> {
     let selectors = nodes.iter().filter_map(|node| match node {
         Node::Selector(selector) | Node::Range(selector) => Some(selector),
         _ => None,
@@ -147,14 +168,18 @@ fn named(
             Err(Obstacle::External(_)) => None,
             Err(Obstacle::Excess(excess)) => Some(Err(excess)),
         });
-        matchers.collect::<Result<Vec<_>, PatternExcess>>().map(selects)
+        let selects = selects(matchers.collect::<Result<_, _>>()?);
+        if let Selects::Matching(matchers) = &selects {
+            patterns.compare(matchers.len().max(1))?;
+        }
+        Ok(selects)
     });
     selects.collect()
 }
 
 /// The expression, if Almanac can answer it from what it publishes; if not, what stands in the way: of a node before
 /// its operands, and of an operand before those after it.
-fn published(nodes: &[Node], patterns: &mut PatternBudget<'_>) -> Result<Expression, Obstacle> {
+fn published(nodes: &[Node], patterns: &mut PatternBudget) -> Result<Expression, Obstacle> {
     let mut steps = Vec::with_capacity(nodes.len());
     let mut obstacles: Vec<Option<Obstacle>> = Vec::new();
     for node in nodes {
@@ -181,7 +206,7 @@ impl From<&str> for Obstacle {
 }
 
 /// How many operands a node has, and what Almanac evaluates for it.
-fn step_of(node: &Node, patterns: &mut PatternBudget<'_>) -> (usize, Result<Step, Obstacle>) {
+fn step_of(node: &Node, patterns: &mut PatternBudget) -> (usize, Result<Step, Obstacle>) {
     match node {
         Node::Number(number) => (0, Ok(Step::Number(*number))),
         Node::Text => (0, Err(not_about_numbers())),
@@ -230,7 +255,7 @@ fn operator_of(written: &str) -> Result<Step, Obstacle> {
 
 fn selector_of(
     written: &WrittenSelector,
-    patterns: &mut PatternBudget<'_>,
+    patterns: &mut PatternBudget,
 ) -> Result<Selector, Obstacle> {
     if written.is_modified {
         return Err("it looks at another time".into());
@@ -274,10 +299,7 @@ fn selects(matchers: Vec<Matcher>) -> Selects {
     Selects::Matching(matchers.into())
 }
 
-fn matcher_of(
-    written: &WrittenMatcher,
-    patterns: &mut PatternBudget<'_>,
-) -> Result<Matcher, Obstacle> {
+fn matcher_of(written: &WrittenMatcher, patterns: &mut PatternBudget) -> Result<Matcher, Obstacle> {
     let label = match written.label.as_str() {
         NAME => Label::Name,
         NAMESPACE => Label::Namespace,

@@ -24,7 +24,7 @@ impl Matching {
     }
 }
 
-impl Parser<'_, '_, '_> {
+impl Parser<'_, '_> {
     /// A selector, from after the brace or the name.
     pub(super) fn selector(&mut self, start: usize, name: Option<&str>) -> Result<(), Refusal> {
         let mut matchers = Vec::new();

@@ -42,7 +42,7 @@ fn precedence(kind: &Kind) -> Option<(u8, bool)> {
     }
 }
 
-impl Parser<'_, '_, '_> {
+impl Parser<'_, '_> {
     /// The duration of a range or a step.
     pub(super) fn positive_duration(&mut self) -> Result<(), Refusal> {
         let at = self.next.start;

@@ -56,7 +56,7 @@ enum Next {
     End,
 }
 
-pub(super) struct Parser<'a, 'b, 'p> {
+pub(super) struct Parser<'a, 'b> {
     pub(super) text: &'a str,
     lexer: Lexer<'a>,
     pub(super) next: Token,
@@ -65,7 +65,7 @@ pub(super) struct Parser<'a, 'b, 'p> {
     nested: usize,
     pub(super) operands: Vec<Operand>,
     pub(super) nodes: Vec<Node>,
-    pub(super) patterns: &'b mut PatternBudget<'p>,
+    pub(super) patterns: &'b mut PatternBudget,
     /// Where selectors begin that select every series there is, which only `info` allows.
     pub(super) unselective: Vec<usize>,
 }
@@ -85,8 +85,8 @@ fn precedence(kind: &Kind) -> Option<(&'static str, u8)> {
     Some((operator, precedence))
 }
 
-impl<'a, 'b, 'p> Parser<'a, 'b, 'p> {
-    pub(super) fn new(text: &'a str, patterns: &'b mut PatternBudget<'p>) -> Parser<'a, 'b, 'p> {
+impl<'a, 'b> Parser<'a, 'b> {
+    pub(super) fn new(text: &'a str, patterns: &'b mut PatternBudget) -> Parser<'a, 'b> {
         let mut lexer = Lexer::new(text);
         let next = lexer.next();
         Parser {

@@ -172,7 +172,7 @@ pub(super) fn of_binary(
     Ok(if has_vectors || left != right { Vector } else { left })
 }
 
-impl Parser<'_, '_, '_> {
+impl Parser<'_, '_> {
     pub(super) fn aggregated(
         &self,
         aggregation: Aggregation,

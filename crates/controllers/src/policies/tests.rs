@@ -340,8 +340,9 @@ fn autoscaler(name: &str, version: u64, pattern: &str) -> Value {
 #[test]
 fn an_autoscaler_without_room_for_its_patterns_is_unusable_until_there_is_room() {
     let pool = PatternPool::default();
-    let kept = PatternBudget::new(Some(&pool)).keep("[a-z]{250}");
-    let cluster = Cluster::with_patterns(PatternPool::of_bytes(pool.bytes() * 3 / 2));
+    let kept = PatternBudget::new(Some(&pool), "default").keep("[a-z]{250}");
+    // A namespace has a quarter.
+    let cluster = Cluster::with_patterns(PatternPool::of_bytes(pool.bytes() * 6));
     drop(kept);
     let mut watched = Watched::of(Family::MetricScaling, UnwrittenStatuses::default(), cluster);
     let is_usable = |watched: &Watched, name: &str| {

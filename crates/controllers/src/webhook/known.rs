@@ -6,7 +6,6 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use almanac_api::checking::CheckedObject;
 use almanac_api::kinds::Kind;
-use almanac_engine::metric_scaling::PatternPool;
 use almanac_engine::units::Pod;
 use almanac_engine::{Identity, Slim};
 
@@ -22,15 +21,9 @@ pub(super) struct KnownObject {
 #[derive(Clone, Default)]
 pub(super) struct Shared {
     known: Arc<RwLock<Known>>,
-    patterns: PatternPool,
 }
 
 impl Shared {
-    /// The patterns of what is watched.
-    pub(super) fn patterns(&self) -> PatternPool {
-        self.patterns.clone()
-    }
-
     pub(super) fn read(&self) -> RwLockReadGuard<'_, Known> {
         self.known.read().unwrap_or_else(PoisonError::into_inner)
     }

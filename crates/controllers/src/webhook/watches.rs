@@ -7,7 +7,7 @@ use almanac_api::checking::{CheckContext, check_json};
 use almanac_api::exempt::{self, is_marked};
 use almanac_api::kinds::Kind;
 use almanac_api::slim::unit_template;
-use almanac_engine::Identity;
+use almanac_engine::{Identity, Slim};
 use almanac_shell::clock::Clock;
 use almanac_shell::following::{
     Follower, Need, Selection, WatchAges, WatchFailure, follow_selected,
@@ -125,10 +125,8 @@ impl Follower for ObjectFollower {
         }
         let is_workload = WORKLOADS.contains(&self.kind);
         let template = is_workload.then(|| unit_template(&object, self.kind.name())).flatten();
-        let patterns = self.known.patterns();
         let context = CheckContext {
             clock: self.clock.setting(),
-            patterns: Some(&patterns),
             ..CheckContext::new(identity.namespace(), self.clock.now())
         };
         let check = || check_json(self.kind, as_json(object), context);
@@ -136,6 +134,12 @@ impl Follower for ObjectFollower {
             if self.kind == Kind::HorizontalAutoscaler { off_the_runtime(check) } else { check() };
         // It has been told when it was applied.
         checked.findings = Vec::new();
+        // What an object scales by is in nobody's way, and may be large.
+        if let Some(Slim::MetricScaling(autoscaler)) = &mut checked.slim {
+            if let Some(policy) = &mut autoscaler.policy {
+                Arc::make_mut(policy).metrics = Box::default();
+            }
+        }
         let known = KnownObject { checked: Arc::new(checked), template: template.map(Arc::new) };
         self.known.write().upsert(&identity, known);
         self.listed.insert(identity);

@@ -1,26 +1,38 @@
-//! Regular expressions of label matchers: compiled once, shared when equal, within budgets for an object and for all
-//! objects of a process. Which query has which of them is up to `query`.
+//! Regular expressions of label matchers: compiled once, shared when equal, within budgets for an object, a namespace and
+//! a process. Which query has which of them is up to `query`.
 //!
-//! A pattern is compiled to an automaton without tables of its states, so its size is known and does not grow with
-//! what it is compared with.
+//! A pattern that is kept is a table of states, so a comparison reads each byte once, whatever the pattern says. Its
+//! size is known, and one that would take a large table is refused.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use regex_automata::nfa::thompson::{Config, WhichCaptures, pikevm::PikeVM};
+use regex_automata::dfa::{Automaton, StartKind, dense};
+use regex_automata::nfa::thompson::{Config, NFA, pikevm::PikeVM};
+use regex_automata::{Anchored, Input};
 
 /// How many patterns an object has at most, of those that Almanac evaluates, equal ones counted once.
 pub const MAX_OBJECT_PATTERNS: usize = 100;
 /// How large the patterns of an object are at most that Almanac evaluates, compiled, in bytes.
 pub const MAX_OBJECT_PATTERN_BYTES: usize = 1 << 20;
+/// How large a pattern is at most, compiled, in bytes: enough for hundreds of alternatives.
+pub const MAX_PATTERN_BYTES: usize = 1 << 18;
+/// With how many conditions the schedules of a cluster are compared at most for the queries of an object.
+pub const MAX_OBJECT_COMPARISONS: usize = 256;
+/// How large the patterns of all objects of a namespace are at most, compiled, in bytes.
+pub const MAX_NAMESPACE_PATTERN_BYTES: usize = MAX_PROCESS_PATTERN_BYTES / SHARES;
 /// How large the patterns of all objects of a process are at most, compiled, in bytes.
 pub const MAX_PROCESS_PATTERN_BYTES: usize = 16 << 20;
 
-/// How large a pattern is at most, compiled, in bytes: enough for hundreds of alternatives.
-const MAX_PATTERN_BYTES: usize = 1 << 18;
+/// How many namespaces it takes to fill a pool.
+const SHARES: usize = 4;
+/// How much of a share is free again before objects that were refused are checked again.
+const ROOM: usize = 16;
 /// How many steps all patterns of an object take at most to compile: some milliseconds.
 const MAX_OBJECT_STEPS: usize = 1 << 17;
-/// What a pattern takes besides its automaton and its text.
+/// How much memory it takes at most to make a table, until it is made.
+const MAX_BYTES_TO_COMPILE: usize = 4 * MAX_PATTERN_BYTES;
+/// What a pattern takes besides its table and its text.
 const BYTES_PER_PATTERN: usize = 512;
 
 /// A regular expression that a whole value must match, as in Prometheus.
@@ -31,22 +43,28 @@ pub struct Pattern(Arc<Counted>);
 #[derive(Debug)]
 struct Counted {
     compiled: Compiled,
-    pool: Option<PatternPool>,
+    pool: Option<Share>,
 }
 
 /// A pattern that does not count yet.
 #[derive(Debug)]
 struct Compiled {
     text: Box<str>,
-    automaton: PikeVM,
+    table: dense::DFA<Vec<u32>>,
     bytes: usize,
 }
 
 /// Why a pattern is not kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PatternExcess {
+    /// It is too large by itself.
+    Pattern,
     /// The patterns of the object are too many or too large.
     Object,
+    /// The schedules would be compared with too many conditions for the object.
+    Comparisons,
+    /// Those of all objects of the namespace are too large with it. It may be kept later.
+    Namespace,
     /// Those of all objects of the process are too large with it. It may be kept later.
     Process,
 }
@@ -55,27 +73,36 @@ pub enum PatternExcess {
 enum Known {
     /// Not a pattern in Go.
     Invalid,
-    /// It was too much to compile.
-    TooLarge,
-    Compiled(Compiled),
-    Kept(Pattern),
+    /// It is too large, by itself or after the others of the object.
+    TooLarge(PatternExcess),
+    /// One of which nothing is kept yet.
+    Read {
+        automaton: NFA,
+        matches_empty: bool,
+    },
+    Kept {
+        pattern: Pattern,
+        matches_empty: bool,
+    },
 }
 
 /// The budget for the patterns of one object. Each text is compiled once.
 #[derive(Default)]
-pub struct PatternBudget<'p> {
-    pool: Option<&'p PatternPool>,
+pub struct PatternBudget {
+    pool: Option<Share>,
     known: BTreeMap<Box<str>, Known>,
     steps: usize,
     patterns: usize,
     bytes: usize,
+    comparisons: usize,
 }
 
-impl<'p> PatternBudget<'p> {
-    /// A budget within that of a process, if there is one.
+impl PatternBudget {
+    /// A budget within what a namespace has of a pool, if there is one.
     #[must_use]
-    pub fn new(pool: Option<&'p PatternPool>) -> PatternBudget<'p> {
-        PatternBudget { pool, ..PatternBudget::default() }
+    pub fn new(pool: Option<&PatternPool>, namespace: &str) -> PatternBudget {
+        let share = |pool: &PatternPool| Share { pool: pool.clone(), namespace: namespace.into() };
+        PatternBudget { pool: pool.map(share), ..PatternBudget::default() }
     }
 
     /// Whether a pattern matches an empty value: `Some(None)` if it is too large to find out, `None` for a text that is
@@ -83,9 +110,10 @@ impl<'p> PatternBudget<'p> {
     pub fn matches_empty(&mut self, text: &str) -> Option<Option<bool>> {
         match self.known(text) {
             Known::Invalid => None,
-            Known::TooLarge => Some(None),
-            Known::Compiled(compiled) => Some(Some(compiled.is_match(""))),
-            Known::Kept(pattern) => Some(Some(pattern.is_match(""))),
+            Known::TooLarge(_) => Some(None),
+            Known::Read { matches_empty, .. } | Known::Kept { matches_empty, .. } => {
+                Some(Some(*matches_empty))
+            }
         }
     }
 
@@ -95,70 +123,90 @@ impl<'p> PatternBudget<'p> {
     ///
     /// If a budget is exceeded.
     pub fn keep(&mut self, text: &str) -> Result<Pattern, PatternExcess> {
-        let bytes = match self.known(text) {
-            Known::Invalid | Known::TooLarge => return Err(PatternExcess::Object),
-            Known::Kept(pattern) => return Ok(pattern.clone()),
-            Known::Compiled(compiled) => compiled.bytes,
+        let (table, matches_empty) = match self.known(text) {
+            Known::Invalid => return Err(PatternExcess::Pattern),
+            Known::TooLarge(excess) => return Err(*excess),
+            Known::Kept { pattern, .. } => return Ok(pattern.clone()),
+            Known::Read { automaton, matches_empty } => (table(automaton), *matches_empty),
         };
+        let Some(table) = table else {
+            // To find that out takes as long as for the largest one.
+            self.bytes = self.bytes.saturating_add(MAX_PATTERN_BYTES);
+            self.known.insert(text.into(), Known::TooLarge(PatternExcess::Pattern));
+            return Err(PatternExcess::Pattern);
+        };
+        let bytes = table.memory_usage() + 2 * text.len() + BYTES_PER_PATTERN;
         if self.patterns == MAX_OBJECT_PATTERNS || self.bytes + bytes > MAX_OBJECT_PATTERN_BYTES {
             return Err(PatternExcess::Object);
         }
-        let Some(Known::Compiled(compiled)) = self.known.remove(text) else {
-            return Err(PatternExcess::Object);
-        };
-        let kept = match self.pool {
-            Some(pool) => pool.count(compiled).ok_or(PatternExcess::Process)?,
+        let compiled = Compiled { text: text.into(), table, bytes };
+        let pattern = match &self.pool {
+            Some(share) => share.count(compiled)?,
             None => Pattern(Arc::new(Counted { compiled, pool: None })),
         };
         self.patterns += 1;
         self.bytes += bytes;
-        self.known.insert(text.into(), Known::Kept(kept.clone()));
-        Ok(kept)
+        self.known.insert(text.into(), Known::Kept { pattern: pattern.clone(), matches_empty });
+        Ok(pattern)
+    }
+
+    /// The schedules are compared with so many conditions more.
+    ///
+    /// # Errors
+    ///
+    /// If the budget is exceeded.
+    pub fn compare(&mut self, conditions: usize) -> Result<(), PatternExcess> {
+        self.comparisons = self.comparisons.saturating_add(conditions);
+        if self.comparisons > MAX_OBJECT_COMPARISONS {
+            return Err(PatternExcess::Comparisons);
+        }
+        Ok(())
     }
 
     fn known(&mut self, text: &str) -> &Known {
         if !self.known.contains_key(text) {
-            let known = self.compiled(text);
+            let known = self.read(text);
             self.known.insert(text.into(), known);
         }
         self.known.get(text).unwrap_or(&Known::Invalid)
     }
 
-    fn compiled(&mut self, text: &str) -> Known {
+    fn read(&mut self, text: &str) -> Known {
         // With the group around it, as Prometheus has it: what ends that group early, or never, is up to Go.
         let whole = format!("^(?s:{text})$");
         let Some((translated, steps)) = almanac_expressions::pattern_from_go(&whole) else {
             return Known::Invalid;
         };
-        if self.steps.saturating_add(steps) > MAX_OBJECT_STEPS {
-            return Known::TooLarge;
+        if steps > MAX_OBJECT_STEPS {
+            return Known::TooLarge(PatternExcess::Pattern);
+        }
+        if self.steps + steps > MAX_OBJECT_STEPS || self.bytes > MAX_OBJECT_PATTERN_BYTES {
+            return Known::TooLarge(PatternExcess::Object);
         }
         self.steps += steps;
-        Known::of(text, &translated)
-    }
-}
-
-impl Known {
-    fn of(text: &str, translated: &str) -> Known {
-        let config = Config::new()
-            .nfa_size_limit(Some(MAX_PATTERN_BYTES))
-            .which_captures(WhichCaptures::Implicit);
-        match PikeVM::builder().thompson(config).build(translated) {
-            Ok(automaton) => {
-                let size = automaton.get_nfa().memory_usage();
-                let bytes = size + 2 * text.len() + BYTES_PER_PATTERN;
-                Known::Compiled(Compiled { text: text.into(), automaton, bytes })
-            }
-            Err(error) if error.size_limit().is_some() => Known::TooLarge,
+        let config = Config::new().nfa_size_limit(Some(MAX_PATTERN_BYTES));
+        match NFA::compiler().configure(config).build(&translated) {
+            Ok(automaton) => match PikeVM::new_from_nfa(automaton.clone()) {
+                Ok(machine) => {
+                    let matches_empty = machine.is_match(&mut machine.create_cache(), "");
+                    Known::Read { automaton, matches_empty }
+                }
+                Err(_) => Known::Invalid,
+            },
+            Err(error) if error.size_limit().is_some() => Known::TooLarge(PatternExcess::Pattern),
             Err(_) => Known::Invalid,
         }
     }
 }
 
-impl Compiled {
-    fn is_match(&self, value: &str) -> bool {
-        self.automaton.is_match(&mut self.automaton.create_cache(), value)
-    }
+/// The table of an automaton; `None` if it is too large.
+fn table(automaton: &NFA) -> Option<dense::DFA<Vec<u32>>> {
+    let config = dense::Config::new()
+        .start_kind(StartKind::Anchored)
+        .accelerate(false)
+        .dfa_size_limit(Some(MAX_PATTERN_BYTES))
+        .determinize_size_limit(Some(MAX_BYTES_TO_COMPILE));
+    dense::Builder::new().configure(config).build_from_nfa(automaton).ok()
 }
 
 impl Pattern {
@@ -169,11 +217,14 @@ impl Pattern {
     }
 
     pub(super) fn is_match(&self, value: &str) -> bool {
-        self.0.compiled.is_match(value)
+        let input = Input::new(value).anchored(Anchored::Yes).earliest(true);
+        // No byte makes such a table give up.
+        self.0.compiled.table.try_search_fwd(&input).is_ok_and(|found| found.is_some())
     }
 }
 
-/// The patterns of all objects of a process, and the budget for them. A copy is the same pool.
+/// The patterns of all objects of a process, and the budget for them. Each namespace has a quarter of it at most, and
+/// equal patterns count once in each. A copy is the same pool.
 #[derive(Clone, Debug)]
 pub struct PatternPool(Arc<Pool>);
 
@@ -186,7 +237,20 @@ struct Pool {
 #[derive(Default, Debug)]
 struct Kept {
     bytes: usize,
+    by_namespace: BTreeMap<Box<str>, KeptOfNamespace>,
+}
+
+#[derive(Default, Debug)]
+struct KeptOfNamespace {
+    bytes: usize,
     by_text: BTreeMap<Box<str>, Weak<Counted>>,
+}
+
+/// What a namespace has of a pool.
+#[derive(Clone, Debug)]
+struct Share {
+    pool: PatternPool,
+    namespace: Box<str>,
 }
 
 impl Default for PatternPool {
@@ -208,43 +272,63 @@ impl PatternPool {
         self.lock().bytes
     }
 
-    /// Whether there is room again for the patterns of an object.
+    /// Whether there is room again for the patterns of an object of a namespace.
     #[must_use]
-    pub fn has_room(&self) -> bool {
-        self.bytes() + self.0.most / 16 <= self.0.most
+    pub fn has_room(&self, namespace: &str) -> bool {
+        let kept = self.lock();
+        let of_namespace = kept.by_namespace.get(namespace).map_or(0, |it| it.bytes);
+        let share = self.0.most / SHARES;
+        let room = share / ROOM;
+        of_namespace + room <= share && kept.bytes + room <= self.0.most
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
         self.0.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    /// Counts a pattern, or takes the same one that counts already. `None` if there is no room.
-    fn count(&self, compiled: Compiled) -> Option<Pattern> {
-        let mut kept = self.lock();
-        if let Some(same) = kept.by_text.get(&compiled.text).and_then(Weak::upgrade) {
-            return Some(Pattern(same));
-        }
+impl Share {
+    /// Counts a pattern, or takes the same one that counts already.
+    fn count(&self, compiled: Compiled) -> Result<Pattern, PatternExcess> {
+        let most = self.pool.0.most;
+        let mut kept = self.pool.lock();
         let bytes = kept.bytes + compiled.bytes;
-        if bytes > self.0.most {
-            return None;
+        let own = kept.by_namespace.get(&self.namespace);
+        let same = own.and_then(|own| own.by_text.get(&compiled.text)).and_then(Weak::upgrade);
+        if let Some(same) = same {
+            return Ok(Pattern(same));
         }
-        kept.bytes = bytes;
+        let of_namespace = own.map_or(0, |own| own.bytes) + compiled.bytes;
+        if of_namespace > most / SHARES {
+            return Err(PatternExcess::Namespace);
+        }
+        if bytes > most {
+            return Err(PatternExcess::Process);
+        }
+        let own = kept.by_namespace.entry(self.namespace.clone()).or_default();
+        own.bytes = of_namespace;
         let text = compiled.text.clone();
         let counted = Arc::new(Counted { compiled, pool: Some(self.clone()) });
-        kept.by_text.insert(text, Arc::downgrade(&counted));
-        Some(Pattern(counted))
+        own.by_text.insert(text, Arc::downgrade(&counted));
+        kept.bytes = bytes;
+        Ok(Pattern(counted))
     }
 }
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        let Some(pool) = &self.pool else { return };
+        let Some(Share { pool, namespace }) = &self.pool else { return };
         let mut kept = pool.lock();
         kept.bytes = kept.bytes.saturating_sub(self.compiled.bytes);
+        let Some(own) = kept.by_namespace.get_mut(namespace) else { return };
+        own.bytes = own.bytes.saturating_sub(self.compiled.bytes);
         // An equal one may have come since nothing had this one any more.
         let text = &self.compiled.text;
-        if kept.by_text.get(text).is_some_and(|it| it.strong_count() == 0) {
-            kept.by_text.remove(text);
+        if own.by_text.get(text).is_some_and(|it| it.strong_count() == 0) {
+            own.by_text.remove(text);
+        }
+        if own.by_text.is_empty() {
+            kept.by_namespace.remove(namespace);
         }
     }
 }
@@ -253,44 +337,67 @@ impl Drop for Counted {
 mod tests {
     use super::*;
 
+    fn budget(pool: &PatternPool, namespace: &str) -> PatternBudget {
+        PatternBudget::new(Some(pool), namespace)
+    }
+
+    /// Keeps one pattern after the other, until one is refused.
+    fn fill(pool: &PatternPool, namespace: &str) -> (Vec<Pattern>, PatternExcess) {
+        let mut kept = Vec::new();
+        loop {
+            match budget(pool, namespace).keep(&format!("{}.*", kept.len())) {
+                Ok(pattern) => kept.push(pattern),
+                Err(excess) => return (kept, excess),
+            }
+        }
+    }
+
     #[test]
-    fn equal_patterns_are_compiled_once_and_count_once() {
+    fn equal_patterns_of_a_namespace_are_compiled_once_and_count_once() {
         let pool = PatternPool::default();
-        let mut one = PatternBudget::new(Some(&pool));
+        let mut one = budget(&pool, "shop");
         let first = one.keep("a|b").unwrap();
         let again = one.keep("a|b").unwrap();
-        let of_other = PatternBudget::new(Some(&pool)).keep("a|b").unwrap();
+        let of_other = budget(&pool, "shop").keep("a|b").unwrap();
         assert!(Arc::ptr_eq(&first.0, &again.0) && Arc::ptr_eq(&first.0, &of_other.0));
         assert_eq!((one.patterns, pool.bytes()), (1, one.bytes));
+        let elsewhere = budget(&pool, "team").keep("a|b").unwrap();
+        assert!(!Arc::ptr_eq(&first.0, &elsewhere.0));
+        assert_eq!(pool.bytes(), 2 * one.bytes);
     }
 
     #[test]
     fn what_nothing_has_any_more_does_not_count() {
         let pool = PatternPool::default();
-        let kept = PatternBudget::new(Some(&pool)).keep("a.*").unwrap();
+        let kept = budget(&pool, "shop").keep("a.*").unwrap();
         let copy = kept.clone();
         drop(kept);
         assert!(pool.bytes() > 0 && copy.is_match("ab"));
         drop(copy);
-        assert_eq!((pool.bytes(), pool.lock().by_text.len()), (0, 0));
+        assert_eq!((pool.bytes(), pool.lock().by_namespace.len()), (0, 0));
+    }
+
+    #[test]
+    fn a_namespace_has_a_quarter_of_the_pool_and_the_others_go_on() {
+        let pool = PatternPool::of_bytes(400_000);
+        let (kept, excess) = fill(&pool, "shop");
+        assert_eq!(excess, PatternExcess::Namespace);
+        assert!(pool.bytes() <= 100_000 && kept.len() > 1 && !pool.has_room("shop"));
+        assert!(budget(&pool, "shop").keep("0.*").is_ok(), "one that counts already");
+        assert!(pool.has_room("team") && budget(&pool, "team").keep("0.*").is_ok());
+        drop(kept);
+        assert!(pool.has_room("shop") && budget(&pool, "shop").keep("new").is_ok());
     }
 
     #[test]
     fn a_full_pool_refuses_new_patterns_until_there_is_room() {
-        let pool = PatternPool::of_bytes(100_000);
-        let mut kept = Vec::new();
-        let excess = loop {
-            let text = format!("{}.*", kept.len());
-            match PatternBudget::new(Some(&pool)).keep(&text) {
-                Ok(pattern) => kept.push(pattern),
-                Err(excess) => break excess,
-            }
-        };
+        let pool = PatternPool::of_bytes(400_000);
+        let full: Vec<_> = (0..SHARES).map(|it| fill(&pool, &it.to_string()).0).collect();
+        let (few, excess) = fill(&pool, "late");
         assert_eq!(excess, PatternExcess::Process);
-        assert!(pool.bytes() <= 100_000 && kept.len() > 1 && !pool.has_room());
-        assert!(PatternBudget::new(Some(&pool)).keep("0.*").is_ok(), "one that counts already");
-        kept.clear();
-        assert!(pool.has_room() && PatternBudget::new(Some(&pool)).keep("new").is_ok());
+        assert!(pool.bytes() <= 400_000 && !pool.has_room("late"));
+        drop((few, full));
+        assert!(pool.bytes() == 0 && pool.has_room("late"));
     }
 
     #[test]
@@ -304,7 +411,36 @@ mod tests {
         let mut budget = PatternBudget::default();
         while budget.keep(&format!("[a-b]{{900}}{}", budget.patterns)).is_ok() {}
         assert!(budget.bytes <= MAX_OBJECT_PATTERN_BYTES && budget.steps <= MAX_OBJECT_STEPS);
-        assert_eq!(budget.matches_empty("[a-c]{1000}"), Some(None), "it is not compiled any more");
         assert_eq!(budget.matches_empty("(a{1000}){1000}"), None, "Go does not know it");
+    }
+
+    #[test]
+    fn a_pattern_with_a_large_table_is_refused_and_soon_all_others_are() {
+        let mut budget = PatternBudget::default();
+        let all = ["(a|b)*a[ab]{19}", "(a|b)*a[ab]{20}", "(a|b)*b[ab]{20}", "(a|b)*[ab]a[ab]{20}"];
+        for (position, pattern) in all.into_iter().enumerate() {
+            assert!(position < 3 || budget.keep("a").is_ok());
+            assert_eq!(budget.matches_empty(pattern), Some(Some(false)), "{pattern}");
+            assert_eq!(budget.keep(pattern).err(), Some(PatternExcess::Pattern), "{pattern}");
+        }
+        assert_eq!(budget.keep("b").err(), Some(PatternExcess::Object));
+        assert_eq!(budget.matches_empty("c"), Some(None), "nothing more is compiled");
+    }
+
+    #[test]
+    fn a_pattern_matches_whole_values_as_in_prometheus() {
+        for (pattern, matching, others) in [
+            ("a|b", &["a", "b"][..], &["", "ab", "c"][..]),
+            ("web-.*", &["web-", "web-1", "web-\n", "web-ü"], &["web", "a web-1"]),
+            ("", &[""], &["a"]),
+            ("(?i)shop", &["SHOP", "shop"], &["shops"]),
+            ("[^a]+", &["b", "ж語"], &["", "ba"]),
+            (r"\bshop\b.?", &["shop", "shop."], &["shops"]),
+            ("a$|^b", &["a", "b"], &["ab"]),
+        ] {
+            let known = Pattern::parse(pattern).unwrap();
+            assert!(matching.iter().all(|it| known.is_match(it)), "{pattern}");
+            assert!(!others.iter().any(|it| known.is_match(it)), "{pattern}");
+        }
     }
 }

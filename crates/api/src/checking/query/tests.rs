@@ -89,12 +89,13 @@ fn patterns_beyond_a_budget_are_refused_with_what_to_do() {
     let (mut findings, mut patterns) = (Vec::new(), PatternBudget::default());
     assert!(check(&query(MAX_OBJECT_PATTERNS), &path, &mut patterns, &mut findings).is_some());
     assert!(check(&query(MAX_OBJECT_PATTERNS), &path, &mut patterns, &mut findings).is_some());
+    let mut patterns = PatternBudget::default();
     assert!(check(&query(MAX_OBJECT_PATTERNS + 1), &path, &mut patterns, &mut findings).is_none());
     assert!(findings[0].message.contains("100 at most, may take 1024 KiB"), "{findings:?}");
     assert!(findings[0].fix.as_deref().is_some_and(|fix| fix.contains("= instead of =~")));
     assert!(!lacks_room(&findings));
     let pool = almanac_engine::metric_scaling::PatternPool::of_bytes(1);
-    let mut patterns = PatternBudget::new(Some(&pool));
+    let mut patterns = PatternBudget::new(Some(&pool), "shop");
     findings.clear();
     assert!(check("max(up{name=~\"a.*\"})", &path, &mut patterns, &mut findings).is_some());
     assert!(check(&query(1), &path, &mut patterns, &mut findings).is_none());
@@ -102,13 +103,30 @@ fn patterns_beyond_a_budget_are_refused_with_what_to_do() {
 }
 
 #[test]
+fn queries_that_compare_all_schedules_with_many_conditions_are_refused() {
+    let path = Path::Root.key("query");
+    let query = |conditions: usize| {
+        let matchers = "name!=\"a\",".repeat(conditions);
+        format!("max(karpenter_scheduled_capacity{{{matchers}}})")
+    };
+    let (mut findings, mut patterns) = (Vec::new(), PatternBudget::default());
+    let one = "karpenter_scheduled_capacity{name=\"a\", namespace=\"b\"}";
+    for text in [&query(100), &query(155), "max(karpenter_scheduled_capacity)", one, one] {
+        assert!(check(text, &path, &mut patterns, &mut findings).is_some(), "{findings:?}");
+    }
+    assert!(check(&query(1), &path, &mut patterns, &mut findings).is_none());
+    assert!(findings[0].message.contains("with 256 conditions"), "{findings:?}");
+    assert!(findings[0].fix.as_deref().is_some_and(|fix| fix.contains("namespace=")));
+}
+
+#[test]
 fn a_short_query_with_large_patterns_is_refused() {
-    let patterns = ('b'..'z')
-        .map(|last| format!("name=~\"[a-{last}]{{1000}}\","))
-        .collect::<Vec<_>>()
-        .concat();
+    let patterns =
+        ('b'..'z').map(|last| format!("name=~\"[a-{last}]{{400}}\",")).collect::<Vec<_>>().concat();
     let finding = checked(&format!("karpenter_scheduled_capacity{{{patterns}}}")).unwrap_err();
     assert!(finding.message.ends_with("and those up to here take more"), "{finding:?}");
+    let finding = checked("karpenter_scheduled_capacity{name=~\"(a?b?){1000}\"}").unwrap_err();
+    assert!(finding.message.contains("is too large: 256 KiB compiled"), "{finding:?}");
     // Go does not repeat what is repeated, nor anything more than a thousand times.
     for pattern in ["[a-b]{1000}{50}", "([a-b]{1000}){50}", "[a-b]{1001}"] {
         let query = format!("karpenter_scheduled_capacity{{name=~\"{pattern}\"}}");
