@@ -12,6 +12,8 @@ use crate::{Origin, Writer};
 /// A gap between windows is at most this long. A longer one may be meant.
 const SHORT: SignedDuration = SignedDuration::from_mins(5);
 
+const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
+
 /// What was set longer before something else has nothing to do with it any more.
 pub(crate) const RECENT: SignedDuration = SignedDuration::from_hours(24 * 8);
 
@@ -86,8 +88,12 @@ impl Held {
             shown = self.settle(alone);
         }
         let was = self.lasted.last().and_then(Write::number);
-        let asks = self.asks.as_mut();
-        shown.lost.extend(asks.and_then(|asks| asks.set(&write, was, alone)));
+        if let Some(asks) = &mut self.asks {
+            // What was to come back before this instant has not, whoever sets something now.
+            let moment_before = write.at.saturating_sub(NANOSECOND).unwrap_or(write.at);
+            shown.lost.extend(asks.decide(moment_before, was, alone));
+            shown.lost.extend(asks.set(&write, was, alone));
+        }
         self.current = write;
         self.is_settled = false;
         shown

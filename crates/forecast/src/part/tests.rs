@@ -161,3 +161,12 @@ proptest! {
         says_the_same_of_all_days(&world);
     }
 }
+
+#[test]
+fn of_what_is_set_again_after_it_was_lost_a_run_of_all_days_says_the_same() {
+    let rule = |hour, days, value| AnyRule { hour, days, zone: 0, value };
+    let one = vec![rule(4, 7, 2), rule(4, 5, 4)];
+    let other = vec![rule(0, 4, 2)];
+    let scalings = Scalings { of_workload: false, policies: vec![one, other] };
+    says_the_same_of_all_days(&world_of(&scalings));
+}
