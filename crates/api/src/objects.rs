@@ -51,7 +51,7 @@ pub use placement::{
 };
 pub use placement_status::{DecisionGroupStatus, PlacementStatus};
 pub use resource_policy::MAX_POLICIES;
-pub(crate) use resource_policy::{MAX_GROUPS, MAX_TERMS};
+pub(crate) use resource_policy::{MAX_GROUPS, MAX_POD_TERMS, MAX_TERMS};
 pub use resource_policy::{
     MatchPolicy, ResourcePolicy, ResourcePolicySpec, ResourcePolicyStatus, Unit, UnitGroupStatus,
     UnitStatus, UnitStrategy,

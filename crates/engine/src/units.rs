@@ -29,8 +29,8 @@ pub use fleet::{Fleet, FleetObject, Replicas};
 pub use gather::{Input, gather};
 pub use ledger::{
     BindOutcome, Bound, Confirmed, Conflict, CostChange, Eviction, GroupReport, Ledger, NodeLabels,
-    NotServing, PodExplanation, PolicyReport, PreparedPolicy, ReservationId, Ruling, Standing,
-    TooEarly, UnitCount, Unreserved, Unsettled, Verdict, Verdicts,
+    NotServing, PodExplanation, PolicyReport, PreparedPolicy, ReservationId, Ruling,
+    StaleNominations, Standing, TooEarly, UnitCount, Unreserved, Unsettled, Verdict, Verdicts,
 };
 pub use node::{Node, Resources, Space};
 pub use pod::{DeletionCost, Owner, Pod, Ungoverned};

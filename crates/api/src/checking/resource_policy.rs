@@ -12,7 +12,7 @@ use super::Checked;
 use super::label_selector::{check_key, check_selector};
 use super::label_sets::LabelSet;
 use crate::finding::{Code, Finding, Path, Severity, Shown};
-use crate::objects::{self, MAX_TERMS, ResourcePolicySpec, UnitStrategy};
+use crate::objects::{self, MAX_POD_TERMS, MAX_TERMS, ResourcePolicySpec, UnitStrategy};
 
 /// Checks a policy.
 pub(super) fn check(written: &ResourcePolicySpec) -> Checked<ResourcePolicy> {
@@ -50,15 +50,16 @@ pub(super) fn check(written: &ResourcePolicySpec) -> Checked<ResourcePolicy> {
     Checked { value: Some(value), findings }
 }
 
-/// All labels, expressions and values of the units together: what a node costs depends on them.
+/// How many labels, expressions and values a selector has.
+fn terms(selector: &WrittenSelector) -> usize {
+    let labels = selector.match_labels.iter().flatten().count();
+    let expressions = selector.match_expressions.iter().flatten();
+    labels + expressions.map(|it| 1 + it.values.iter().flatten().count()).sum::<usize>()
+}
+
+/// What a node costs depends on all of the units together.
 fn check_terms(units: &[objects::Unit], list: &Path<'_>, findings: &mut Vec<Finding>) {
-    let of_unit = |unit: &objects::Unit| {
-        let labels = unit.node_selector.match_labels.iter().flatten().count();
-        let expressions = unit.node_selector.match_expressions.iter().flatten();
-        let values = expressions.map(|it| 1 + it.values.iter().flatten().count());
-        labels + values.sum::<usize>()
-    };
-    let terms: usize = units.iter().map(of_unit).sum();
+    let terms: usize = units.iter().map(|unit| terms(&unit.node_selector)).sum();
     if terms > MAX_TERMS {
         let message = format!(
             "Too many: {terms}: the selectors of all units together must have at most {MAX_TERMS} labels, expressions \
@@ -76,6 +77,15 @@ fn check_pods(
 ) -> Option<LabelSelector> {
     let field = spec.key("podSelector");
     let selector = written.pod_selector.clone().unwrap_or_default();
+    let terms = terms(&selector);
+    if terms > MAX_POD_TERMS {
+        let message = format!(
+            "Too many: {terms}: a selector of pods must have at most {MAX_POD_TERMS} labels, expressions and values"
+        );
+        let fix = "give the pods one label of their own, and select that";
+        findings.push(Finding::new(Code::OutOfRange, &field, message).with_fix(fix));
+        return None;
+    }
     let selector = check_selector(&selector, &field, findings)?;
     if selector.is_everything() {
         let message =

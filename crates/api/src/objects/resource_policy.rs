@@ -17,6 +17,9 @@ use super::schema::Observed;
 pub const MAX_POLICIES: usize = 64;
 /// The most labels, expressions and values in the selectors of all units of a policy together.
 pub(crate) const MAX_TERMS: usize = 10_000;
+/// How many labels, expressions and values its selector of pods has at most: every pod of the namespace is compared with
+/// them.
+pub(crate) const MAX_POD_TERMS: usize = 1_000;
 /// The most units of a policy. What compares each with each other has to be bounded.
 const MAX_UNITS: usize = 64;
 /// The longest name of a unit.

@@ -131,6 +131,7 @@ fn pod_of<'a>(
         is_finished: matches!(data["status"]["phase"].as_str(), Some("Succeeded" | "Failed")),
         is_refused: scheduled.is_some_and(is_refusal),
         nominated: nominated(&data["status"]),
+        scheduler: scheduler(&data["spec"]),
         gates: gates(&data["spec"]),
         deleted: metadata.deleted,
         created: metadata.created,
@@ -144,6 +145,11 @@ fn pod_of<'a>(
 
 fn nominated(status: &Value) -> Option<Arc<str>> {
     status["nominatedNodeName"].as_str().filter(|name| !name.is_empty()).map(Arc::from)
+}
+
+fn scheduler(spec: &Value) -> Option<Arc<str>> {
+    let name = spec["schedulerName"].as_str();
+    name.filter(|name| !matches!(*name, "" | "default-scheduler")).map(Arc::from)
 }
 
 fn gates(spec: &Value) -> Box<[Arc<str>]> {

@@ -46,7 +46,7 @@ fn a_pod_is_known_by_what_units_depend_on() {
                 "almanac.dev/deletion-cost-owner": "almanac/600"
             }
         },
-        "spec": { "nodeName": "n1", "schedulingGates": [{ "name": "example.com/held" }], "containers": [{ "resources": { "requests": { "cpu": "1500m", "memory": "1Gi" } } }] },
+        "spec": { "nodeName": "n1", "schedulerName": "other-scheduler", "schedulingGates": [{ "name": "example.com/held" }], "containers": [{ "resources": { "requests": { "cpu": "1500m", "memory": "1Gi" } } }] },
         "status": { "phase": "Running", "nominatedNodeName": "n2", "conditions": [
             { "type": "PodScheduled", "status": "True", "lastTransitionTime": "2026-01-05T00:00:01Z" }
         ] }
@@ -66,6 +66,7 @@ fn a_pod_is_known_by_what_units_depend_on() {
         is_finished: false,
         is_refused: false,
         nominated: Some("n2".into()),
+        scheduler: Some("other-scheduler".into()),
         gates: ["example.com/held".into()].into(),
         deleted: at("2026-01-05T02:00:00Z"),
         created: at("2026-01-05T00:00:00Z"),
@@ -77,7 +78,7 @@ fn a_pod_is_known_by_what_units_depend_on() {
     };
     assert_eq!(read, expected);
     assert_eq!(pod(&json!({ "metadata": {} })), Pod::default());
-    let empty = json!({ "spec": { "nodeName": "" }, "status": { "phase": "Pending", "nominatedNodeName": "", "conditions": [
+    let empty = json!({ "spec": { "nodeName": "", "schedulerName": "default-scheduler" }, "status": { "phase": "Pending", "nominatedNodeName": "", "conditions": [
         { "type": "PodScheduled", "status": "False", "lastTransitionTime": "2026-01-05T00:00:01Z" }
     ] } });
     assert_eq!(pod(&empty), Pod::default());

@@ -3,6 +3,7 @@
 
 use almanac_harness::{Kubectl, Observation, PATIENCE, TestResult, await_condition};
 use anyhow::ensure;
+use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
@@ -98,11 +99,34 @@ pub(crate) async fn ensure_powerless(
         let sent = dry_run(client, victim, &Patch::Apply(&claim), manager).await;
         possible.extend(denied(sent, refusal).err().map(|why| format!("{manager} claims: {why}")));
     }
+    // As many managers as make the API server unite others.
+    let padded = json!({"metadata": {"managedFields": padded(client, victim, ours).await?}});
+    let sent = dry_run(client, victim, &Patch::Merge(&padded), "almanac").await;
+    possible.extend(denied(sent, refusal).err().map(|why| format!("more managers: {why}")));
     let filled = json!({"metadata": {"annotations": {ours: "3"}}});
     let sent = dry_run(client, victim, &Patch::Merge(&filled), "thief").await;
     possible.extend(denied(sent, refusal).err().map(|why| format!("another manager: {why}")));
     ensure!(possible.is_empty(), "{} possible: {possible:#?}", possible.len());
     Ok(())
+}
+
+/// The managers of a pod, and many more that manage nothing but our annotation.
+async fn padded(
+    client: &Client,
+    (namespace, name): PodName<'_>,
+    ours: &str,
+) -> anyhow::Result<Vec<Value>> {
+    let pod = Api::<Pod>::namespaced(client.clone(), namespace).get(name).await?;
+    let known = pod.metadata.managed_fields.unwrap_or_default();
+    let known = known.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>()?;
+    let more = (0..9).map(|number| {
+        json!({
+            "manager": "almanac", "operation": "Update", "apiVersion": "v1",
+            "subresource": format!("s{number}"), "fieldsType": "FieldsV1",
+            "fieldsV1": {"f:metadata": {"f:annotations": {format!("f:{ours}"): {}}}},
+        })
+    });
+    Ok(known.into_iter().chain(more).collect())
 }
 
 fn denied(sent: Result<(), String>, refusal: &str) -> Result<(), String> {

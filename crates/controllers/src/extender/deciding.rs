@@ -7,9 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use almanac_api::objects::MAX_POLICIES;
-use almanac_engine::units::{
-    Elapsed, Ledger, LongestBind, NodeId, NodeLabels, PreparedPolicy, ResourcePolicy,
-};
+use almanac_engine::units::{Elapsed, Ledger, LongestBind, NodeId, PreparedPolicy, ResourcePolicy};
 use almanac_engine::{Exemptions, Identity};
 use almanac_shell::monotonic::Monotonic;
 use almanac_shell::writer::Writer;
@@ -102,6 +100,27 @@ impl Deciding {
         })
     }
 
+    /// Has the ledger carry out policies as they are now, or not any more. Schedulers are answered while the nodes of a
+    /// policy are found.
+    pub(super) fn carry_out(&self, policies: &[Identity]) {
+        for policy in policies {
+            let mut state = self.lock();
+            let Some(usable) = state.usable(policy).cloned() else {
+                state.ledger.remove_policy(policy, None);
+                continue;
+            };
+            let nodes = state.ledger.node_labels();
+            drop(state);
+            let prepared = PreparedPolicy::new(ResourcePolicy::clone(&usable), nodes);
+            let mut state = self.lock();
+            // Whoever has changed it meanwhile carries it out.
+            if state.usable(policy).is_some_and(|it| Arc::ptr_eq(it, &usable)) {
+                state.ledger.set_prepared_policy(policy, &prepared, None);
+            }
+        }
+        self.tell_change();
+    }
+
     /// The time by a clock that nobody can set.
     pub(super) fn elapsed(&self) -> Elapsed {
         Elapsed::new(self.clock.now())
@@ -157,32 +176,34 @@ impl DecidingState {
         Some(found)
     }
 
-    /// Notes a policy as it is now. If it has come to be one of the oldest, another one is not any more.
-    pub(super) fn insert_policy(&mut self, policy: &Identity, entry: PolicyEntry) {
+    /// Notes a policy as it is now. Returns what is to be carried out: also the one that came to be one of the oldest, or is
+    /// not any more.
+    #[must_use]
+    pub(super) fn insert_policy(&mut self, policy: &Identity, entry: PolicyEntry) -> Vec<Identity> {
         let age = (entry.created, policy.clone());
         let known = self.policies.insert(policy.clone(), entry);
         if known.as_ref().is_some_and(|known| known.created == age.0) {
-            return;
+            return vec![policy.clone()];
         }
         let all = self.by_age.entry(policy.namespace().into()).or_default();
         if let Some(known) = known {
             all.remove(&(known.created, policy.clone()));
         }
         all.insert(age);
-        self.carry_out_youngest(policy.namespace());
+        self.with_youngest(policy)
     }
 
-    /// Forgets a policy. If it was one of the oldest, another one is now.
-    pub(super) fn remove_policy(&mut self, policy: &Identity) {
-        let Some(entry) = self.policies.remove(policy) else { return };
+    /// Forgets a policy. Returns what is to be carried out: if it was one of the oldest, another one is now.
+    #[must_use]
+    pub(super) fn remove_policy(&mut self, policy: &Identity) -> Vec<Identity> {
+        let Some(entry) = self.policies.remove(policy) else { return Vec::new() };
         if let Some(all) = self.by_age.get_mut(policy.namespace()) {
             all.remove(&(entry.created, policy.clone()));
             if all.is_empty() {
                 self.by_age.remove(policy.namespace());
             }
         }
-        self.carry_out(policy);
-        self.carry_out_youngest(policy.namespace());
+        self.with_youngest(policy)
     }
 
     /// Whether a policy is one of the oldest of its namespace, which count.
@@ -192,43 +213,18 @@ impl DecidingState {
         oldest.into_iter().any(|(_, known)| known == policy)
     }
 
-    /// Carries out what has come to count, or does not any more: the last that counts, and the first that does not.
-    fn carry_out_youngest(&mut self, namespace: &str) {
-        let all = self.by_age.get(namespace);
+    /// A policy, the last of its namespace that counts, and the first that does not.
+    fn with_youngest(&self, policy: &Identity) -> Vec<Identity> {
+        let all = self.by_age.get(policy.namespace());
         let youngest = all.into_iter().flatten().skip(MAX_POLICIES - 1).take(2);
-        let youngest: Vec<Identity> = youngest.map(|(_, policy)| policy.clone()).collect();
-        for policy in &youngest {
-            self.carry_out(policy);
-        }
-    }
-
-    /// What a policy is prepared with, if it is carried out.
-    pub(super) fn to_prepare(&self, policy: &Identity) -> Option<(ResourcePolicy, NodeLabels)> {
-        Some((self.usable(policy)?.clone(), self.ledger.node_labels()))
+        let youngest = youngest.map(|(_, youngest)| youngest.clone());
+        std::iter::once(policy.clone()).chain(youngest.filter(|it| it != policy)).collect()
     }
 
     /// A policy as it is to be carried out: not if it is exempt, has never been usable, or does not count.
-    fn usable(&self, policy: &Identity) -> Option<&ResourcePolicy> {
-        let usable = self.policies.get(policy)?.usable.as_deref()?;
+    fn usable(&self, policy: &Identity) -> Option<&Arc<ResourcePolicy>> {
+        let usable = self.policies.get(policy)?.usable.as_ref()?;
         (self.exempt.of(policy).is_none() && self.counts(policy)).then_some(usable)
-    }
-
-    /// Has the ledger carry out a policy, or not any more.
-    pub(super) fn carry_out(&mut self, policy: &Identity) {
-        self.carry_out_prepared(policy, None);
-    }
-
-    /// The same with what was prepared for it as it is now, if anything was.
-    pub(super) fn carry_out_prepared(
-        &mut self,
-        policy: &Identity,
-        prepared: Option<PreparedPolicy>,
-    ) {
-        let Some((usable, nodes)) = self.to_prepare(policy) else {
-            return self.ledger.remove_policy(policy, None);
-        };
-        let prepared = prepared.unwrap_or_else(|| PreparedPolicy::new(usable, nodes));
-        self.ledger.set_prepared_policy(policy, &prepared, None);
     }
 }
 
@@ -256,9 +252,18 @@ mod tests {
         }
     }
 
+    fn carry_out(state: &mut DecidingState, policies: &[Identity]) {
+        for policy in policies {
+            match state.usable(policy).cloned() {
+                Some(usable) => state.ledger.set_policy(policy, (*usable).clone(), None),
+                None => state.ledger.remove_policy(policy, None),
+            }
+        }
+    }
+
     fn insert(state: &mut DecidingState, policy: &Identity, created: i64) {
-        state.insert_policy(policy, entry(created));
-        state.carry_out(policy);
+        let changed = state.insert_policy(policy, entry(created));
+        carry_out(state, &changed);
     }
 
     #[test]
@@ -276,7 +281,8 @@ mod tests {
         let oldest = |from: usize| (from..MAX_POLICIES + 10).map(|number| named("shop", number));
         assert_eq!(carried_out(&state), oldest(10).collect::<Vec<_>>());
         assert!(!state.counts(&named("shop", 9)) && state.counts(&named("other", 0)));
-        state.remove_policy(&named("shop", 20));
+        let changed = state.remove_policy(&named("shop", 20));
+        carry_out(&mut state, &changed);
         let expected: Vec<Identity> = oldest(9).filter(|it| *it != named("shop", 20)).collect();
         assert_eq!(carried_out(&state), expected);
         // One that was deleted and made again is the youngest.

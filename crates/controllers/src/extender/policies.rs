@@ -1,12 +1,13 @@
 //! Watches policies: what each says, what is wrong with it, and which version of it has been seen.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use almanac_api::checking::{CheckContext, check_json};
 use almanac_api::exempt::is_marked;
 use almanac_api::finding::Finding;
 use almanac_api::kinds::Kind;
-use almanac_engine::units::{PreparedPolicy, ResourcePolicy};
+use almanac_engine::units::ResourcePolicy;
 use almanac_engine::{Identity, Slim};
 use almanac_shell::clock::Clock;
 use almanac_shell::following::{Follower, WatchFailure};
@@ -44,7 +45,7 @@ pub(super) struct PolicyFollower {
     deciding: Arc<Deciding>,
     clock: Clock,
     /// The policies in the list that is being told.
-    listed: Option<Vec<Identity>>,
+    listed: Option<BTreeSet<Identity>>,
     progress: ListReport,
 }
 
@@ -78,23 +79,23 @@ impl PolicyFollower {
 
     fn remove(&self, policy: &Identity) {
         let mut state = self.deciding.lock();
-        state.remove_policy(policy);
+        let changed = state.remove_policy(policy);
         state.exempt.mark(policy, false);
         drop(state);
-        self.deciding.tell_change();
+        self.deciding.carry_out(&changed);
     }
 }
 
 impl Follower for PolicyFollower {
     fn begin_list(&mut self) {
-        self.listed = Some(Vec::new());
+        self.listed = Some(BTreeSet::new());
     }
 
     fn upsert(&mut self, object: DynamicObject) {
         let (namespace, name) = names(&object);
         let policy = Kind::ResourcePolicy.identity(namespace, name);
         if let Some(listed) = &mut self.listed {
-            listed.push(policy.clone());
+            listed.insert(policy.clone());
         }
         // One that is being deleted does nothing any more, however long that takes.
         if object.metadata.deletion_timestamp.is_some() {
@@ -114,13 +115,9 @@ impl Follower for PolicyFollower {
                 std::mem::swap(&mut entry.recorded, &mut before.recorded);
             }
         }
-        state.insert_policy(&policy, entry);
-        // Schedulers are answered while its nodes are found.
-        let to_prepare = state.to_prepare(&policy);
+        let changed = state.insert_policy(&policy, entry);
         drop(state);
-        let prepared = to_prepare.map(|(usable, nodes)| PreparedPolicy::new(usable, nodes));
-        self.deciding.lock().carry_out_prepared(&policy, prepared);
-        self.deciding.tell_change();
+        self.deciding.carry_out(&changed);
     }
 
     fn delete(&mut self, object: DynamicObject) {
@@ -131,7 +128,7 @@ impl Follower for PolicyFollower {
     fn list_complete(&mut self) {
         let listed = self.listed.take().unwrap_or_default();
         let known: Vec<Identity> = self.deciding.lock().policies.keys().cloned().collect();
-        for gone in known.iter().filter(|it| !listed.contains(it)) {
+        for gone in known.iter().filter(|it| !listed.contains(*it)) {
             self.remove(gone);
         }
         self.progress.complete();

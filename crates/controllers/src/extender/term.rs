@@ -3,8 +3,8 @@
 //!
 //! Everything that runs here ends when the term is dropped, and writes nothing once the fence is closed.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use almanac_engine::Exemptions;
@@ -126,6 +126,7 @@ impl Term<'_> {
             statuses: Arc::clone(&statuses),
             clock: options.clock.clone(),
             switch: switch.clone(),
+            warned: Mutex::default(),
         });
         working.spawn({
             let (deciding, end) = (Arc::clone(deciding), end.clone());

@@ -6,7 +6,7 @@
 //! is written as it is then.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use almanac_api::slim::{DELETION_COST, DELETION_COST_OWNER};
@@ -37,6 +37,9 @@ const TOGETHER: Duration = Duration::from_millis(50);
 /// A write that failed is tried again after this long, and a version that is not known yet is awaited for as long.
 const RETRY: SignedDuration = SignedDuration::from_secs(1);
 
+/// The same for one that was refused, as by an admission policy.
+const RETRY_REFUSED: SignedDuration = SignedDuration::from_secs(60);
+
 /// Writes to pods.
 pub(super) struct Upkeep {
     pub(super) deciding: Arc<Deciding>,
@@ -44,6 +47,8 @@ pub(super) struct Upkeep {
     pub(super) statuses: Arc<Statuses>,
     pub(super) clock: Clock,
     pub(super) switch: Switch,
+    /// When a failure was told of last.
+    pub(super) warned: Mutex<Option<Timestamp>>,
 }
 
 impl Upkeep {
@@ -51,15 +56,16 @@ impl Upkeep {
     pub(super) async fn look(&self, end: CancellationToken) {
         loop {
             let now = self.deciding.elapsed();
-            let (pods, next) = {
+            let (pods, next, has_more) = {
                 let mut state = self.deciding.lock();
                 let mut pods: BTreeSet<Identity> =
                     state.ledger.cost_changes().into_iter().map(|change| change.pod).collect();
                 let woken = state.ledger.wake(now);
                 pods.extend(woken.iter().cloned());
-                pods.extend(state.ledger.stale_nominations());
+                let stale = state.ledger.stale_nominations();
+                pods.extend(stale.pods);
                 state.woken.extend(woken);
-                (pods, state.ledger.next_wake())
+                (pods, state.ledger.next_wake(), stale.has_more)
             };
             for pod in &pods {
                 self.pods.wake(pod);
@@ -67,6 +73,7 @@ impl Upkeep {
             self.statuses.changed.notify_one();
             let pause = async {
                 match next {
+                    _ if has_more => sleep(TOGETHER).await,
                     Some(next) => sleep(now.until(next).max(TOGETHER)).await,
                     None => std::future::pending().await,
                 }
@@ -140,24 +147,42 @@ impl Upkeep {
                 metrics.woken.inc_by(u64::from(is_woken));
                 None
             }
-            Err(WriteError::Fenced(_)) => None,
-            Err(WriteError::Refused(refusal)) if refusal.is_not_found() => None,
             Err(error) => {
-                if is_woken {
+                let again = self.when_again(pod, &error, now);
+                if is_woken && again.is_some() {
                     self.deciding.lock().ledger.wake_again(pod);
                     self.deciding.tell_change();
                 }
-                let is_expected = match &error {
-                    WriteError::Withdrawn => true,
-                    WriteError::Refused(refusal) => refusal.is_conflict(),
-                    WriteError::Fenced(_) | WriteError::Unknown(_) => false,
-                };
-                if !is_expected {
-                    tracing::warn!(%pod, %error, "failed to annotate a pod");
-                }
-                now.saturating_add(RETRY).ok()
+                again
             }
         }
+    }
+
+    /// When a write that failed is tried again.
+    fn when_again(&self, pod: &Identity, error: &WriteError, now: Timestamp) -> Option<Timestamp> {
+        let (is_expected, pause) = match error {
+            WriteError::Fenced(_) => return None,
+            WriteError::Refused(refusal) if refusal.is_not_found() => return None,
+            WriteError::Withdrawn => (true, RETRY),
+            WriteError::Refused(refusal) if refusal.is_conflict() => (true, RETRY),
+            // Whatever refuses it will for a while.
+            WriteError::Refused(refusal) if refusal.is_lasting() => (false, RETRY_REFUSED),
+            WriteError::Refused(_) | WriteError::Unknown(_) => (false, RETRY),
+        };
+        if !is_expected && self.is_time_to_warn(now) {
+            tracing::warn!(%pod, %error, "failed to write to a pod");
+        }
+        now.saturating_add(pause).ok()
+    }
+
+    /// Whether no other failure has been told of for a second: thousands of pods may fail alike.
+    fn is_time_to_warn(&self, now: Timestamp) -> bool {
+        let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_long_ago = warned.is_none_or(|at| now.duration_since(at).abs() >= RETRY);
+        if is_long_ago {
+            *warned = Some(now);
+        }
+        is_long_ago
     }
 
     /// Takes back the nomination of a pod whose unit is full. Kube-scheduler leaves it where the extender lets no node
@@ -184,19 +209,7 @@ impl Upkeep {
         match writer.patch_decided_status(path, &version.to_string(), none, &wanted).await {
             // What else there is to write is conditional on the new version.
             Ok(_) => Err(now.saturating_add(RETRY).ok()),
-            Err(WriteError::Fenced(_)) => Err(None),
-            Err(WriteError::Refused(refusal)) if refusal.is_not_found() => Err(None),
-            Err(error) => {
-                let is_expected = match &error {
-                    WriteError::Withdrawn => true,
-                    WriteError::Refused(refusal) => refusal.is_conflict(),
-                    WriteError::Fenced(_) | WriteError::Unknown(_) => false,
-                };
-                if !is_expected {
-                    tracing::warn!(%pod, %error, "failed to take back a nomination");
-                }
-                Err(now.saturating_add(RETRY).ok())
-            }
+            Err(error) => Err(self.when_again(pod, &error, now)),
         }
     }
 }

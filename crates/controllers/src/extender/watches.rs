@@ -88,11 +88,8 @@ impl Watches<'_> {
             if state.exempt.mark_namespace(name, is_marked) {
                 let policies = state.policies.keys().filter(|it| it.namespace() == name);
                 let policies: Vec<Identity> = policies.cloned().collect();
-                for policy in &policies {
-                    state.carry_out(policy);
-                }
                 drop(state);
-                deciding.tell_change();
+                deciding.carry_out(&policies);
             }
         });
         let selection = Selection { metadata_only: true, ..Selection::default() };

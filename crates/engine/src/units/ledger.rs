@@ -37,6 +37,7 @@ pub use costs::CostChange;
 pub(super) use costs::price;
 pub use explain::PodExplanation;
 pub use lead::{NotServing, Standing, TooEarly};
+pub use nominations::StaleNominations;
 pub use preemption::Eviction;
 pub use prepared::{NodeLabels, PreparedPolicy};
 pub use refusals::Unreserved;
@@ -132,6 +133,8 @@ struct PodSlot {
     is_refused: bool,
     /// The name of the node that a scheduler has nominated it for.
     nominated: Option<Arc<str>>,
+    /// The name of its scheduler; `None` for the one that is there by default.
+    scheduler: Option<Arc<str>>,
     created: Option<Timestamp>,
     bound: Option<Timestamp>,
     owner: Option<Arc<Owner>>,

@@ -27,6 +27,8 @@ pub struct Pod {
     pub is_refused: bool,
     /// The name of the node that a scheduler has nominated it for, after it evicted others there.
     pub nominated: Option<Arc<str>>,
+    /// The name of the scheduler that it is for; `None` for the one that is there by default.
+    pub scheduler: Option<Arc<str>>,
     /// Its scheduling gates. No scheduler looks for a node as long as it has any.
     pub gates: Box<[Arc<str>]>,
     /// When it is gone, if it is being deleted.

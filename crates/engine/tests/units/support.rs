@@ -189,8 +189,8 @@ impl Scene {
     }
 
     /// The pods that are nominated for nothing.
-    pub(crate) fn stale(&self) -> Vec<String> {
-        let stale = self.ledger.stale_nominations();
+    pub(crate) fn stale(&mut self) -> Vec<String> {
+        let stale = self.ledger.stale_nominations().pods;
         stale.into_iter().map(|it| it.name().to_owned()).collect()
     }
 

@@ -30,6 +30,12 @@ impl Refusal {
         self.code == 404
     }
 
+    /// Whether the same request will be refused again: it is not valid, not permitted or not admitted.
+    #[must_use]
+    pub fn is_lasting(&self) -> bool {
+        matches!(self.code, 400 | 401 | 403 | 422)
+    }
+
     /// Whether we lack the permission for it. Quotas and admission policies use the same codes, so a
     /// missing permission is recognised by the wording of RBAC.
     #[must_use]

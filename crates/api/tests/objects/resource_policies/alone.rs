@@ -289,3 +289,27 @@ fn what_a_template_has_yet_to_fill_in_is_no_policy() {
     assert!(messages(&text)[0].starts_with("template "), "{:?}", messages(&text));
     assert_eq!(policy_of(&text), None);
 }
+
+#[test]
+fn selectors_have_so_many_terms() {
+    // Each expression has a thousand.
+    let selector = |expressions: usize| {
+        let values = (0..999).map(|number| format!("v{number}")).collect::<Vec<_>>().join(", ");
+        let expression = format!("{{key: app, operator: In, values: [{values}]}}");
+        format!("{{matchExpressions: [{}]}}", vec![expression; expressions].join(", "))
+    };
+    let of_pods = |expressions: usize| for_pods("web", &selector(expressions));
+    assert!(policy_of(&of_pods(1)).is_some());
+    assert!(only_message(&of_pods(2)).contains("Too many: 2000: a selector of pods"));
+    assert!(only_fix(&of_pods(2)).starts_with("give the pods one label"));
+    let of_units = |expressions: usize| {
+        let unit = |name: &str, expressions| {
+            format!("{{name: {name}, nodeSelector: {}}}", selector(expressions))
+        };
+        policy(&format!("{}, {}", unit("a", 5), unit("b", expressions)))
+    };
+    assert!(policy_of(&of_units(5)).is_some());
+    let found = messages(&of_units(6)).concat();
+    assert!(found.contains("Too many: 11000: the selectors of all units"), "{found}");
+    assert!(policy_of(&of_units(6)).is_none() && policy_of(&of_pods(2)).is_none());
+}

@@ -5,6 +5,8 @@
 //! victim is counted in it, the place is that of the victim, and counts on its own once the first victim is gone.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::{CountedIn, Ledger};
@@ -14,6 +16,18 @@ use crate::units::slots::{GroupId, NodeId, PodId, PolicyId};
 
 /// How long a nomination is awaited after nodes were kept: a scheduler may evict all victims first.
 const NOMINATED_WITHIN: Duration = Duration::from_secs(10);
+
+/// How many nominated pods are looked at at a time for nominations to take back: a scheduler waits meanwhile.
+const LOOKED_AT_AT_ONCE: usize = 256;
+
+/// Nominations to take back.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct StaleNominations {
+    /// The pods, in their order.
+    pub pods: Vec<Identity>,
+    /// Whether there are pods that have not been looked at yet.
+    pub has_more: bool,
+}
 
 /// The order in which places were kept: the first ones hold if there are more than a cap allows.
 pub(super) type Turn = (u64, PodId);
@@ -42,21 +56,41 @@ pub(super) struct Nominations {
     shown: BTreeSet<PodId>,
     /// Those of them whose node takes them no more, although their unit would: no place is kept for them.
     pub(super) refused: BTreeSet<PodId>,
+    /// The schedulers that have asked about a pod. What others nominate is not for a ledger to take back.
+    asking: BTreeSet<Option<Arc<str>>>,
+    /// The pod of `shown` that was looked at last, if some after it have yet to be.
+    looked_at: Option<PodId>,
     next: u64,
 }
 
 impl Ledger {
     /// The pods that a scheduler has nominated for a node of a unit that does not take them. Until they lose the nomination,
-    /// the scheduler keeps room on the node from all other pods. Empty while this ledger does not decide.
+    /// the scheduler keeps room on the node from all other pods. None while this ledger does not decide.
+    ///
+    /// Of many nominated pods, some are looked at; those after them the next time.
     #[must_use]
-    pub fn stale_nominations(&self) -> Vec<Identity> {
+    pub fn stale_nominations(&mut self) -> StaleNominations {
+        let after = self.nominations.looked_at.take();
         if !self.is_serving() {
-            return Vec::new();
+            return StaleNominations::default();
         }
-        let stale = self.nominations.shown.iter().filter(|pod| self.is_stale(**pod));
-        let mut names: Vec<Identity> = stale.map(|pod| self.pods[*pod].identity.clone()).collect();
-        names.sort_unstable();
-        names
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let mut rest = self.nominations.shown.range((from, Bound::Unbounded)).copied();
+        let looked_at: Vec<PodId> = rest.by_ref().take(LOOKED_AT_AT_ONCE).collect();
+        let has_more = rest.next().is_some();
+        self.nominations.looked_at = looked_at.last().copied().filter(|_| has_more);
+        let stale = looked_at.into_iter().filter(|pod| self.is_stale(*pod));
+        let mut pods: Vec<Identity> = stale.map(|pod| self.pods[pod].identity.clone()).collect();
+        pods.sort_unstable();
+        StaleNominations { pods, has_more }
+    }
+
+    /// The scheduler of a pod asks about it.
+    pub(super) fn note_asking(&mut self, pod: PodId) {
+        let scheduler = &self.pods[pod].scheduler;
+        if !self.nominations.asking.contains(scheduler) {
+            self.nominations.asking.insert(scheduler.clone());
+        }
     }
 
     /// Whether the nomination of a pod is one of these.
@@ -71,7 +105,7 @@ impl Ledger {
         let Some(node) = slot.nominated.as_deref().and_then(|node| self.node(node)) else {
             return false;
         };
-        if self.is_under_way(pod) {
+        if self.is_under_way(pod) || !self.nominations.asking.contains(&slot.scheduler) {
             return false;
         }
         match *self.governing(slot) {

@@ -115,6 +115,7 @@ impl Ledger {
             is_terminating: false,
             is_refused: false,
             nominated: None,
+            scheduler: pod.scheduler.clone(),
             created: None,
             bound: None,
             owner: None,

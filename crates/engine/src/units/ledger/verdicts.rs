@@ -120,6 +120,7 @@ impl Ledger {
         self.end_leases(now);
         self.end_unnominated(now);
         if let Some(id) = self.pod_of(pod, uid) {
+            self.note_asking(id);
             if self.is_pending(id) {
                 self.keep_place(id, candidates, now + lease);
             } else if let Some(reservation) = self.pods[id].reservation {

@@ -126,7 +126,7 @@ fn a_victim_of_the_same_unit_makes_room_for_one_pod() {
     assert_eq!(preempt(&mut scene, "one", &["a-1"]), ["a-1"]);
     assert!(preempt(&mut scene, "two", &["a-1"]).is_empty(), "the victim makes room for another");
     scene.set_pod("one", &nominated("a-1"));
-    assert!(scene.ledger.stale_nominations().is_empty(), "its victim has yet to go");
+    assert!(scene.stale().is_empty(), "its victim has yet to go");
     scene.remove_pod("a-1-0");
     assert_eq!(scene.filter("two", &["a-2"]).unwrap(), [Verdict::Full]);
     assert_eq!(scene.filter("one", &["a-1"]).unwrap(), [Verdict::Chosen]);
@@ -170,7 +170,14 @@ fn a_nomination_is_stale_once_the_unit_takes_no_more_pods() {
     scene.set_pod("second", &nominated("a-2"));
     scene.set_pod("outside", &nominated("x-1"));
     scene.set_pod("free", &Pod { nominated: Some("x-1".into()), ..pod("app=z") });
-    assert_eq!(scene.stale(), ["outside"]);
+    assert!(scene.stale().is_empty(), "nobody has asked yet whose nominations they are");
+    scene.filter("free", &["x-1"]).unwrap();
+    let of_another = Pod { scheduler: Some("another".into()), ..nominated("x-1") };
+    scene.set_pod("of-another", &of_another);
+    assert_eq!(scene.stale(), ["outside"], "another scheduler does not ask");
+    scene.filter("of-another", &["x-1"]).unwrap();
+    assert_eq!(scene.stale(), ["of-another", "outside"]);
+    scene.remove_pod("of-another");
     scene.set_policy("p", required([unit("only", 1, 1, "zone=a")]));
     assert_eq!(scene.stale(), ["outside", "second"], "the first that was nominated stays");
     scene.set_pod("outside", &pod("app=a"));
@@ -181,6 +188,22 @@ fn a_nomination_is_stale_once_the_unit_takes_no_more_pods() {
     scene.set_policy("q", required([unit("only", 1, 2, "zone=a")]));
     scene.set_node("a-1", "zone=a");
     assert_eq!(scene.stale(), ["first"], "two policies select it");
+}
+
+#[test]
+fn of_many_nominated_pods_some_are_looked_at_at_a_time() {
+    let mut scene = Scene::new(required([unit("only", 1, 1, "zone=a")]), &NODES);
+    for number in 0..600 {
+        scene.set_pod(&format!("p-{number:03}"), &nominated("x-1"));
+    }
+    scene.filter("p-000", &["x-1"]).unwrap();
+    let parts: Vec<_> = (0..4).map(|_| scene.ledger.stale_nominations()).collect();
+    let counts = parts.iter().map(|it| (it.pods.len(), it.has_more)).collect::<Vec<_>>();
+    assert_eq!(counts, [(256, true), (256, true), (88, false), (256, true)]);
+    let mut seen: Vec<_> = parts[..3].iter().flat_map(|it| &it.pods).collect();
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen.len(), 600);
 }
 
 #[test]
@@ -200,6 +223,7 @@ fn a_nomination_is_not_stale_while_a_pod_on_its_node_ends() {
     let mut scene = Scene::new(required([unit("only", 1, 1, "zone=a")]), &NODES);
     scene.set_pod("victim", &on("a-1", pod("app=a")));
     scene.set_pod("new", &nominated("a-1"));
+    scene.filter("new", &["a-1"]).unwrap();
     assert_eq!(scene.stale(), ["new"]);
     scene.set_pod("victim", &on("a-1", Pod { deleted: Some(second(30)), ..pod("app=a") }));
     assert!(scene.stale().is_empty(), "it may be the victim");
