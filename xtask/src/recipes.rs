@@ -6,6 +6,7 @@
 mod arch;
 mod bench;
 mod crds;
+mod fuzz;
 mod lint;
 mod peers;
 mod test;
@@ -16,8 +17,15 @@ use clap::{CommandFactory as _, Parser};
 
 use crate::run::Run;
 
-const RECIPES: &[Recipe] =
-    &[lint::RECIPE, arch::RECIPE, test::RECIPE, crds::RECIPE, bench::RECIPE, peers::RECIPE];
+const RECIPES: &[Recipe] = &[
+    lint::RECIPE,
+    arch::RECIPE,
+    test::RECIPE,
+    crds::RECIPE,
+    bench::RECIPE,
+    fuzz::RECIPE,
+    peers::RECIPE,
+];
 
 /// One thing the task runner can do.
 pub(crate) struct Recipe {
@@ -40,15 +48,19 @@ pub(crate) struct Arguments {
     /// With `test`: leave out the tests that need a real cluster
     #[arg(long)]
     pub(crate) quick: bool,
-    /// With `test`: each test tries its thorough number (see CONTRIBUTING.md); takes hours
+    /// With `test`: each test tries its thorough number (see CONTRIBUTING.md); takes hours. With `fuzz`: 10 minutes for
+    /// each target
     #[arg(long, conflicts_with = "quick")]
     pub(crate) thorough: bool,
-    /// With `test` and `bench`: only what has TEXT in its name
+    /// With `test` and `bench`: only what has TEXT in its name; with `fuzz`: only the target TEXT
     #[arg(long, value_name = "TEXT")]
     pub(crate) filter: Option<String>,
     /// With `test`: how many programs of real-cluster tests run at a time, and half as many others; 2 a processor
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
+    /// With `fuzz`: how many seconds each target runs; 60 unless given, 600 with --thorough
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) seconds: Option<u32>,
 }
 
 impl Arguments {
@@ -59,6 +71,7 @@ impl Arguments {
             ("thorough", self.thorough),
             ("filter", self.filter.is_some()),
             ("jobs", self.jobs.is_some()),
+            ("seconds", self.seconds.is_some()),
         ];
         for (option, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
             if !self.recipes().iter().any(|recipe| recipe.options.contains(&option)) {
