@@ -15,7 +15,7 @@ const LENGTH: usize = 4_096;
 /// As many metrics as it allows.
 const METRICS: usize = 32;
 /// So many objects of each sort.
-const OBJECTS: usize = 8;
+const OBJECTS: usize = 4;
 
 /// What is in front of a text, as often as fits, and behind it.
 fn repeated(before: &str, one: impl Fn(usize) -> String, after: &str) -> String {

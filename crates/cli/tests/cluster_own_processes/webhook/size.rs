@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use almanac_api::kinds::Kind;
-use almanac_fixtures::trials;
+use almanac_fixtures::{objects, trials};
 use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
 use anyhow::Context as _;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
@@ -11,10 +11,13 @@ use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::json;
 
+use crate::controller::memory_in;
 use crate::webhook::desk::{Desk, at_the_desk, await_refusal, cron};
 
 /// As many policies as there are beside the ones that are asked about, and as many as are applied.
 const POLICIES: &str = "ALMANAC_WEBHOOK_POLICIES";
+
+const MANIFEST: &str = include_str!("../../../../../deploy/webhook/webhook.yaml");
 
 /// Below what an API server and etcd take, which is 1.5 MiB.
 const LARGE: usize = 1_400_000;
@@ -33,6 +36,44 @@ async fn a_large_object_is_answered(desk: &Desk<'_>) -> TestResult {
     let applied = desk.apply(&large).await?;
     let said: String = applied.said.chars().take(2000).collect();
     assert!(!applied.is_done && said.contains("celExpressions[0]"), "{said}");
+    Ok(())
+}
+
+/// Objects of one user that one process could not take, if it read and compiled all that is in them.
+async fn hostile_objects_are_answered_within_the_memory_of_the_manifest(
+    desk: &Desk<'_>,
+) -> TestResult {
+    let anchors: String = (0..120).map(|level| format!("[&a{level} ")).collect();
+    let nested = format!("x: {anchors}[{}]{}", "1,".repeat(180_000), "]".repeat(120));
+    let levels = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "volcano-agent-config", "namespace": "shop"},
+        "data": {"config.yaml": nested},
+    });
+    let patterns = |metric: usize| -> String {
+        let one = |it: usize| format!("name=~\"(a?b?){{{}}}{metric}\",", 800 + it);
+        (0..180).map(one).collect()
+    };
+    let target = objects::target("apps/v1", "Deployment", "web");
+    let mut scaled = objects::horizontal_autoscaler("hostile", &target, "1");
+    scaled["metadata"]["namespace"] = json!("shop");
+    let metric = &scaled["spec"]["metrics"][0];
+    let metrics = (0..32).map(|number| {
+        let mut metric = metric.clone();
+        let query = format!("max(karpenter_scheduled_capacity{{{}}})", patterns(number));
+        metric["prometheus"]["query"] = json!(query);
+        metric
+    });
+    scaled["spec"]["metrics"] = metrics.collect();
+    // Fields that are not known are for another version.
+    let applied = desk.apply(&levels).await?;
+    assert!(applied.is_done, "{}", applied.said);
+    let applied = desk.apply(&scaled).await?;
+    let said: String = applied.said.chars().take(2000).collect();
+    assert!(!applied.is_done && said.contains("is too large: 256 KiB"), "{said}");
+    let (peak, limit) = (desk.webhook.peak_resident_memory()?, memory_in(MANIFEST)?);
+    println!("{} of {} MB at the most", peak >> 20, limit >> 20);
+    assert!(peak < limit / 4, "{peak} of {limit} bytes");
     Ok(())
 }
 
@@ -82,6 +123,7 @@ fn large_objects_and_many_of_them_are_all_answered() -> TestResult {
     at_the_desk(&[], async |desk| {
         await_refusal(desk).await?;
         a_large_object_is_answered(desk).await?;
+        hostile_objects_are_answered_within_the_memory_of_the_manifest(desk).await?;
         let many = json!({"apiVersion": "v1", "kind": "List", "items":
             (0..count).map(|number| cron(&format!("web-{number}"), "0 8 * * *")).collect::<Vec<_>>()});
         let file = desk.write(&many)?;
