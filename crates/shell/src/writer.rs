@@ -10,7 +10,7 @@
 mod refusal;
 
 use std::collections::BTreeMap;
-use std::fmt::Debug;
+use std::fmt::{Debug, Write as _};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -345,12 +345,8 @@ impl Writer {
         let patch = Patch::Apply(&object);
         self.send(Urgency::Status, &always, || {
             let request = Request::new(place.collection);
-            Ok(metadata_only(request.patch_subresource(
-                "status",
-                place.name,
-                &parameters,
-                &patch,
-            )?))
+            let request = request.patch_subresource("status", place.name, &parameters, &patch)?;
+            Ok(metadata_only(request.map(as_yaml)))
         })
         .await
     }
@@ -477,6 +473,30 @@ fn always() -> bool {
 }
 
 /// Has the API server leave out everything of the object it answers with but its metadata.
+/// JSON of which every character is allowed in YAML, which an API server takes what is applied for: what is not can only
+/// be in a string, and is escaped there.
+fn as_yaml(json: Vec<u8>) -> Vec<u8> {
+    let is_plain = |byte: &u8| byte.is_ascii() && *byte != 0x7f;
+    if json.iter().all(is_plain) {
+        return json;
+    }
+    let mut escaped = String::with_capacity(json.len());
+    for letter in String::from_utf8_lossy(&json).chars() {
+        match letter {
+            '\u{7f}'..='\u{9f}'
+            | '\u{2028}'
+            | '\u{2029}'
+            | '\u{feff}'
+            | '\u{fffe}'
+            | '\u{ffff}' => {
+                let _ = write!(escaped, "\\u{:04x}", u32::from(letter));
+            }
+            _ => escaped.push(letter),
+        }
+    }
+    escaped.into_bytes()
+}
+
 fn metadata_only(mut request: http::Request<Vec<u8>>) -> http::Request<Vec<u8>> {
     request.headers_mut().insert(http::header::ACCEPT, METADATA_ONLY);
     request

@@ -195,3 +195,15 @@ async fn a_status_write_touches_only_the_status_and_returns_only_metadata() {
     let again = writing.writer.patch_status(SHOP, "101", &status).await;
     assert_eq!(outcome(&again), "conflict");
 }
+
+#[test]
+fn what_is_applied_has_no_character_that_yaml_does_not_allow() {
+    let text = "a\u{7f}\u{96}\u{9b}\u{fffe}\u{feff}\u{2028}ü\u{1f600}\"\\";
+    let json = json!({ "status": text });
+    let escaped = as_yaml(json.to_string().into_bytes());
+    let escaped = String::from_utf8(escaped).unwrap();
+    assert!(escaped.contains("a\\u007f\\u0096\\u009b\\ufffe\\ufeff\\u2028ü\u{1f600}"), "{escaped}");
+    assert_eq!(serde_json::from_str::<Value>(&escaped).unwrap(), json);
+    let plain = b"{\"a\":1}".to_vec();
+    assert_eq!(as_yaml(plain.clone()), plain);
+}
