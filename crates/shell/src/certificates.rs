@@ -169,6 +169,11 @@ impl Kept {
     pub fn bundle(&self) -> String {
         let next = self.next.as_ref().map(|next| next.certificate.as_str());
         let all = [Some(&*self.authority.certificate), next, self.previous.as_deref()];
-        all.into_iter().flatten().collect()
+        let mut bundle = String::new();
+        for certificate in all.into_iter().flatten() {
+            bundle.push_str(certificate.trim_end());
+            bundle.push('\n');
+        }
+        bundle
     }
 }

@@ -138,3 +138,12 @@ fn an_authority_that_somebody_copies_signs_for_ten_years_and_its_end_is_told_in_
     }
     assert!(now > 3620 * day && renewals > 150, "{} days, {renewals} renewals", now / day);
 }
+
+#[test]
+fn certificates_without_a_last_line_break_are_joined_by_one() {
+    let mut kept = first();
+    let bare: String = kept.authority.certificate.trim_end().into();
+    kept.authority.certificate = bare.clone();
+    kept.previous = Some(bare.clone());
+    assert_eq!(kept.bundle(), format!("{bare}\n{bare}\n"));
+}
