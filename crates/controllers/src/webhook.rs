@@ -45,6 +45,7 @@ const LIMITS: CallLimits = CallLimits {
     body: 8 * 1024 * 1024,
     large_bodies: 32 * 1024 * 1024,
     body_time: Duration::from_secs(10),
+    room_time: Duration::from_secs(2),
     idle_time: Duration::from_mins(3),
 };
 

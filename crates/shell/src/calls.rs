@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use http::header::{ALLOW, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
-use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
+use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -31,7 +31,7 @@ use tokio_util::sync::CancellationToken;
 pub use self::passing_on::{NotPassedOn, OwnFiles, PassingOn};
 pub use self::tls::{Shown, Tls, TlsError, TlsFiles};
 use crate::endpoints::listener::next;
-use crate::slots::{Slot, Slots};
+use crate::slots::{READ_WITHIN, Slot, Slots};
 
 /// A call.
 #[derive(Clone, Debug)]
@@ -88,10 +88,12 @@ pub struct CallLimits {
     pub of_one_address: usize,
     /// Bytes of a body.
     pub body: usize,
-    /// Bytes of all large bodies at once; one more waits until there is room.
+    /// Bytes of all large bodies at once, each without its first 64 KiB; one more waits until there is room.
     pub large_bodies: usize,
     /// How long the body may take to arrive.
     pub body_time: Duration,
+    /// How long a large body waits for room.
+    pub room_time: Duration,
     /// How long a connection is kept without a request, and how long the head of a request may take.
     pub idle_time: Duration,
 }
@@ -106,6 +108,7 @@ impl Default for CallLimits {
             body: 16 * 1024 * 1024,
             large_bodies: 256 * 1024 * 1024,
             body_time: Duration::from_secs(30),
+            room_time: Duration::from_secs(2),
             idle_time: Duration::from_mins(3),
         }
     }
@@ -132,7 +135,10 @@ pub async fn serve_calls<A: Answering>(
     let room = Arc::new(Semaphore::new(limits.large_bodies));
     let mut connections = JoinSet::new();
     while let Some((stream, peer)) = next(&listener, &mut connections, &end).await {
-        let slot = slots.take(peer.ip());
+        let Some(slot) = slots.take(peer.ip()) else {
+            tracing::debug!("refused a connection, for all others are being answered");
+            continue;
+        };
         // A connection that makes way is closed before the new one is served.
         while connections.len() >= limits.connections && connections.join_next().await.is_some() {}
         let (answering, room) = (Arc::clone(&answering), Arc::clone(&room));
@@ -172,7 +178,6 @@ impl<A: Answering> Served<A> {
 
     async fn serve(self, stream: impl AsyncRead + AsyncWrite + Unpin) {
         let service = service_fn(|request| async {
-            self.slot.begin_request();
             let response = self.respond(request).await;
             self.slot.end_request();
             Ok::<_, Infallible>(response)
@@ -191,7 +196,14 @@ impl<A: Answering> Served<A> {
             }
             () = self.end.cancelled() => {
                 connection.as_mut().graceful_shutdown();
-                connection.await
+                // Whoever sends half a request is not waited for.
+                loop {
+                    match timeout(READ_WITHIN, connection.as_mut()).await {
+                        Ok(ended) => break ended,
+                        Err(_) if self.slot.is_kept() => {}
+                        Err(_) => return,
+                    }
+                }
             }
         };
         if let Err(error) = ended {
@@ -201,7 +213,10 @@ impl<A: Answering> Served<A> {
 
     async fn respond(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
         let answer = match self.read(request).await {
-            Ok((call, _room)) => self.answering.answer(call).await,
+            Ok((call, _room)) => {
+                self.slot.begin_request();
+                self.answering.answer(call).await
+            }
             Err(refusal) => refusal,
         };
         let is_json = answer.status == StatusCode::OK;
@@ -228,38 +243,56 @@ impl<A: Answering> Served<A> {
         let token = head.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
         let token = token.and_then(|value| value.strip_prefix("Bearer "));
         self.answering.admit(token).await?;
-        let room = self.make_room(&body).await?;
-        let body = Limited::new(body, self.limits.body).collect();
-        let body = match timeout(self.limits.body_time, body).await {
-            Ok(Ok(body)) => body.to_bytes(),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => {
-                let why = format!("the body has more than {} bytes", self.limits.body);
-                return Err(Answer::refusal(StatusCode::PAYLOAD_TOO_LARGE, &why));
-            }
-            Ok(Err(_)) => {
-                return Err(Answer::refusal(StatusCode::BAD_REQUEST, "the body is incomplete"));
-            }
-            Err(_) => {
-                let why = "the body took too long to arrive";
-                return Err(Answer::refusal(StatusCode::REQUEST_TIMEOUT, why));
-            }
+        let Ok(read) = timeout(self.limits.body_time, self.read_body(body)).await else {
+            let why = "the body took too long to arrive";
+            return Err(Answer::refusal(StatusCode::REQUEST_TIMEOUT, why));
         };
+        let (body, room) = read?;
         let path = head.uri.path().to_owned();
         Ok((Call { path, body, token: token.map(str::to_owned) }, room))
     }
 
-    /// Small bodies need none, so that whoever announces large ones and sends nothing is in the way of few.
-    async fn make_room(&self, body: &Incoming) -> Result<Option<SemaphorePermit<'_>>, Answer> {
-        let limit = self.limits.body.min(self.limits.large_bodies);
-        let announced = body.size_hint().upper().and_then(|it| usize::try_from(it).ok());
-        let bytes = announced.unwrap_or(limit).min(limit);
-        if bytes <= SMALL_BODY {
-            return Ok(None);
+    /// A body, and the room that it takes. Room is taken for what has arrived, not for what was announced, so that whoever
+    /// announces large bodies and sends nothing is in nobody's way.
+    async fn read_body(
+        &self,
+        mut body: Incoming,
+    ) -> Result<(Bytes, Option<SemaphorePermit<'_>>), Answer> {
+        let limit = self.limits.body.min(SMALL_BODY.saturating_add(self.limits.large_bodies));
+        let is_too_large = |bytes: usize| {
+            let why = format!("the body has more than {limit} bytes");
+            let refusal = || Answer::refusal(StatusCode::PAYLOAD_TOO_LARGE, &why);
+            if bytes > limit { Err(refusal()) } else { Ok(()) }
+        };
+        is_too_large(usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX))?;
+        let mut read = Vec::new();
+        let mut room: Option<SemaphorePermit<'_>> = None;
+        while let Some(frame) = body.frame().await {
+            let Ok(frame) = frame else {
+                return Err(Answer::refusal(StatusCode::BAD_REQUEST, "the body is incomplete"));
+            };
+            let Ok(data) = frame.into_data() else { continue };
+            let arrived = read.len().saturating_add(data.len());
+            is_too_large(arrived)?;
+            let charged = read.len().saturating_sub(SMALL_BODY);
+            let more = arrived.saturating_sub(SMALL_BODY) - charged;
+            if more > 0 {
+                let more = self.make_room(more).await?;
+                match &mut room {
+                    Some(room) => room.merge(more),
+                    None => room = Some(more),
+                }
+            }
+            read.extend_from_slice(&data);
         }
+        Ok((read.into(), room))
+    }
+
+    /// Room for so many bytes more. Those that wait for it may have some already, so none waits long.
+    async fn make_room(&self, bytes: usize) -> Result<SemaphorePermit<'_>, Answer> {
         let permits = u32::try_from(bytes).unwrap_or(u32::MAX);
-        let room = timeout(self.limits.body_time, self.room.acquire_many(permits)).await;
-        let room = room.ok().and_then(Result::ok).map(Some);
-        room.ok_or_else(|| {
+        let room = timeout(self.limits.room_time, self.room.acquire_many(permits)).await;
+        room.ok().and_then(Result::ok).ok_or_else(|| {
             let why = "too many large bodies at once; try again";
             Answer::refusal(StatusCode::SERVICE_UNAVAILABLE, why)
         })

@@ -1,16 +1,20 @@
 //! Slots for connections: how many there are, and who has them.
 //!
-//! Every new connection gets one, and none waits, because an unbounded queue would only be another way to run
-//! out of memory. When all slots are taken, the oldest connection without a request is closed; if
-//! all have one, the oldest one, whose client is slow to read the response. A client that sends its request and
-//! reads the response at once, as the kubelet does, is gone before that, so others cannot starve it, from
-//! however many addresses they connect. No address may have all the slots, so a single one only displaces itself.
+//! No new connection waits, because an unbounded queue would only be another way to run out of memory. When all slots
+//! are taken, the oldest connection without a request is closed; if all have one, the oldest one whose client is slow to
+//! read the response. A client that sends its request and reads the response at once, as the kubelet does, is gone before
+//! that, so others cannot starve it, from however many addresses they connect. No address may have all the slots, so a
+//! single one only displaces itself.
+//!
+//! A request that changes something is never displaced, nor is its answer for a moment: the new connection is refused
+//! where all others are such.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// All slots of a listener.
@@ -25,9 +29,25 @@ type Taken = Arc<Mutex<BTreeMap<u64, Arc<Holder>>>>;
 
 struct Holder {
     address: IpAddr,
-    has_request: AtomicBool,
+    phase: Mutex<Phase>,
     makes_way: CancellationToken,
 }
+
+/// How far a connection is.
+#[derive(Clone, Copy)]
+enum Phase {
+    /// There is no whole request.
+    Silent,
+    /// A request has been answered or is being answered at once, and the client has yet to read it.
+    Read,
+    /// A request is being answered that must not be cut off.
+    Kept,
+    /// It was answered then.
+    Answered(Instant),
+}
+
+/// How long a client has to read an answer that must not be lost.
+pub(crate) const READ_WITHIN: Duration = Duration::from_secs(1);
 
 /// One slot, until it is dropped.
 pub(crate) struct Slot {
@@ -41,48 +61,85 @@ impl Slots {
         Self { taken: Arc::default(), all, of_one_address }
     }
 
-    /// A slot for a connection from this address, if need be that of another one.
-    pub(crate) fn take(&self, address: IpAddr) -> Slot {
+    /// A slot for a connection from this address, if need be that of another one. `None` if no other one makes way.
+    pub(crate) fn take(&self, address: IpAddr) -> Option<Slot> {
         // A machine has one address, in whichever notation the listener shows it.
         let address = address.to_canonical();
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let own = taken.values().filter(|holder| holder.address == address).count();
         if own >= self.of_one_address {
-            make_way(&mut taken, |holder| holder.address == address);
+            make_way(&mut taken, |holder| holder.address == address)?;
         } else if taken.len() >= self.all {
-            make_way(&mut taken, |_| true);
+            make_way(&mut taken, |_| true)?;
         }
         let number = taken.last_key_value().map_or(0, |(last, _)| last + 1);
-        let has_request = AtomicBool::new(false);
-        let holder = Arc::new(Holder { address, has_request, makes_way: CancellationToken::new() });
+        let phase = Mutex::new(Phase::Silent);
+        let holder = Arc::new(Holder { address, phase, makes_way: CancellationToken::new() });
         taken.insert(number, Arc::clone(&holder));
-        Slot { taken: Arc::clone(&self.taken), number, holder }
+        Some(Slot { taken: Arc::clone(&self.taken), number, holder })
     }
 }
 
-fn make_way(taken: &mut BTreeMap<u64, Arc<Holder>>, is_meant: impl Fn(&Holder) -> bool) {
-    let meant = || taken.iter().filter(|(_, holder)| is_meant(holder));
-    let silent = meant().find(|(_, holder)| !holder.has_request.load(Ordering::SeqCst));
-    let Some(number) = silent.or_else(|| meant().next()).map(|(number, _)| *number) else { return };
-    if let Some(holder) = taken.remove(&number) {
-        holder.makes_way.cancel();
+/// Closes the connection that is least of a loss; `None` if there is none.
+fn make_way(
+    taken: &mut BTreeMap<u64, Arc<Holder>>,
+    is_meant: impl Fn(&Holder) -> bool,
+) -> Option<()> {
+    let now = Instant::now();
+    let meant = taken.iter().filter(|(_, holder)| is_meant(holder));
+    let ranked = meant.filter_map(|(number, holder)| Some((holder.phase().rank(now)?, *number)));
+    let (_, number) = ranked.min()?;
+    taken.remove(&number)?.makes_way.cancel();
+    Some(())
+}
+
+impl Phase {
+    /// The least makes way first; `None` for what does not.
+    fn rank(self, now: Instant) -> Option<u8> {
+        match self {
+            Phase::Silent => Some(0),
+            Phase::Read => Some(1),
+            Phase::Kept => None,
+            Phase::Answered(at) => (now.saturating_duration_since(at) >= READ_WITHIN).then_some(0),
+        }
+    }
+}
+
+impl Holder {
+    fn phase(&self) -> Phase {
+        *self.phase.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Slot {
-    /// Notes that the client has sent a request.
+    fn note(&self, phase: Phase) {
+        *self.holder.phase.lock().unwrap_or_else(PoisonError::into_inner) = phase;
+    }
+
+    /// Notes that the client has sent a request, which is answered at once, and may be cut off.
+    pub(crate) fn answer_at_once(&self) {
+        self.note(Phase::Read);
+    }
+
+    /// Notes that the client has sent a whole request, which must not be cut off.
     pub(crate) fn begin_request(&self) {
-        self.holder.has_request.store(true, Ordering::SeqCst);
+        self.note(Phase::Kept);
     }
 
     /// Notes that the request has been answered, and that the connection may be kept for another one.
     pub(crate) fn end_request(&self) {
-        self.holder.has_request.store(false, Ordering::SeqCst);
+        let was_kept = self.is_kept();
+        self.note(if was_kept { Phase::Answered(Instant::now()) } else { Phase::Silent });
     }
 
-    /// Whether the client has sent a request that is not answered yet.
+    /// Whether a request is being answered that must not be cut off.
+    pub(crate) fn is_kept(&self) -> bool {
+        matches!(self.holder.phase(), Phase::Kept)
+    }
+
+    /// Whether the client has sent a request.
     pub(crate) fn has_request(&self) -> bool {
-        self.holder.has_request.load(Ordering::SeqCst)
+        !matches!(self.holder.phase(), Phase::Silent)
     }
 
     /// Waits until another connection takes the slot.
@@ -108,6 +165,10 @@ mod tests {
         IpAddr::from([10, 0, 0, last])
     }
 
+    fn taken(slots: &Slots, last: u8) -> Slot {
+        slots.take(address(last)).expect("another one makes way")
+    }
+
     fn lost(slots: &[Slot]) -> Vec<bool> {
         slots.iter().map(|slot| slot.holder.makes_way.is_cancelled()).collect()
     }
@@ -115,33 +176,46 @@ mod tests {
     #[test]
     fn one_address_never_takes_all_slots() {
         let slots = Slots::new(3, 2);
-        let stranger = [1, 1, 1].map(|last| slots.take(address(last)));
+        let stranger = [1, 1, 1].map(|last| taken(&slots, last));
         assert_eq!(lost(&stranger), [true, false, false]);
-        let _kubelet = slots.take(address(2));
+        let _kubelet = taken(&slots, 2);
         assert_eq!(lost(&stranger), [true, false, false], "a slot was left for others");
     }
 
     #[test]
     fn silent_connections_make_way_before_active_ones_and_the_oldest_first() {
         let slots = Slots::new(3, 3);
-        let held = [1, 2, 3].map(|last| slots.take(address(last)));
-        held[0].begin_request();
-        let fourth = slots.take(address(4));
+        let held = [1, 2, 3].map(|last| taken(&slots, last));
+        held[0].answer_at_once();
+        let fourth = taken(&slots, 4);
         assert_eq!(lost(&held), [false, true, false]);
-        fourth.begin_request();
-        held[2].begin_request();
-        let _fifth = slots.take(address(5));
+        fourth.answer_at_once();
+        held[2].answer_at_once();
+        let _fifth = taken(&slots, 5);
         assert_eq!(lost(&held), [true, true, false], "all have sent a request");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_must_not_be_cut_off_never_makes_way_nor_does_its_answer_for_a_moment() {
+        let slots = Slots::new(2, 2);
+        let held = [1, 2].map(|last| taken(&slots, last));
+        held.iter().for_each(Slot::begin_request);
+        assert!(slots.take(address(3)).is_none(), "the new one is refused");
+        held[1].end_request();
+        assert!(slots.take(address(3)).is_none(), "its answer may be on the way");
+        tokio::time::advance(READ_WITHIN).await;
+        let _third = taken(&slots, 3);
+        assert_eq!(lost(&held), [false, true]);
     }
 
     #[test]
     fn a_released_slot_can_be_taken_again() {
         let slots = Slots::new(1, 1);
         for _ in 0..3 {
-            let slot = slots.take(address(1));
+            let slot = taken(&slots, 1);
             drop(slot);
         }
-        let (lost, kept) = (slots.take(address(1)), slots.take(address(1)));
+        let (lost, kept) = (taken(&slots, 1), taken(&slots, 1));
         drop(lost);
         assert!(!kept.holder.makes_way.is_cancelled());
         assert_eq!(slots.taken.lock().expect("whole").len(), 1, "only its own was given back");
@@ -152,7 +226,7 @@ mod tests {
     #[test]
     fn an_ipv4_mapped_ipv6_address_is_the_same_address() {
         let slots = Slots::new(2, 1);
-        let first = slots.take(address(1));
+        let first = taken(&slots, 1);
         let _mapped = slots.take("::ffff:10.0.0.1".parse().expect("it is an address"));
         assert!(first.holder.makes_way.is_cancelled());
     }

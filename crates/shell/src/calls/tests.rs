@@ -121,12 +121,12 @@ async fn a_body_that_does_not_come_is_not_waited_for() {
 
 #[tokio::test]
 async fn large_bodies_wait_for_room_and_small_ones_do_not() {
-    let large_bodies = SMALL_BODY * 2;
-    let limits =
-        CallLimits { large_bodies, body_time: Duration::from_millis(300), ..CallLimits::default() };
+    let large_bodies = SMALL_BODY;
+    let room_time = Duration::from_millis(300);
+    let limits = CallLimits { large_bodies, room_time, ..CallLimits::default() };
     let server = serving(limits, None).await;
     let mut asking = server.connect().await;
-    send(&mut asking, &last_call("/never", &"x".repeat(large_bodies))).await;
+    send(&mut asking, &last_call("/never", &"x".repeat(2 * SMALL_BODY))).await;
     server.echo.asked.notified().await;
     let mut large = server.connect().await;
     send(&mut large, &last_call("/large", &"y".repeat(SMALL_BODY + 1))).await;
@@ -143,6 +143,40 @@ async fn large_bodies_wait_for_room_and_small_ones_do_not() {
     send(&mut large, &last_call("/large", &"y".repeat(SMALL_BODY + 1))).await;
     let answer = rest(large).await;
     assert!(answer.starts_with("HTTP/1.1 200 "), "{}", &answer[..60]);
+}
+
+#[tokio::test]
+async fn whoever_announces_large_bodies_and_sends_little_is_in_nobodys_way() {
+    let limits = CallLimits { large_bodies: 4 * SMALL_BODY, ..CallLimits::default() };
+    let server = serving(limits, None).await;
+    let mut slow = Vec::new();
+    for _ in 0..16 {
+        let mut stream = server.connect().await;
+        let head = format!("Host: a\r\nContent-Length: {}", 4 * SMALL_BODY);
+        send(&mut stream, &format!("POST /slow HTTP/1.1\r\n{head}\r\n\r\nx")).await;
+        slow.push(stream);
+    }
+    let mut large = server.connect().await;
+    send(&mut large, &last_call("/large", &"y".repeat(4 * SMALL_BODY))).await;
+    assert!(rest(large).await.starts_with("HTTP/1.1 200 "));
+}
+
+#[tokio::test]
+async fn half_a_request_does_not_delay_the_end() {
+    let server = serving(CallLimits::default(), None).await;
+    let mut half = server.connect().await;
+    send(&mut half, "POST /half HTTP/1.1\r\nHost: a\r\n").await;
+    let mut unfinished = server.connect().await;
+    send(&mut unfinished, "POST /half HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nx").await;
+    let mut asking = server.connect().await;
+    send(&mut asking, &call("/never", "x")).await;
+    server.echo.asked.notified().await;
+    server.end.cancel();
+    assert_eq!(rest(half).await, "");
+    assert_eq!(rest(unfinished).await, "");
+    server.echo.now.notify_one();
+    assert!(rest(asking).await.ends_with("/never  x"));
+    timeout(PATIENCE, server.task).await.expect("it ends in time").expect("it does not panic");
 }
 
 #[tokio::test]

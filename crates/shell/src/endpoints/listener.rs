@@ -63,7 +63,7 @@ pub(super) async fn serve_within<A>(
     let answer = Arc::new(answer);
     let mut connections = JoinSet::new();
     while let Some((stream, peer)) = next(&listener, &mut connections, &end).await {
-        let slot = slots.take(peer.ip());
+        let Some(slot) = slots.take(peer.ip()) else { continue };
         // A connection that makes way is closed before the new one is served.
         while connections.len() >= limits.connections && connections.join_next().await.is_some() {}
         let (answer, end) = (Arc::clone(&answer), end.clone());
@@ -109,7 +109,7 @@ async fn serve_one(
     end: &CancellationToken,
 ) {
     let service = service_fn(|request: Request<Incoming>| {
-        slot.begin_request();
+        slot.answer_at_once();
         ready(Ok::<_, Infallible>(answer(&request)))
     });
     let connection = http1::Builder::new()
