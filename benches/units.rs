@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use almanac_engine::units::{
-    BindOutcome, Elapsed, Ledger, LongestBind, Node, NodeId, Owner, Pod, ResourcePolicy, Ruling,
-    Unit, Verdict,
+    BindOutcome, Elapsed, Ledger, LongestBind, Node, NodeId, Owner, Pod, PreparedPolicy,
+    ResourcePolicy, Ruling, Unit, Verdict,
 };
 use almanac_engine::{Identity, Labels};
 use almanac_fixtures::levels::label_selector;
@@ -200,6 +200,40 @@ fn binding(criterion: &mut Criterion, pods: usize) {
     });
 }
 
+/// A policy of sixty-four units, each with sixty-four expressions that the nodes fulfil, but for the last one.
+fn large_policy() -> ResourcePolicy {
+    let expressions: Vec<String> =
+        (0..63).map(|number| format!("capacity!=none-{number}")).collect();
+    let unit = |number: usize| Unit {
+        name: format!("unit-{number}").into(),
+        priority: i32::try_from(number).unwrap(),
+        max: Some(10),
+        nodes: label_selector(&format!("{},capacity=none", expressions.join(","))),
+    };
+    ResourcePolicy { units: (0..64).map(unit).collect(), ..policy() }
+}
+
+/// What a call of a scheduler may have to wait for while a policy is taken in: only the second of these is locked.
+fn taking_in(criterion: &mut Criterion) {
+    let mut ledger = cluster(50_000);
+    let name = policy_name(0);
+    let large = large_policy();
+    let mut group = criterion.benchmark_group("units");
+    group.sample_size(10);
+    group.bench_function("a policy of 64 units is prepared", |bencher| {
+        bencher.iter(|| PreparedPolicy::new(large.clone(), ledger.node_labels()));
+    });
+    let prepared = PreparedPolicy::new(large.clone(), ledger.node_labels());
+    group.bench_function("a prepared policy is taken, and another one again", |bencher| {
+        let small = PreparedPolicy::new(policy(), ledger.node_labels());
+        bencher.iter(|| {
+            ledger.set_prepared_policy(&name, &prepared, None);
+            ledger.set_prepared_policy(&name, &small, None);
+        });
+    });
+    group.finish();
+}
+
 fn rebuilding(criterion: &mut Criterion) {
     let pods: Vec<(Identity, Pod)> =
         (0..50_000).map(|number| (pod_name(number), pod(number, true))).collect();
@@ -224,6 +258,7 @@ fn main() {
     verdicts(&mut criterion);
     binding(&mut criterion, 1_000);
     binding(&mut criterion, 50_000);
+    taking_in(&mut criterion);
     rebuilding(&mut criterion);
     criterion.final_summary();
 }

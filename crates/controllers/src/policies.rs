@@ -123,9 +123,15 @@ impl PolicyFollower {
         let state = self.cluster.lock();
         state.policies.get(policy).is_none_or(|known| {
             known.uid != told.uid
-                || lacks_room(&known.findings)
+                || self.has_room_again(policy, known)
                 || (known.revision != told.revision && !is_older(&told.version, &known.version))
         })
+    }
+
+    /// Whether there was no room for the patterns of an object, and there is more now.
+    fn has_room_again(&self, policy: &PolicyName, entry: &PolicyEntry) -> bool {
+        let now = || self.cluster.patterns.fullness(policy.identity.namespace());
+        entry.lacked_room.as_ref().is_some_and(|before| before.has_eased(now()))
     }
 
     /// Stores the content of an object. `entry` is new, or the entry of the same object.
@@ -138,6 +144,9 @@ impl PolicyFollower {
         is_new: bool,
     ) {
         exemptions::change(&mut state.world, |exempt| exempt.mark(&policy.identity, is_marked));
+        // What is replaced counts until then, and may be what makes room.
+        let fullness = || Box::new(self.cluster.patterns.fullness(policy.identity.namespace()));
+        entry.lacked_room = lacks_room(&checked.findings).then(fullness);
         entry.keep_what_matters(checked.findings);
         let target = |state: &ClusterState| {
             let reference = state.world.target_of(&policy);
@@ -274,10 +283,7 @@ impl Follower for PolicyFollower {
     fn wants_list(&self) -> bool {
         let has_refused = |state: &ClusterState| {
             let mut followed = state.policies.iter().filter(|(it, _)| self.covers(it));
-            followed.any(|(policy, entry)| {
-                lacks_room(&entry.findings)
-                    && self.cluster.patterns.has_room(policy.identity.namespace())
-            })
+            followed.any(|(policy, entry)| self.has_room_again(policy, entry))
         };
         self.family == Family::MetricScaling && has_refused(&self.cluster.lock())
     }

@@ -27,7 +27,7 @@ pub use number::{FiniteNumber, MetricTarget};
 pub use pattern::{
     MAX_NAMESPACE_PATTERN_BYTES, MAX_OBJECT_COMPARISONS, MAX_OBJECT_PATTERN_BYTES,
     MAX_OBJECT_PATTERNS, MAX_PATTERN_BYTES, MAX_PROCESS_PATTERN_BYTES, Pattern, PatternBudget,
-    PatternExcess, PatternPool,
+    PatternExcess, PatternFullness, PatternPool,
 };
 pub use policy::{
     Amount, CrossedBounds, Direction, Metric, MetricScaling, RatePolicy, ReplicaBounds,

@@ -96,11 +96,10 @@ fn exceeding(excess: PatternExcess, invalid: impl Fn(&str) -> Finding) -> Findin
     let (why, fix) = match excess {
         PatternExcess::Pattern => (
             format!(
-                "one of the regular expressions is too large: {} KiB compiled is the most, and about \
-                 900 classes or 6,000 letters, each as often as it is repeated",
+                "one of the regular expressions is too large, or takes too long to compile: {} KiB is the most",
                 MAX_PATTERN_BYTES >> 10
             ),
-            "match names by = instead of =~, or without repetitions such as {100}",
+            "match fewer names, by = instead of =~, or without repetitions such as {100}",
         ),
         PatternExcess::Comparisons => (
             format!(
@@ -185,6 +184,9 @@ fn published(nodes: &[Node], patterns: &mut PatternBudget) -> Result<Expression,
     for node in nodes {
         let (operands, step) = step_of(node, patterns);
         let (step, own) = step.map_or_else(|own| (None, Some(own)), |step| (Some(step), None));
+        if let Some(Obstacle::Excess(excess)) = own {
+            return Err(Obstacle::Excess(excess));
+        }
         let within = obstacles.split_off(obstacles.len().saturating_sub(operands));
         obstacles.push(own.or_else(|| within.into_iter().flatten().next()));
         steps.extend(step);

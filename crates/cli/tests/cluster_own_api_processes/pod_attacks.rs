@@ -99,10 +99,14 @@ pub(crate) async fn ensure_powerless(
         let sent = dry_run(client, victim, &Patch::Apply(&claim), manager).await;
         possible.extend(denied(sent, refusal).err().map(|why| format!("{manager} claims: {why}")));
     }
-    // As many managers as make the API server unite others.
-    let padded = json!({"metadata": {"managedFields": padded(client, victim, ours).await?}});
-    let sent = dry_run(client, victim, &Patch::Merge(&padded), "almanac").await;
-    possible.extend(denied(sent, refusal).err().map(|why| format!("more managers: {why}")));
+    // More and more managers, until the API server unites others.
+    for count in [1, 4, 9] {
+        let padded = padded(client, victim, (ours, count)).await?;
+        let padded = json!({"metadata": {"managedFields": padded}});
+        let sent = dry_run(client, victim, &Patch::Merge(&padded), "almanac").await;
+        let told = denied(sent, refusal).err();
+        possible.extend(told.map(|why| format!("{count} more managers: {why}")));
+    }
     let filled = json!({"metadata": {"annotations": {ours: "3"}}});
     let sent = dry_run(client, victim, &Patch::Merge(&filled), "thief").await;
     possible.extend(denied(sent, refusal).err().map(|why| format!("another manager: {why}")));
@@ -110,18 +114,18 @@ pub(crate) async fn ensure_powerless(
     Ok(())
 }
 
-/// The managers of a pod, and many more that manage nothing but our annotation.
+/// The managers of a pod, and more that manage nothing but our annotation.
 async fn padded(
     client: &Client,
     (namespace, name): PodName<'_>,
-    ours: &str,
+    (ours, count): (&str, usize),
 ) -> anyhow::Result<Vec<Value>> {
     // Who may patch need not be able to get.
     let (pods, nothing) = (Api::<Pod>::namespaced(client.clone(), namespace), json!({}));
     let pod = pods.patch(name, &PatchParams::default(), &Patch::Merge(&nothing)).await?;
     let known = pod.metadata.managed_fields.unwrap_or_default();
     let known = known.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>()?;
-    let more = (0..9).map(|number| {
+    let more = (0..count).map(|number| {
         json!({
             "manager": "almanac", "operation": "Update", "apiVersion": "v1",
             "subresource": format!("s{number}"), "fieldsType": "FieldsV1",

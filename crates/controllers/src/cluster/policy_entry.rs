@@ -6,6 +6,7 @@ use almanac_api::finding::{Code, Finding, Severity};
 use almanac_api::objects::DISABLE_ANNOTATION;
 use almanac_api::status::TargetProblem;
 use almanac_api::status::conditions::{ConditionReason, ConditionState, ConditionType};
+use almanac_engine::metric_scaling::PatternFullness;
 use almanac_shell::backoff::Backoff;
 use jiff::Timestamp;
 use kube::api::DynamicObject;
@@ -25,6 +26,8 @@ pub(crate) struct PolicyEntry {
     pub(crate) listing: u32,
     /// Its findings.
     pub(crate) findings: Box<[Finding]>,
+    /// How full the budget for patterns was, if there was no room for those of the object.
+    pub(crate) lacked_room: Option<Box<PatternFullness>>,
     /// The problem with its target when that was last read.
     pub(crate) problem: Option<Box<TargetProblem>>,
     /// Why the target could not be read, if that is likely to pass by itself.
@@ -96,6 +99,7 @@ impl PolicyEntry {
             revision: SpecRevision::of(object),
             listing,
             findings: Box::default(),
+            lacked_room: None,
             problem: None,
             unreadable: None,
             is_not_writable: false,

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use almanac_api::objects::MAX_POLICIES;
-use almanac_engine::units::{Elapsed, Ledger, LongestBind, NodeId, PreparedPolicy, ResourcePolicy};
+use almanac_engine::units::{
+    Elapsed, Ledger, LongestBind, NodeId, NodeLabels, PreparedPolicy, ResourcePolicy,
+};
 use almanac_engine::{Exemptions, Identity};
 use almanac_shell::monotonic::Monotonic;
 use almanac_shell::writer::Writer;
@@ -100,24 +102,12 @@ impl Deciding {
         })
     }
 
-    /// Has the ledger carry out policies as they are now, or not any more. Schedulers are answered while the nodes of a
-    /// policy are found.
-    pub(super) fn carry_out(&self, policies: &[Identity]) {
-        for policy in policies {
-            let mut state = self.lock();
-            let Some(usable) = state.usable(policy).cloned() else {
-                state.ledger.remove_policy(policy, None);
-                continue;
-            };
-            let nodes = state.ledger.node_labels();
-            drop(state);
-            let prepared = PreparedPolicy::new(ResourcePolicy::clone(&usable), nodes);
-            let mut state = self.lock();
-            // Whoever has changed it meanwhile carries it out.
-            if state.usable(policy).is_some_and(|it| Arc::ptr_eq(it, &usable)) {
-                state.ledger.set_prepared_policy(policy, &prepared, None);
-            }
-        }
+    /// Has the ledger carry out policies as they are now, or not any more, all at once. Schedulers are answered while the
+    /// nodes of the policies are found.
+    pub(super) fn carry_out(&self, policies: Vec<Identity>) {
+        let due = self.lock().due(policies);
+        let prepared = due.into_iter().map(Due::prepare).collect();
+        self.lock().carry_out(prepared);
         self.tell_change();
     }
 
@@ -221,10 +211,59 @@ impl DecidingState {
         std::iter::once(policy.clone()).chain(youngest.filter(|it| it != policy)).collect()
     }
 
+    /// What these policies are prepared with.
+    fn due(&self, policies: Vec<Identity>) -> Vec<Due> {
+        let nodes = Arc::new(self.ledger.node_labels());
+        let due = policies.into_iter().map(|policy| {
+            let usable =
+                self.usable(&policy).map(|usable| (Arc::clone(usable), Arc::clone(&nodes)));
+            Due { policy, usable }
+        });
+        due.collect()
+    }
+
+    /// Carries out what was prepared. Whoever has changed a policy meanwhile carries it out.
+    fn carry_out(&mut self, prepared: Vec<Prepared>) {
+        for Prepared { policy, .. } in &prepared {
+            if self.usable(policy).is_none() {
+                self.ledger.remove_policy(policy, None);
+            }
+        }
+        for Prepared { policy, prepared } in prepared {
+            let Some((of, prepared)) = prepared else { continue };
+            if self.usable(&policy).is_some_and(|usable| Arc::ptr_eq(usable, &of)) {
+                self.ledger.set_prepared_policy(&policy, &prepared, None);
+            }
+        }
+    }
+
     /// A policy as it is to be carried out: not if it is exempt, has never been usable, or does not count.
     fn usable(&self, policy: &Identity) -> Option<&Arc<ResourcePolicy>> {
         let usable = self.policies.get(policy)?.usable.as_ref()?;
         (self.exempt.of(policy).is_none() && self.counts(policy)).then_some(usable)
+    }
+}
+
+/// A policy to prepare.
+struct Due {
+    policy: Identity,
+    /// As it is, if it is to be carried out, and the nodes.
+    usable: Option<(Arc<ResourcePolicy>, Arc<NodeLabels>)>,
+}
+
+/// A policy that was prepared as it was, if it was to be carried out.
+struct Prepared {
+    policy: Identity,
+    prepared: Option<(Arc<ResourcePolicy>, PreparedPolicy)>,
+}
+
+impl Due {
+    fn prepare(self) -> Prepared {
+        let prepared = self.usable.map(|(usable, nodes)| {
+            let prepared = PreparedPolicy::new((*usable).clone(), (*nodes).clone());
+            (usable, prepared)
+        });
+        Prepared { policy: self.policy, prepared }
     }
 }
 
@@ -252,18 +291,14 @@ mod tests {
         }
     }
 
-    fn carry_out(state: &mut DecidingState, policies: &[Identity]) {
-        for policy in policies {
-            match state.usable(policy).cloned() {
-                Some(usable) => state.ledger.set_policy(policy, (*usable).clone(), None),
-                None => state.ledger.remove_policy(policy, None),
-            }
-        }
+    fn carry_out(state: &mut DecidingState, policies: Vec<Identity>) {
+        let prepared = state.due(policies).into_iter().map(Due::prepare).collect();
+        state.carry_out(prepared);
     }
 
     fn insert(state: &mut DecidingState, policy: &Identity, created: i64) {
         let changed = state.insert_policy(policy, entry(created));
-        carry_out(state, &changed);
+        carry_out(state, changed);
     }
 
     #[test]
@@ -282,7 +317,7 @@ mod tests {
         assert_eq!(carried_out(&state), oldest(10).collect::<Vec<_>>());
         assert!(!state.counts(&named("shop", 9)) && state.counts(&named("other", 0)));
         let changed = state.remove_policy(&named("shop", 20));
-        carry_out(&mut state, &changed);
+        carry_out(&mut state, changed);
         let expected: Vec<Identity> = oldest(9).filter(|it| *it != named("shop", 20)).collect();
         assert_eq!(carried_out(&state), expected);
         // One that was deleted and made again is the youngest.
@@ -290,5 +325,21 @@ mod tests {
         assert!(!state.counts(&named("shop", 73)) && state.counts(&named("shop", 8)));
         assert_eq!(carried_out(&state).len(), MAX_POLICIES);
         assert_eq!(state.ledger.policies().count(), MAX_POLICIES + 1);
+    }
+
+    #[test]
+    fn what_was_changed_while_it_was_prepared_is_left_to_whoever_changed_it() {
+        let mut state = DecidingState::new(Exemptions::default());
+        let [changed, deleted, marked] = [0, 1, 2].map(|number| named("shop", number));
+        let all = [&changed, &deleted, &marked];
+        let news = all.map(|policy| state.insert_policy(policy, entry(1))).concat();
+        let prepared: Vec<Prepared> = state.due(news).into_iter().map(Due::prepare).collect();
+        let again = state.insert_policy(&changed, entry(1));
+        drop(state.remove_policy(&deleted));
+        state.exempt.mark(&marked, true);
+        state.carry_out(prepared);
+        assert_eq!(state.ledger.policies().count(), 0);
+        carry_out(&mut state, again);
+        assert_eq!(state.ledger.policies().collect::<Vec<_>>(), [&changed]);
     }
 }

@@ -127,6 +127,7 @@ impl Term<'_> {
             clock: options.clock.clone(),
             switch: switch.clone(),
             warned: Mutex::default(),
+            refused: Mutex::default(),
         });
         working.spawn({
             let (deciding, end) = (Arc::clone(deciding), end.clone());

@@ -5,12 +5,12 @@
 //! What is to be written is asked of the ledger again when it is the turn of a pod, so that what has changed meanwhile
 //! is written as it is then.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use almanac_api::slim::{DELETION_COST, DELETION_COST_OWNER};
-use almanac_engine::units::DeletionCost;
+use almanac_engine::units::{DeletionCost, Elapsed};
 use almanac_engine::{Exemption, Identity};
 use almanac_shell::clock::Clock;
 use almanac_shell::endpoints::Heartbeat;
@@ -37,8 +37,18 @@ const TOGETHER: Duration = Duration::from_millis(50);
 /// A write that failed is tried again after this long, and a version that is not known yet is awaited for as long.
 const RETRY: SignedDuration = SignedDuration::from_secs(1);
 
-/// The same for one that was refused, as by an admission policy.
-const RETRY_REFUSED: SignedDuration = SignedDuration::from_secs(60);
+/// One that is refused again and again, as by an admission policy, is tried again after this long at most.
+const LONGEST_RETRY: SignedDuration = SignedDuration::from_secs(60);
+
+/// What is written to a pod.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Write {
+    Nomination,
+    Annotations,
+}
+
+/// Writes that were refused: until when they are put off, and how long that is.
+pub(super) type RefusedWrites = BTreeMap<(Identity, Write), (Timestamp, SignedDuration)>;
 
 /// Writes to pods.
 pub(super) struct Upkeep {
@@ -49,13 +59,19 @@ pub(super) struct Upkeep {
     pub(super) switch: Switch,
     /// When a failure was told of last.
     pub(super) warned: Mutex<Option<Timestamp>>,
+    pub(super) refused: Mutex<RefusedWrites>,
 }
 
 impl Upkeep {
     /// Finds out what is to be written whenever something has changed. It never ends by itself.
     pub(super) async fn look(&self, end: CancellationToken) {
+        let mut due: Option<Elapsed> = None;
         loop {
             let now = self.deciding.elapsed();
+            // Nominations that were looked at before may be stale since then.
+            if due.is_some_and(|due| due <= now) {
+                self.deciding.tell_change();
+            }
             let (pods, next, has_more) = {
                 let mut state = self.deciding.lock();
                 let mut pods: BTreeSet<Identity> =
@@ -67,6 +83,7 @@ impl Upkeep {
                 state.woken.extend(woken);
                 (pods, state.ledger.next_wake(), stale.has_more)
             };
+            due = next.filter(|_| has_more);
             for pod in &pods {
                 self.pods.wake(pod);
             }
@@ -80,7 +97,8 @@ impl Upkeep {
             };
             tokio::select! {
                 () = pause => {}
-                () = self.deciding.changed() => sleep(TOGETHER).await,
+                // Whatever changes before all nominations have been looked at has all of them looked at again.
+                () = self.deciding.changed(), if !has_more => sleep(TOGETHER).await,
                 () = self.switch.changed() => self.pods.wake_all(),
                 () = end.cancelled() => return,
             }
@@ -103,8 +121,18 @@ impl Upkeep {
         if self.switch.is_stopped() {
             return now.saturating_add(RETRY).ok();
         }
-        if let Err(again) = self.end_stale_nomination(pod, now).await {
-            return again;
+        let of_nomination = match self.end_stale_nomination(pod, now).await {
+            Ok(later) => later,
+            Err(again) => return again,
+        };
+        let of_annotations = self.annotate(pod, now).await;
+        of_nomination.into_iter().chain(of_annotations).min()
+    }
+
+    /// Writes its annotations; returns when to try again.
+    async fn annotate(&self, pod: &Identity, now: Timestamp) -> Option<Timestamp> {
+        if let Some(until) = self.is_put_off(pod, Write::Annotations, now) {
+            return Some(until);
         }
         let (version, cost, is_woken) = {
             let mut state = self.deciding.lock();
@@ -145,13 +173,13 @@ impl Upkeep {
                 let metrics = &self.deciding.metrics;
                 metrics.costs.inc_by(u64::from(cost.is_some()));
                 metrics.woken.inc_by(u64::from(is_woken));
+                self.refused().remove(&(pod.clone(), Write::Annotations));
                 None
             }
             Err(error) => {
-                let again = self.when_again(pod, &error, now);
+                let again = self.when_again(pod, Write::Annotations, &error, now);
                 if is_woken && again.is_some() {
-                    self.deciding.lock().ledger.wake_again(pod);
-                    self.deciding.tell_change();
+                    self.deciding.lock().woken.insert(pod.clone());
                 }
                 again
             }
@@ -159,20 +187,47 @@ impl Upkeep {
     }
 
     /// When a write that failed is tried again.
-    fn when_again(&self, pod: &Identity, error: &WriteError, now: Timestamp) -> Option<Timestamp> {
+    fn when_again(
+        &self,
+        pod: &Identity,
+        write: Write,
+        error: &WriteError,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
+        let mut refused = self.refused();
+        let before = refused.remove(&(pod.clone(), write));
         let (is_expected, pause) = match error {
             WriteError::Fenced(_) => return None,
             WriteError::Refused(refusal) if refusal.is_not_found() => return None,
             WriteError::Withdrawn => (true, RETRY),
             WriteError::Refused(refusal) if refusal.is_conflict() => (true, RETRY),
-            // Whatever refuses it will for a while.
-            WriteError::Refused(refusal) if refusal.is_lasting() => (false, RETRY_REFUSED),
+            // Whatever refuses it may for a while, so each pause is twice the one before.
+            WriteError::Refused(refusal) if refusal.is_lasting() => {
+                let pause = before.map_or(RETRY, |(_, pause)| (pause * 2).min(LONGEST_RETRY));
+                if let Ok(until) = now.saturating_add(pause) {
+                    refused.insert((pod.clone(), write), (until, pause));
+                }
+                (false, pause)
+            }
             WriteError::Refused(_) | WriteError::Unknown(_) => (false, RETRY),
         };
+        drop(refused);
         if !is_expected && self.is_time_to_warn(now) {
             tracing::warn!(%pod, %error, "failed to write to a pod");
         }
         now.saturating_add(pause).ok()
+    }
+
+    fn refused(&self) -> MutexGuard<'_, RefusedWrites> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Until when a write is not tried again, whatever changes meanwhile.
+    fn is_put_off(&self, pod: &Identity, write: Write, now: Timestamp) -> Option<Timestamp> {
+        let refused = self.refused();
+        let (until, pause) = *refused.get(&(pod.clone(), write))?;
+        // The clock may have been set back.
+        (now < until && until.duration_since(now) <= pause).then_some(until)
     }
 
     /// Whether no other failure has been told of for a second: thousands of pods may fail alike.
@@ -186,18 +241,25 @@ impl Upkeep {
     }
 
     /// Takes back the nomination of a pod whose unit is full. Kube-scheduler leaves it where the extender lets no node
-    /// pass, and keeps room on the node from all other pods. If that fails, when to try again.
+    /// pass, and keeps room on the node from all other pods. If that is refused, when to try again; if it was done or
+    /// failed, when the rest has its turn.
     async fn end_stale_nomination(
         &self,
         pod: &Identity,
         now: Timestamp,
-    ) -> Result<(), Option<Timestamp>> {
+    ) -> Result<Option<Timestamp>, Option<Timestamp>> {
         let version = {
             let state = self.deciding.lock();
             let is_stale = state.ledger.has_stale_nomination(pod);
             if is_stale { state.ledger.version_of(pod) } else { None }
         };
-        let Some(version) = version else { return Ok(()) };
+        let Some(version) = version else {
+            self.refused().remove(&(pod.clone(), Write::Nomination));
+            return Ok(None);
+        };
+        if let Some(until) = self.is_put_off(pod, Write::Nomination, now) {
+            return Ok(Some(until));
+        }
         let collection = format!("/api/v1/namespaces/{}/pods", pod.namespace());
         let path = ObjectPath { collection: &collection, name: pod.name() };
         let wanted = || {
@@ -209,7 +271,11 @@ impl Upkeep {
         match writer.patch_decided_status(path, &version.to_string(), none, &wanted).await {
             // What else there is to write is conditional on the new version.
             Ok(_) => Err(now.saturating_add(RETRY).ok()),
-            Err(error) => Err(self.when_again(pod, &error, now)),
+            Err(error) => {
+                let again = self.when_again(pod, Write::Nomination, &error, now);
+                let is_put_off = self.is_put_off(pod, Write::Nomination, now).is_some();
+                if is_put_off { Ok(again) } else { Err(again) }
+            }
         }
     }
 }

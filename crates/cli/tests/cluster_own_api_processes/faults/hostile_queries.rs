@@ -1,11 +1,13 @@
 //! Autoscalers of one tenant with queries that are as deep and have patterns as large and as many as the API server takes:
 //! the process stays within the memory of the manifests, and carries out the policies of others.
 
+use almanac_fixtures::objects;
 use almanac_harness::TestResult;
-use anyhow::ensure;
 use serde_json::{Value, json};
 
-use crate::controller::{AUTOSCALER, Cluster, DEPLOYMENT, deployment, head_start, on_cluster};
+use crate::controller::{
+    AUTOSCALER, Cluster, DEPLOYMENT, deployment, head_start, on_cluster, target,
+};
 use crate::faults::replica::{
     ALONE, NAMESPACE, Replica, await_armed, await_record, ensure_carried_out_once, prepare,
 };
@@ -30,87 +32,127 @@ fn repeated(before: &str, one: impl Fn(usize) -> String, after: &str) -> String 
     text + after
 }
 
-/// Queries, each of which one process could not take.
-fn hostile(object: usize, metric: usize) -> [(&'static str, String); 5] {
-    let selected = "max(karpenter_scheduled_capacity{name=~\"a\"";
-    let letter = |number: usize| char::from(b'b' + u8::try_from(number % 25).unwrap_or_default());
-    let unique = object * METRICS + metric;
-    [
-        (
-            "repetitions",
-            repeated(selected, |it| format!(",name=~\"[a-{}]{{1000}}{unique}\"", letter(it)), "})"),
-        ),
-        (
-            "choices",
-            repeated(selected, |it| format!(",name=~\"(a?b?){{{}}}{unique}\"", 900 + it), "})"),
-        ),
-        ("trivial", repeated(selected, |it| format!(",name=~\"{it}.{unique}\""), "})")),
-        (
-            "classes",
-            repeated(selected, |it| format!(",name!~\"\\\\pL+{it}\\\\PL+{unique}\""), "})"),
-        ),
-        ("deep", "max(".repeat(800) + "1"),
-    ]
+/// A sort of queries, each of which one process could not take, with words of why they are refused.
+struct Sort {
+    name: &'static str,
+    refusal: &'static str,
+    query: fn(metric: usize, unique: usize) -> String,
 }
+
+const SELECTED: &str = "max(karpenter_scheduled_capacity{name=~\"a\"";
+
+const SORTS: [Sort; 6] = [
+    Sort {
+        name: "repetitions",
+        refusal: "regular expressions",
+        query: |_, unique| {
+            repeated(SELECTED, |it| format!(",name=~\"[a-z]{{900}}{it}x{unique}\""), "})")
+        },
+    },
+    Sort {
+        name: "choices",
+        refusal: "regular expressions",
+        query: |_, unique| {
+            repeated(SELECTED, |it| format!(",name=~\"(a?b?){{{}}}{unique}\"", 400 + it), "})")
+        },
+    },
+    Sort {
+        name: "trivial",
+        refusal: "regular expressions",
+        query: |_, unique| repeated(SELECTED, |it| format!(",name=~\"{it}.{unique}\""), "})"),
+    },
+    Sort {
+        name: "classes",
+        refusal: "regular expressions",
+        query: |_, unique| {
+            repeated(SELECTED, |it| format!(",name!~\"\\\\pL+{it}\\\\PL+{unique}\""), "})")
+        },
+    },
+    // The first takes all there is; the others ask for one that is large again and again.
+    Sort {
+        name: "reused",
+        refusal: "regular expressions",
+        query: |metric, unique| {
+            if metric == 0 {
+                let one = |it: usize| format!(",name=~\"{it}.{unique}\"");
+                return (0..99).map(one).fold(SELECTED.to_owned(), |all, one| all + &one) + "})";
+            }
+            let one = "karpenter_scheduled_capacity{name=~\"(a?b?){450}|c|e|g|i|k|m\"}";
+            repeated(one, |_| format!("+{one}"), "")
+        },
+    },
+    Sort { name: "deep", refusal: "levels", query: |_, _| "max(".repeat(800) + "1" },
+];
 
 async fn create_hostile(cluster: &Cluster) -> TestResult {
-    let sorts: Vec<&str> = hostile(0, 0).iter().map(|(sort, _)| *sort).collect();
-    for (position, sort) in sorts.into_iter().enumerate() {
+    for Sort { name, query, .. } in &SORTS {
         for object in 0..OBJECTS {
             let metrics = (0..METRICS).map(|metric| {
-                let query = &hostile(object, metric)[position].1;
+                let query = query(metric, object * METRICS + metric);
                 json!({"prometheus": {"query": query, "target": {"type": "Value", "value": "1"}}})
             });
-            let name = format!("{sort}-{object}");
-            let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": name});
-            let autoscaler = json!({
-                "apiVersion": "autoscaling.karpenter.sh/v1alpha1", "kind": "HorizontalAutoscaler",
-                "metadata": {"name": name},
-                "spec": {
-                    "scaleTargetRef": target, "minReplicas": 1, "maxReplicas": 9,
-                    "metrics": metrics.collect::<Vec<Value>>(),
-                },
-            });
-            cluster.create(DEPLOYMENT, "hostile", &deployment(&name, 1)).await?;
-            cluster.create(AUTOSCALER, "hostile", &autoscaler).await?;
-        }
-    }
-    Ok(())
-}
-
-/// Each of them is unusable, and says so.
-async fn await_refused(cluster: &Cluster) -> TestResult {
-    for (sort, _) in hostile(0, 0) {
-        for object in 0..OBJECTS {
-            let name = format!("{sort}-{object}");
-            let is_refused = |object: &Value| {
-                let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
-                let mut ready = conditions.filter(|it| it["type"] == "Ready");
-                let is_short = |it: &Value| it.as_str().is_some_and(|it| it.len() < 5_000);
-                ready.any(|it| it["status"] == "False" && is_short(&it["message"]))
-            };
-            cluster
-                .await_object(AUTOSCALER, ("hostile", &name), "to be refused", is_refused)
+            create_autoscaler(cluster, "hostile", &format!("{name}-{object}"), metrics.collect())
                 .await?;
         }
     }
     Ok(())
 }
 
+async fn create_autoscaler(
+    cluster: &Cluster,
+    namespace: &str,
+    name: &str,
+    metrics: Value,
+) -> TestResult {
+    let target = target("apps/v1", "Deployment", name);
+    let mut autoscaler = objects::horizontal_autoscaler(name, &target, "1");
+    autoscaler["spec"]["metrics"] = metrics;
+    cluster.create(DEPLOYMENT, namespace, &deployment(name, 1)).await?;
+    cluster.create(AUTOSCALER, namespace, &autoscaler).await?;
+    Ok(())
+}
+
+/// Each of them is unusable, and says so in few words.
+async fn await_refused(cluster: &Cluster) -> TestResult {
+    for Sort { name, refusal, .. } in &SORTS {
+        for object in 0..OBJECTS {
+            let is_refused = |object: &Value| {
+                let message = ready(object, "False");
+                message.is_some_and(|it| it.contains(refusal) && it.len() < 5_000)
+            };
+            let name = format!("{name}-{object}");
+            let what = format!("to be refused for its {refusal}");
+            cluster.await_object(AUTOSCALER, ("hostile", &name), &what, is_refused).await?;
+        }
+    }
+    Ok(())
+}
+
+/// What the condition says, if it has this status.
+fn ready<'o>(object: &'o Value, status: &str) -> Option<&'o str> {
+    let mut conditions = object["status"]["conditions"].as_array().into_iter().flatten();
+    let ready = conditions.find(|it| it["type"] == "Ready" && it["status"] == status)?;
+    ready["message"].as_str()
+}
+
 #[test]
-fn hostile_queries_of_one_tenant_take_no_memory_and_delay_no_firing() -> TestResult {
+fn hostile_queries_of_one_tenant_take_no_memory_and_delay_nobody_else() -> TestResult {
     on_cluster(async |test, cluster| {
         cluster.namespace("hostile").await?;
         create_hostile(cluster).await?;
         prepare(cluster, "shop", None).await?;
+        let metrics =
+            json!([{"prometheus": {"query": "3", "target": {"type": "Value", "value": "1"}}}]);
+        create_autoscaler(cluster, NAMESPACE, "healthy", metrics).await?;
         let replica = Replica::start(test, head_start() * 2, ALONE)?;
         await_armed(cluster, "shop").await?;
+        let is_ready = |object: &Value| ready(object, "True").is_some();
+        cluster.await_object(AUTOSCALER, (NAMESPACE, "healthy"), "to be ready", is_ready).await?;
         await_refused(cluster).await?;
         await_record(cluster, "shop").await?;
         ensure_carried_out_once(cluster, "shop", 1).await?;
         let peak = replica.controller.limit.check(&replica.controller.program)?;
         eprintln!("{} MB at the most", peak / 1_000_000);
-        ensure!(cluster.list(AUTOSCALER, NAMESPACE).await?.is_empty());
         replica.controller.stop().await
     })
 }
