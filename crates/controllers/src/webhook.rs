@@ -46,6 +46,8 @@ const LIMITS: CallLimits = CallLimits {
     large_bodies: 32 * 1024 * 1024,
     body_time: Duration::from_secs(10),
     room_time: Duration::from_secs(2),
+    // It changes nothing, and is asked again.
+    keeps_calls: false,
     idle_time: Duration::from_mins(3),
 };
 

@@ -25,13 +25,13 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 pub use self::passing_on::{NotPassedOn, OwnFiles, PassingOn};
 pub use self::tls::{Shown, Tls, TlsError, TlsFiles};
 use crate::endpoints::listener::next;
-use crate::slots::{READ_WITHIN, Slot, Slots};
+use crate::slots::{Slot, Slots};
 
 /// A call.
 #[derive(Clone, Debug)]
@@ -90,6 +90,8 @@ pub struct CallLimits {
     pub body: usize,
     /// Bytes of all large bodies at once, each without its first 64 KiB; one more waits until there is room.
     pub large_bodies: usize,
+    /// Whether a call that is being answered is never cut off to make room for another one: what it does cannot be undone.
+    pub keeps_calls: bool,
     /// How long the body may take to arrive.
     pub body_time: Duration,
     /// How long a large body waits for room.
@@ -107,6 +109,7 @@ impl Default for CallLimits {
             of_one_address: 128,
             body: 16 * 1024 * 1024,
             large_bodies: 256 * 1024 * 1024,
+            keeps_calls: true,
             body_time: Duration::from_secs(30),
             room_time: Duration::from_secs(2),
             idle_time: Duration::from_mins(3),
@@ -119,6 +122,10 @@ const SMALL_BODY: usize = 64 * 1024;
 
 /// Bytes of a request before its body.
 const HEAD: usize = 16 * 1024;
+
+/// How long the body of a call may take to arrive after the end has come, and how often it is looked at.
+const BODY_AT_THE_END: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_millis(100);
 
 /// How long a handshake may take.
 const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
@@ -178,6 +185,7 @@ impl<A: Answering> Served<A> {
 
     async fn serve(self, stream: impl AsyncRead + AsyncWrite + Unpin) {
         let service = service_fn(|request| async {
+            self.slot.await_body();
             let response = self.respond(request).await;
             self.slot.end_request();
             Ok::<_, Infallible>(response)
@@ -197,10 +205,11 @@ impl<A: Answering> Served<A> {
             () = self.end.cancelled() => {
                 connection.as_mut().graceful_shutdown();
                 // Whoever sends half a request is not waited for.
+                let (end, body_time) = (Instant::now(), self.limits.body_time.min(BODY_AT_THE_END));
                 loop {
-                    match timeout(READ_WITHIN, connection.as_mut()).await {
+                    match timeout(LOOK, connection.as_mut()).await {
                         Ok(ended) => break ended,
-                        Err(_) if self.slot.is_kept() => {}
+                        Err(_) if self.slot.is_waited_for(end.elapsed(), body_time) => {}
                         Err(_) => return,
                     }
                 }
@@ -213,10 +222,10 @@ impl<A: Answering> Served<A> {
 
     async fn respond(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
         let answer = match self.read(request).await {
-            Ok((call, _room)) => {
-                self.slot.begin_request();
-                self.answering.answer(call).await
+            Ok(_) if !self.begin() => {
+                Answer::refusal(StatusCode::SERVICE_UNAVAILABLE, "too many connections; try again")
             }
+            Ok((call, _room)) => self.answering.answer(call).await,
             Err(refusal) => refusal,
         };
         let is_json = answer.status == StatusCode::OK;
@@ -229,6 +238,15 @@ impl<A: Answering> Served<A> {
             headers.insert(ALLOW, HeaderValue::from_static("POST"));
         }
         response
+    }
+
+    /// Whether the call is answered: another connection may have taken its slot.
+    fn begin(&self) -> bool {
+        if self.limits.keeps_calls {
+            return self.slot.begin_request();
+        }
+        self.slot.answer_at_once();
+        true
     }
 
     /// The call, and the room that it takes until it is answered.

@@ -36,8 +36,10 @@ struct Holder {
 /// How far a connection is.
 #[derive(Clone, Copy)]
 enum Phase {
-    /// There is no whole request.
+    /// There is no request.
     Silent,
+    /// The body of a request has yet to arrive.
+    Arriving,
     /// A request has been answered or is being answered at once, and the client has yet to read it.
     Read,
     /// A request is being answered that must not be cut off.
@@ -47,7 +49,7 @@ enum Phase {
 }
 
 /// How long a client has to read an answer that must not be lost.
-pub(crate) const READ_WITHIN: Duration = Duration::from_secs(1);
+const READ_WITHIN: Duration = Duration::from_secs(1);
 
 /// One slot, until it is dropped.
 pub(crate) struct Slot {
@@ -97,7 +99,7 @@ impl Phase {
     /// The least makes way first; `None` for what does not.
     fn rank(self, now: Instant) -> Option<u8> {
         match self {
-            Phase::Silent => Some(0),
+            Phase::Silent | Phase::Arriving => Some(0),
             Phase::Read => Some(1),
             Phase::Kept => None,
             Phase::Answered(at) => (now.saturating_duration_since(at) >= READ_WITHIN).then_some(0),
@@ -121,25 +123,42 @@ impl Slot {
         self.note(Phase::Read);
     }
 
-    /// Notes that the client has sent a whole request, which must not be cut off.
-    pub(crate) fn begin_request(&self) {
-        self.note(Phase::Kept);
+    /// Notes that a request has begun to arrive.
+    pub(crate) fn await_body(&self) {
+        self.note(Phase::Arriving);
+    }
+
+    /// Notes that the client has sent a whole request, which must not be cut off. Whether it still has the slot: if not,
+    /// nothing must be done for it.
+    pub(crate) fn begin_request(&self) -> bool {
+        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_taken =
+            taken.get(&self.number).is_some_and(|holder| Arc::ptr_eq(holder, &self.holder));
+        if is_taken {
+            self.note(Phase::Kept);
+        }
+        is_taken
     }
 
     /// Notes that the request has been answered, and that the connection may be kept for another one.
     pub(crate) fn end_request(&self) {
-        let was_kept = self.is_kept();
+        let was_kept = matches!(self.holder.phase(), Phase::Kept);
         self.note(if was_kept { Phase::Answered(Instant::now()) } else { Phase::Silent });
     }
 
-    /// Whether a request is being answered that must not be cut off.
-    pub(crate) fn is_kept(&self) -> bool {
-        matches!(self.holder.phase(), Phase::Kept)
+    /// Whether the client is waited for so long after the end has come, which gives it this long for a body.
+    pub(crate) fn is_waited_for(&self, since_end: Duration, body: Duration) -> bool {
+        match self.holder.phase() {
+            Phase::Silent => since_end < READ_WITHIN,
+            Phase::Arriving => since_end < body,
+            Phase::Read | Phase::Kept => true,
+            Phase::Answered(at) => at.elapsed() < READ_WITHIN,
+        }
     }
 
     /// Whether the client has sent a request.
     pub(crate) fn has_request(&self) -> bool {
-        !matches!(self.holder.phase(), Phase::Silent)
+        !matches!(self.holder.phase(), Phase::Silent | Phase::Arriving)
     }
 
     /// Waits until another connection takes the slot.
@@ -199,13 +218,14 @@ mod tests {
     async fn what_must_not_be_cut_off_never_makes_way_nor_does_its_answer_for_a_moment() {
         let slots = Slots::new(2, 2);
         let held = [1, 2].map(|last| taken(&slots, last));
-        held.iter().for_each(Slot::begin_request);
+        assert!(held.iter().all(Slot::begin_request));
         assert!(slots.take(address(3)).is_none(), "the new one is refused");
         held[1].end_request();
         assert!(slots.take(address(3)).is_none(), "its answer may be on the way");
         tokio::time::advance(READ_WITHIN).await;
         let _third = taken(&slots, 3);
         assert_eq!(lost(&held), [false, true]);
+        assert!(!held[1].begin_request(), "it has lost its slot");
     }
 
     #[test]

@@ -472,7 +472,6 @@ fn always() -> bool {
     true
 }
 
-/// Has the API server leave out everything of the object it answers with but its metadata.
 /// JSON of which every character is allowed in YAML, which an API server takes what is applied for: what is not can only
 /// be in a string, and is escaped there.
 fn as_yaml(json: Vec<u8>) -> Vec<u8> {
@@ -497,6 +496,7 @@ fn as_yaml(json: Vec<u8>) -> Vec<u8> {
     escaped.into_bytes()
 }
 
+/// Has the API server leave out everything of the object it answers with but its metadata.
 fn metadata_only(mut request: http::Request<Vec<u8>>) -> http::Request<Vec<u8>> {
     request.headers_mut().insert(http::header::ACCEPT, METADATA_ONLY);
     request

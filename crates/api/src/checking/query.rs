@@ -83,6 +83,8 @@ pub(super) fn check(
     };
     match answer.and_then(|answer| Ok((answer, named(&parsed.nodes, patterns)?))) {
         Ok((answer, names)) => Some(Query { text: Arc::from(text), answer, names }),
+        // Of what was refused, the first query tells.
+        Err(PatternExcess::Earlier) => None,
         Err(excess) => {
             findings.push(exceeding(excess, invalid));
             None
@@ -94,7 +96,7 @@ pub(super) fn check(
 fn exceeding(excess: PatternExcess, invalid: impl Fn(&str) -> Finding) -> Finding {
     let by_name = "match names by = instead of =~";
     let (why, fix) = match excess {
-        PatternExcess::Pattern => (
+        PatternExcess::Pattern | PatternExcess::Earlier => (
             format!(
                 "one of the regular expressions is too large, or takes too long to compile: {} KiB is the most",
                 MAX_PATTERN_BYTES >> 10

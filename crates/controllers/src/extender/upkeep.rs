@@ -134,15 +134,20 @@ impl Upkeep {
         if let Some(until) = self.is_put_off(pod, Write::Annotations, now) {
             return Some(until);
         }
+        let nothing = || {
+            self.refused().remove(&(pod.clone(), Write::Annotations));
+            None
+        };
         let (version, cost, is_woken) = {
             let mut state = self.deciding.lock();
             let is_woken = state.woken.remove(pod);
             // The marks on it are those of another installation.
             if state.exempt.of(pod) == Some(Exemption::Namespace) {
-                return None;
+                return nothing();
             }
             let cost = state.ledger.cost_change(pod).map(|change| change.cost);
-            (state.ledger.version_of(pod)?, cost, is_woken)
+            let Some(version) = state.ledger.version_of(pod) else { return nothing() };
+            (version, cost, is_woken)
         };
         let mark = now.to_string();
         let (number, owner) = match cost.flatten() {
@@ -158,7 +163,7 @@ impl Upkeep {
             annotations.push((SCHEDULABLE_AT, Some(mark.as_str())));
         }
         if annotations.is_empty() {
-            return None;
+            return nothing();
         }
         let collection = format!("/api/v1/namespaces/{}/pods", pod.namespace());
         let path = ObjectPath { collection: &collection, name: pod.name() };
@@ -173,8 +178,7 @@ impl Upkeep {
                 let metrics = &self.deciding.metrics;
                 metrics.costs.inc_by(u64::from(cost.is_some()));
                 metrics.woken.inc_by(u64::from(is_woken));
-                self.refused().remove(&(pod.clone(), Write::Annotations));
-                None
+                nothing()
             }
             Err(error) => {
                 let again = self.when_again(pod, Write::Annotations, &error, now);

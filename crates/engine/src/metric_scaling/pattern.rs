@@ -59,6 +59,8 @@ struct Compiled {
 pub enum PatternExcess {
     /// It is too large by itself.
     Pattern,
+    /// It was not looked at, for the object is refused for an earlier one.
+    Earlier,
     /// The patterns of the object are too many or too large.
     Object,
     /// The schedules would be compared with too many conditions for the object.
@@ -95,8 +97,8 @@ pub struct PatternBudget {
     patterns: usize,
     bytes: usize,
     comparisons: usize,
-    /// Why no further pattern is kept: the object is refused in any case.
-    excess: Option<PatternExcess>,
+    /// No further pattern is kept: the object is refused in any case.
+    is_refused: bool,
 }
 
 impl PatternBudget {
@@ -125,12 +127,12 @@ impl PatternBudget {
     ///
     /// If a budget is exceeded.
     pub fn keep(&mut self, text: &str) -> Result<Pattern, PatternExcess> {
-        if let Some(excess) = self.excess {
-            return Err(excess);
+        if self.is_refused {
+            return Err(PatternExcess::Earlier);
         }
         let kept = self.keep_another(text);
         // Nothing is compiled for an object that is refused.
-        self.excess = kept.as_ref().err().copied();
+        self.is_refused = kept.is_err();
         kept
     }
 
@@ -274,13 +276,16 @@ struct KeptOfNamespace {
 pub struct PatternFullness {
     of_namespace: usize,
     of_process: usize,
+    /// Whether the process may lack the room, and not only the namespace.
+    is_nearly_full: bool,
 }
 
 impl PatternFullness {
     /// Whether there is more room now, so that the object may fit.
     #[must_use]
     pub fn has_eased(self, now: PatternFullness) -> bool {
-        now.of_namespace < self.of_namespace || now.of_process < self.of_process
+        now.of_namespace < self.of_namespace
+            || (self.is_nearly_full && now.of_process < self.of_process)
     }
 }
 
@@ -315,7 +320,8 @@ impl PatternPool {
     pub fn fullness(&self, namespace: &str) -> PatternFullness {
         let kept = self.lock();
         let of_namespace = kept.by_namespace.get(namespace).map_or(0, |it| it.bytes);
-        PatternFullness { of_namespace, of_process: kept.bytes }
+        let is_nearly_full = self.0.most.saturating_sub(kept.bytes) < MAX_OBJECT_PATTERN_BYTES;
+        PatternFullness { of_namespace, of_process: kept.bytes, is_nearly_full }
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
@@ -472,7 +478,7 @@ mod tests {
                 Some(Some(pattern.contains('?') && pattern.contains("b?")))
             );
             assert_eq!(budget.keep(pattern).err(), Some(PatternExcess::Pattern), "{pattern}");
-            assert_eq!(budget.keep("b").err(), Some(PatternExcess::Pattern));
+            assert_eq!(budget.keep("b").err(), Some(PatternExcess::Earlier));
             assert!(matches!(budget.known("b"), Known::Read { .. }), "it is only read");
         }
     }
