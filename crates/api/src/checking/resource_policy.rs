@@ -83,7 +83,7 @@ fn check_pods(
             "Too many: {terms}: a selector of pods must have at most {MAX_POD_TERMS} labels, expressions and values"
         );
         let fix = "give the pods one label of their own, and select that";
-        findings.push(Finding::new(Code::OutOfRange, &field, message).with_fix(fix));
+        findings.push(Finding::new(Code::OutOfRange, field, message).with_fix(fix));
         return None;
     }
     let selector = check_selector(&selector, &field, findings)?;

@@ -78,10 +78,10 @@ impl Upkeep {
                     state.ledger.cost_changes().into_iter().map(|change| change.pod).collect();
                 let woken = state.ledger.wake(now);
                 pods.extend(woken.iter().cloned());
-                let stale = state.ledger.stale_nominations();
-                pods.extend(stale.pods);
+                let nominations = state.ledger.stale_nominations();
+                pods.extend(nominations.pods);
                 state.woken.extend(woken);
-                (pods, state.ledger.next_wake(), stale.has_more)
+                (pods, state.ledger.next_wake(), nominations.has_more)
             };
             due = next.filter(|_| has_more);
             for pod in &pods {

@@ -135,10 +135,10 @@ impl Follower for ObjectFollower {
         // It has been told when it was applied.
         checked.findings = Vec::new();
         // What an object scales by is in nobody's way, and may be large.
-        if let Some(Slim::MetricScaling(autoscaler)) = &mut checked.slim {
-            if let Some(policy) = &mut autoscaler.policy {
-                Arc::make_mut(policy).metrics = Box::default();
-            }
+        if let Some(Slim::MetricScaling(autoscaler)) = &mut checked.slim
+            && let Some(policy) = &mut autoscaler.policy
+        {
+            Arc::make_mut(policy).metrics = Box::default();
         }
         let known = KnownObject { checked: Arc::new(checked), template: template.map(Arc::new) };
         self.known.write().upsert(&identity, known);

@@ -43,7 +43,7 @@ async fn a_large_object_is_answered(desk: &Desk<'_>) -> TestResult {
 async fn hostile_objects_are_answered_within_the_memory_of_the_manifest(
     desk: &Desk<'_>,
 ) -> TestResult {
-    let anchors: String = (0..120).map(|level| format!("[&a{level} ")).collect();
+    let anchors = (0..120).map(|level| format!("[&a{level} ")).collect::<Vec<_>>().concat();
     let nested = format!("x: {anchors}[{}]{}", "1,".repeat(180_000), "]".repeat(120));
     let levels = json!({
         "apiVersion": "v1", "kind": "ConfigMap",
