@@ -209,7 +209,12 @@ pub(super) fn mend_strange_lines(
             _ => ("", ""),
         };
         if !said.0.is_empty() {
-            mended.get_or_insert_with(|| text.to_owned()).replace_range(start..=start, "#");
+            // As long as the first letter, which may take several bytes, such as the prompt `❯`.
+            let first = line.chars().next().map_or(0, char::len_utf8);
+            let hash = format!("{:first$}", "#");
+            mended
+                .get_or_insert_with(|| text.to_owned())
+                .replace_range(start..start + first, &hash);
             let span = Span::new(offset + start..offset + start + written.len());
             findings.push(TextFinding::new(Code::Syntax, span, said.0).with_fix(said.1));
         }

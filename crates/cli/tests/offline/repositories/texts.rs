@@ -108,6 +108,7 @@ fn a_prompt_a_directive_and_a_comment_are_reported_with_their_positions() {
         ("bash", "user@host:~$ kubectl get cronfhpa hours -o yaml\n", command),
         ("bash-in-brackets", "[user@host ~]$ sudo kubectl get cronfhpa hours -o yaml\n", command),
         ("root", "root@host:/etc# cat hours.yaml\n", command),
+        ("sign", "❯ kubectl get cronfhpa hours -o yaml\n", command),
         ("windows", "PS C:\\> kubectl get cronfhpa hours -o yaml\n", command),
         ("directive", "%YAML 1.1\n---\n", "kubectl does not support YAML directives"),
     ] {
