@@ -103,7 +103,8 @@ fn start_of_tag(text: &str) -> usize {
         return text.rfind("!<").unwrap_or(text.len());
     }
     let ends = |letter: char| letter.is_whitespace() || "[]{},\"".contains(letter);
-    let word = text.rfind(ends).map_or(0, |end| end + 1);
+    let end = text.char_indices().rev().find(|(_, letter)| ends(*letter));
+    let word = end.map_or(0, |(byte, letter)| byte + letter.len_utf8());
     text[word..].find('!').map_or(word, |tag| word + tag)
 }
 

@@ -72,6 +72,9 @@ fn a_text_that_ends_anywhere_or_tags_anything_gives_findings_and_never_a_panic()
     assert_eq!(findings("'!,"), ["1:4 syntax the text ends inside quotes"]);
     let tagged = findings("a: [!,b]");
     assert_eq!(tagged, ["1:5 syntax a ',' can't directly follow a tag"]);
+    let spaced = findings("['\u{a0}'!,");
+    let spaced = spaced.concat();
+    assert!(spaced.starts_with("1:5 syntax a ',' can't directly follow a tag; it contains a no-"));
     let marked = findings("---\n\u{feff}a: [!,b]");
     assert_eq!(marked, ["2:6 syntax a ',' can't directly follow a tag"]);
     let earlier = findings("a: [b]\n c: d\ne: [!,b]\n");
@@ -164,7 +167,7 @@ fn assert_placed(sources: &[Source], findings: &[PlacedFinding]) {
 
 proptest! {
     #[test]
-    fn any_text_gives_findings_and_never_a_panic(text in r#"[-a-c:{}\[\],&*!|>'"%@`#\n\t /?0-9.~<\\]{0,80}"#) {
+    fn any_text_gives_findings_and_never_a_panic(text in r#"[-a-c:{}\[\],&*!|>'"%@`#\n\t /?0-9.~<\\ü❯\u{a0}]{0,80}"#) {
         let (reading, _, findings) = check(&text);
         assert_placed(&reading.sources, &findings);
     }
