@@ -72,6 +72,13 @@ fn no_more_pods_are_evicted_than_a_unit_has_places() -> TestResult {
         scene.await_spread("shop", &["only"], &[1, 4]).await?;
         scene.check_stays("shop", &["only"], &[1, 4]).await?;
         scene.check_stays("free", &["only"], &[4, 0]).await?;
+        // A node that becomes idle is not held for the pods beyond the cap.
+        let free = get(&scene.kubectl, &["pods", "-l", "app=free"]).await?;
+        let ended = free["items"][0]["metadata"]["name"].as_str().expect("four are left");
+        scene.kubectl.run(&["delete", "pod", ended, "--now"]).await?;
+        scene.apply(&sized("late", "free", "900m", None)).await?;
+        scene.await_spread("free", &["only"], &[4, 0]).await?;
+        scene.check_stays("shop", &["only"], &[1, 4]).await?;
         let pods = get(&scene.kubectl, &["pods", "-l", "app=shop"]).await?;
         let pods = pods["items"].as_array().expect("a list");
         let mut waiting = pods.iter().filter(|pod| pod["spec"]["nodeName"].is_null());
