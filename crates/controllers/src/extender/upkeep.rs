@@ -140,7 +140,8 @@ impl Upkeep {
         };
         let (version, cost, is_woken) = {
             let mut state = self.deciding.lock();
-            let is_woken = state.woken.remove(pod);
+            // It may have been scheduled since a write was put off.
+            let is_woken = state.woken.remove(pod) && state.ledger.is_to_be_scheduled(pod);
             // The marks on it are those of another installation.
             if state.exempt.of(pod) == Some(Exemption::Namespace) {
                 return nothing();
@@ -183,7 +184,14 @@ impl Upkeep {
             Err(error) => {
                 let again = self.when_again(pod, Write::Annotations, &error, now);
                 if is_woken && again.is_some() {
-                    self.deciding.lock().woken.insert(pod.clone());
+                    let mut state = self.deciding.lock();
+                    if self.is_put_off(pod, Write::Annotations, now).is_some() {
+                        state.woken.insert(pod.clone());
+                    } else {
+                        state.ledger.wake_again(pod);
+                        drop(state);
+                        self.deciding.tell_change();
+                    }
                 }
                 again
             }

@@ -115,6 +115,12 @@ impl Ledger {
         names
     }
 
+    /// Whether a scheduler has yet to find a node for a pod.
+    #[must_use]
+    pub fn is_to_be_scheduled(&self, pod: &Identity) -> bool {
+        self.pod_ids.get(pod).is_some_and(|id| self.is_pending(*id))
+    }
+
     /// A pod that was to be woken could not be: it is named again.
     pub fn wake_again(&mut self, pod: &Identity) {
         let Some(id) = self.pod_ids.get(pod).copied() else { return };
