@@ -9,10 +9,12 @@ use tokio::time::Instant;
 /// machine may be busy with other things; a test that passes never waits for it.
 pub const PATIENCE: Duration = Duration::from_secs(90);
 
-/// The pause between two attempts is a twentieth of the time waited so far, within these bounds. It is short enough not
-/// to be felt, and leaves a small machine to the control plane.
+/// The pause between two attempts is a twentieth of the time waited so far, within these bounds.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
+/// It is also at least as long as the last attempt, up to this limit: slow attempts leave the processors to the control
+/// plane.
+const LONGEST_PAUSE_AFTER_SLOW: Duration = Duration::from_millis(500);
 
 /// What one attempt observed.
 #[derive(Debug)]
@@ -43,6 +45,7 @@ pub async fn await_condition<T>(
     let until = begun + deadline;
     let mut last = String::from("nothing yet");
     loop {
+        let attempt = Instant::now();
         // A request to a server that was stopped may never be answered, so a look ends with the
         // deadline too.
         match tokio::time::timeout_at(until, look()).await {
@@ -53,7 +56,8 @@ pub async fn await_condition<T>(
                 "no response in time while waiting {deadline:?} for: {what}; before that: {last}"
             ),
         }
-        let pause = (begun.elapsed() / 20).clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
+        let by_cost = attempt.elapsed().min(LONGEST_PAUSE_AFTER_SLOW);
+        let pause = (begun.elapsed() / 20).clamp(SHORTEST_PAUSE, LONGEST_PAUSE).max(by_cost);
         if Instant::now() + pause >= until {
             bail!("timed out after {deadline:?} waiting for: {what}; last seen: {last}");
         }

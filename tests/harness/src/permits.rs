@@ -5,7 +5,7 @@
 
 use std::fs::{self, File};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use almanac_local::environment::cache_folder;
 use anyhow::{Context as _, Result};
@@ -15,9 +15,14 @@ use anyhow::{Context as _, Result};
 const KIBIBYTES_EACH: usize = 500_000;
 /// How many of these a control plane with all components counts for.
 const WHOLE: usize = 2;
-/// More of them make each test slower, and those that look at the time fail: with six on two processors, an agent took
-/// fourteen seconds to be in place.
-const AT_MOST_A_PROCESSOR: usize = 2;
+/// With six on two busy processors, an agent took fourteen seconds to be in place, and tests with deadlines failed.
+const STEADY_A_PROCESSOR: usize = 2;
+/// Most tests wait, though, and leave the processors idle: then there may be more.
+const AT_MOST_A_PROCESSOR: usize = 6;
+/// The machine is idle if programs waited for a processor during at most this share of `LATELY`.
+const IDLE: f64 = 0.15;
+/// How long is lately: a control plane that has just begun to start shows in it.
+const LATELY: Duration = Duration::from_secs(1);
 /// Short enough not to be felt, long enough to leave the processors to the control planes.
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(50);
 
@@ -27,43 +32,102 @@ pub(crate) struct Permit(#[expect(dead_code, reason = "the files are locked")] V
 
 /// Waits until a control plane may run.
 pub(crate) async fn to_run(is_whole: bool) -> Result<Permit> {
-    let all = running_at_once(memory_kibibytes(), processors());
-    take("running", all, if is_whole { WHOLE } else { 1 }).await
+    let [steady, all] = [STEADY_A_PROCESSOR, AT_MOST_A_PROCESSOR]
+        .map(|each| running_at_once(memory_kibibytes(), each * processors()));
+    take("running", Limit { steady, all }, if is_whole { WHOLE } else { 1 }).await
 }
 
 /// Waits until a control plane may start: that takes processors, for some seconds.
 pub(crate) async fn to_start() -> Result<Permit> {
-    take("starting", processors(), 1).await
+    take("starting", Limit::of(processors()), 1).await
 }
 
-async fn take(kind: &'static str, all: usize, wanted: usize) -> Result<Permit> {
+/// How many permits there are.
+#[derive(Clone, Copy, Debug)]
+struct Limit {
+    /// At any time.
+    steady: usize,
+    /// While the processors are idle.
+    all: usize,
+}
+
+impl Limit {
+    fn of(all: usize) -> Self {
+        Self { steady: all, all }
+    }
+}
+
+async fn take(kind: &'static str, limit: Limit, wanted: usize) -> Result<Permit> {
     let folder = cache_folder()?.join("permits");
-    let permit = tokio::task::spawn_blocking(move || take_in(&folder, kind, all, wanted));
+    let permit =
+        tokio::task::spawn_blocking(move || take_in(&folder, kind, limit, wanted, stalled));
     permit.await?.with_context(|| format!("failed to take a permit for a {kind} control plane"))
 }
 
-fn take_in(folder: &Path, kind: &str, all: usize, wanted: usize) -> Result<Permit> {
+fn take_in(
+    folder: &Path,
+    kind: &str,
+    limit: Limit,
+    wanted: usize,
+    stalled: impl Fn() -> Option<Duration>,
+) -> Result<Permit> {
     fs::create_dir_all(folder)?;
     let open = |name: String| File::create(folder.join(name));
     // One at a time collects its permits; otherwise two could wait for each other with half of them.
     let queue = open(format!("{kind}-queue"))?;
     queue.lock()?;
-    let mut free =
-        (0..all).map(|number| open(format!("{kind}-{number}"))).collect::<Result<Vec<_>, _>>()?;
+    let files = (0..limit.all).map(|number| open(format!("{kind}-{number}")));
+    let mut free = files.collect::<Result<Vec<_>, _>>()?;
+    let wanted = wanted.min(limit.steady);
+    let mut idle = Idle { since: Instant::now(), stalled: stalled() };
     let mut taken = Vec::new();
     loop {
-        let missing = wanted.min(all) - taken.len();
-        taken.extend(free.extract_if(.., |file| file.try_lock().is_ok()).take(missing));
-        if taken.len() == wanted.min(all) {
+        let most = if idle.is_now(&stalled) { limit.all } else { limit.steady };
+        let mut open: Vec<File> = free.extract_if(.., |file| file.try_lock().is_ok()).collect();
+        // Other processes hold the rest, including extra permits.
+        let may = most.saturating_sub(free.len() + taken.len()).min(wanted - taken.len());
+        let others = open.split_off(may.min(open.len()));
+        taken.append(&mut open);
+        if taken.len() == wanted {
             return Ok(Permit(taken));
         }
+        for file in &others {
+            file.unlock()?;
+        }
+        free.extend(others);
         std::thread::sleep(BETWEEN_ATTEMPTS);
     }
 }
 
+/// Whether programs wait for a processor.
+struct Idle {
+    since: Instant,
+    /// For how long they had waited by then, if the system counts that.
+    stalled: Option<Duration>,
+}
+
+impl Idle {
+    /// Whether they hardly have, if that is known for long enough. It begins again each time it is known.
+    fn is_now(&mut self, stalled: impl Fn() -> Option<Duration>) -> bool {
+        let (before, elapsed) = (self.stalled, self.since.elapsed());
+        if elapsed < LATELY {
+            return false;
+        }
+        *self = Self { since: Instant::now(), stalled: stalled() };
+        let grown = self.stalled.zip(before).map(|(now, before)| now.saturating_sub(before));
+        grown.is_some_and(|grown| grown.as_secs_f64() <= IDLE * elapsed.as_secs_f64())
+    }
+}
+
+/// For how long a program has waited for a processor since the machine started; `None` if the system does not count it.
+fn stalled() -> Option<Duration> {
+    let report = fs::read_to_string("/proc/pressure/cpu").ok()?;
+    let line = report.lines().find(|line| line.starts_with("some "))?;
+    Some(Duration::from_micros(line.rsplit_once("total=")?.1.parse().ok()?))
+}
+
 /// As many as three quarters of the memory are enough for.
-fn running_at_once(memory_kibibytes: Option<usize>, processors: usize) -> usize {
-    let at_most = AT_MOST_A_PROCESSOR * processors;
+fn running_at_once(memory_kibibytes: Option<usize>, at_most: usize) -> usize {
     memory_kibibytes.map_or(at_most, |all| (all / 4 * 3 / KIBIBYTES_EACH).clamp(1, at_most))
 }
 
@@ -81,27 +145,79 @@ fn processors() -> usize {
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc;
+    use std::time::SystemTime;
 
     use super::*;
 
     #[test]
     fn as_many_control_planes_run_at_once_as_memory_and_processors_allow() {
-        assert_eq!(running_at_once(Some(500_000), 2), 1);
-        assert_eq!(running_at_once(Some(5_000_000), 4), 7);
-        assert_eq!(running_at_once(Some(64_000_000), 2), 4);
-        assert_eq!(running_at_once(None, 2), 4);
+        assert_eq!(running_at_once(Some(500_000), 4), 1);
+        assert_eq!(running_at_once(Some(5_000_000), 8), 7);
+        assert_eq!(running_at_once(Some(64_000_000), 4), 4);
+        assert_eq!(running_at_once(None, 4), 4);
+    }
+
+    /// A processor is waited for all the time.
+    fn busy() -> Option<Duration> {
+        SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()
+    }
+
+    #[test]
+    fn more_permits_are_given_while_no_program_waits_for_a_processor() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let path = folder.path().to_owned();
+        let limit = Limit { steady: 1, all: 2 };
+        let steady = take_in(&path, "running", limit, 1, busy).expect("the steady one");
+        let extra = take_in(&path, "running", limit, 1, || Some(Duration::ZERO)).expect("another");
+        let (sender, taken) = mpsc::channel();
+        let file = File::create(path.join("running-1")).expect("it is there");
+        assert!(file.try_lock().is_err(), "the extra one is held");
+        drop(extra);
+        std::thread::spawn(move || {
+            let permit = take_in(&path, "running", limit, 1, busy);
+            sender.send(permit).expect("the test waits");
+        });
+        let waited = taken.recv_timeout(LATELY + Duration::from_millis(500));
+        assert!(waited.is_err(), "while it is busy, the extra one is not given");
+        drop(steady);
+        taken.recv().expect("it is sent").expect("the steady one");
+    }
+
+    #[test]
+    fn what_was_given_beyond_the_steady_permits_counts_among_them_while_it_is_busy() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let path = folder.path().to_owned();
+        let limit = Limit { steady: 2, all: 3 };
+        let idle = || Some(Duration::ZERO);
+        let [first, second] = [(); 2].map(|()| take_in(&path, "running", limit, 1, busy));
+        let third = take_in(&path, "running", limit, 1, idle).expect("an extra one");
+        let (sender, taken) = mpsc::channel();
+        std::thread::spawn(move || {
+            for wanted in [1, 2] {
+                let permit = take_in(&path, "running", limit, wanted, busy);
+                sender.send(permit).expect("the test waits");
+            }
+        });
+        drop(first);
+        assert!(taken.recv_timeout(Duration::from_millis(300)).is_err(), "two are held");
+        drop(second);
+        let one = taken.recv().expect("it is sent").expect("one is held");
+        drop(third);
+        assert!(taken.recv_timeout(Duration::from_millis(300)).is_err(), "it wants two");
+        drop(one);
+        taken.recv().expect("it is sent").expect("none is held");
     }
 
     #[test]
     fn a_permit_waits_until_enough_are_returned() {
         let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().to_owned();
-        let first = take_in(&path, "running", 3, 1).expect("one of three");
-        let second = take_in(&path, "running", 3, 1).expect("two of three");
+        let first = take_in(&path, "running", Limit::of(3), 1, busy).expect("one of three");
+        let second = take_in(&path, "running", Limit::of(3), 1, busy).expect("two of three");
         let (sender, taken) = mpsc::channel();
         let thread = std::thread::spawn(move || {
             // More than there are: it takes all.
-            let _all = take_in(&path, "running", 3, 9).expect("all three");
+            let _all = take_in(&path, "running", Limit::of(3), 9, busy).expect("all three");
             sender.send(()).expect("the test waits");
         });
         drop(first);

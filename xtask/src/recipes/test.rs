@@ -148,9 +148,10 @@ fn jobs(
         let is_cluster = program.target.starts_with(CLUSTER);
         let lane = if is_cluster { Lane::Cluster } else { Lane::Computing };
         let mut step = program.step(filter);
-        // Most of a real-cluster test is waiting, for a boundary or for a lease to run out.
+        // Most of a real-cluster test is waiting, for a boundary or for a lease to run out. How many of them have a
+        // control plane at a time is up to the harness.
         if is_cluster && env::var_os(THREADS).is_none() {
-            step = step.variable(THREADS, &(4 * processors()).to_string());
+            step = step.variable(THREADS, &(8 * processors()).to_string());
         }
         jobs.push(Job { name, lane, step, tests, program: Some(program) });
     }

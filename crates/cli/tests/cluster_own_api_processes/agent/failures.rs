@@ -136,6 +136,7 @@ fn an_agent_that_was_cut_off_at_a_boundary_catches_up() -> TestResult {
         agent.await_done().await?;
         agent.ensure_before(OPENS)?;
         proxy.block().await;
+        agent.ensure_before(OPENS)?;
         change_everything(place).await?;
         agent.await_time("2026-11-30T09:00:01Z").await?;
         // It knows what is to be done, and tries.

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use almanac_fixtures::trials::size;
 use almanac_harness::{Observation, TestResult, await_condition};
 use anyhow::Result;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
@@ -77,6 +78,9 @@ async fn await_all_set(
     .await
 }
 
+/// The policies of each test.
+const POLICIES: &str = "ALMANAC_LARGE_POLICIES";
+
 /// How the one that leads ends.
 enum Ends {
     Killed,
@@ -131,11 +135,13 @@ fn large_annotations_delay_no_firing() -> TestResult {
     on_cluster(async |_, cluster| {
         let annotations = json!({"made/for": "x".repeat(250_000)});
         let spoil = |policy: &mut Value| policy["metadata"]["annotations"] = annotations.clone();
-        survives(cluster, (300, 2), Ends::Killed, spoil).await
+        survives(cluster, (size(POLICIES, 100, 300), 2), Ends::Killed, spoil).await
     })
 }
 
 #[test]
 fn objects_full_of_rules_delay_no_firing() -> TestResult {
-    on_cluster(async |_, cluster| survives(cluster, (500, 256), Ends::InOrder, |_| {}).await)
+    on_cluster(async |_, cluster| {
+        survives(cluster, (size(POLICIES, 100, 500), 256), Ends::InOrder, |_| {}).await
+    })
 }
