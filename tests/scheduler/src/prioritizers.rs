@@ -23,7 +23,7 @@ pub struct Part {
 /// Why a prioritizer has nothing to say.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Missing {
-    /// The cluster does not say how much is allocatable.
+    /// The cluster lacks the allocatable amount or the capacity.
     Data,
     /// No object has that name in the namespace of the cluster.
     Object,
@@ -171,7 +171,10 @@ fn balance(objects: &Objects, placement: &Value, cluster: &str) -> i64 {
 }
 
 fn allocatable(resource: &str, cluster: &Value, left: &[&Value]) -> Option<i64> {
-    let amount = |it: &Value| quantity::nanos(&it["status"]["allocatable"][resource]);
+    let amount = |it: &Value| {
+        quantity::nanos(&it["status"]["capacity"][resource])?;
+        quantity::nanos(&it["status"]["allocatable"][resource])
+    };
     let own = Fraction::whole(amount(cluster)?);
     let least = left.iter().filter_map(|it| amount(it)).min()?;
     let most = left.iter().filter_map(|it| amount(it)).max()?;

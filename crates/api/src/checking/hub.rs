@@ -75,9 +75,10 @@ fn check_binding(object: &Json, findings: &mut Vec<Finding>) -> Option<HubObject
 
 fn check_amounts(status: &Json, findings: &mut Vec<Finding>) {
     let path = Path::Root.key("status");
-    let list = path.key("allocatable");
-    for name in ["cpu", "memory"] {
-        let written = &status["allocatable"][name];
+    let amounts = ["allocatable", "capacity"].into_iter();
+    for (list, name) in amounts.flat_map(|list| ["cpu", "memory"].map(|name| (list, name))) {
+        let written = &status[list][name];
+        let list = path.key(list);
         if !written.is_null() && quantity::of_json(written).is_none() {
             let why = "must be a quantity, such as 1500m or 4Gi";
             let shown = written.as_str().map_or_else(|| written.to_string(), str::to_owned);

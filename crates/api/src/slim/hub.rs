@@ -79,7 +79,11 @@ fn cluster(object: &Value, status: &Value) -> Cluster {
         let value = if value.is_null() { "" } else { value.as_str()? };
         Some((it["name"].as_str()?, value))
     });
-    let amount = |name: &str| quantity::of_json(&status["allocatable"][name]);
+    // As in Open Cluster Management, a resource without a capacity has no score.
+    let amount = |name: &str| {
+        let capacity = quantity::of_json(&status["capacity"][name]);
+        quantity::of_json(&status["allocatable"][name]).filter(|_| capacity.is_some())
+    };
     Cluster {
         labels: labels(&metadata["labels"]),
         claims: Labels::new(claims),

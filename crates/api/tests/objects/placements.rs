@@ -246,7 +246,8 @@ fn a_cluster_is_known_by_its_labels_claims_taints_and_what_it_can_allocate() {
         "apiVersion: {API}/v1\nkind: ManagedCluster\nmetadata:\n  name: c\n  \
          labels: {{{API}/clusterset: fleet, region: eu}}\nspec:\n  hubAcceptsClient: true\n  \
          taints: [{{key: gpu, value: x, effect: NoSelect, timeAdded: '2026-01-01T00:00:00Z'}}]\n\
-         status: {{allocatable: {{cpu: 1500m, memory: 4}}, clusterClaims: [{{name: id, value: x.y}}]}}\n"
+         status: {{allocatable: {{cpu: 1500m, memory: 4}}, capacity: {{cpu: 2, memory: 4}}, \
+         clusterClaims: [{{name: id, value: x.y}}]}}\n"
     );
     assert_eq!(findings(&text), [""; 0]);
     let Some(HubObject::Cluster(cluster)) = hub_object(&text) else { panic!("{text}") };
@@ -256,8 +257,15 @@ fn a_cluster_is_known_by_its_labels_claims_taints_and_what_it_can_allocate() {
     let billionths = [cluster.allocatable_cpu, cluster.allocatable_memory];
     let billionths = billionths.map(|it| it.map(almanac_engine::placement::Quantity::billionths));
     assert_eq!(billionths, [Some(1_500_000_000), Some(4_000_000_000)]);
+    // Open Cluster Management ranks no cluster by a resource without a capacity.
+    let Some(HubObject::Cluster(cluster)) = hub_object(&text.replace("{cpu: 2, ", "{")) else {
+        panic!("{text}")
+    };
+    assert!(cluster.allocatable_cpu.is_none() && cluster.allocatable_memory.is_some());
     let odd = text.replace("1500m", "many");
     assert!(only_message(&odd).starts_with("wrong-type status.allocatable.cpu: "));
+    let odd = text.replace("cpu: 2,", "cpu: many,");
+    assert!(only_message(&odd).starts_with("wrong-type status.capacity.cpu: "));
 }
 
 #[test]

@@ -59,7 +59,8 @@ async fn a_taint_counts_at_once_whatever_the_agent_of_its_cluster_reports() {
     let before = hub.turns();
     hub.toggle(30, |hub, number| hub.score("c1", 50 + number, None)).await;
     hub.toggle(30, |hub, number| {
-        hub.report("c1", &json!({ "allocatable": { "cpu": number.to_string() } }));
+        let amounts = json!({ "cpu": number.to_string() });
+        hub.report("c1", &json!({ "allocatable": amounts, "capacity": amounts }));
     })
     .await;
     assert!(hub.turns() - before <= 22, "{before} and then {}", hub.turns());

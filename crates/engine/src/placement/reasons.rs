@@ -317,7 +317,7 @@ fn missing(input: &Input<'_>, ranking: &Ranking, it: &Ranked, now: Timestamp) ->
                 )
             }
             (RawScore::NoData | RawScore::NoObject | RawScore::NotInObject, _) => {
-                "the cluster does not say how much is allocatable".to_owned()
+                "the cluster lacks the allocatable amount or the capacity".to_owned()
             }
         };
         let _ = write!(text, "; {} counts 0: {why}", prioritizer.score);

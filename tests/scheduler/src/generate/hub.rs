@@ -72,14 +72,18 @@ pub(super) fn cluster(rng: &mut Rng, name: &str) -> Value {
     let claims = pairs(rng, &CLAIMS, 60);
     let claims: Vec<_> =
         claims.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
-    let mut allocatable = Map::new();
+    let (mut allocatable, mut capacity) = (Map::new(), Map::new());
     for resource in ["cpu", "memory"] {
-        if percent(rng, 80) {
-            allocatable.insert(resource.to_owned(), json!(AMOUNTS[rng.usize(0..AMOUNTS.len())]));
+        let amount = json!(AMOUNTS[rng.usize(0..AMOUNTS.len())]);
+        if percent(rng, 85) {
+            allocatable.insert(resource.to_owned(), amount.clone());
+        }
+        if percent(rng, 90) {
+            capacity.insert(resource.to_owned(), amount);
         }
     }
     let status = json!({
-        "clusterClaims": claims, "allocatable": allocatable, "capacity": allocatable,
+        "clusterClaims": claims, "allocatable": allocatable, "capacity": capacity,
     });
     object("v1", "ManagedCluster", &metadata, &json!({ "spec": spec, "status": status }))
 }

@@ -95,4 +95,7 @@ struct ClusterDecision {
     cluster_name: String,
     /// Why it was selected. May be empty.
     reason: String,
+    /// The score of the cluster. Almanac sets none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    score: Option<i64>,
 }

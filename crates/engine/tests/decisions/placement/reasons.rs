@@ -32,17 +32,17 @@ fn every_candidate_has_its_rank_its_total_and_the_parts_of_it_or_why_it_has_none
         [
             "c Won: rank 1 of 4, 2 wanted: total 110 (Balance 100 x 1, Steady 0 x 1, \
          ResourceAllocatableMemory 0 x 2, AddOn/default/cpuratio -10 x -1); \
-         ResourceAllocatableMemory counts 0: the cluster does not say how much is allocatable",
+         ResourceAllocatableMemory counts 0: the cluster lacks the allocatable amount or the capacity",
             "e Won: rank 2 of 4, 2 wanted: total 100 (Balance 100 x 1, Steady 0 x 1, \
          ResourceAllocatableMemory 0 x 2, AddOn/default/cpuratio 0 x -1); \
-         ResourceAllocatableMemory counts 0: the cluster does not say how much is allocatable; \
+         ResourceAllocatableMemory counts 0: the cluster lacks the allocatable amount or the capacity; \
          AddOn/default/cpuratio counts 0: there is no AddOnPlacementScore e/default",
             "a Lost: rank 3 of 4, 2 wanted: total 60 (Balance 100 x 1, Steady 0 x 1, \
          ResourceAllocatableMemory 0 x 2, AddOn/default/cpuratio 40 x -1); e has 100; \
-         ResourceAllocatableMemory counts 0: the cluster does not say how much is allocatable",
+         ResourceAllocatableMemory counts 0: the cluster lacks the allocatable amount or the capacity",
             "b Lost: rank 4 of 4, 2 wanted: total 60 (Balance 100 x 1, Steady 0 x 1, \
          ResourceAllocatableMemory 0 x 2, AddOn/default/cpuratio 40 x -1); e has 100; \
-         ResourceAllocatableMemory counts 0: the cluster does not say how much is allocatable",
+         ResourceAllocatableMemory counts 0: the cluster lacks the allocatable amount or the capacity",
             "d Excluded: gone=really:NoSelect is not tolerated",
         ]
     );
