@@ -1,11 +1,9 @@
 //! The permissions in the manifests of the agents are those that agents need: nothing is forbidden, and none is
 //! unused. The admission policy holds them to less.
 
-use std::collections::BTreeSet;
-
 use crate::pod_attacks::{PodName, annotate, create_victim, ensure_others_may, ensure_powerless};
 use crate::reading::{await_value, get};
-use crate::rights::{Right, compare, granted, right};
+use crate::rights::{compare, granted, used};
 use almanac_harness::{
     AuditLog, AuditedRequest, ControlPlaneOptions, Kubectl, OwnTest, Program, ServiceAccountAccess,
     TestResult, on_own_control_plane,
@@ -145,7 +143,7 @@ fn takes_what_it_may(way: &Way) -> TestResult {
         let refused: Vec<_> = ours.iter().filter(|it| it.code == 403).collect();
         ensure!(refused.is_empty(), "refused: {refused:#?}");
         it_asks_for_no_more_than_it_needs(&ours, way);
-        let used: BTreeSet<Right> = ours.iter().filter_map(|request| right(request)).collect();
+        let used = used(ours);
         let mut roles: Vec<Vec<&str>> =
             vec![vec!["clusterrole", way.name], vec!["-n", "volcano-system", "role", way.name]];
         if way.workload == "deployment" {

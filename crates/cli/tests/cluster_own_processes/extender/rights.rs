@@ -1,7 +1,5 @@
 //! The permissions in the manifest are those that an extender needs: nothing is forbidden, and none is unused.
 
-use std::collections::BTreeSet;
-
 use almanac_harness::{AuditLog, AuditedRequest, OwnTest, TestResult};
 use anyhow::ensure;
 use serde_json::json;
@@ -10,7 +8,7 @@ use crate::extender::calling::call;
 use crate::extender::scene::Scene;
 use crate::extender::stage::{ACCOUNT, Stage, deployment, policy};
 use crate::reading::await_value;
-use crate::rights::{Right, compare, granted, right};
+use crate::rights::{compare, granted, used};
 
 /// Has two replicas, one of which stands by, use their rights, on nodes of the units `best` and `worst`.
 pub(crate) async fn use_rights(stage: &Stage, scene: &Scene) -> TestResult {
@@ -46,7 +44,7 @@ pub(crate) async fn compare_rights(test: &OwnTest, scene: &Scene) -> TestResult 
     let ours: Vec<_> = requests.iter().filter(is_ours).collect();
     let refused: Vec<_> = ours.iter().filter(|it| it.code == 403).collect();
     ensure!(refused.is_empty(), "refused: {refused:#?}");
-    let used: BTreeSet<Right> = ours.iter().filter_map(|request| right(request)).collect();
+    let used = used(ours);
     let roles: [&[&str]; 2] = [
         &["clusterrole", "almanac-extender"],
         &["-n", "almanac-scheduler", "role", "almanac-scheduler"],

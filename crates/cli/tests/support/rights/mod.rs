@@ -48,6 +48,19 @@ pub(crate) fn right(request: &AuditedRequest) -> Option<Right> {
     Some((request.verb.clone(), request.group.clone(), resource))
 }
 
+/// The rights that requests used. A server-side apply that created its object used `create` as well.
+pub(crate) fn used<'r>(requests: impl IntoIterator<Item = &'r AuditedRequest>) -> BTreeSet<Right> {
+    let rights = requests.into_iter().filter_map(|request| {
+        let is_made = request.verb == "patch" && request.code == 201;
+        right(request).map(|right| (right, is_made))
+    });
+    let all = rights.flat_map(|(right, is_made)| {
+        let created = is_made.then(|| ("create".to_owned(), right.1.clone(), right.2.clone()));
+        std::iter::once(right).chain(created)
+    });
+    all.collect()
+}
+
 /// Both are the same.
 pub(crate) fn compare(used: &BTreeSet<Right>, granted: &BTreeSet<Right>) {
     let unused: Vec<_> = granted.difference(used).collect();
