@@ -17,6 +17,10 @@ use crate::lenient::exact_instant;
 pub const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 /// Who has set the cost.
 pub const DELETION_COST_OWNER: &str = "almanac.dev/deletion-cost-owner";
+/// Binding annotation: the name of the policy that governed a pod when the extender bound it.
+pub const BOUND_POLICY: &str = "almanac.dev/resource-policy";
+/// Binding annotation: the name of the unit that received the pod.
+pub const BOUND_UNIT: &str = "almanac.dev/unit";
 
 /// The kind of the owners whose pods are never governed.
 const DAEMON_SET: &str = "DaemonSet";
@@ -140,6 +144,7 @@ fn pod_of<'a>(
         ungoverned,
         requests: requests(&data["spec"]),
         cost: DeletionCost::read(annotation(DELETION_COST), annotation(DELETION_COST_OWNER)),
+        bound_policy: annotation(BOUND_POLICY).map(Arc::from),
     }
 }
 

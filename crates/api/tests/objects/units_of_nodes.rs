@@ -43,7 +43,9 @@ fn a_pod_is_known_by_what_units_depend_on() {
             ],
             "annotations": {
                 "controller.kubernetes.io/pod-deletion-cost": "600",
-                "almanac.dev/deletion-cost-owner": "almanac/600"
+                "almanac.dev/deletion-cost-owner": "almanac/600",
+                "almanac.dev/resource-policy": "shop",
+                "almanac.dev/unit": "best"
             }
         },
         "spec": { "nodeName": "n1", "schedulerName": "other-scheduler", "schedulingGates": [{ "name": "example.com/held" }], "containers": [{ "resources": { "requests": { "cpu": "1500m", "memory": "1Gi" } } }] },
@@ -75,6 +77,7 @@ fn a_pod_is_known_by_what_units_depend_on() {
         ungoverned: None,
         requests: Resources { milli_cpu: Some(1500), memory: Some(1 << 30), pods: None },
         cost: DeletionCost::Ours(600),
+        bound_policy: Some("shop".into()),
     };
     assert_eq!(read, expected);
     assert_eq!(pod(&json!({ "metadata": {} })), Pod::default());

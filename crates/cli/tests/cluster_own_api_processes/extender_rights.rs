@@ -109,9 +109,15 @@ async fn is_held_to_its_annotations(test: &OwnTest, manifest: &str, client: Clie
     for annotations in own {
         annotate(&client, VICTIM, &annotations).await.map_err(anyhow::Error::msg)?;
     }
-    // The names of its policy and unit come with the binding and stay.
-    let renamed = annotate(&client, VICTIM, &json!({"almanac.dev/unit": "best"})).await;
+    // The names of its policy and unit come with the binding, and can only be removed later.
+    let names = json!({"almanac.dev/resource-policy": "shop", "almanac.dev/unit": "best"});
+    let given = annotate(&client, VICTIM, &names).await;
+    ensure!(given.is_err_and(|why| why.contains(REFUSAL)), "{manifest}: it named a policy");
+    annotate(&test.client(), VICTIM, &names).await.map_err(anyhow::Error::msg)?;
+    let renamed = annotate(&client, VICTIM, &json!({"almanac.dev/unit": "worst"})).await;
     ensure!(renamed.is_err_and(|why| why.contains(REFUSAL)), "{manifest}: it renamed the unit");
+    let none = json!({"almanac.dev/resource-policy": null, "almanac.dev/unit": null});
+    annotate(&client, VICTIM, &none).await.map_err(anyhow::Error::msg)?;
     a_binding_brings_nothing_else(&kubectl, &client).await.context(manifest.to_owned())?;
     a_status_brings_nothing_else(&client).await.context(manifest.to_owned())?;
     ensure_others_may(&test.client(), VICTIM).await

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use almanac_api::slim::{self, DELETION_COST, DELETION_COST_OWNER};
+use almanac_api::slim::{self, BOUND_POLICY, BOUND_UNIT, DELETION_COST, DELETION_COST_OWNER};
 use almanac_engine::Identity;
 use almanac_engine::units::{BindOutcome, Confirmed, DeletionCost, Node, Pod, Unsettled};
 use almanac_shell::calls::Answer;
@@ -20,10 +20,6 @@ use super::deciding::{BIND_TIME, Deciding, longest_bind};
 use super::filtering::{json, malformed};
 use super::protocol::{BindingArguments, BindingResult};
 use super::watches::{core, pod_identity};
-
-/// The annotations of a pod that was bound under a policy.
-const POLICY: &str = "almanac.dev/resource-policy";
-const UNIT: &str = "almanac.dev/unit";
 
 /// How often a binding is tried whose pod has changed since it was read.
 const ATTEMPTS: u32 = 3;
@@ -145,9 +141,9 @@ async fn carry_out(deciding: &Deciding, asked: &BindingArguments) -> Result<(), 
 fn binding(asked: &BindingArguments, confirmed: &Confirmed) -> Value {
     let mut annotations = Map::new();
     if let Some(bound) = &confirmed.bound {
-        annotations.insert(POLICY.to_owned(), json!(bound.policy.name()));
+        annotations.insert(BOUND_POLICY.to_owned(), json!(bound.policy.name()));
         if let Some(unit) = &bound.unit {
-            annotations.insert(UNIT.to_owned(), json!(&**unit));
+            annotations.insert(BOUND_UNIT.to_owned(), json!(&**unit));
         }
         if let Some(cost) = bound.cost {
             annotations.insert(DELETION_COST.to_owned(), json!(cost.to_string()));

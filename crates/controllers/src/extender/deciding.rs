@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use almanac_api::kinds::Kind;
 use almanac_api::objects::MAX_POLICIES;
 use almanac_engine::units::{
     Elapsed, Ledger, LongestBind, NodeId, NodeLabels, PreparedPolicy, ResourcePolicy,
@@ -196,6 +197,21 @@ impl DecidingState {
         self.with_youngest(policy)
     }
 
+    /// The pods whose binding annotations name a deleted policy.
+    pub(super) fn stale_binding_annotations(&mut self) -> Vec<Identity> {
+        let Self { ledger, policies, .. } = self;
+        ledger.stale_binding_annotations(|namespace, name| {
+            policies.contains_key(&Kind::ResourcePolicy.identity(namespace, name))
+        })
+    }
+
+    /// Whether the binding annotations of a pod name a deleted policy.
+    pub(super) fn has_stale_binding_annotations(&self, pod: &Identity) -> bool {
+        self.ledger.has_stale_binding_annotations(pod, |namespace, name| {
+            self.policies.contains_key(&Kind::ResourcePolicy.identity(namespace, name))
+        })
+    }
+
     /// Whether a policy is one of the oldest of its namespace, which count.
     pub(super) fn counts(&self, policy: &Identity) -> bool {
         let all = self.by_age.get(policy.namespace());
@@ -227,6 +243,9 @@ impl DecidingState {
         for Prepared { policy, .. } in &prepared {
             if self.usable(policy).is_none() {
                 self.ledger.remove_policy(policy, None);
+            }
+            if !self.policies.contains_key(policy) {
+                self.ledger.recheck_binding_annotations_of(policy);
             }
         }
         for Prepared { policy, prepared } in prepared {

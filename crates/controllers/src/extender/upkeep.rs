@@ -1,6 +1,5 @@
-//! What follows from what the ledger knows: deletion costs of pods that are to have another one, marks on pods that can
-//! be scheduled again, nominations of pods whose unit is full, and the statuses of policies. None of it is waited for by a
-//! call.
+//! Writes that follow from the ledger: deletion costs, removal of stale binding annotations, wake-up annotations for pending
+//! pods, removal of nominations for full units, and statuses of policies. No call waits for them.
 //!
 //! What is to be written is asked of the ledger again when it is the turn of a pod, so that what has changed meanwhile
 //! is written as it is then.
@@ -9,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use almanac_api::slim::{DELETION_COST, DELETION_COST_OWNER};
+use almanac_api::slim::{BOUND_POLICY, BOUND_UNIT, DELETION_COST, DELETION_COST_OWNER};
 use almanac_engine::units::{DeletionCost, Elapsed};
 use almanac_engine::{Exemption, Identity};
 use almanac_shell::clock::Clock;
@@ -40,11 +39,31 @@ const RETRY: SignedDuration = SignedDuration::from_secs(1);
 /// One that is refused again and again, as by an admission policy, is tried again after this long at most.
 const LONGEST_RETRY: SignedDuration = SignedDuration::from_secs(60);
 
+/// The same for the removal of binding annotations: nothing depends on it, and all pods of a policy need it at once.
+const LONGEST_RETRY_OF_BINDING_ANNOTATIONS: SignedDuration = SignedDuration::from_hours(1);
+
 /// What is written to a pod.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Write {
     Nomination,
     Annotations,
+    /// Removes the binding annotations.
+    BindingAnnotations,
+}
+
+/// A new deletion cost; `None` to remove it.
+type NewCost = Option<i32>;
+
+/// The changes of a pod's annotations.
+struct AnnotationChange {
+    /// The version of the pod.
+    version: u64,
+    /// The new deletion cost, if it changes.
+    cost: Option<NewCost>,
+    /// Whether its binding annotations are stale.
+    is_stale: bool,
+    /// Whether its scheduler should try again.
+    is_woken: bool,
 }
 
 /// Writes that were refused: until when they are put off, and how long that is.
@@ -76,6 +95,7 @@ impl Upkeep {
                 let mut state = self.deciding.lock();
                 let mut pods: BTreeSet<Identity> =
                     state.ledger.cost_changes().into_iter().map(|change| change.pod).collect();
+                pods.extend(state.stale_binding_annotations());
                 let woken = state.ledger.wake(now);
                 pods.extend(woken.iter().cloned());
                 let nominations = state.ledger.stale_nominations();
@@ -134,68 +154,97 @@ impl Upkeep {
         if let Some(until) = self.is_put_off(pod, Write::Annotations, now) {
             return Some(until);
         }
-        let nothing = || {
-            self.refused().remove(&(pod.clone(), Write::Annotations));
-            None
-        };
-        let (version, cost, is_woken) = {
-            let mut state = self.deciding.lock();
-            // It may have been scheduled since a write was put off.
-            let is_woken = state.woken.remove(pod) && state.ledger.is_to_be_scheduled(pod);
-            // The marks on it are those of another installation.
-            if state.exempt.of(pod) == Some(Exemption::Namespace) {
-                return nothing();
+        let removal_put_off = self.is_put_off(pod, Write::BindingAnnotations, now);
+        let Some(change) = self.annotation_change(pod, removal_put_off.is_none()) else {
+            let mut refused = self.refused();
+            refused.remove(&(pod.clone(), Write::Annotations));
+            if removal_put_off.is_none() {
+                refused.remove(&(pod.clone(), Write::BindingAnnotations));
             }
-            let cost = state.ledger.cost_change(pod).map(|change| change.cost);
-            let Some(version) = state.ledger.version_of(pod) else { return nothing() };
-            (version, cost, is_woken)
+            return removal_put_off;
         };
         let mark = now.to_string();
-        let (number, owner) = match cost.flatten() {
+        let (number, owner) = match change.cost.flatten() {
             Some(cost) => (Some(cost.to_string()), Some(DeletionCost::owner_mark(cost))),
             None => (None, None),
         };
         let mut annotations = Vec::new();
-        if cost.is_some() {
+        if change.cost.is_some() {
             annotations.push((DELETION_COST, number.as_deref()));
             annotations.push((DELETION_COST_OWNER, owner.as_deref()));
         }
-        if is_woken {
-            annotations.push((SCHEDULABLE_AT, Some(mark.as_str())));
+        if change.is_stale {
+            annotations.extend([(BOUND_POLICY, None), (BOUND_UNIT, None)]);
         }
-        if annotations.is_empty() {
-            return nothing();
+        if change.is_woken {
+            annotations.push((SCHEDULABLE_AT, Some(mark.as_str())));
         }
         let collection = format!("/api/v1/namespaces/{}/pods", pod.namespace());
         let path = ObjectPath { collection: &collection, name: pod.name() };
-        let wanted = || {
+        let is_wanted = || {
             let state = self.deciding.lock();
-            state.ledger.version_of(pod) == Some(version)
+            state.ledger.version_of(pod) == Some(change.version)
+                && (!change.is_stale || state.has_stale_binding_annotations(pod))
         };
         let writer = &self.deciding.writer;
-        let version = version.to_string();
-        match writer.patch_annotations(path, &version, &annotations, &wanted).await {
+        let version = change.version.to_string();
+        match writer.patch_annotations(path, &version, &annotations, &is_wanted).await {
             Ok(_) => {
                 let metrics = &self.deciding.metrics;
-                metrics.costs.inc_by(u64::from(cost.is_some()));
-                metrics.woken.inc_by(u64::from(is_woken));
-                nothing()
-            }
-            Err(error) => {
-                let again = self.when_again(pod, Write::Annotations, &error, now);
-                if is_woken && again.is_some() {
-                    let mut state = self.deciding.lock();
-                    if self.is_put_off(pod, Write::Annotations, now).is_some() {
-                        state.woken.insert(pod.clone());
-                    } else {
-                        state.ledger.wake_again(pod);
-                        drop(state);
-                        self.deciding.tell_change();
-                    }
+                metrics.costs.inc_by(u64::from(change.cost.is_some()));
+                metrics.woken.inc_by(u64::from(change.is_woken));
+                let mut refused = self.refused();
+                refused.remove(&(pod.clone(), Write::Annotations));
+                if change.is_stale {
+                    refused.remove(&(pod.clone(), Write::BindingAnnotations));
                 }
-                again
+                removal_put_off
+            }
+            Err(error) => self.annotate_again(pod, &change, &error, now),
+        }
+    }
+
+    /// The changes of a pod's annotations, if any. Stale binding annotations count only `with_removal`.
+    fn annotation_change(&self, pod: &Identity, with_removal: bool) -> Option<AnnotationChange> {
+        let mut state = self.deciding.lock();
+        // It may have been scheduled since a write was put off.
+        let is_woken = state.woken.remove(pod) && state.ledger.is_to_be_scheduled(pod);
+        // The marks on it are those of another installation.
+        if state.exempt.of(pod) == Some(Exemption::Namespace) {
+            return None;
+        }
+        let cost = state.ledger.cost_change(pod).map(|change| change.cost);
+        let is_stale = with_removal && state.has_stale_binding_annotations(pod);
+        let version = state.ledger.version_of(pod)?;
+        let is_anything = cost.is_some() || is_stale || is_woken;
+        is_anything.then_some(AnnotationChange { version, cost, is_stale, is_woken })
+    }
+
+    /// When to write annotations again after a failure.
+    fn annotate_again(
+        &self,
+        pod: &Identity,
+        change: &AnnotationChange,
+        error: &WriteError,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
+        // An admission policy of an earlier version refuses the removal. The next attempt writes the other changes without
+        // it.
+        let is_rest = !change.is_stale || (change.cost.is_none() && !change.is_woken);
+        let write = if change.is_stale { Write::BindingAnnotations } else { Write::Annotations };
+        let again = self.when_again(pod, write, error, now);
+        let is_put_off = self.is_put_off(pod, write, now).is_some();
+        if change.is_woken && again.is_some() {
+            let mut state = self.deciding.lock();
+            if is_put_off {
+                state.woken.insert(pod.clone());
+            } else {
+                state.ledger.wake_again(pod);
+                drop(state);
+                self.deciding.tell_change();
             }
         }
+        if is_put_off && !is_rest { Some(now) } else { again }
     }
 
     /// When a write that failed is tried again.
@@ -215,7 +264,11 @@ impl Upkeep {
             WriteError::Refused(refusal) if refusal.is_conflict() => (true, RETRY),
             // Whatever refuses it may for a while, so each pause is twice the one before.
             WriteError::Refused(refusal) if refusal.is_lasting() => {
-                let pause = before.map_or(RETRY, |(_, pause)| (pause * 2).min(LONGEST_RETRY));
+                let longest = match write {
+                    Write::BindingAnnotations => LONGEST_RETRY_OF_BINDING_ANNOTATIONS,
+                    Write::Nomination | Write::Annotations => LONGEST_RETRY,
+                };
+                let pause = before.map_or(RETRY, |(_, pause)| (pause * 2).min(longest));
                 if let Ok(until) = now.saturating_add(pause) {
                     refused.insert((pod.clone(), write), (until, pause));
                 }

@@ -83,9 +83,9 @@ impl Watches<'_> {
 
     fn follow_namespaces(&self, tasks: &mut JoinSet<()>) -> Awaited {
         let deciding = Arc::clone(self.deciding);
-        let (follower, listed) = NamespaceFollower::new(move |name, is_marked| {
+        let (follower, listed) = NamespaceFollower::new(move |name, mark| {
             let mut state = deciding.lock();
-            if state.exempt.mark_namespace(name, is_marked) {
+            if state.exempt.mark_namespace(name, mark) {
                 let policies = state.policies.keys().filter(|it| it.namespace() == name);
                 let policies: Vec<Identity> = policies.cloned().collect();
                 drop(state);

@@ -6,6 +6,7 @@
 //! A pod counts from the moment its binding is reserved (`binds`), whether or not the API server has shown it since. Who
 //! may reserve is up to `lead`. Reading the API server, waiting and writing is up to whoever holds the ledger.
 
+mod binding_annotations;
 mod binds;
 mod book;
 mod costs;
@@ -84,6 +85,8 @@ pub struct Ledger {
     waiting: Waiting,
     /// Pods whose wanted cost may be another one than they have.
     unpriced: BTreeSet<PodId>,
+    /// Pods whose binding annotations may name a deleted policy.
+    unchecked_annotations: BTreeSet<PodId>,
     /// Where the order of the pods over a cap has changed, and from which one on.
     reordered: BTreeMap<CountedIn, Rank>,
 }
@@ -140,6 +143,8 @@ struct PodSlot {
     owner: Option<Arc<Owner>>,
     ungoverned: Option<Ungoverned>,
     cost: DeletionCost,
+    /// The policy in its binding annotations.
+    bound_policy: Option<Arc<str>>,
     /// The binding that has been reserved and not been seen.
     reservation: Option<u64>,
     /// Where it is counted: in one place, unless policies conflict or its binding changes its labels.

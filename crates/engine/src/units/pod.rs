@@ -45,6 +45,8 @@ pub struct Pod {
     pub requests: Resources,
     /// What its annotations say of its deletion cost.
     pub cost: DeletionCost,
+    /// The name of the policy in its binding annotations.
+    pub bound_policy: Option<Arc<str>>,
 }
 
 /// The controller of a pod.

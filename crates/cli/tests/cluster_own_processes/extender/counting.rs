@@ -1,6 +1,6 @@
 //! Caps, order, and what follows from them.
 
-use almanac_harness::TestResult;
+use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
 use serde_json::json;
 
 use crate::extender::stage::{deployment, on_stage, policy, unit_nodes};
@@ -36,6 +36,18 @@ fn pods_fill_the_best_unit_first_and_leave_the_worst_first() -> TestResult {
         }
         scene.kubectl.run(&["wait", "pod", "-l", "app=shop", "--for=condition=Ready"]).await?;
         scene.kubectl.run(&["scale", "deployment", "shop", "--replicas=4"]).await?;
-        scene.await_spread("shop", &of, &[4, 0, 0]).await
+        scene.await_spread("shop", &of, &[4, 0, 0]).await?;
+
+        scene.kubectl.run(&["delete", "resourcepolicy", "shop"]).await?;
+        await_condition("what the policy has written to pods to go", PATIENCE, async || {
+            let pods = get(&scene.kubectl, &["pods", "-l", "app=shop"]).await?;
+            let all = pods["items"].as_array().into_iter().flatten();
+            let annotations: Vec<_> =
+                all.map(|it| it["metadata"]["annotations"].to_string()).collect();
+            let ours = ["almanac.dev/resource-policy", "almanac.dev/unit", "deletion-cost"];
+            let is_gone = annotations.iter().all(|it| !ours.iter().any(|ours| it.contains(ours)));
+            Ok(Observation::of(annotations.len() == 4 && is_gone, annotations.join("\n")))
+        })
+        .await
     })
 }

@@ -76,6 +76,7 @@ impl Ledger {
                 self.drop_ended_reservations(lists_begun_at);
                 self.let_all_wait();
                 self.price_all_again();
+                self.recheck_all_binding_annotations();
                 Ok(())
             }
         }

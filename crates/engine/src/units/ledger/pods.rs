@@ -121,6 +121,7 @@ impl Ledger {
             owner: None,
             ungoverned: None,
             cost: pod.cost,
+            bound_policy: None,
             reservation: None,
             seats: Vec::new(),
             told: None,
@@ -152,6 +153,10 @@ impl Ledger {
         }
         if std::mem::replace(&mut slot.cost, pod.cost) != pod.cost {
             self.unpriced.insert(id);
+        }
+        if slot.bound_policy != pod.bound_policy {
+            slot.bound_policy.clone_from(&pod.bound_policy);
+            self.unchecked_annotations.insert(id);
         }
         if pod.node.is_none() && self.is_conditional_on_earlier(id) {
             self.give_back(id);
@@ -201,6 +206,7 @@ impl Ledger {
         self.resume_waiting(id);
         self.heed_nomination(id);
         self.unpriced.insert(id);
+        self.unchecked_annotations.insert(id);
     }
 
     /// The API server has shown a pod on a node, whether or not that is where it was to be bound.
@@ -213,6 +219,7 @@ impl Ledger {
             self.drop_node_if_unused(before);
         }
         self.unpriced.insert(id);
+        self.unchecked_annotations.insert(id);
     }
 
     fn set_shape(&mut self, id: PodId, namespace: &str, pod: &Pod) {
@@ -255,6 +262,7 @@ impl Ledger {
         self.take_reservation(id);
         self.untell_cost(id);
         self.unpriced.remove(&id);
+        self.unchecked_annotations.remove(&id);
         self.leave_shape(id);
         let Some(slot) = self.pods.remove(id) else { return };
         self.pod_ids.remove(&slot.identity);

@@ -1,6 +1,7 @@
 //! The rules, one by one.
 
 mod binding;
+mod binding_annotations;
 mod changing;
 mod costs;
 mod counting;
