@@ -13,7 +13,7 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Api, Patch, PatchParams};
 use kube::{Client, Resource as _};
 use serde_json::{Value, json};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::{Kept, Pair, Publishing, Wanted};
 use crate::calls::Shown;
@@ -36,7 +36,7 @@ const PREVIOUS: &str = "previous-ca.crt";
 pub struct Places {
     /// The namespace of the Secret.
     pub namespace: String,
-    /// The Secret, which is there already: permission to create one cannot be limited to a name.
+    /// The Secret. Server-side apply recreates it: only there, RBAC can limit the verb `create` to a name.
     pub secret: String,
 }
 
@@ -52,6 +52,14 @@ pub struct Keeping {
     pub clock: Clock,
 }
 
+/// The last look at the Secret.
+#[derive(Default)]
+struct LastLook {
+    /// The certificates in it.
+    kept: Option<Kept>,
+    absent_since: Option<Instant>,
+}
+
 /// What is to be tried again later, as a sentence.
 type Failure = String;
 
@@ -61,8 +69,9 @@ impl Keeping {
     pub async fn keep(self, shown: &Shown, tell: impl Fn(Result<Timestamp, &str>) + Send) {
         let interval = Duration::try_from(self.wanted.interval()).unwrap_or(REQUEST_TIMEOUT);
         let mut last_failure: Option<Failure> = None;
+        let mut last = LastLook::default();
         loop {
-            let pause = match self.look(shown).await {
+            let pause = match self.look(shown, &mut last).await {
                 Ok(until) => {
                     tell(Ok(until));
                     last_failure = None;
@@ -82,8 +91,9 @@ impl Keeping {
     }
 
     /// Looks once: renews what has to be, publishes the authorities if that is up to us, then shows the certificate.
-    async fn look(&self, shown: &Shown) -> Result<Timestamp, Failure> {
-        let kept = self.renew().await?;
+    async fn look(&self, shown: &Shown, look: &mut LastLook) -> Result<Timestamp, Failure> {
+        let kept = self.renew(look).await?;
+        *look = LastLook { kept: Some(kept.clone()), absent_since: None };
         if let Publishing::Into(configuration) = &self.wanted.publishing {
             self.publish(&kept.bundle(), configuration).await?;
         }
@@ -94,20 +104,38 @@ impl Keeping {
         self.wanted.holds_until(&kept).map_err(|error| error.to_string())
     }
 
-    async fn renew(&self) -> Result<Kept, Failure> {
+    /// The certificates in the Secret, renewed when due. A replica that has seen them restores a deleted Secret, since
+    /// callers trust them. A new replica leaves the others time to do so.
+    async fn renew(&self, look: &mut LastLook) -> Result<Kept, Failure> {
         let Places { namespace, secret: name, .. } = &self.places;
         let secrets: Api<Secret> = Api::namespaced(self.client.clone(), namespace);
         let shown = format!("Secret {namespace}/{name}");
+        let mut lost = None;
         // Of several replicas that renew at once, one is first, and the others read its result.
         for _ in 0..4 {
-            let secret = answer(secrets.get(name)).await;
+            let secret = answer(secrets.get_opt(name)).await;
             let secret = secret.map_err(|why| format!("failed to read {shown}: {why}"))?;
+            let Some(secret) = secret else {
+                let absent_since = *look.absent_since.get_or_insert_with(Instant::now);
+                if look.kept.is_none() && absent_since.elapsed() < self.time_to_restore() {
+                    return Err(format!(
+                        "{shown} does not exist; waiting for another replica to restore it"
+                    ));
+                }
+                self.apply_empty(&secrets, &shown).await?;
+                lost.clone_from(&look.kept);
+                continue;
+            };
             let kept = kept_in(secret.data.as_ref());
-            let decided = self.wanted.decide(kept.as_ref(), self.clock.now());
-            let (kept, renewed) = match (decided.map_err(|error| error.to_string())?, kept) {
-                (None, Some(kept)) => return Ok(kept),
-                (Some(renewed), kept) => (kept, renewed),
-                (None, None) => return Err(format!("failed to make certificates for {shown}")),
+            let known = kept.clone().or_else(|| lost.clone());
+            let decided = self.wanted.decide(known.as_ref(), self.clock.now());
+            let renewed = match (decided.map_err(|error| error.to_string())?, kept, &known) {
+                (Some(renewed), ..) => renewed,
+                (None, Some(kept), _) => return Ok(kept),
+                (None, None, Some(lost)) => lost.clone(),
+                (None, None, None) => {
+                    return Err(format!("failed to make certificates for {shown}"));
+                }
             };
             let patch = json!({
                 "metadata": {"resourceVersion": secret.meta().resource_version},
@@ -116,9 +144,9 @@ impl Keeping {
             let (parameters, patch) = (parameters(), Patch::Merge(&patch));
             match timeout(REQUEST_TIMEOUT, secrets.patch(name, &parameters, &patch)).await {
                 Ok(Ok(_)) => {
-                    let is_first = kept.is_none();
+                    let is_first = known.is_none();
                     tracing::info!(secret = shown, is_first, "the certificates were renewed");
-                    self.tell_to_copy(&shown, kept.as_ref(), &renewed);
+                    self.tell_to_copy(&shown, known.as_ref(), &renewed);
                     return Ok(renewed);
                 }
                 Ok(Err(kube::Error::Api(status))) if status.code == 409 => {}
@@ -129,6 +157,27 @@ impl Keeping {
             }
         }
         Err(format!("failed to write {shown}: it changes all the time"))
+    }
+
+    /// Every replica looks once in this time, and once more.
+    fn time_to_restore(&self) -> Duration {
+        Duration::try_from(self.wanted.interval()).unwrap_or(REQUEST_TIMEOUT) * 2
+    }
+
+    /// Creates the empty Secret. An apply with data could remove the data of a faster replica.
+    async fn apply_empty(&self, secrets: &Api<Secret>, shown: &str) -> Result<(), Failure> {
+        let Places { namespace, secret: name } = &self.places;
+        let secret = json!({
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": name, "namespace": namespace},
+            "type": "Opaque",
+        });
+        let (parameters, patch) = (PatchParams::apply(FIELD_MANAGER), Patch::Apply(&secret));
+        let applied = secrets.patch(name, &parameters, &patch);
+        answer(applied).await.map_err(|why| format!("failed to create {shown}: {why}"))?;
+        tracing::warn!(secret = shown, "created the missing Secret");
+        Ok(())
     }
 
     /// Nothing is asked here until somebody has copied a new authority.

@@ -5,7 +5,7 @@
 mod agent;
 mod webhook;
 
-use almanac_harness::{Observation, OwnTest, PATIENCE, Program, await_condition};
+use almanac_harness::{OwnTest, Program};
 
 use super::*;
 use crate::documented::run_section;
@@ -103,7 +103,7 @@ async fn uses_what_it_may(
     roles: &[(&str, &str)],
 ) -> TestResult {
     let ours = requests_within(test, account, listed).await?;
-    let used: BTreeSet<Right> = ours.iter().filter_map(right).collect();
+    let used = used(&ours);
     let roles: Vec<_> =
         roles.iter().map(|(namespace, name)| ["-n", *namespace, "role", *name]).collect();
     let roles: Vec<&[&str]> = roles.iter().map(|role| &role[..]).collect();

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use almanac_harness::TestResult;
-use anyhow::Context as _;
+use almanac_harness::{Kubectl, Observation, OwnTest, PATIENCE, TestResult, await_condition};
+use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
+use crate::documented::{shell, shell_blocks};
 use crate::reading::get;
-use crate::webhook::desk::{CONFIGURATION, Desk, at_the_desk, await_refusal, cron};
+use crate::webhook::desk::{CONFIGURATION, Desk, at_a_desk, at_the_desk, await_refusal, cron};
 
 const SECRET: [&str; 4] = ["-n", "almanac-system", "secret", "almanac-webhook"];
 
@@ -60,5 +61,44 @@ fn what_is_emptied_or_overwritten_comes_back() -> TestResult {
         let configuration: Value = get(&desk.kubectl, &CONFIGURATION).await?;
         assert!(configuration["webhooks"][0]["clientConfig"]["caBundle"].is_string());
         Ok(())
+    })
+}
+
+#[test]
+fn a_secret_that_is_deleted_comes_back_as_it_was() -> TestResult {
+    at_the_desk(&["--certificate-lifetime=60s"], async |desk| {
+        await_refusal(desk).await?;
+        let before = [kept(desk, "ca.crt").await?, kept(desk, "tls.crt").await?];
+        let [namespace_flag, namespace, kind, name] = SECRET;
+        desk.kubectl.run(&[namespace_flag, namespace, "delete", kind, name]).await?;
+        await_condition("the Secret to be made again", PATIENCE, async || {
+            let now = [kept(desk, "ca.crt").await.ok(), kept(desk, "tls.crt").await.ok()];
+            Ok(Observation::of(now.iter().all(Option::is_some), format!("{now:?}")))
+        })
+        .await?;
+        assert_eq!([kept(desk, "ca.crt").await?, kept(desk, "tls.crt").await?], before);
+        Ok(())
+    })
+}
+
+const RESTRICTED: (&str, &str) = ("docs/webhook.md", "Without permission on its configuration");
+
+#[test]
+fn an_administrator_can_copy_the_authority_instead_of_granting_a_permission() -> TestResult {
+    let restrict = async |own: &OwnTest, kubectl: &Kubectl| {
+        let blocks = shell_blocks(RESTRICTED.0, RESTRICTED.1)?;
+        let output = shell(own, kubectl, &blocks[0]).await?;
+        ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        Ok(())
+    };
+    at_a_desk(restrict, &["--certificate-lifetime=60s"], async |desk| {
+        let applied = desk.apply(&cron("wrong", "0 0 * *")).await?;
+        assert!(applied.is_done, "it is trusted before its authority was copied: {}", applied.said);
+        let blocks = shell_blocks(RESTRICTED.0, RESTRICTED.1)?;
+        let [_, copy] = &blocks[..] else { anyhow::bail!("other blocks: {blocks:?}") };
+        let output = desk.shell(copy).await?;
+        ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        await_refusal(desk).await?;
+        desk.call_with_published_authorities().await
     })
 }

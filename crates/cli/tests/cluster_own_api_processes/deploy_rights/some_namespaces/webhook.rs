@@ -89,12 +89,15 @@ pub(super) async fn checks_what_is_listed(test: &OwnTest, kubectl: &Kubectl) -> 
         anyhow::Ok(())
     };
     run(install).await?;
+    // A new replica creates it after two looks.
+    kubectl.run(&["-n", NAMESPACE, "delete", "secret", NAME]).await?;
     let account = test.service_account(NAMESPACE, NAME).await?;
     let port = ProgramPort::take()?;
     let mut arguments = arguments_of(kubectl, NAME).await?;
     arguments.retain(|it| !it.starts_with("--webhook-listen"));
     arguments.push(format!("--webhook-listen=127.0.0.1:{}", port.number()));
     arguments.push("--certificate-names=127.0.0.1".to_owned());
+    arguments.push("--certificate-lifetime=60s".to_owned());
     let webhook = start(&arguments, &account.kubeconfig(), SignedDuration::ZERO)?;
     webhook.await_ready().await?;
     run(configure).await?;
