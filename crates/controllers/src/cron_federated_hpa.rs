@@ -15,7 +15,6 @@ use almanac_shell::clock::Clock;
 use almanac_shell::event_log::EventLog;
 use jiff::Timestamp;
 use prometheus_client::registry::Registry;
-use serde_json::value::to_raw_value;
 
 use self::metrics::{BacklogGauges, CronMetrics};
 use crate::cluster::{ClusterState, PolicyEntry};
@@ -55,8 +54,8 @@ impl FamilyController for CronFederatedHpas {
     ) -> Option<Composed> {
         let object = state.world.cron_scalings.get(policy)?;
         let checked = object.policy.as_deref();
-        let memory = object.memory.as_ref();
         let target = checked.map(|checked| checked.target.identity());
+        let memory = object.memory.as_ref();
         let condition_states = match Exempt::of(&state.world.exempt, policy, target) {
             Some(exempt) => of_exempt(exempt),
             None => condition_states(checked, &entry.findings, entry.problem.as_deref(), memory),
@@ -73,7 +72,7 @@ impl FamilyController for CronFederatedHpas {
             write_without_policy(memory.unwrap_or(&nothing), conditions, generation)
         };
         // A status is plain data; it can always be written.
-        let patch = to_raw_value(&replacing_patch(&status).ok()?).ok()?;
+        let patch = replacing_patch(&status).ok()?.to_string().into();
         let status = serde_json::to_value(&status).ok()?;
         Some(Composed {
             status,

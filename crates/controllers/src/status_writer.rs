@@ -13,7 +13,6 @@ use almanac_shell::clock::Clock;
 use almanac_shell::writer::{ObjectPath, WriteError, Writer};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use crate::cluster::{Cluster, StatusSnapshot, is_older};
 
@@ -31,7 +30,7 @@ pub(crate) struct StatusUpdate {
 pub(crate) enum WriteMethod {
     /// Replaced, by a patch that leaves nothing else: for histories, which many rules write in the same
     /// minute. As text, because many may wait, and values take ten times as much memory.
-    MergePatch(Box<RawValue>),
+    MergePatch(Box<str>),
     /// Applied, so that conditions added by others stay.
     ServerSideApply(Value),
 }

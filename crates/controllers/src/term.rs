@@ -322,7 +322,7 @@ impl Shared {
         let entry = state.policies.get(policy)?;
         let family = self.families.of(policy.family);
         let composed = match upstream {
-            Some(upstream) => upstream::composed(policy.family, upstream, entry, now),
+            Some(upstream) => Some(upstream::composed(policy.family, upstream, entry, now)),
             None => family.compose(&state, &policy.identity, entry, now),
         };
         // That it is left alone is said once, and not fought over with whoever carries it out.

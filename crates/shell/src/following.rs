@@ -1,30 +1,35 @@
 //! Watches a kind of objects: all of them as they are, then every change, for as long as needed.
 //!
 //! What a follower keeps of an object is up to it, so that a process that watches tens of thousands keeps only
-//! what it needs. Objects are not parsed into types here: one malformed object must not hide the others.
+//! what it needs. Objects are not parsed into types here: one malformed object must not hide the others. `reading`
+//! leaves out unreadable parts, and `unread` counts and logs them.
 //!
 //! Silence is never taken as a sign of health. Every request has a timeout, a watch that stays silent is
 //! verified, and the time since the last response about a kind can be queried at any time.
 
+mod lines;
 mod pages;
+mod reading;
 mod selection;
+mod unread;
 mod watch_age;
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use http::HeaderValue;
-use http::header::ACCEPT;
 use kube::Client;
-use kube::api::{Api, DynamicObject, WatchEvent, WatchParams};
-use kube::core::{ApiResource, Request};
+use kube::api::{Api, DynamicObject};
+use kube::core::ApiResource;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::backoff::Backoff;
 
+use lines::{is_cut, lines};
 use pages::Pages;
+use reading::Change;
 pub use selection::Selection;
+use unread::UnreadObjects;
 pub use watch_age::{Need, WatchAge, WatchAges};
 
 /// Receives the objects of a kind.
@@ -118,6 +123,7 @@ pub async fn follow_selected(
         watch_age,
         newest: 0,
         is_cache_behind: false,
+        unread: UnreadObjects::default(),
         follower,
     };
     let mut hasher = DefaultHasher::new();
@@ -174,10 +180,6 @@ pub async fn follow_selected(
     }
 }
 
-/// Has the API server leave out everything of each object but its metadata.
-const METADATA_ONLY: HeaderValue =
-    HeaderValue::from_static("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
-
 /// The next step.
 enum Next {
     List,
@@ -233,12 +235,19 @@ struct Following<'a, F> {
     newest: u64,
     /// Whether the cache of the API server did not have that version when it was asked last.
     is_cache_behind: bool,
+    unread: UnreadObjects,
     follower: &'a mut F,
 }
 
 impl<F: Follower> Following<'_, F> {
     /// Delivers all objects.
     async fn list(&mut self) -> Result<Next, Failure> {
+        let listed = self.list_pages().await;
+        self.unread.warn(self.kind);
+        listed
+    }
+
+    async fn list_pages(&mut self) -> Result<Next, Failure> {
         let collection = self.api.resource_url().to_owned();
         let known = self.newest.to_string();
         // Versions may have gone back, too, which only the latest list can tell.
@@ -274,8 +283,12 @@ impl<F: Follower> Following<'_, F> {
                 version = Some(told);
                 self.follower.begin_list();
             }
-            page.for_each(|object| self.follower.upsert(object))
-                .map_err(|error| Failure::of(&kube::Error::SerdeError(error), Next::List))?;
+            let read = page.for_each(|read| {
+                if let Some(object) = self.unread.record(read, &self.watch_age) {
+                    self.follower.upsert(object);
+                }
+            });
+            read.map_err(|error| Failure::of(&kube::Error::SerdeError(error), Next::List))?;
         }
         self.is_cache_behind = false;
         self.follower.list_complete();
@@ -285,66 +298,68 @@ impl<F: Follower> Following<'_, F> {
 
     /// Delivers the changes after a version, for as long as a watch lasts.
     async fn watch(&mut self, mut version: String) -> Result<Next, Failure> {
-        let Selection { fields, lasting, .. } = self.selection;
-        let seconds = u32::try_from(lasting.as_secs()).unwrap_or(u32::MAX);
-        let mut parameters = WatchParams::default().timeout(seconds);
-        parameters.field_selector.clone_from(fields);
+        let lasting = self.selection.lasting;
         let begun = Instant::now();
         let mut heard = begun;
-        let request = Request::new(self.api.resource_url()).watch(&parameters, &version);
-        let request = request.map_err(|error| {
-            Failure::of(&kube::Error::BuildRequest(error), Next::WatchFrom(version.clone()))
-        });
-        let mut request = request?;
-        if self.selection.metadata_only {
-            request.headers_mut().insert(ACCEPT, METADATA_ONLY);
-        }
-        let asked = self.client.request_events::<DynamicObject>(request);
-        let changes = match timeout(REQUEST_TIMEOUT, asked).await {
-            Ok(Ok(changes)) => changes,
-            Ok(Err(error)) => return Err(Failure::of(&error, Next::WatchFrom(version))),
-            // A kind that cannot be watched can perhaps be listed.
-            Err(_) => return Err(Failure::no_answer(REQUEST_TIMEOUT, Next::List)),
-        };
-        let mut changes = changes.boxed();
-        let mut is_silent = true;
+        let url = self.api.resource_url();
+        let mut lines = lines(&self.client, url, self.selection, &version).await?;
+        let (mut is_silent, mut was_cut) = (true, false);
         loop {
-            let deadline = (begun + *lasting + WATCH_GRACE).min(heard + MAX_SILENCE);
-            let change = match timeout_at(deadline, changes.next()).await {
-                Ok(Some(Ok(WatchEvent::Error(status)))) => {
-                    let error = kube::Error::Api(status);
-                    return Err(Failure::of(&error, Next::WatchFrom(version)));
+            let deadline = (begun + lasting + WATCH_GRACE).min(heard + MAX_SILENCE);
+            let line = match timeout_at(deadline, lines.next()).await {
+                Ok(Some(Ok(line))) => line,
+                // A proxy may end a long connection without a close.
+                Ok(Some(Err(error))) if is_cut(&error) => {
+                    was_cut = true;
+                    break;
                 }
-                Ok(Some(Ok(change))) => change,
                 Ok(Some(Err(error))) => {
+                    let error = kube::Error::ReadEvents(error);
                     return Err(Failure::of(&error, Next::WatchFrom(version)));
                 }
                 Ok(None) => break,
-                Err(_) if begun.elapsed() < *lasting => {
-                    drop(changes);
+                Err(_) if begun.elapsed() < lasting => {
+                    drop(lines);
                     return self.check(version).await;
                 }
                 Err(_) => return Err(Failure::new("the watch did not end in time", Next::List)),
             };
             heard = Instant::now();
-            let told = version_of(&change);
+            let change = match reading::change(&line) {
+                Ok(Ok(change)) => change,
+                Ok(Err(status)) => {
+                    let error = kube::Error::Api(status);
+                    return Err(Failure::of(&error, Next::WatchFrom(version)));
+                }
+                // The connection ended in the middle of a line.
+                Err(error) if error.is_eof() => break,
+                // The same would come again. A list says what there is.
+                Err(error) => {
+                    return Err(Failure::of(&kube::Error::SerdeError(error), Next::List));
+                }
+            };
+            let (object, is_gone, told) = self.taken_in(change);
             if self.has_gone_back(&told) {
                 return Ok(Next::List);
             }
             self.newest = number(&told).unwrap_or(self.newest);
-            version = told;
+            // Of an object of which not even the version can be read, none is known.
+            if !told.is_empty() {
+                version = told;
+            }
             is_silent = false;
             self.watch_age.mark_fresh();
             self.follower.resumed();
-            match change {
-                WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-                    self.follower.upsert(object);
-                }
-                WatchEvent::Deleted(object) => self.follower.delete(object),
-                WatchEvent::Bookmark(_) | WatchEvent::Error(_) => {}
+            match object {
+                Some(object) if is_gone => self.follower.delete(object),
+                Some(object) => self.follower.upsert(object),
+                None => {}
             }
         }
-        if self.follower.wants_list() {
+        self.unread.warn(self.kind);
+        // A proxy that cuts a watch before its first event may cut each one.
+        let is_suspicious = was_cut && is_silent && begun.elapsed() < lasting / 2;
+        if self.follower.wants_list() || is_suspicious {
             return Ok(Next::List);
         }
         if is_silent {
@@ -352,6 +367,19 @@ impl<F: Follower> Following<'_, F> {
         }
         pause_after(begun).await;
         Ok(Next::WatchFrom(version))
+    }
+
+    /// The object that has changed, whether it is gone, and the version of that.
+    fn taken_in(&mut self, change: Change) -> (Option<DynamicObject>, bool, String) {
+        let (read, is_gone) = match change {
+            Change::Present(read) => (read, false),
+            Change::Gone(read) => (read, true),
+            Change::Bookmark(told) => return (None, false, told),
+        };
+        let object = self.unread.record(read, &self.watch_age);
+        self.unread.warn(self.kind);
+        let told = object.as_ref().and_then(|it| it.metadata.resource_version.clone());
+        (object, is_gone, told.unwrap_or_default())
     }
 
     /// A watch has delivered nothing, not even a bookmark. Either nothing has happened, or versions
@@ -400,16 +428,6 @@ impl<F: Follower> Following<'_, F> {
 /// A server that ends watches at once is retried with a delay.
 async fn pause_after(begun: Instant) {
     tokio::time::sleep_until(begun + INITIAL_BACKOFF).await;
-}
-
-fn version_of(change: &WatchEvent<DynamicObject>) -> String {
-    match change {
-        WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object) => {
-            object.metadata.resource_version.clone().unwrap_or_default()
-        }
-        WatchEvent::Bookmark(bookmark) => bookmark.metadata.resource_version.clone(),
-        WatchEvent::Error(_) => String::new(),
-    }
 }
 
 /// Versions are growing numbers. Should that ever change, none counts as older than another.

@@ -29,6 +29,7 @@ pub mod clock;
 pub mod endpoints;
 pub mod event_log;
 pub mod following;
+mod json_parts;
 pub mod lease;
 pub mod log;
 pub mod monotonic;

@@ -23,7 +23,6 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::budget::{Urgency, WriteBudget};
@@ -265,15 +264,24 @@ impl Writer {
 
     /// Replaces an object's status, if the object still has this version. The status is a merge
     /// patch: what is to go has to be null in it. This costs the API server less than applying. The
-    /// patch is text, because it may be long and have to wait.
+    /// status is JSON as text, because it may be long and have to wait.
     pub async fn patch_status(
         &self,
         place: ObjectPath<'_>,
         version: &str,
-        status: &RawValue,
+        status: &str,
     ) -> Result<Written, WriteError> {
-        let patch = StatusPatch { metadata: json!({ "resourceVersion": version }), status };
-        self.patch((Urgency::Status, &always), place, Some("status"), &patch).await
+        let ObjectPath { collection, name } = place;
+        let path = format!("{collection}/{name}/status?fieldManager={FIELD_MANAGER}");
+        let metadata = json!({ "resourceVersion": version });
+        let body = format!(r#"{{"metadata":{metadata},"status":{status}}}"#);
+        let request = || {
+            let request = http::Request::patch(&path)
+                .header(http::header::CONTENT_TYPE, "application/merge-patch+json")
+                .body(body.clone().into_bytes());
+            request.map(metadata_only).map_err(kube::core::request::Error::BuildRequest)
+        };
+        self.send(Urgency::Status, &always, request).await
     }
 
     /// Binds a pod to a node. What is sent is made once nothing has to be waited for any more; `None` if it is no
@@ -458,13 +466,6 @@ impl Writer {
             }
         }
     }
-}
-
-/// A merge patch of a status, for one version of its object.
-#[derive(Debug, Serialize)]
-struct StatusPatch<'a> {
-    metadata: Value,
-    status: &'a RawValue,
 }
 
 /// Statuses and Events are wanted whatever happens meanwhile.

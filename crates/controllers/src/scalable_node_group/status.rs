@@ -265,8 +265,8 @@ impl NodeGroups {
         let collection = kind.collection(name.namespace());
         let place = ObjectPath { collection: &collection, name: name.name() };
         // Applied, it would be refused where the definition, not being ours, has no such conditions.
-        if is_left_alone && let Ok(patch) = serde_json::value::to_raw_value(status) {
-            return self.writer.patch_status(place, version, &patch).await;
+        if is_left_alone {
+            return self.writer.patch_status(place, version, &status.to_string()).await;
         }
         let api_version = kind.api_version();
         self.writer.apply_status(place, (&*api_version, kind.name()), version, status).await

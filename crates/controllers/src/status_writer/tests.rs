@@ -53,7 +53,7 @@ impl Recording {
     /// Writes a status for the last delivered version; returns when to retry, if at all.
     async fn write(&self, rules: &str) -> Result<(), Option<SignedDuration>> {
         let patch = json!({ "lastRules": rules }).to_string();
-        let method = WriteMethod::MergePatch(RawValue::from_string(patch).expect("it is JSON"));
+        let method = WriteMethod::MergePatch(patch.into());
         let version = self.version().unwrap_or_else(|| "101".into());
         let record = StatusUpdate { version, recorded: StatusSnapshot::of(&json!({})), method };
         match self.writer.write(&self.cluster, &self.policy, record).await {

@@ -8,7 +8,6 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
 use serde_json::json;
-use serde_json::value::to_raw_value;
 
 use super::{Upstream, Upstreams};
 use crate::cluster::PolicyEntry;
@@ -32,7 +31,7 @@ pub(crate) fn composed(
     upstream: Upstream,
     entry: &PolicyEntry,
     now: Timestamp,
-) -> Option<Composed> {
+) -> Composed {
     let message = message(family.into(), upstream);
     let condition_states =
         [ConditionType::Active, ConditionType::Ready].map(|about| ConditionState {
@@ -45,9 +44,9 @@ pub(crate) fn composed(
     let conditions = conditions(&entry.recorded.conditions(), &condition_states, generation, now);
     // Applied, they would be refused where the definition, not being ours, has no conditions.
     let status = json!({ "conditions": conditions });
-    let patch = to_raw_value(&status).ok()?;
+    let patch = status.to_string().into();
     let (condition_states, method) = (condition_states.to_vec(), WriteMethod::MergePatch(patch));
-    Some(Composed { status, condition_states, method })
+    Composed { status, condition_states, method }
 }
 
 /// Whether the policies of a kind are left to their upstream controller.

@@ -4,19 +4,18 @@
 //! response is read up to a limit; if it is longer, it is dropped, and fewer objects are requested. Parsed JSON
 //! takes ten times its length and more, so one object is parsed at a time.
 
-use std::collections::BTreeMap;
-
 use futures::AsyncReadExt as _;
 use http::HeaderValue;
 use http::header::ACCEPT;
 use kube::Client;
-use kube::api::{DynamicObject, ListParams, ObjectMeta, TypeMeta, VersionMatch};
+use kube::api::{ListParams, VersionMatch};
 use kube::core::Request;
 use serde::Deserialize;
-use serde::de::value::MapDeserializer;
-use serde_json::value::RawValue;
+use serde::de::Error as _;
 
 use super::Selection;
+use super::reading::{Managers, ReadObject, object};
+use crate::json_parts;
 
 /// How many objects are asked for at first.
 const OBJECTS: u32 = 250;
@@ -137,66 +136,15 @@ struct ListMetadata {
     next: Option<String>,
 }
 
-#[derive(Deserialize)]
-struct Items<'a> {
-    #[serde(borrow)]
-    items: Option<Vec<&'a RawValue>>,
-}
-
-type Fields<'a> = BTreeMap<String, &'a RawValue>;
-
 impl Page {
-    /// Passes on its objects, each before the next one is parsed.
-    pub(super) fn for_each(&self, mut take: impl FnMut(DynamicObject)) -> serde_json::Result<()> {
-        let Items { items } = serde_json::from_slice(&self.answer)?;
-        for item in items.unwrap_or_default() {
-            take(object(item)?);
+    /// Passes on its objects, each before the next one is read.
+    pub(super) fn for_each(&self, mut take: impl FnMut(ReadObject)) -> serde_json::Result<()> {
+        let answer = std::str::from_utf8(&self.answer).map_err(serde_json::Error::custom)?;
+        let fields = json_parts::fields(answer)?;
+        let items = fields.iter().find(|(name, written)| name == "items" && *written != "null");
+        for item in items.map_or(Ok(Vec::new()), |(_, items)| json_parts::items(items))? {
+            take(object(item, Managers::LeftOut));
         }
         Ok(())
-    }
-}
-
-/// An object without its managed fields, which are often longer than the rest and not needed here.
-fn object(written: &RawValue) -> serde_json::Result<DynamicObject> {
-    let mut fields: Fields<'_> = serde_json::from_str(written.get())?;
-    let metadata = match fields.remove("metadata") {
-        Some(metadata) => {
-            let mut fields: Fields<'_> = serde_json::from_str(metadata.get())?;
-            fields.remove("managedFields");
-            ObjectMeta::deserialize(MapDeserializer::new(fields.into_iter()))?
-        }
-        None => ObjectMeta::default(),
-    };
-    // As in a watch, the object itself does not repeat its type.
-    let types = fields.remove("apiVersion").zip(fields.remove("kind"));
-    let types = types.map(|(api_version, kind)| -> serde_json::Result<TypeMeta> {
-        let api_version = serde_json::from_str(api_version.get())?;
-        Ok(TypeMeta { api_version, kind: serde_json::from_str(kind.get())? })
-    });
-    let data = serde_json::Value::deserialize(MapDeserializer::new(fields.into_iter()))?;
-    Ok(DynamicObject { types: types.transpose()?, metadata, data })
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-    use serde_json::value::to_raw_value;
-
-    use super::*;
-
-    #[test]
-    fn a_listed_object_equals_a_watched_one_without_managed_fields() {
-        let written = json!({
-            "apiVersion": "v1", "kind": "ConfigMap",
-            "metadata": {
-                "name": "a", "labels": { "b": "c" }, "creationTimestamp": "2026-11-20T08:00:00Z",
-                "managedFields": [{ "manager": "kubectl", "operation": "Update" }],
-            },
-            "data": { "d": "e" }, "status": null,
-        });
-        let listed = object(&to_raw_value(&written).expect("it is JSON")).expect("an object");
-        let mut watched: DynamicObject = serde_json::from_value(written).expect("an object");
-        watched.metadata.managed_fields = None;
-        assert_eq!(listed, watched);
     }
 }

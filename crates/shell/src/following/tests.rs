@@ -99,6 +99,42 @@ impl Following {
     }
 }
 
+/// Nested deeper than the parser goes.
+fn deep() -> Value {
+    (0..200).fold(json!(1), |inner, _| json!([inner]))
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_that_cannot_be_read_is_named_and_counted_and_hides_no_other() {
+    let warnings = Warnings::collect();
+    let stub = stub_with(&["a", "b"]);
+    let spoilt = json!({ "data": { "deep": deep() }, "metadata": { "labels": { "c": deep() } } });
+    stub.change("configmaps", "default", "a", &spoilt);
+    let following = Following::begin(&stub);
+    let listed = ["begin", "present a", "present b", "complete"];
+    assert_eq!(following.after(5).await, listed);
+    stub.change("configmaps", "default", "b", &spoilt);
+    stub.put(config_map("c"));
+    assert_eq!(following.after(5).await[listed.len()..], ["present b", "present c"]);
+    // The log has one warning a minute.
+    assert_eq!(warnings.lines().len(), 1);
+    following.after(60).await;
+    stub.change("configmaps", "default", "b", &json!({ "data": { "e": "f" } }));
+    assert_eq!(following.after(5).await[listed.len() + 2..], ["present b"]);
+    let told = warnings.lines();
+    let [list, change] = &told[..] else { panic!("{told:?}") };
+    for (told, name) in [(list, "default/a"), (change, "default/b")] {
+        assert!(told.contains(&format!("{name}: metadata.labels: ")), "{told}");
+        assert!(told.contains("data: recursion limit exceeded"), "{told}");
+    }
+    let mut text = String::new();
+    let mut registry = prometheus_client::registry::Registry::default();
+    registry.register_collector(Box::new(following.watch_ages.clone()));
+    prometheus_client::encoding::text::encode(&mut text, &registry).expect("it is text");
+    let series = "almanac_unread_objects_total{kind=\"configmaps\"} 3";
+    assert!(text.lines().any(|line| line == series), "{text}");
+}
+
 fn config_map(name: &str) -> Value {
     objects::config_map(name, &json!({}))
 }
@@ -303,7 +339,8 @@ async fn large_objects_come_in_pages_that_fit_however_many_there_are() {
     let mut listed = Vec::new();
     while let Some(page) = pages.fetch_next().await.expect("it is answered") {
         let mut of_page = Vec::new();
-        page.for_each(|object| {
+        page.for_each(|read| {
+            let object = read.object.expect("it can be read");
             of_page.extend(object.metadata.annotations.map(|it| it["long"].len()));
         })
         .expect("they can be read");

@@ -1,4 +1,5 @@
-//! The age of each watch: the time since the last response about its kind.
+//! The age of each watch: the time since the last response about its kind. And how many objects of each kind could not
+//! be read as a whole.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,6 +7,7 @@ use std::time::Duration;
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
+use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use tokio::time::Instant;
 
@@ -23,6 +25,8 @@ pub struct WatchAges {
 struct Watches {
     /// By the kind and a number: a kind may have several watches, each of which may fall silent.
     ages: BTreeMap<(String, u64), Age>,
+    /// How often an object of a kind could not be read as a whole.
+    unread: BTreeMap<String, u64>,
     begun: u64,
 }
 
@@ -61,6 +65,7 @@ impl WatchAges {
             let mut watches = self.lock();
             watches.begun += 1;
             let watch = (kind.to_owned(), watches.begun);
+            watches.unread.entry(kind.to_owned()).or_default();
             watches
                 .ages
                 .insert(watch.clone(), Age { since: Instant::now(), need, is_answered: false });
@@ -102,6 +107,11 @@ impl WatchAge {
         }
     }
 
+    /// Counts an object that cannot be read as a whole.
+    pub(super) fn count_unread(&self) {
+        *self.watch_ages.lock().unread.entry(self.watch.0.clone()).or_default() += 1;
+    }
+
     /// Notes that the kind may not be watched.
     pub fn mark_refused(&self) {
         if let Some(age) = self.watch_ages.lock().ages.get_mut(&self.watch) {
@@ -118,10 +128,11 @@ impl Drop for WatchAge {
 
 impl Collector for WatchAges {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
-        let mut ages: BTreeMap<String, Duration> = BTreeMap::new();
-        for ((kind, _), age) in &self.lock().ages {
+        let watches = self.lock();
+        let mut ages: BTreeMap<&str, Duration> = BTreeMap::new();
+        for ((kind, _), age) in &watches.ages {
             // That of a kind is that of its oldest watch.
-            let oldest = ages.entry(kind.clone()).or_default();
+            let oldest = ages.entry(kind).or_default();
             *oldest = age.since.elapsed().max(*oldest);
         }
         let Some(any) = ages.values().next() else { return Ok(()) };
@@ -132,6 +143,14 @@ impl Collector for WatchAges {
         for (kind, age) in ages {
             let labels = [("kind", kind)];
             ConstGauge::new(age.as_secs_f64()).encode(family.encode_family(&labels)?)?;
+        }
+        let name = "almanac_unread_objects";
+        let help = "Objects of a watched kind of which something could not be read, each time";
+        let counted = ConstCounter::new(0_u64).metric_type();
+        let mut family = encoder.encode_descriptor(name, help, None, counted)?;
+        for (kind, count) in &watches.unread {
+            let labels = [("kind", kind.as_str())];
+            ConstCounter::new(*count).encode(family.encode_family(&labels)?)?;
         }
         Ok(())
     }

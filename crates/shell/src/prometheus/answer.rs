@@ -7,9 +7,9 @@ use http::{HeaderMap, StatusCode};
 use hyper::body::Bytes;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::value::RawValue;
 
 use super::problem::{QueryProblem, excerpt};
+use crate::json_parts;
 
 /// What came back, as a whole.
 pub(super) struct Answer {
@@ -23,8 +23,8 @@ pub(super) struct Answer {
 struct Said<'a> {
     #[serde(borrow)]
     status: Cow<'a, str>,
-    #[serde(borrow, default)]
-    data: Option<Data<'a>>,
+    #[serde(default)]
+    data: Option<IgnoredAny>,
     #[serde(default)]
     warnings: Option<Vec<String>>,
     #[serde(rename = "errorType", default)]
@@ -33,13 +33,10 @@ struct Said<'a> {
     error: Option<String>,
 }
 
-#[derive(Deserialize)]
 struct Data<'a> {
-    #[serde(rename = "resultType")]
     kind: Cow<'a, str>,
     /// As text, until it is known what it has to be.
-    #[serde(borrow)]
-    result: &'a RawValue,
+    result: &'a str,
 }
 
 /// An instant, and a number as text.
@@ -66,16 +63,25 @@ impl Answer {
             return Err(self.refused(has_token));
         }
         match said {
-            Ok(Said { status, data: Some(data), warnings, .. }) if status == "success" => {
+            Ok(Said { status, data: Some(_), warnings, .. }) if status == "success" => {
                 let mut warnings = warnings.iter().flatten();
                 match warnings.find(|warning| !is_about_the_query(warning)) {
                     Some(warning) => Err(QueryProblem::Incomplete(excerpt(warning))),
-                    None => data.number(),
+                    None => match self.data() {
+                        Some(data) => data.number(),
+                        None => Err(QueryProblem::NotPrometheus { text: self.beginning() }),
+                    },
                 }
             }
             Err(error) if self.ends_at(&error) => Err(QueryProblem::CutOff),
             _ => Err(QueryProblem::NotPrometheus { text: self.beginning() }),
         }
+    }
+
+    fn data(&self) -> Option<Data<'_>> {
+        let data = field(std::str::from_utf8(&self.body).ok()?, "data")?;
+        let kind = serde_json::from_str(field(data, "resultType")?).ok()?;
+        Some(Data { kind, result: field(data, "result")? })
     }
 
     /// Whether there is nothing wrong with it but that it ends.
@@ -111,6 +117,12 @@ impl Answer {
     }
 }
 
+/// The text of a field of an object.
+fn field<'a>(object: &'a str, name: &str) -> Option<&'a str> {
+    let fields = json_parts::fields(object).ok()?;
+    fields.into_iter().find(|(it, _)| it == name).map(|(_, value)| value)
+}
+
 fn failed(kind: &str, error: &str) -> QueryProblem {
     let text = excerpt(error);
     match kind {
@@ -127,7 +139,7 @@ fn is_about_the_query(warning: &str) -> bool {
 
 impl Data<'_> {
     fn number(&self) -> Result<f64, QueryProblem> {
-        let result = self.result.get();
+        let result = self.result;
         let strange = |_| QueryProblem::NotPrometheus { text: excerpt(result) };
         match &*self.kind {
             "scalar" => number(&serde_json::from_str(result).map_err(strange)?, result),

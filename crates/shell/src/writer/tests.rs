@@ -183,8 +183,8 @@ async fn a_dry_run_changes_nothing_counts_nothing_and_is_not_repeated() {
 #[tokio::test(start_paused = true)]
 async fn a_status_write_touches_only_the_status_and_returns_only_metadata() {
     let writing = Writing::begin();
-    let status = RawValue::from_string(r#"{"replicas":2,"rest":null}"#.to_owned()).expect("JSON");
-    let written = writing.writer.patch_status(SHOP, "101", &status).await.expect("it is written");
+    let status = r#"{"replicas":2,"rest":null}"#;
+    let written = writing.writer.patch_status(SHOP, "101", status).await.expect("it is written");
     assert_eq!(written.metadata.resource_version.as_deref(), Some("102"));
     let object = writing.stub.object("deployments", "default", "shop").expect("it is there");
     assert_eq!(
@@ -192,7 +192,7 @@ async fn a_status_write_touches_only_the_status_and_returns_only_metadata() {
         (&json!({ "replicas": 2 }), &json!(1))
     );
     assert_eq!(writing.stub.requests_where(ReceivedRequest::is_write).len(), 1);
-    let again = writing.writer.patch_status(SHOP, "101", &status).await;
+    let again = writing.writer.patch_status(SHOP, "101", status).await;
     assert_eq!(outcome(&again), "conflict");
 }
 
