@@ -13,6 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use almanac_engine::metric_scaling::PatternPool;
 use almanac_engine::{PolicyName, World};
 
+use crate::horizontal_autoscaler::SlowQueries;
 use crate::placement::HubRecords;
 use crate::scalable_node_group::KnownNodeGroups;
 
@@ -42,6 +43,8 @@ pub(crate) struct ClusterState {
     pub(crate) hub: HubRecords,
     /// The groups of nodes.
     pub(crate) node_groups: KnownNodeGroups,
+    /// The pauses of queries that timed out.
+    pub(crate) slow_queries: SlowQueries,
 }
 
 impl Cluster {

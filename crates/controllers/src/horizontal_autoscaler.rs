@@ -6,6 +6,7 @@
 mod metrics;
 mod report;
 mod sampler;
+mod slow_queries;
 #[cfg(test)]
 mod tests;
 
@@ -24,6 +25,7 @@ use prometheus_client::registry::Registry;
 
 use self::metrics::{AutoscalerGauges, AutoscalerMetrics};
 pub(crate) use self::sampler::Sampler;
+pub(crate) use self::slow_queries::SlowQueries;
 use crate::cluster::{ClusterState, PolicyEntry};
 use crate::families::{Composed, FamilyController, ReportSubject};
 use crate::leadership::Leadership;

@@ -1,8 +1,8 @@
 //! Instant queries to a Prometheus through its HTTP API, each of which has to yield one finite number.
 //!
-//! Whatever else is answered is a [`QueryProblem`] that says what to change. A query has a limited time and a
-//! limited response, and only some are in flight at once, so that no Prometheus, and nothing that answers in its
-//! place, can take up the process. Redirects are not followed: they would lead the token elsewhere.
+//! Any other response is a [`QueryProblem`] with the next step. Time, response size and the number of queries in flight are
+//! limited, also for each namespace, so that a slow or hostile server cannot exhaust the process. Redirects are not
+//! followed: they would send the token elsewhere.
 //!
 //! When to query, that there is only one query for an autoscaler at a time, and what follows from a problem is
 //! up to the caller.
@@ -12,6 +12,7 @@ mod address;
 mod answer;
 mod metrics;
 mod problem;
+mod query_permits;
 #[cfg(test)]
 mod tests;
 
@@ -24,7 +25,6 @@ use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderValue, Request};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use kube::client::Body;
-use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
 use tracing::instrument::WithSubscriber as _;
 use tracing::subscriber::NoSubscriber;
@@ -35,6 +35,8 @@ pub use address::{PrometheusAddress, PrometheusAddressError};
 use answer::Answer;
 pub use metrics::QueryMetrics;
 pub use problem::QueryProblem;
+pub use query_permits::QueryPermit;
+use query_permits::QueryPermits;
 
 /// How long Prometheus may evaluate a query. It says so itself when it gives up, which tells more than silence.
 const EVALUATION_SECONDS: u64 = 5;
@@ -42,11 +44,11 @@ const EVALUATION_SECONDS: u64 = 5;
 /// A response that is not complete by then is not waited for.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// How long a query may wait for others to end. A number that is asked for later than that is of no use.
-const PLACE_TIMEOUT: Duration = Duration::from_secs(10);
+/// The queries in flight at a time. Prometheus evaluates 20 at a time by default, for all its clients.
+const MAX_QUERIES: usize = 16;
 
-/// How many queries are in flight at once. Prometheus evaluates 20 by default, for everybody.
-const QUERIES_AT_ONCE: usize = 16;
+/// The same for one namespace. The rest is left to the other namespaces, even while its queries hang.
+const MAX_QUERIES_OF_A_NAMESPACE: usize = 12;
 
 /// One sample takes less than a kilobyte; whoever asks for thousands of series is told so up to here.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
@@ -74,7 +76,7 @@ pub struct Prometheus {
 
 struct Inner {
     access: Access,
-    places: Semaphore,
+    permits: QueryPermits,
     metrics: QueryMetrics,
 }
 
@@ -82,19 +84,19 @@ impl Prometheus {
     /// Reads the files. Nothing is sent yet. Must be called within a runtime.
     pub fn new(options: PrometheusOptions, metrics: QueryMetrics) -> Result<Self, PrometheusError> {
         let access = Access::open(options)?;
-        let places = Semaphore::new(QUERIES_AT_ONCE);
-        Ok(Self { inner: Arc::new(Inner { access, places, metrics }) })
+        let permits = QueryPermits::new(MAX_QUERIES, MAX_QUERIES_OF_A_NAMESPACE);
+        Ok(Self { inner: Arc::new(Inner { access, permits, metrics }) })
+    }
+
+    /// Waits for a permit to send a query on behalf of a namespace.
+    pub async fn permit(&self, namespace: &str) -> QueryPermit {
+        self.inner.permits.acquire(namespace).await
     }
 
     /// The one number that a query yields now.
-    pub async fn query(&self, promql: &str) -> Result<f64, QueryProblem> {
-        let place = timeout(PLACE_TIMEOUT, self.inner.places.acquire()).await;
+    pub async fn query(&self, _: &QueryPermit, promql: &str) -> Result<f64, QueryProblem> {
         let sent_at = Instant::now();
-        let result = match place {
-            // The semaphore is never closed.
-            Ok(_place) => self.send(promql).await,
-            Err(_) => Err(QueryProblem::Busy { seconds: PLACE_TIMEOUT.as_secs() }),
-        };
+        let result = self.send(promql).await;
         self.inner.metrics.count(&result, sent_at.elapsed());
         result
     }

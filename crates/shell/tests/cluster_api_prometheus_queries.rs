@@ -15,6 +15,7 @@ async fn a_real_prometheus_yields_a_number_or_a_typed_problem() -> TestResult {
     let running = Running::start(&[]).await?;
     running.await_sample("up{job=\"prometheus\"}", PATIENCE).await?;
     let prometheus = asking(&running)?;
+    let permit = prometheus.permit("shop").await;
     let padding = format!("vector(6){} + 1", " ".repeat(4000));
     let numbers = [
         ("42", 42.0),
@@ -25,7 +26,7 @@ async fn a_real_prometheus_yields_a_number_or_a_typed_problem() -> TestResult {
         (&*padding, 7.0),
     ];
     for (query, number) in numbers {
-        let result = prometheus.query(query).await?;
+        let result = prometheus.query(&permit, query).await?;
         ensure!((result - number).abs() < f64::EPSILON, "{query} yields {result}");
     }
     let problems = [
@@ -37,16 +38,17 @@ async fn a_real_prometheus_yields_a_number_or_a_typed_problem() -> TestResult {
         ("\"seven\"", QueryProblem::WrongType { kind: "string".into() }),
     ];
     for (query, expected) in problems {
-        ensure!(prometheus.query(query).await == Err(expected), "{query}");
+        ensure!(prometheus.query(&permit, query).await == Err(expected), "{query}");
     }
-    let Err(QueryProblem::SeveralSamples(several)) = prometheus.query("{job=\"prometheus\"}").await
+    let Err(QueryProblem::SeveralSamples(several)) =
+        prometheus.query(&permit, "{job=\"prometheus\"}").await
     else {
         anyhow::bail!("it has more than one series");
     };
     ensure!(several > 50, "{several}");
-    let unreadable = prometheus.query("max(a, b)").await;
+    let unreadable = prometheus.query(&permit, "max(a, b)").await;
     ensure!(matches!(&unreadable, Err(QueryProblem::QueryInvalid(_))), "{unreadable:?}");
-    let many = prometheus.query("{job=\"prometheus\"} + on() {job=\"prometheus\"}").await;
+    let many = prometheus.query(&permit, "{job=\"prometheus\"} + on() {job=\"prometheus\"}").await;
     ensure!(matches!(&many, Err(QueryProblem::Failed { .. })), "{many:?}");
     Ok(())
 }

@@ -10,3 +10,4 @@ mod many;
 mod queries;
 mod readings;
 mod restarts;
+mod tenants;

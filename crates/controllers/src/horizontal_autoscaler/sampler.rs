@@ -1,9 +1,8 @@
-//! Asks Prometheus the queries of autoscalers: each once a period, and at once at a boundary of a schedule that it
-//! names.
+//! Sends the queries of autoscalers to Prometheus: once a period, and at each boundary of a schedule in the query. A query
+//! that timed out is paused.
 //!
-//! The periods of different autoscalers begin at different instants, spread by their names, so that Prometheus is
-//! not asked everything at once. An autoscaler asks one query after the other. What follows from an answer is
-//! decided in its turn, which it is given here when there is another one.
+//! The periods of different autoscalers begin at different instants, by a hash of their names, to spread the load. An
+//! autoscaler sends one query at a time. A new answer wakes its turn, which decides.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
@@ -14,7 +13,7 @@ use almanac_shell::clock::Clock;
 use almanac_shell::prometheus::{Prometheus, QueryProblem};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, ClusterState};
 use crate::upstream::Upstreams;
 use crate::work_queue::WorkQueue;
 
@@ -33,11 +32,17 @@ impl Sampler {
     /// Asks the queries of an autoscaler; returns when to ask again.
     pub(crate) async fn sample(&self, policy: &PolicyName) -> Option<Timestamp> {
         for query in self.queries(policy) {
-            if !self.is_asked(policy, &query) {
+            if self.is_paused(policy, &query) {
+                continue;
+            }
+            let permit = self.prometheus.permit(policy.identity.namespace()).await;
+            // The policy may have changed during the wait.
+            if !self.queries(policy).contains(&query) {
                 continue;
             }
             let asked_at = self.clock.now();
-            let answer = self.prometheus.query(&query).await;
+            let answer = self.prometheus.query(&permit, &query).await;
+            drop(permit);
             if self.hold(policy, query, asked_at, answer) {
                 self.turns.wake(policy);
             }
@@ -45,7 +50,8 @@ impl Sampler {
         let now = self.clock.now();
         let state = self.cluster.lock();
         // Edited to be valid, it is asked at once.
-        state.world.metric_scalings.get(&policy.identity)?.policy.as_ref()?;
+        let object = state.world.metric_scalings.get(&policy.identity);
+        object.and_then(|object| object.policy.as_ref())?;
         let boundary = next_boundary(&state.world, &policy.identity, now);
         boundary.into_iter().chain(self.next_period(policy, now)).min()
     }
@@ -57,6 +63,7 @@ impl Sampler {
         if is_left_alone || state.world.why_exempt(policy).is_some() {
             // What was answered before is of no use once it is carried out again.
             state.world.samples.keep_only(&policy.identity, |_| false);
+            state.slow_queries.remove(policy);
             return Vec::new();
         }
         let object = state.world.metric_scalings.get(&policy.identity);
@@ -71,12 +78,13 @@ impl Sampler {
         }
         let is_asked = |text: &str| queries.iter().any(|query| **query == *text);
         state.world.samples.keep_only(&policy.identity, is_asked);
+        state.slow_queries.retain(policy, &queries);
         queries
     }
 
-    /// Whether a query is still asked: the autoscaler may have been edited meanwhile.
-    fn is_asked(&self, policy: &PolicyName, query: &Arc<str>) -> bool {
-        metrics(&self.cluster.lock().world, policy).any(|metric| metric.query.text == *query)
+    /// Whether a query is paused because Prometheus was too slow.
+    fn is_paused(&self, policy: &PolicyName, query: &str) -> bool {
+        self.cluster.lock().slow_queries.is_paused(policy, query, self.clock.now())
     }
 
     /// Holds an answer, if the query is still asked. Whether something may follow from it: it is another one than
@@ -90,7 +98,7 @@ impl Sampler {
     ) -> bool {
         let now = self.clock.now();
         let mut state = self.cluster.lock();
-        let world = &mut state.world;
+        let ClusterState { world, slow_queries, .. } = &mut *state;
         let Some(multiplies) = metrics(world, policy)
             .filter(|metric| metric.query.text == query)
             .map(|metric| metric.target_type.multiplies())
@@ -98,6 +106,7 @@ impl Sampler {
         else {
             return false;
         };
+        slow_queries.record(policy, &query, &answer, now);
         let mut value = answer
             .map_err(problem)
             .and_then(|number| FiniteNumber::new(number).ok_or(SampleProblem::NotFinite));
@@ -163,6 +172,7 @@ fn problem(problem: QueryProblem) -> SampleProblem {
 mod tests {
     use almanac_api::checking::{CheckContext, check_json};
     use almanac_api::kinds::Kind;
+    use almanac_shell::prometheus::{PrometheusOptions, QueryMetrics};
 
     use super::*;
     use crate::bench::sampler;
@@ -171,10 +181,8 @@ mod tests {
         text.parse().expect("it is an instant")
     }
 
-    #[tokio::test]
-    async fn a_failure_whose_text_differs_each_time_is_news_once_and_keeps_the_age_of_the_last_number()
-     {
-        let sampler = sampler("2026-11-30T09:00:00Z");
+    /// An autoscaler with the query `usage`.
+    fn autoscale(sampler: &Sampler) -> PolicyName {
         let policy = almanac_fixtures::names::horizontal_autoscaler("shop");
         let target = almanac_fixtures::objects::target("apps/v1", "Deployment", "shop");
         let object = almanac_fixtures::objects::horizontal_autoscaler("shop", &target, "usage");
@@ -182,6 +190,49 @@ mod tests {
         let context = CheckContext::new("default", Timestamp::UNIX_EPOCH);
         let slim = check_json(kind, object, context).slim.expect("it can be used");
         sampler.cluster.lock().world.upsert(policy.identity.clone(), slim);
+        policy
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_query_that_times_out_is_sent_less_often() {
+        // The listener accepts connections and never responds.
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("there is a port");
+        let address = listener.local_addr().expect("it listens");
+        let address = format!("http://{address}").parse().expect("it is an address");
+        let options = PrometheusOptions { address, token_file: None, ca_file: None };
+        let prometheus = Prometheus::new(options, QueryMetrics::default());
+        let begun = tokio::time::Instant::now();
+        let seconds = move || i64::try_from(begun.elapsed().as_secs()).expect("it is short");
+        let start = at("2026-11-30T09:00:00Z");
+        let clock = Clock::from_fn(move || start + SignedDuration::from_secs(seconds()));
+        let prometheus = prometheus.expect("there are no files to read");
+        let sampler = Sampler { prometheus, clock, ..sampler("2026-11-30T09:00:00Z") };
+        let policy = autoscale(&sampler);
+        let sent_at = || {
+            let state = sampler.cluster.lock();
+            let sample = state.world.samples.of(&policy.identity, "usage");
+            sample.and_then(|it| it.at).map(|at| at.duration_since(start).as_secs())
+        };
+        let mut sent = Vec::new();
+        while seconds() < 120 {
+            sampler.sample(&policy).await;
+            if sent.last() != Some(&sent_at()) {
+                sent.push(sent_at());
+            }
+            tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        }
+        // Each query takes 8 s. The pauses after it are 10, 20 and 40 s.
+        assert_eq!(sent, [0, 18, 46, 94].map(Some));
+        assert!(sampler.is_paused(&policy, "usage"));
+        sampler.cluster.lock().slow_queries.remove(&policy);
+        assert!(!sampler.is_paused(&policy, "usage"));
+    }
+
+    #[tokio::test]
+    async fn a_failure_whose_text_differs_each_time_is_news_once_and_keeps_the_age_of_the_last_number()
+     {
+        let sampler = sampler("2026-11-30T09:00:00Z");
+        let policy = autoscale(&sampler);
         let hold = |second: &str, answer| {
             sampler.hold(
                 &policy,

@@ -10,8 +10,8 @@ use crate::cluster::Cluster;
 use crate::horizontal_autoscaler::Sampler;
 use crate::work_queue::WorkQueue;
 
-/// How many autoscalers may ask their queries at once.
-const MAX_CONCURRENT_ROUNDS: usize = 32;
+/// The client of Prometheus limits the queries in flight, and is fair to namespaces. A limit here would not be.
+const MAX_CONCURRENT_ROUNDS: usize = usize::MAX;
 
 /// The part of a term that asks Prometheus.
 pub(super) struct Sampling {
@@ -41,7 +41,7 @@ impl Term {
     }
 }
 
-/// Asks the queries of autoscalers. More at once would only wait longer: Prometheus is asked only so much at a time.
+/// Sends the queries of autoscalers.
 pub(super) async fn ask_prometheus(shared: Arc<Shared>, end: CancellationToken) {
     let Some(Sampling { queue, sampler }) = &shared.sampling else { return };
     let turn = |policy: PolicyName| {

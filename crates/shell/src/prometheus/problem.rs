@@ -5,14 +5,6 @@ use std::fmt::Write as _;
 /// Why a query yields no number.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum QueryProblem {
-    /// Nothing was sent, because too many queries were in flight.
-    #[error(
-        "waited {seconds} s for other queries to end: Prometheus responds too slowly for this many autoscalers"
-    )]
-    Busy {
-        /// How long it was waited for.
-        seconds: u64,
-    },
     /// There is no connection, or nothing came over it.
     #[error(
         "failed to reach Prometheus: {0}; check --prometheus-uri, and whether Prometheus is running"
@@ -109,11 +101,22 @@ pub enum QueryProblem {
 }
 
 impl QueryProblem {
+    /// Whether Prometheus exceeded its time: a retry would hold a permit for as long again.
+    #[must_use]
+    pub fn is_too_slow(&self) -> bool {
+        match self {
+            Self::TimedOut { .. } => true,
+            Self::Failed { kind, .. } => kind == "timeout",
+            // The answer of a proxy whose own timeout ended first.
+            Self::HttpStatus { status, .. } => status.starts_with("504"),
+            _ => false,
+        }
+    }
+
     /// What metrics call it.
     #[must_use]
     pub fn reason(&self) -> &'static str {
         match self {
-            Self::Busy { .. } => "busy",
             Self::Unreachable(_) => "unreachable",
             Self::TimedOut { .. } => "timeout",
             Self::Unauthorized { .. } => "unauthorized",

@@ -21,10 +21,20 @@ fn at(url: &str) -> Prometheus {
     Prometheus::new(options(url), QueryMetrics::default()).expect("it is a Prometheus")
 }
 
+/// The answer to a query on behalf of a namespace.
+async fn send_query(
+    prometheus: &Prometheus,
+    namespace: &str,
+    promql: &str,
+) -> Result<f64, QueryProblem> {
+    let permit = prometheus.permit(namespace).await;
+    prometheus.query(&permit, promql).await
+}
+
 /// What comes of a query that is answered so.
 async fn answered(answer: impl Into<Vec<u8>>) -> Result<f64, QueryProblem> {
     let server = Server::start(answer, After::Close).await;
-    at(&server.url()).query("tide").await
+    send_query(&at(&server.url()), "shop", "tide").await
 }
 
 async fn problem(answer: impl Into<Vec<u8>>) -> QueryProblem {
@@ -61,7 +71,7 @@ async fn a_vector_of_one_sample_or_a_scalar_yields_its_number() {
 async fn a_query_is_sent_unchanged_below_the_path_prefix() {
     let server = Server::start(vector(&["1"]), After::Close).await;
     let prometheus = at(&format!("{}/up/", server.url()));
-    assert_eq!(prometheus.query("sum(a{b=\"ü&c\"}) + 1").await, Ok(1.0));
+    assert_eq!(send_query(&prometheus, "shop", "sum(a{b=\"ü&c\"}) + 1").await, Ok(1.0));
     let request = server.asked().join("");
     let line = "GET /up/api/v1/query?query=sum%28a%7Bb%3D%22%C3%BC%26c%22%7D%29+%2B+1&timeout=5s ";
     assert!(request.starts_with(line), "{request}");
@@ -73,7 +83,7 @@ async fn a_query_is_sent_unchanged_below_the_path_prefix() {
 async fn a_long_query_is_sent_as_a_form() {
     let server = Server::start(vector(&["1"]), After::Close).await;
     let query = vec!["tide"; 600].join("+");
-    assert_eq!(at(&server.url()).query(&query).await, Ok(1.0));
+    assert_eq!(send_query(&at(&server.url()), "shop", &query).await, Ok(1.0));
     let request = server.asked().join("");
     assert!(request.starts_with("POST /api/v1/query HTTP/1.1\r\n"), "{request}");
     assert!(request.contains("content-type: application/x-www-form-urlencoded"), "{request}");
@@ -187,7 +197,7 @@ async fn an_answer_over_one_megabyte_is_rejected_while_it_is_read() {
     assert_eq!(answered(filled(MAX_ANSWER_BYTES)).await, Err(QueryProblem::NoSample));
     assert_eq!(answered(filled(MAX_ANSWER_BYTES + 1)).await, Err(QueryProblem::TooLarge));
     let endless = Server::start("HTTP/1.1 200 OK\r\n\r\n", After::Endless).await;
-    assert_eq!(at(&endless.url()).query("tide").await, Err(QueryProblem::TooLarge));
+    assert_eq!(send_query(&at(&endless.url()), "shop", "tide").await, Err(QueryProblem::TooLarge));
     endless.is_left().await;
 }
 
@@ -213,7 +223,7 @@ async fn a_refused_connection_is_reported() {
     let server = Server::start("", After::Close).await;
     let url = server.url();
     drop(server);
-    let problem = at(&url).query("tide").await.expect_err("nobody is there");
+    let problem = send_query(&at(&url), "shop", "tide").await.expect_err("nobody is there");
     assert_eq!(problem.reason(), "unreachable");
     assert!(problem.to_string().contains("Connection refused"), "{problem}");
 }
@@ -225,7 +235,7 @@ async fn a_server_that_hangs_or_trickles_times_out() {
         let server = Server::start(beginning, after).await;
         let prometheus = at(&server.url());
         let begun = Instant::now();
-        let result = prometheus.query("tide").await;
+        let result = send_query(&prometheus, "shop", "tide").await;
         assert_eq!(result, Err(QueryProblem::TimedOut { seconds: 8 }));
         assert_eq!(begun.elapsed().as_secs(), ANSWER_TIMEOUT.as_secs());
         server.is_left().await;
@@ -233,17 +243,35 @@ async fn a_server_that_hangs_or_trickles_times_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn queries_over_the_limit_wait_and_then_give_up() {
+async fn queries_over_the_limit_wait_for_their_turn() {
     let server = Server::start("", After::Hang).await;
     let prometheus = at(&server.url());
-    let queries = (0..QUERIES_AT_ONCE * 2 + 5).map(|_| prometheus.query("tide"));
+    let namespaces = ["shop", "sea"].into_iter().cycle();
+    let queries =
+        namespaces.take(MAX_QUERIES * 2 + 5).map(|it| send_query(&prometheus, it, "tide"));
+    let begun = Instant::now();
     let results = futures::future::join_all(queries).await;
-    let count = |reason| {
-        results.iter().filter_map(|it| it.as_ref().err()).filter(|it| it.reason() == reason).count()
+    let timed_out = Err(QueryProblem::TimedOut { seconds: ANSWER_TIMEOUT.as_secs() });
+    assert!(results.iter().all(|it| *it == timed_out), "{results:?}");
+    assert_eq!(begun.elapsed().as_secs(), ANSWER_TIMEOUT.as_secs() * 3);
+    assert_eq!(server.most_at_once(), MAX_QUERIES);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_hanging_queries_of_a_namespace_keep_no_query_of_another_waiting() {
+    let server = Server::start("", After::Hang).await;
+    let prometheus = at(&server.url());
+    let noisy =
+        futures::future::join_all((0..60).map(|_| send_query(&prometheus, "noisy", "tide")));
+    let other = async {
+        let begun = Instant::now();
+        let result = send_query(&prometheus, "shop", "tide").await;
+        (result, begun.elapsed().as_secs())
     };
-    assert_eq!((count("timeout"), count("busy")), (QUERIES_AT_ONCE * 2, 5));
-    assert_eq!(server.most_at_once(), QUERIES_AT_ONCE);
-    assert_eq!(server.asked().len(), QUERIES_AT_ONCE * 2);
+    let (_, other) = tokio::join!(noisy, other);
+    // It was sent at once: nothing but the server takes time.
+    let timed_out = Err(QueryProblem::TimedOut { seconds: ANSWER_TIMEOUT.as_secs() });
+    assert_eq!(other, (timed_out, ANSWER_TIMEOUT.as_secs()));
 }
 
 #[tokio::test]
@@ -253,7 +281,7 @@ async fn queries_are_counted_by_result_and_not_logged() {
     for answer in [vector(&["1"]), with_status("500 x", "").into(), Vec::new()] {
         let server = Server::start(answer, After::Close).await;
         let prometheus = Prometheus::new(options(&server.url()), metrics.clone());
-        let _result = prometheus.expect("it is a Prometheus").query("tide").await;
+        let _result = send_query(&prometheus.expect("it is a Prometheus"), "shop", "tide").await;
     }
     assert_eq!(logged.lines(), Vec::<String>::new());
     let (mut registry, mut text) = (Registry::default(), String::new());

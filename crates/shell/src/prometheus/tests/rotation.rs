@@ -71,14 +71,14 @@ async fn a_rotated_token_is_used_and_an_unreadable_one_is_ignored() {
             write(&file, content);
             a_while().await;
         }
-        assert_eq!(prometheus.query("tide").await, Ok(1.0));
+        assert_eq!(send_query(&prometheus, "shop", "tide").await, Ok(1.0));
         let asked = server.asked().pop().expect("it was asked");
         let token = asked.lines().find_map(|line| line.strip_prefix("authorization: Bearer "));
         sent.push(token.expect("it is sent").to_owned());
     }
     fs::remove_file(&file).expect("it is removed");
     a_while().await;
-    assert_eq!(prometheus.query("tide").await, Ok(1.0));
+    assert_eq!(send_query(&prometheus, "shop", "tide").await, Ok(1.0));
     assert_eq!(sent, ["first", "second", "second", "second", "third"]);
 }
 
@@ -91,20 +91,21 @@ async fn a_rotated_ca_is_trusted_and_the_old_one_is_not() {
     let url = encrypted(&server);
     let options = PrometheusOptions { ca_file: Some(file.clone()), ..options(&url) };
     let prometheus = Prometheus::new(options, QueryMetrics::default()).expect("it can be used");
-    assert_eq!(prometheus.query("tide").await, Ok(1.0));
+    assert_eq!(send_query(&prometheus, "shop", "tide").await, Ok(1.0));
     // While it is being written.
     for unfinished in ["", "-----BEGIN CERTIFICATE-----\nMIIB"] {
         write(&file, unfinished);
         a_while().await;
-        assert_eq!(prometheus.query("tide").await, Ok(1.0));
+        assert_eq!(send_query(&prometheus, "shop", "tide").await, Ok(1.0));
     }
     write(&file, &new.pem);
     a_while().await;
-    let problem = prometheus.query("tide").await.expect_err("it is not trusted any more");
+    let problem =
+        send_query(&prometheus, "shop", "tide").await.expect_err("it is not trusted any more");
     assert!(problem.to_string().contains("certificate"), "{problem}");
     write(&file, &format!("{}{}", new.pem, old.pem));
     a_while().await;
-    assert_eq!(prometheus.query("tide").await, Ok(1.0));
+    assert_eq!(send_query(&prometheus, "shop", "tide").await, Ok(1.0));
 }
 
 #[tokio::test]
@@ -116,7 +117,7 @@ async fn only_a_certificate_from_the_configured_ca_is_trusted() {
     let url = encrypted(&server);
     let options = PrometheusOptions { ca_file: Some(file), ..options(&url) };
     let prometheus = Prometheus::new(options, QueryMetrics::default()).expect("it can be used");
-    let problem = prometheus.query("tide").await.expect_err("it is not trusted");
+    let problem = send_query(&prometheus, "shop", "tide").await.expect_err("it is not trusted");
     assert_eq!(problem.reason(), "unreachable");
     assert!(problem.to_string().contains("certificate"), "{problem}");
     assert_eq!(server.asked(), Vec::<String>::new());
