@@ -1,19 +1,19 @@
 //! Which namespaces bear the mark that exempts their objects. Objects in a namespace that a flag exempts are not followed
 //! at all.
 //!
-//! Objects tell of their own mark where they are followed. Who may not watch namespaces carries out everything
-//! that is not exempt otherwise, and says so. Who is limited to some namespaces may not watch them, but may read them,
-//! and asks for each of them now and then.
+//! The followers of objects handle the marks of the objects. Without the permission to watch namespaces, a process for the
+//! whole cluster reconciles all namespaces that are not exempt otherwise, and logs a warning. A process for some namespaces
+//! reads each of them every 10 s instead, and reconciles nothing in a namespace that it must not read.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use almanac_api::exempt::{MARK, is_marked};
-use almanac_engine::{Exemptions, World};
+use almanac_engine::{Exemptions, NamespaceMark, World};
 use almanac_shell::following::{Follower, WatchFailure};
 use k8s_openapi::api::core::v1::Namespace;
-use kube::api::DynamicObject;
+use kube::api::{DynamicObject, ObjectMeta};
 use kube::{Api, Client};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
@@ -93,35 +93,48 @@ impl<Inner: Follower> Follower for Excluding<Inner> {
 /// Notes which namespaces bear the mark, and tells of each for which that changes.
 pub(crate) struct NamespaceFollower<Tell> {
     tell: Tell,
-    marked: BTreeSet<String>,
+    /// Of those that bear it, or may.
+    marks: BTreeMap<String, NamespaceMark>,
     /// Those that bear the mark in the listing that is being told.
     listed: Option<BTreeSet<String>>,
     progress: ListReport,
     has_complained: bool,
 }
 
-impl<Tell: Fn(&str, bool) + Send> NamespaceFollower<Tell> {
+impl<Tell: Fn(&str, NamespaceMark) + Send> NamespaceFollower<Tell> {
     pub(crate) fn new(tell: Tell) -> (Self, watch::Receiver<ListProgress>) {
         let (progress, listed) = ListReport::new();
-        let (marked, has_complained) = (BTreeSet::new(), false);
-        (Self { tell, marked, listed: None, progress, has_complained }, listed)
+        let (marks, has_complained) = (BTreeMap::new(), false);
+        (Self { tell, marks, listed: None, progress, has_complained }, listed)
     }
 
-    fn note(&mut self, name: &str, marked: bool) {
-        let is_news =
-            if marked { self.marked.insert(name.to_owned()) } else { self.marked.remove(name) };
-        if is_news {
+    fn note(&mut self, name: &str, mark: NamespaceMark) {
+        let before = if mark == NamespaceMark::Absent {
+            self.marks.remove(name)
+        } else {
+            self.marks.insert(name.to_owned(), mark)
+        };
+        let before = before.unwrap_or(NamespaceMark::Absent);
+        if mark == before {
+            return;
+        }
+        if mark != NamespaceMark::Unread {
             tracing::info!(
                 namespace = name,
-                marked,
-                "a namespace was marked with {MARK}, or is not any more"
+                marked = mark == NamespaceMark::Present,
+                "whether a namespace is marked with {MARK} has changed, or has become known"
             );
-            (self.tell)(name, marked);
         }
+        (self.tell)(name, mark);
     }
 }
 
-impl<Tell: Fn(&str, bool) + Send> NamespaceFollower<Tell> {
+/// Whether a namespace bears the mark, which it says itself.
+fn mark_of(metadata: &ObjectMeta) -> NamespaceMark {
+    if is_marked(metadata) { NamespaceMark::Present } else { NamespaceMark::Absent }
+}
+
+impl<Tell: Fn(&str, NamespaceMark) + Send> NamespaceFollower<Tell> {
     /// Asks for the marks of these namespaces, again and again. That a namespace is not there, or may not be read, is
     /// told once until it is.
     pub(crate) async fn ask(mut self, client: Client, names: Vec<Arc<str>>, pause: Duration) {
@@ -136,13 +149,13 @@ impl<Tell: Fn(&str, bool) + Send> NamespaceFollower<Tell> {
                 let answer = timeout(REQUEST_TIMEOUT, namespaces.get_metadata_opt(name)).await;
                 let why = match answer {
                     Ok(Ok(Some(namespace))) => {
-                        self.note(name, is_marked(&namespace.metadata));
+                        self.note(name, mark_of(&namespace.metadata));
                         unread.remove(name);
                         known.insert(Arc::clone(name));
                         continue;
                     }
                     Ok(Ok(None)) => {
-                        self.note(name, false);
+                        self.note(name, NamespaceMark::Absent);
                         known.remove(name);
                         "there is no such namespace".to_owned()
                     }
@@ -150,9 +163,7 @@ impl<Tell: Fn(&str, bool) + Send> NamespaceFollower<Tell> {
                     Ok(Err(kube::Error::Api(status))) if status.code == 403 => {
                         if !known.contains(name) {
                             is_whole &= Instant::now() >= patient_until;
-                            if self.marked.insert(name.to_string()) {
-                                (self.tell)(name, true);
-                            }
+                            self.note(name, NamespaceMark::Unread);
                         }
                         format!("{}; it may not be there, or not have the role", status.message)
                     }
@@ -178,29 +189,30 @@ impl<Tell: Fn(&str, bool) + Send> NamespaceFollower<Tell> {
     }
 }
 
-impl<Tell: Fn(&str, bool) + Send> Follower for NamespaceFollower<Tell> {
+impl<Tell: Fn(&str, NamespaceMark) + Send> Follower for NamespaceFollower<Tell> {
     fn begin_list(&mut self) {
         self.listed = Some(BTreeSet::new());
     }
 
     fn upsert(&mut self, object: DynamicObject) {
-        let is_marked = is_marked(&object.metadata);
+        let mark = mark_of(&object.metadata);
         let name = object.metadata.name.unwrap_or_default();
-        self.note(&name, is_marked);
-        if let Some(listed) = self.listed.as_mut().filter(|_| is_marked) {
+        self.note(&name, mark);
+        if let Some(listed) = self.listed.as_mut().filter(|_| mark == NamespaceMark::Present) {
             listed.insert(name);
         }
     }
 
     fn delete(&mut self, object: DynamicObject) {
-        self.note(&object.metadata.name.unwrap_or_default(), false);
+        self.note(&object.metadata.name.unwrap_or_default(), NamespaceMark::Absent);
     }
 
     fn list_complete(&mut self) {
         let listed = self.listed.take().unwrap_or_default();
-        let gone: Vec<_> = self.marked.difference(&listed).cloned().collect();
+        let gone: Vec<_> =
+            self.marks.keys().filter(|name| !listed.contains(*name)).cloned().collect();
         for name in gone {
-            self.note(&name, false);
+            self.note(&name, NamespaceMark::Absent);
         }
         self.progress.complete();
     }

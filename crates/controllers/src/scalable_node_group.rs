@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use almanac_api::kinds::Kind;
-use almanac_engine::{Exempt, Identity};
+use almanac_engine::{Exempt, Exemption, Identity};
 use almanac_shell::clock::Clock;
 use almanac_shell::event_log::{Event, EventLog, ObjectReference};
 use almanac_shell::lease::Switch;
@@ -219,8 +219,9 @@ impl NodeGroups {
     fn exempt(&self, group: &Identity) -> Option<Exempt> {
         let state = self.cluster.lock();
         let is_marked = state.node_groups.get(group).is_some_and(|entry| entry.is_marked);
-        let marked = is_marked.then_some(almanac_engine::Exemption::Marked);
-        state.world.exempt.of(group).or(marked).map(Exempt::Policy)
+        let marked = is_marked.then_some(Exempt::Policy(Exemption::Marked));
+        let of_namespace = state.world.exempt.of(group).map(Exempt::Policy);
+        of_namespace.filter(|it| !it.is_unread()).or(marked).or(of_namespace)
     }
 
     fn report_scaled(&self, subject: &Subject, from: u32, to: u32) {

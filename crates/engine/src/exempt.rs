@@ -15,7 +15,19 @@ use crate::Identity;
 pub struct Exemptions {
     namespaces: BTreeSet<Arc<str>>,
     marked_namespaces: BTreeSet<Arc<str>>,
+    unread_namespaces: BTreeSet<Arc<str>>,
     marked: BTreeSet<Identity>,
+}
+
+/// Whether a namespace bears the mark.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NamespaceMark {
+    /// It does not.
+    Absent,
+    /// It does.
+    Present,
+    /// It may: reading it is not permitted.
+    Unread,
 }
 
 /// Why an object is exempt.
@@ -25,6 +37,8 @@ pub enum Exemption {
     Namespace,
     /// Its namespace bears the mark.
     MarkedNamespace,
+    /// Its namespace may bear the mark: reading it is not permitted.
+    UnreadNamespace,
     /// It bears the mark itself.
     Marked,
 }
@@ -64,18 +78,32 @@ impl Exemptions {
             Some(Exemption::Namespace)
         } else if self.marked_namespaces.contains(namespace) {
             Some(Exemption::MarkedNamespace)
+        } else if self.marked.contains(object) {
+            Some(Exemption::Marked)
         } else {
-            self.marked.contains(object).then_some(Exemption::Marked)
+            self.unread_namespaces.contains(namespace).then_some(Exemption::UnreadNamespace)
         }
     }
 
+    /// Whether the mark of any namespace is unreadable.
+    #[must_use]
+    pub fn has_unread(&self) -> bool {
+        !self.unread_namespaces.is_empty()
+    }
+
     /// Notes whether a namespace bears the mark; whether that is news.
-    pub fn mark_namespace(&mut self, name: &str, is_marked: bool) -> bool {
-        if is_marked {
-            !self.marked_namespaces.contains(name) && self.marked_namespaces.insert(name.into())
-        } else {
-            self.marked_namespaces.remove(name)
-        }
+    pub fn mark_namespace(&mut self, name: &str, mark: NamespaceMark) -> bool {
+        let mut note = |is_kept, names: fn(&mut Self) -> &mut BTreeSet<Arc<str>>| {
+            let names = names(self);
+            if is_kept {
+                !names.contains(name) && names.insert(name.into())
+            } else {
+                names.remove(name)
+            }
+        };
+        let is_marked = note(mark == NamespaceMark::Present, |it| &mut it.marked_namespaces);
+        let is_unread = note(mark == NamespaceMark::Unread, |it| &mut it.unread_namespaces);
+        is_marked || is_unread
     }
 
     /// The namespaces that bear the mark.
@@ -94,6 +122,12 @@ impl Exemptions {
 }
 
 impl Exempt {
+    /// Whether the object may yet turn out not to be exempt. Then nothing of it is skipped: it is carried out later.
+    #[must_use]
+    pub fn is_unread(self) -> bool {
+        matches!(self, Self::Policy(why) | Self::Target(why) if why == Exemption::UnreadNamespace)
+    }
+
     /// Why a policy is not carried out, if it or its target is exempt.
     #[must_use]
     pub fn of(
@@ -102,7 +136,14 @@ impl Exempt {
         target: Option<&Identity>,
     ) -> Option<Self> {
         let of_policy = exemptions.of(policy).map(Self::Policy);
-        of_policy.or_else(|| exemptions.of(target?).map(Self::Target))
+        let of_target = || exemptions.of(target?).map(Self::Target);
+        match of_policy {
+            // An exempt target decides, even if the namespace turns out to be unmarked.
+            Some(may_be) if may_be.is_unread() => {
+                of_target().filter(|it| !it.is_unread()).or(of_policy)
+            }
+            _ => of_policy.or_else(of_target),
+        }
     }
 }
 
@@ -117,6 +158,10 @@ impl fmt::Display for Exempt {
             Exemption::MarkedNamespace => {
                 write!(formatter, "the namespace of {what} is marked with almanac.dev/ignore")
             }
+            Exemption::UnreadNamespace => write!(
+                formatter,
+                "the namespace of {what} cannot be read, and may be marked with almanac.dev/ignore"
+            ),
             Exemption::Marked => write!(formatter, "{what} is marked with almanac.dev/ignore"),
         }
     }
@@ -141,11 +186,23 @@ mod tests {
         assert!(!exempt.mark(&shop, true), "that is known");
         assert_eq!(exempt.of(&shop), Some(Exemption::Marked));
         assert_eq!(exempt.of(&cart), None);
-        assert!(exempt.mark_namespace("shop", true));
+        assert!(exempt.mark_namespace("shop", NamespaceMark::Present));
         assert_eq!(exempt.of(&cart), Some(Exemption::MarkedNamespace));
-        assert!(exempt.mark_namespace("shop", false) && exempt.mark(&shop, false));
+        assert!(exempt.mark_namespace("shop", NamespaceMark::Unread));
+        assert!(!exempt.mark_namespace("shop", NamespaceMark::Unread), "that is known");
+        assert_eq!(exempt.of(&cart), Some(Exemption::UnreadNamespace));
+        assert_eq!(exempt.of(&shop), Some(Exemption::Marked), "it is, whatever its namespace says");
+        assert!(Exempt::of(&exempt, &cart, None).is_some_and(Exempt::is_unread));
+        assert!(Exempt::of(&exempt, &cart, Some(&cart)).is_some_and(Exempt::is_unread));
+        let of_target = Exempt::of(&exempt, &cart, Some(&shop));
+        assert_eq!(of_target, Some(Exempt::Target(Exemption::Marked)));
+        let of_policy = Exempt::of(&exempt, &shop, Some(&cart));
+        assert_eq!(of_policy, Some(Exempt::Policy(Exemption::Marked)));
+        assert!(exempt.mark_namespace("shop", NamespaceMark::Absent) && exempt.mark(&shop, false));
         assert_eq!([exempt.of(&shop), exempt.of(&cart)], [None, None]);
-        assert!(!exempt.mark(&shop, false) && !exempt.mark_namespace("shop", false));
+        assert!(
+            !exempt.mark(&shop, false) && !exempt.mark_namespace("shop", NamespaceMark::Absent)
+        );
     }
 
     #[test]

@@ -63,7 +63,7 @@ pub use answers::{
 };
 pub use beginning::{PriorWrite, Replayed, RunStart, begin};
 pub use decision::Decision;
-pub use exempt::{Exempt, Exemption, Exemptions};
+pub use exempt::{Exempt, Exemption, Exemptions, NamespaceMark};
 pub use families::{EffectReason, OpenDecision, Recorded};
 pub use family::{Family, PolicyName};
 pub use few::{NAMED, few, few_joined};

@@ -1,5 +1,6 @@
 //! What must be true of any decision about cron rules.
 
+use almanac_engine::Exempt;
 use almanac_engine::cron_scaling::{
     Applied, CronRule, Decision, DesiredScale, Ending, Execution, Input, Memory, Recorded,
     RuleMemory, TargetState,
@@ -40,8 +41,14 @@ pub fn check_cron_scaling(input: &Input<'_>, now: Timestamp, decision: &Decision
             format!("the unusable rule {name} loses its history")
         });
     }
-    if input.exempt.is_some() {
-        let waits = decision.memory.rules.iter().any(|it| it.pending.is_some());
+    if let Some(exempt) = input.exempt {
+        let is_trying = decision.memory.rules.iter().any(|it| it.pending.is_some());
+        let waits = is_trying && !exempt.is_unread();
+        let is_of_edit =
+            |it: &Recorded| matches!(it, Recorded::ClockWasAhead { .. } | Recorded::Ended { .. });
+        violations.unless(!exempt.is_unread() || decision.recorded.iter().all(is_of_edit), || {
+            format!("records {:?} in an unreadable namespace", decision.recorded)
+        });
         violations.unless(decision.actions.is_empty() && !waits, || {
             format!("is exempt, and does {:?}, or is about to", decision.actions)
         });
@@ -100,7 +107,15 @@ impl RuleCheck<'_> {
         violations.unless(!is_idle || (after.pending.is_none() && only_given_up), || {
             format!("{name} is suspended or new, and acts")
         });
-        let latest = rule.firings.previous(now).filter(|at| *at > handled && !is_idle);
+        let is_unread = self.input.exempt.is_some_and(Exempt::is_unread);
+        let is_as_before = after.handled == handled
+            && fresh.is_empty()
+            && after.pending.as_ref().map(|it| it.at) == self.tried_before();
+        violations.unless(!is_unread || is_idle || is_as_before, || {
+            format!("{name} is carried out, or skipped, before it is known whether it is exempt")
+        });
+        let waits = is_idle || is_unread;
+        let latest = rule.firings.previous(now).filter(|at| *at > handled && !waits);
         let is_seen_to = |latest: Timestamp| {
             after.handled >= latest || after.pending.as_ref().is_some_and(|it| it.at == latest)
         };
@@ -242,7 +257,8 @@ impl RuleCheck<'_> {
         let was_pending = self.tried_before();
         let is_firing = rule.firings.previous(at) == Some(at);
         let is_due = at <= self.now || was_pending == Some(at);
-        let in_time = self.now.duration_since(at) <= self.max_delay();
+        let is_unread = self.input.exempt.is_some_and(Exempt::is_unread);
+        let in_time = is_unread || self.now.duration_since(at) <= self.max_delay();
         violations.unless(is_firing && is_due && in_time && at > self.after.handled, || {
             format!("{} tries {at}, which is not due at {}", rule.name, self.now)
         });

@@ -160,6 +160,8 @@ pub enum ConditionReason {
     Stopped,
     /// The object or its target is exempt from all policies.
     Exempt,
+    /// The object is in a namespace that may not be read, so whether it is exempt is not known.
+    NamespaceUnreadable,
     /// The upstream controller of its kind runs in the cluster, and carries it out.
     UpstreamController,
 }
@@ -257,6 +259,7 @@ impl ConditionReason {
             Self::KindNotServed => "KindNotServed",
             Self::Stopped => "Stopped",
             Self::Exempt => "Exempt",
+            Self::NamespaceUnreadable => "NamespaceUnreadable",
             Self::UpstreamController => "UpstreamController",
         }
     }
@@ -338,14 +341,28 @@ fn last_transition(previous: &Value, type_name: &str, status: &str) -> Option<Ti
     lenient::instant(&same["lastTransitionTime"])
 }
 
-/// The conditions of an object that is not carried out because it or its target is exempt.
+/// Why an object is not carried out that is exempt or, if its namespace may not be read, may be.
+#[must_use]
+pub fn why_not_carried_out(exempt: Exempt) -> (ConditionReason, String) {
+    if exempt.is_unread() {
+        let fix = "permit almanac to get this namespace";
+        return (ConditionReason::NamespaceUnreadable, format!("not carried out: {exempt}; {fix}"));
+    }
+    (ConditionReason::Exempt, format!("not carried out: {exempt}"))
+}
+
+/// The conditions of an object that is not carried out because it or its target is exempt, or may be.
 #[must_use]
 pub fn of_exempt(exempt: Exempt) -> [ConditionState; 2] {
-    let (reason, attention) = (ConditionReason::Exempt, "nothing needs attention".to_owned());
-    let message = format!("not carried out: {exempt}");
+    let (reason, message) = why_not_carried_out(exempt);
+    let attention = match reason {
+        ConditionReason::Exempt => "nothing needs attention".to_owned(),
+        _ => message.clone(),
+    };
+    let is_ready = reason == ConditionReason::Exempt;
     [
         ConditionState { about: ConditionType::Active, holds: false, reason, message },
-        ConditionState { about: ConditionType::Ready, holds: true, reason, message: attention },
+        ConditionState { about: ConditionType::Ready, holds: is_ready, reason, message: attention },
     ]
 }
 

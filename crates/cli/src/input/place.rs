@@ -9,7 +9,9 @@ use almanac_api::kinds::{Kind, Role};
 use almanac_api::reading::{CronJob, OtherObject, ReadNode, ReadPod, Reading};
 use almanac_engine::qos_levels::{AgentSettings, Node as PodNode};
 use almanac_engine::units::FleetObject;
-use almanac_engine::{Family, Identity, Labels as PodLabels, Slim, Target, Workload, World};
+use almanac_engine::{
+    Family, Identity, Labels as PodLabels, NamespaceMark, Slim, Target, Workload, World,
+};
 use almanac_forecast::AssumedValues;
 use serde_json::{Value, json};
 
@@ -242,7 +244,7 @@ impl InputPlace {
 
     /// What is in a namespace is exempt, because of its mark.
     pub(crate) fn mark_namespace(&mut self, name: &str) {
-        Arc::make_mut(&mut self.world.exempt).mark_namespace(name, true);
+        Arc::make_mut(&mut self.world.exempt).mark_namespace(name, NamespaceMark::Present);
     }
 
     /// What is in these namespaces is exempt too. Says which policies are, once everything is known.

@@ -2,24 +2,23 @@
 //! none is unused.
 
 mod some_namespaces;
-
-use std::collections::BTreeSet;
+mod unread_namespace;
 
 use crate::harbour::{
     HARBOUR, autoscaler, create, cron, metrics_producer, node_group, prepare, workload,
 };
 use crate::manifests::{NAMESPACE, arguments_of_the_deployment};
 use crate::reading::{await_value, get};
-use crate::rights::{Right, compare, granted, right};
+use crate::rights::{compare, granted, right, used};
 use crate::running::{BOUNDARY, ROOT, await_metric, start};
 use almanac_fixtures::hub;
 use almanac_harness::{
     Answer, AuditLog, AuditedRequest, ControlPlaneOptions, Fault, FaultProxy, Injected, Kubectl,
-    TestResult, on_own_control_plane,
+    Observation, PATIENCE, TestResult, await_condition, on_own_control_plane,
 };
 use anyhow::{Context as _, ensure};
 use http::{Method, StatusCode};
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 /// Who the controllers are.
@@ -176,7 +175,7 @@ fn every_permission_is_used_and_no_other_is_needed() -> TestResult {
         for request in ours.iter().filter(is_own) {
             assert_eq!(request.namespace, NAMESPACE, "{request}");
         }
-        let used: BTreeSet<Right> = ours.iter().filter_map(|request| right(request)).collect();
+        let used = used(ours);
         let roles: [&[&str]; 2] =
             [&["clusterrole", "almanac"], &["-n", NAMESPACE, "role", "almanac-lease"]];
         compare(&used, &granted(&kubectl, &roles).await?);
@@ -257,7 +256,7 @@ fn every_permission_for_placements_is_used_and_no_other_is_needed() -> TestResul
                 || (request.is_for_lease() && request.verb == "list")
         };
         let ours = ours.iter().filter(is_for_placements);
-        let used: BTreeSet<Right> = ours.filter_map(|request| right(request)).collect();
+        let used = used(ours.copied());
         compare(&used, &granted(&kubectl, &[&["clusterrole", "almanac-placement"]]).await?);
         Ok(())
     })

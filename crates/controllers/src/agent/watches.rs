@@ -128,9 +128,9 @@ impl Watches<'_> {
 
     fn follow_namespaces(&self, tasks: &mut JoinSet<()>) -> Awaited {
         let surveyed = Arc::clone(&self.surveyed);
-        let (follower, listed) = NamespaceFollower::new(move |name, is_marked| {
+        let (follower, listed) = NamespaceFollower::new(move |name, mark| {
             let world = &mut surveyed.known.lock().world;
-            exemptions::change(world, |exempt| exempt.mark_namespace(name, is_marked));
+            exemptions::change(world, |exempt| exempt.mark_namespace(name, mark));
             surveyed.ask();
         });
         let what = "all namespaces".to_owned();

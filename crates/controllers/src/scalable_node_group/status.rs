@@ -5,7 +5,9 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
 
 use almanac_api::kinds::Kind;
-use almanac_api::status::conditions::{ConditionReason, ConditionState, ConditionType, conditions};
+use almanac_api::status::conditions::{
+    ConditionReason, ConditionState, ConditionType, conditions, why_not_carried_out,
+};
 use almanac_api::status::scalable_node_group::write;
 use almanac_engine::{Exempt, Identity};
 use almanac_shell::backoff::Backoff;
@@ -116,7 +118,9 @@ impl GroupState {
                 (ConditionReason::Stopped, Err(able), Ok(nothing()))
             }
             Self::Exempt(exempt) => {
-                (ConditionReason::Exempt, Err(format!("not carried out: {exempt}")), Ok(nothing()))
+                let (reason, why) = why_not_carried_out(*exempt);
+                let ready = if exempt.is_unread() { Err(why.clone()) } else { Ok(nothing()) };
+                (reason, Err(why), ready)
             }
             Self::Unsupported { kind } => both(ConditionReason::Unsupported, unsupported(kind)),
             Self::LeftAlone(upstream) => {

@@ -3,6 +3,7 @@
 mod bench;
 
 use almanac_api::exempt::MARK;
+use almanac_engine::NamespaceMark;
 use almanac_fixtures::objects;
 use almanac_shell::following::Follower as _;
 use almanac_shell::lease::Fence;
@@ -75,14 +76,17 @@ async fn a_group_that_is_exempt_keeps_its_nodes_and_needs_no_attention() {
     assert_eq!(bench.turn().await, None);
     assert_eq!(bench.reasons(), ["False Exempt", "True Exempt"]);
     bench.put(objects::scalable_node_group("pool", "Counted", "spot", 3));
-    let mark = |is_marked| {
+    let mark = |mark| {
         let mut state = bench.groups.cluster.lock();
-        Arc::make_mut(&mut state.world.exempt).mark_namespace("default", is_marked);
+        Arc::make_mut(&mut state.world.exempt).mark_namespace("default", mark);
     };
-    mark(true);
+    mark(NamespaceMark::Unread);
+    assert_eq!(bench.turn().await, None);
+    assert_eq!(bench.reasons(), ["False NamespaceUnreadable"; 2]);
+    mark(NamespaceMark::Present);
     assert_eq!(bench.turn().await, None);
     assert_eq!((bench.provider.has(), bench.object()["status"]["replicas"].clone()), (0, json!(0)));
-    mark(false);
+    mark(NamespaceMark::Absent);
     bench.turn().await;
     assert_eq!(bench.provider.has(), 3);
 }
@@ -141,7 +145,8 @@ async fn a_write_is_withdrawn_when_the_group_changes_in_the_meantime_or_may_not_
         |groups, _, _| groups.switch.update(Some("stop")),
         |groups, _, _| {
             let mut state = groups.cluster.lock();
-            Arc::make_mut(&mut state.world.exempt).mark_namespace("default", true);
+            Arc::make_mut(&mut state.world.exempt)
+                .mark_namespace("default", NamespaceMark::Present);
         },
         |_, fence, _| fence.shut(),
     ];

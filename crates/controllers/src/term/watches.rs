@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use almanac_api::exempt;
 use almanac_api::kinds::Kind;
-use almanac_engine::{Family, Identity, PolicyName};
+use almanac_engine::{Family, Identity, NamespaceMark, PolicyName};
 use almanac_shell::following::{Follower, Need, follow, follow_selected};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -113,8 +113,8 @@ impl Term {
     ) -> watch::Receiver<ListProgress> {
         let (cluster, queues) = (Arc::clone(&shared.cluster), shared.queues());
         let node_groups = Arc::clone(&shared.node_groups.queue);
-        let (mut follower, listed) = NamespaceFollower::new(move |name, is_marked| {
-            wake_namespace(&mut cluster.lock(), name, is_marked, (&queues, &node_groups));
+        let (mut follower, listed) = NamespaceFollower::new(move |name, mark| {
+            wake_namespace(&mut cluster.lock(), name, mark, (&queues, &node_groups));
         });
         let client = self.client.clone();
         if let Some(names) = self.options.namespaces.limit() {
@@ -202,10 +202,10 @@ impl Term {
 fn wake_namespace(
     state: &mut ClusterState,
     name: &str,
-    is_marked: bool,
+    mark: NamespaceMark,
     (queues, node_groups): (&WorkQueues, &WorkQueue<Identity>),
 ) {
-    if !exemptions::change(&mut state.world, |exempt| exempt.mark_namespace(name, is_marked)) {
+    if !exemptions::change(&mut state.world, |exempt| exempt.mark_namespace(name, mark)) {
         return;
     }
     for policy in state.policies.keys().filter(|it| it.identity.namespace() == name) {

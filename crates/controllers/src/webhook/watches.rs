@@ -7,7 +7,7 @@ use almanac_api::checking::{CheckContext, check_json};
 use almanac_api::exempt::{self, is_marked};
 use almanac_api::kinds::Kind;
 use almanac_api::slim::unit_template;
-use almanac_engine::{Identity, Slim};
+use almanac_engine::{Identity, NamespaceMark, Slim};
 use almanac_shell::clock::Clock;
 use almanac_shell::following::{
     Follower, Need, Selection, WatchAges, WatchFailure, follow_selected,
@@ -77,7 +77,10 @@ pub(super) fn follow_namespaces(
     ages: &WatchAges,
     tasks: &mut JoinSet<()>,
 ) -> watch::Receiver<ListProgress> {
-    let note = move |name: &str, is_marked: bool| known.write().mark_namespace(name, is_marked);
+    // The webhook checks objects in unreadable namespaces: the controllers run with other permissions.
+    let note = move |name: &str, mark: NamespaceMark| {
+        known.write().mark_namespace(name, mark == NamespaceMark::Present);
+    };
     let (mut follower, listed) = NamespaceFollower::new(note);
     if let Some(names) = namespaces.limit() {
         tasks.spawn(follower.ask(client, names.iter().cloned().collect(), READ_INTERVAL));

@@ -266,6 +266,43 @@ async fn marked_objects_are_left_alone_and_their_firings_are_not_made_up_for() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn in_a_namespace_that_may_not_be_read_nothing_is_carried_out_or_skipped() {
+    let stub = Stub::new();
+    stub.serve(Kind::new("v1", "Namespace", "namespaces").cluster_scoped());
+    stub.put(json!({
+        "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "default" },
+    }));
+    let forbidden = Fault::answer(StatusCode::FORBIDDEN, "namespaces \"default\" is forbidden");
+    stub.inject(
+        forbidden.path_contains("/api/v1/namespaces/default").matching(is_namespace).always(),
+    );
+    let only_this = Namespaces::Only(["default".into()].into());
+    let running = Running::begin_with(
+        stub.clone(),
+        |options| Options { namespaces: only_this, ..options },
+        Health::default(),
+    );
+    seconds(120).await;
+    assert_eq!((replicas(&stub), running.recorded()), (json!(1), [0, 0]));
+    let [status, reason, message] = ready(&stub);
+    assert_eq!([status, reason], ["False", "NamespaceUnreadable"]);
+    assert_eq!(
+        message,
+        "not carried out: the namespace of the object cannot be read, and may be marked with \
+         almanac.dev/ignore; permit almanac to get this namespace"
+    );
+    stub.mend();
+    seconds(30).await;
+    assert_eq!((replicas(&stub), running.recorded()), (json!(3), [1, 0]));
+    assert_eq!(ready(&stub)[1], "Armed");
+    running.end().await;
+}
+
+fn is_namespace(asked: &ReceivedRequest) -> bool {
+    asked.path.ends_with("/namespaces/default")
+}
+
+#[tokio::test(start_paused = true)]
 async fn without_permission_to_watch_namespaces_everything_is_carried_out() {
     let stub = Stub::new();
     let forbidden = Fault::answer(StatusCode::FORBIDDEN, "namespaces is forbidden");

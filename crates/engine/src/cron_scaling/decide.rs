@@ -111,10 +111,13 @@ impl RuleAtInstant<'_> {
             return None;
         }
         if let Some(exempt) = self.exempt {
-            // What fell due meanwhile is nobody's failure, and is not made up for when it is not any more.
-            memory.pending = None;
-            let latest = self.rule.firings.previous(self.now);
-            memory.handled = latest.map_or(memory.handled, |latest| memory.handled.max(latest));
+            // While the mark is unreadable, firings wait. While the rule is exempt, they are dropped: they neither fail
+            // nor fire later.
+            if !exempt.is_unread() {
+                memory.pending = None;
+                let latest = self.rule.firings.previous(self.now);
+                memory.handled = latest.map_or(memory.handled, |latest| memory.handled.max(latest));
+            }
             reasons.other(|| self.reason(Verdict::Excluded, Cause::Exempt(exempt), None));
             return None;
         }

@@ -343,7 +343,8 @@ pub fn firing_backlog(world: &World, now: Timestamp) -> FiringBacklog {
     let usable = world.cron_scalings.iter().filter_map(|(identity, object)| {
         let (policy, memory) = object.policy.as_ref().zip(object.memory.as_ref())?;
         let exempt = Exempt::of(&world.exempt, identity, Some(policy.target.identity()));
-        exempt.is_none().then_some((policy, memory))
+        // Firings wait while the mark of the namespace is unreadable.
+        exempt.is_none_or(Exempt::is_unread).then_some((policy, memory))
     });
     let rules = usable.flat_map(|(policy, memory)| policy.rules.iter().zip(&memory.rules));
     let mut firing_backlog = FiringBacklog::default();

@@ -26,12 +26,16 @@ struct Element<'a> {
 }
 
 /// The one number an expression comes to over the numbers that schedules publish at an instant. A schedule
-/// that cannot be used, or is exempt, publishes none.
+/// that cannot be used, or is exempt, publishes none. While the mark of its
+/// namespace is unreadable, the expression has no value.
 pub fn evaluate(
     expression: &Expression,
     world: &World,
     at: Timestamp,
 ) -> Result<FiniteNumber, SampleProblem> {
+    if let Some(problem) = expression.selectors().find_map(|it| it.selects.unread(world)) {
+        return Err(problem);
+    }
     let number = match evaluated(expression, world, at) {
         Evaluated::Scalar(number) => number,
         Evaluated::Vector(elements) => match elements.as_slice() {

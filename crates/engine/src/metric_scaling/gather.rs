@@ -104,6 +104,10 @@ fn sample(
             (_, Answerer::Prometheus) => (Err(SampleProblem::NotAsked), None),
         };
     };
+    // Prometheus has no number of a schedule in an unreadable namespace, and would take a default.
+    if let Some(problem) = metric.query.unread(world) {
+        return (Err(problem), None);
+    }
     // The number that Prometheus gives may be another one from a boundary on.
     let boundary = sample.at.and_then(|_| boundary(world, metric, now));
     let stale = sample.at.zip(oldest).and_then(|(at, oldest)| at.checked_add(oldest).ok());

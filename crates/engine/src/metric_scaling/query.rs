@@ -4,9 +4,10 @@
 
 use std::sync::Arc;
 
+use super::SampleProblem;
 use super::pattern::Pattern;
 use crate::scheduled_capacity::ScheduledCapacity;
-use crate::{Identity, World};
+use crate::{Exemption, Identity, World};
 
 /// A query of an autoscaler.
 #[derive(Clone, Debug)]
@@ -174,6 +175,11 @@ impl Query {
     ) -> impl Iterator<Item = (&'a Identity, &'a ScheduledCapacity)> {
         self.names.iter().flat_map(move |selects| selects.schedules(world))
     }
+
+    /// The problem of a query over a schedule in an unreadable namespace.
+    pub(super) fn unread(&self, world: &World) -> Option<SampleProblem> {
+        self.names.iter().find_map(|selects| selects.unread(world))
+    }
 }
 
 impl Selects {
@@ -190,6 +196,28 @@ impl Selects {
         &'a self,
         world: &'a World,
     ) -> impl Iterator<Item = (&'a Identity, &'a ScheduledCapacity)> {
+        self.usable(world).filter(|(schedule, _)| world.exempt.of(schedule).is_none())
+    }
+
+    /// The problem of a selected schedule in a namespace whose mark is unreadable.
+    pub(super) fn unread(&self, world: &World) -> Option<SampleProblem> {
+        let mut usable =
+            world.exempt.has_unread().then(|| self.usable(world)).into_iter().flatten();
+        let is_unread =
+            |schedule: &Identity| world.exempt.of(schedule) == Some(Exemption::UnreadNamespace);
+        let (schedule, _) = usable.find(|(schedule, _)| is_unread(schedule))?;
+        let why = format!(
+            "the namespace {} of a schedule cannot be read, and may be marked with almanac.dev/ignore",
+            schedule.namespace()
+        );
+        Some(SampleProblem::NoAnswer { kind: "unread-namespace", why: why.into() })
+    }
+
+    /// The selected schedules that are valid.
+    fn usable<'a>(
+        &'a self,
+        world: &'a World,
+    ) -> impl Iterator<Item = (&'a Identity, &'a ScheduledCapacity)> {
         let all = &world.scheduled_capacities;
         let named: Box<dyn Iterator<Item = &'a Identity> + 'a> = match self {
             Selects::One(schedule) => {
@@ -199,8 +227,7 @@ impl Selects {
                 Box::new(all.keys().filter(|schedule| matchers.iter().all(|it| it.holds(schedule))))
             }
         };
-        let published = named.filter(|schedule| world.exempt.of(schedule).is_none());
-        published.filter_map(|schedule| Some((schedule, all.get(schedule)?.policy.as_deref()?)))
+        named.filter_map(|schedule| Some((schedule, all.get(schedule)?.policy.as_deref()?)))
     }
 }
 

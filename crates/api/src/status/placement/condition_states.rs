@@ -10,7 +10,7 @@ use almanac_engine::{Exempt, Identity, few};
 use crate::finding::{Code, Finding};
 use crate::kinds::Kind;
 use crate::status::conditions::{
-    ConditionReason, ConditionState, ConditionType, errors, listed, of_exempt,
+    ConditionReason, ConditionState, ConditionType, errors, listed, of_exempt, why_not_carried_out,
 };
 
 /// How many clusters a message names.
@@ -109,7 +109,7 @@ fn why_inactive(told: &Told<'_>) -> Option<(ConditionReason, String)> {
         return Some((ConditionReason::PlacementInvalid, why));
     }
     Some(match told.undecided.as_ref()? {
-        Undecided::Exempt(exempt) => (ConditionReason::Exempt, exempt.to_string()),
+        Undecided::Exempt(exempt) => why_not_carried_out(*exempt),
         Undecided::Disabled => (ConditionReason::Disabled, "an annotation disables it".to_owned()),
         Undecided::NotServed(kind) => {
             let why =

@@ -6,7 +6,7 @@ use almanac_harness::TestResult;
 use serde_json::{Value, json};
 
 use crate::controller::{
-    AUTOSCALER, Cluster, DEPLOYMENT, deployment, head_start, on_cluster, target,
+    AUTOSCALER, CRON, Cluster, DEPLOYMENT, cron, deployment, head_start, on_cluster, target,
 };
 use crate::faults::replica::{
     ALONE, NAMESPACE, Replica, await_armed, await_record, ensure_carried_out_once, prepare,
@@ -153,6 +153,39 @@ fn hostile_queries_of_one_tenant_take_no_memory_and_delay_nobody_else() -> TestR
         ensure_carried_out_once(cluster, "shop", 1).await?;
         let peak = replica.controller.limit.check(&replica.controller.program)?;
         eprintln!("{} MB at the most", peak / 1_000_000);
+        replica.controller.stop().await
+    })
+}
+
+/// No character of YAML, in which the API server reads what is applied.
+const NOT_IN_YAML: [char; 4] = ['\u{7f}', '\u{96}', '\u{9b}', '\u{fffe}'];
+
+#[test]
+fn a_status_can_repeat_every_character_that_the_api_server_takes() -> TestResult {
+    on_cluster(async |test, cluster| {
+        for (index, character) in NOT_IN_YAML.into_iter().enumerate() {
+            let name = format!("no-{index}");
+            let query = format!("max(up{{job=\"{character}\"}})");
+            let metrics = json!([{"prometheus": {"query": query, "target": {"type": "Value", "value": "1"}}}]);
+            create_autoscaler(cluster, NAMESPACE, &name, metrics).await?;
+            let target = target("apps/v1", "Deployment", &name);
+            let rule_name = format!("up{character}");
+            let rule = json!({"name": rule_name, "schedule": "0 9 * * *", "targetReplicas": 3});
+            cluster.create(CRON, NAMESPACE, &cron(&name, &target, &json!([rule]))).await?;
+        }
+        let replica = Replica::start(test, head_start(), ALONE)?;
+        for (index, character) in NOT_IN_YAML.into_iter().enumerate() {
+            let name = format!("no-{index}");
+            let what = format!("to be told with {character:?}");
+            let says =
+                |object: &Value| ready(object, "False").is_some_and(|it| it.contains(character));
+            cluster.await_object(AUTOSCALER, (NAMESPACE, &name), &what, says).await?;
+            let names = |object: &Value| {
+                let rule = &object["status"]["executionHistories"][0];
+                rule["ruleName"].as_str().is_some_and(|it| it.contains(character))
+            };
+            cluster.await_object(CRON, (NAMESPACE, &name), &what, names).await?;
+        }
         replica.controller.stop().await
     })
 }

@@ -1,10 +1,12 @@
 //! What queries over published numbers come to, as Prometheus would have it.
 
+use std::sync::Arc;
+
 use almanac_engine::metric_scaling::{
     Aggregation, Condition, Expression, FiniteNumber, Label, Matcher, Operator, Pattern,
     PublishedMetric, SampleProblem, Selector, Selects, Step, evaluate,
 };
-use almanac_engine::{PolicyObject, World};
+use almanac_engine::{Exemptions, NamespaceMark, PolicyObject, World};
 use almanac_fixtures::names;
 
 use crate::support::monday;
@@ -44,6 +46,11 @@ fn calculated(left: Steps, operator: Operator, right: f64) -> Steps {
 
 /// What an expression comes to where `a` publishes 2, `b` publishes 5 and `broken` publishes nothing.
 fn answer(steps: Steps) -> Result<f64, SampleProblem> {
+    answer_where(steps, |_| {})
+}
+
+/// The same with exemptions.
+fn answer_where(steps: Steps, exempt: impl FnOnce(&mut Exemptions)) -> Result<f64, SampleProblem> {
     let mut world = World::default();
     for (name, value) in [("a", 2), ("b", 5)] {
         let object = PolicyObject::new(Schedule::utc(value).checked());
@@ -51,6 +58,7 @@ fn answer(steps: Steps) -> Result<f64, SampleProblem> {
     }
     let broken = PolicyObject { policy: None, created: None, memory: None };
     world.scheduled_capacities.insert(names::metrics_producer("broken").identity, broken);
+    exempt(Arc::make_mut(&mut world.exempt));
     let answer = evaluate(&Expression::new(steps).unwrap(), &world, monday("09:00"));
     answer.map(FiniteNumber::get)
 }
@@ -67,6 +75,22 @@ fn a_query_has_to_come_to_exactly_one_sample() {
 fn a_schedule_that_cannot_be_used_publishes_nothing() {
     assert_eq!(answer(one("broken")), Err(SampleProblem::NoSample));
     assert_eq!(answer(max(or(one("broken"), one("a")))), Ok(2.0));
+}
+
+#[test]
+fn an_unreadable_namespace_of_a_schedule_leaves_the_query_without_a_number() {
+    let unread = |exempt: &mut Exemptions| {
+        let namespace = names::metrics_producer("a").identity;
+        exempt.mark_namespace(namespace.namespace(), NamespaceMark::Unread);
+    };
+    let zero = or(one("a"), vec![Step::Number(0.0)]);
+    for steps in [one("a"), max(all()), zero] {
+        let why = answer_where(steps, unread).unwrap_err().to_string();
+        let expected = "was not answered: the namespace default of a schedule cannot be read";
+        assert!(why.starts_with(expected), "{why}");
+    }
+    assert_eq!(answer_where(one("c"), unread), Err(SampleProblem::NoSample));
+    assert_eq!(answer_where(one("broken"), unread), Err(SampleProblem::NoSample));
 }
 
 #[test]

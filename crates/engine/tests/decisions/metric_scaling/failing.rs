@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use almanac_engine::metric_scaling::{Recorded, Sample, SampleProblem, TargetType};
-use almanac_engine::{Exemptions, Outcome, PolicyObject, Reach, Unreachable, Workload, turn};
+use almanac_engine::metric_scaling::{Query, Recorded, Sample, SampleProblem, Selects, TargetType};
+use almanac_engine::{
+    Exemptions, Identity, NamespaceMark, Outcome, PolicyObject, Reach, Unreachable, Workload, turn,
+};
 use almanac_fixtures::names;
 
 use crate::support::scaling::{Autoscaler, Scaling, external, scheduled};
@@ -118,4 +120,28 @@ fn what_could_not_be_written_is_tried_again_after_a_query_period() {
         assert_eq!(scaling.wake_at(), Some(monday("09:00:10")));
         assert_eq!(scaling.turn(monday("09:00:10")), 8);
     }
+}
+
+#[test]
+fn prometheus_has_no_number_of_a_schedule_in_an_unreadable_namespace() {
+    let in_default = names::metrics_producer("hours").identity;
+    let schedule =
+        Identity::new(in_default.group(), in_default.kind(), "harbour", in_default.name());
+    let text = "max(hours or vector(0))";
+    let names = Box::from([Selects::One(schedule.clone())]);
+    let query = Query { names, ..external(text) };
+    let mut scaling = Scaling::new(Autoscaler::of("shop", 0, 100).by(query), 5);
+    let object = PolicyObject::new(Schedule::utc(8).checked());
+    scaling.world.scheduled_capacities.insert(schedule, object);
+    // The default of the query, since its schedule publishes nothing.
+    scaling.answer(text, 0.0);
+    Arc::make_mut(&mut scaling.world.exempt).mark_namespace("harbour", NamespaceMark::Unread);
+    assert_eq!(scaling.turn(monday("09:00")), 5);
+    let [explained] = scaling.explained(monday("09:00")).try_into().unwrap();
+    assert!(
+        explained.contains("the namespace harbour of a schedule cannot be read"),
+        "{explained}"
+    );
+    Arc::make_mut(&mut scaling.world.exempt).mark_namespace("harbour", NamespaceMark::Absent);
+    assert_eq!(scaling.turn(monday("09:01")), 0);
 }
