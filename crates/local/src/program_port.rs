@@ -46,6 +46,8 @@ impl ProgramPort {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use super::*;
 
     #[test]
@@ -53,6 +55,12 @@ mod tests {
         let first = ProgramPort::take().expect("a port");
         let second = ProgramPort::take().expect("a port");
         assert_ne!(first.number(), second.number());
-        assert!(TcpListener::bind((Ipv4Addr::LOCALHOST, first.number())).is_ok());
+        // A program that another test is about to start may still hold the socket of the probe.
+        let can_be_bound = || TcpListener::bind((Ipv4Addr::LOCALHOST, first.number())).is_ok();
+        let begun = Instant::now();
+        while !can_be_bound() {
+            assert!(begun.elapsed() < Duration::from_secs(10), "port {} is in use", first.number());
+            std::thread::yield_now();
+        }
     }
 }
