@@ -50,8 +50,7 @@ impl Sampler {
         let now = self.clock.now();
         let state = self.cluster.lock();
         // Edited to be valid, it is asked at once.
-        let object = state.world.metric_scalings.get(&policy.identity);
-        object.and_then(|object| object.policy.as_ref())?;
+        state.world.metric_scalings.get(&policy.identity)?.policy.as_ref()?;
         let boundary = next_boundary(&state.world, &policy.identity, now);
         boundary.into_iter().chain(self.next_period(policy, now)).min()
     }
