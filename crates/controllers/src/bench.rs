@@ -75,6 +75,7 @@ impl TestBench {
             cluster: Arc::clone(&cluster),
             targets: Arc::new(targets),
             decisions,
+            turns: Arc::clone(&turns),
             statuses,
             families: Families::default(),
             events,

@@ -14,7 +14,7 @@ mod writer;
 use almanac_api::kinds::Kind;
 use almanac_api::status::conditions::conditions;
 use almanac_api::status::placement::{Told, Undecided, condition_states, selected, write};
-use almanac_engine::placement::Standing;
+use almanac_engine::placement::{Standing, unsatisfied};
 use almanac_engine::{Exempt, Family, Identity, PolicyName, Recorded};
 use almanac_shell::event_log::EventLog;
 use jiff::Timestamp;
@@ -69,20 +69,22 @@ impl FamilyController for Placements {
     ) -> Option<Composed> {
         let object = state.world.placements.get(policy)?;
         let name = PolicyName::new(Family::Placement, policy.clone());
-        let usable = object.policy.as_deref();
+        let usable = object.policy.as_deref().filter(|it| it.is_usable());
         let undecided = usable.and_then(|it| undecided(state, &name, it.standing));
         if usable.is_some() && undecided.is_none() && !state.hub.is_decided(policy, entry.revision)
         {
             return None;
         }
+        let has_error = usable.is_none() || matches!(undecided, Some(Undecided::Unusable(_)));
         let divisions = state.world.divisions(&name);
         let told = Told {
             placement: policy,
-            policy: usable,
+            policy: object.policy.as_deref(),
             findings: &entry.findings,
             // What an earlier revision has come to says nothing about this one.
             memory: object.memory.as_ref().filter(|_| state.hub.is_written(policy, entry.revision)),
             selected: selected(&divisions),
+            unsatisfied: has_error.then(|| unsatisfied(&state.world, policy)).flatten(),
             undecided,
             obstacle: state.hub.obstacle(policy),
         };

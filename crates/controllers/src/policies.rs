@@ -183,7 +183,7 @@ impl PolicyFollower {
             let target = target.as_ref().map(|reference| reference.target.identity());
             state.targets.set_target_of(policy, target, None);
             state.world.remove_policy(policy);
-            state.hub.forget(&policy.identity);
+            state.hub.forget(policy);
             state.slow_queries.remove(policy);
             exemptions::change(&mut state.world, |exempt| exempt.mark(&policy.identity, false));
             state.world.readers_of(policy).for_each(|reader| self.queues.wake(&reader));

@@ -36,6 +36,7 @@ pub(crate) struct Reconciler {
     pub(crate) cluster: Arc<Cluster>,
     pub(crate) targets: Arc<Targets>,
     pub(crate) decisions: DecisionWriter,
+    pub(crate) turns: Arc<WorkQueue>,
     pub(crate) statuses: Arc<WorkQueue>,
     pub(crate) families: Families,
     pub(crate) events: EventLog,
@@ -139,7 +140,6 @@ impl Reconciler {
             Some(target) if !self.targets.is_followed(target) => {
                 self.cluster.lock().world.follows_target(policy, opened_at)
             }
-            // How often others select a cluster counts at its next turn, whenever that is.
             None if policy.family == Family::Placement => {
                 spread_over(&policy.identity, PLACEMENT_INTERVAL, opened_at)
             }
@@ -315,7 +315,7 @@ impl Reconciler {
         let now = self.clock.now();
         let Applied { outcomes, news, obstacle } = applied;
         let target = about.target.as_ref().map(|it| it.target.identity().clone());
-        let (turn, changed_by, settled) = {
+        let (turn, changed_by, settled, influenced) = {
             let mut state = self.cluster.lock();
             let ClusterState { world, policies, targets, hub, .. } = &mut *state;
             let entry = policies.get_mut(policy).filter(|entry| about.is(entry))?;
@@ -328,8 +328,12 @@ impl Reconciler {
                 hub.settle(&policy.identity, about.revision, done, obstacle, now)
             });
             let mut turn = open.close(world, outcomes, now);
+            let mut influenced = Vec::new();
             if settled.is_some() {
                 hub.note_due(&policy.identity, turn.wake_at);
+                if turn.done.iter().any(|(_, outcome)| *outcome == Outcome::Done) {
+                    influenced = hub.after_write(world, policy, now);
+                }
             }
             // A write of this turn replaces what others changed, and they are named all the same.
             let mut foreign = over.foreign;
@@ -339,8 +343,11 @@ impl Reconciler {
             turn.recorded.extend(world.detect_undone(policy, &foreign, now));
             let undone = turn.recorded.iter().find_map(Recorded::undone);
             let by = foreign.iter().find(|it| Some(it.field) == undone);
-            (turn, by.map(|it| Arc::clone(&it.by)), settled)
+            (turn, by.map(|it| Arc::clone(&it.by)), settled, influenced)
         };
+        for (other, at) in &influenced {
+            self.turns.wake_at(other, *at);
+        }
         self.report(policy, about, &turn, changed_by);
         let Settled { again, lag } = settled.unwrap_or_default();
         if let Some(lag) = lag {

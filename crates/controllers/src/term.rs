@@ -186,6 +186,7 @@ impl Term {
                 clock: clock.clone(),
                 metrics: self.families.placements.metrics.clone(),
             },
+            turns: Arc::clone(&turns),
             statuses: Arc::clone(&statuses),
             families: self.families.clone(),
             events: events.clone(),
@@ -353,8 +354,8 @@ impl Shared {
             footprint.writes.into_iter().map(|(object, _)| object).collect();
         written.dedup();
         let placement = state.world.placements.get(&policy.identity);
-        let chooses = |it: &Placement| it.number_of_clusters.is_some() && it.balances();
-        if placement.and_then(|it| it.policy.as_deref()).is_some_and(chooses) {
+        let placement = placement.and_then(|it| it.policy.as_deref());
+        if placement.is_some_and(Placement::selects_by_balance) {
             written.push(Kind::PlacementDecision.identity("", ""));
         }
         written

@@ -106,6 +106,11 @@ impl<Name: QueueName> WorkQueue<Name> {
         self.changed.notify_one();
     }
 
+    /// Gives a policy a turn at an instant or before, and another one if it has its turn now.
+    pub(crate) fn wake_at(&self, policy: &Name, at: Timestamp) {
+        if at > self.now() { self.bring_next_forward(policy, at) } else { self.wake(policy) }
+    }
+
     /// Gives a policy a turn at an instant, unless it has one before. One that has its turn now says by itself when
     /// it wants the next one.
     pub(crate) fn bring_forward(&self, policy: &Name, at: Timestamp) {

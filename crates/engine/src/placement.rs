@@ -15,6 +15,7 @@ mod rank;
 mod reasons;
 mod settle;
 mod shares;
+mod undecided;
 mod writes;
 
 pub use almanac_expressions::{
@@ -40,12 +41,13 @@ pub use predicates::{MatchVerdict, Matched};
 pub use rank::{Ranked, Ranking, RawScore};
 pub use reasons::{Cause, explain, render};
 pub use settle::{Memory, Recorded, Settled, settle};
+pub use undecided::unsatisfied;
 
-use gather::unusable_set;
 pub(crate) use gather::{matched_by_expressions, readers, readers_by_expressions, reads_otherwise};
 pub(crate) use hub::GROUP;
 pub(crate) use logic::{
     Placements, close, divisions, hub_change, remove_hub_object, selected, upsert,
-    upsert_hub_object, why_not_decided,
+    upsert_hub_object,
 };
 pub(crate) use reasons::describe;
+pub(crate) use undecided::why_not_decided;

@@ -41,11 +41,6 @@ pub enum Presumption {
         /// The placement.
         placement: Identity,
     },
-    /// A placement is decided again as soon as another one has selected other clusters.
-    BalancesAtOnce {
-        /// The placement.
-        placement: Identity,
-    },
     /// A target has at once as many replicas as are set.
     FollowsAtOnce {
         /// The target.
@@ -109,11 +104,6 @@ impl fmt::Display for Presumption {
             Presumption::SelectsAfresh { placement } => {
                 write!(formatter, "{placement} has no decisions yet, and selects at the beginning")
             }
-            Presumption::BalancesAtOnce { placement } => write!(
-                formatter,
-                "{placement} is decided again at once when another one selects other clusters; a controller \
-                 looks again within five minutes"
-            ),
             Presumption::FollowsAtOnce { target } => {
                 write!(formatter, "{target} has as many replicas as are set, at once")
             }

@@ -236,7 +236,7 @@ impl World {
     }
 
     /// The policies that may decide otherwise because this one has just set something that is no target of theirs.
-    pub fn influenced_by(&self, policy: &PolicyName) -> impl Iterator<Item = PolicyName> {
+    pub(crate) fn influenced_by(&self, policy: &PolicyName) -> impl Iterator<Item = PolicyName> {
         let family = policy.family;
         let influenced = family.logic().influenced_by(self, &policy.identity);
         influenced.into_iter().map(move |identity| PolicyName::new(family, identity))

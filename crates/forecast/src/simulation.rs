@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use almanac_engine::turn::{self, Effect, Turn};
 use almanac_engine::{
-    Agenda, Field, Identity, Outcome, PolicyName, Presumption, PriorWrite, Recorded, Target, Value,
-    World, begin,
+    Agenda, Field, Identity, Influences, Outcome, PolicyName, Presumption, PriorWrite, Recorded,
+    Target, Value, World, begin,
 };
 use jiff::Timestamp;
 
@@ -26,13 +26,8 @@ pub struct Simulation {
     /// Whom it matters to that somebody else changes an object.
     followers: BTreeMap<Identity, Vec<PolicyName>>,
     assumptions: Vec<Assumption>,
-    /// How often each policy has changed something at this instant, of those that influence each other.
-    changes: (Timestamp, BTreeMap<PolicyName, u8>),
+    influences: Influences,
 }
-
-/// Policies that influence each other need not come to rest: after so many changes at one instant, a policy is left
-/// alone until its own next turn.
-const CHANGES_AT_ONCE: u8 = 4;
 
 /// Who set a field last, and when.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -94,9 +89,9 @@ impl Simulation {
         }
         let last_writes = initial_writes(&world);
         let origins = Origins::default();
-        let changes = (from, BTreeMap::new());
+        let influences = Influences::default();
         let mut simulation =
-            Simulation { world, agenda, origins, last_writes, followers, assumptions, changes };
+            Simulation { world, agenda, origins, last_writes, followers, assumptions, influences };
         simulation.take_over_prior_writes(begun.prior_writes);
         while simulation.step(from).is_some() {}
         if replayed.as_if_in_force {
@@ -148,28 +143,14 @@ impl Simulation {
         if done.peek().is_none() {
             return;
         }
-        self.tell_influenced(policy, at);
+        for (other, due) in self.influences.after_write(&self.world, policy, at) {
+            self.agenda.bring_forward(&other, due);
+        }
         for follower in done.filter_map(|(it, _)| self.followers.get(it.target())).flatten() {
             let due = self.world.follows_target(follower, at).filter(|_| follower != policy);
             if let Some(due) = due {
                 self.agenda.bring_forward(follower, due);
             }
-        }
-    }
-
-    fn tell_influenced(&mut self, policy: &PolicyName, at: Timestamp) {
-        let mut influenced = self.world.influenced_by(policy).peekable();
-        if influenced.peek().is_none() {
-            return;
-        }
-        if self.changes.0 != at {
-            self.changes = (at, BTreeMap::new());
-        }
-        let (_, changes) = &mut self.changes;
-        *changes.entry(policy.clone()).or_default() += 1;
-        for other in influenced.filter(|it| changes.get(it).is_none_or(|it| *it < CHANGES_AT_ONCE))
-        {
-            self.agenda.bring_forward(&other, at);
         }
     }
 

@@ -122,8 +122,9 @@ impl Mended<'_> {
 
     fn placement(mut self) -> Meaning {
         let metadata = self.object["metadata"].clone();
+        let unusable = placement::unusable(&self.object);
         let checked = self.check_spec(|_, spec| placement::check(&spec, &metadata));
-        let policy = checked.value.filter(|_| self.is_sound());
+        let policy = checked.value.filter(|_| self.is_sound()).or(unusable);
         let slim = Slim::Placement(PolicyObject {
             policy: policy.map(Arc::new),
             created: self.created,

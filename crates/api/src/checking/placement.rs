@@ -46,6 +46,14 @@ pub(super) fn check(written: &PlacementSpec, metadata: &Json) -> Checked<Placeme
     Checked { value: if is_sound { policy() } else { None }, findings }
 }
 
+/// What is left of a placement whose spec has an error: the sets that it names. `None` if it is not to be decided
+/// anyway.
+pub(super) fn unusable(object: &Json) -> Option<Placement> {
+    let sets = object["spec"]["clusterSets"].as_array().into_iter().flatten();
+    let sets = sets.filter_map(|it| it.as_str().map(Arc::from)).collect();
+    (standing(&object["metadata"]) == Standing::Active).then(|| Placement::unusable(sets))
+}
+
 fn standing(metadata: &Json) -> Standing {
     if !metadata["deletionTimestamp"].is_null() {
         Standing::Terminating

@@ -40,7 +40,9 @@ fn placement(spec: &str) -> String {
 
 fn policy_of(text: &str) -> Option<Placement> {
     match check_one(text).slim {
-        Some(Slim::Placement(object)) => object.policy.map(|it| it.as_ref().clone()),
+        Some(Slim::Placement(object)) => {
+            object.policy.map(|it| it.as_ref().clone()).filter(Placement::is_usable)
+        }
         other => panic!("{other:?} is no placement"),
     }
 }

@@ -111,6 +111,16 @@ impl HubFollower {
         for placement in &concerned {
             self.wake(state, placement, identity, at);
         }
+        let is_decision = self.kind == Kind::PlacementDecision;
+        if is_decision && is_told && !state.hub.is_being_written(identity) {
+            let changed = PolicyName::new(Family::Placement, identity.clone());
+            for (placement, at) in state.hub.influenced(&state.world, &changed, now) {
+                if !concerned.contains(&placement) {
+                    state.hub.note_change(&placement.identity, at);
+                    self.turns.wake_at(&placement, at);
+                }
+            }
+        }
     }
 
     /// When what the agent of a cluster reports counts.
@@ -170,11 +180,7 @@ impl HubFollower {
             self.turns.bring_next_forward(placement, at);
         } else {
             state.hub.note_change(&placement.identity, at);
-            if at > self.turns.now() {
-                self.turns.bring_next_forward(placement, at);
-            } else {
-                self.turns.wake(placement);
-            }
+            self.turns.wake_at(placement, at);
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use almanac_api::kinds::Kind;
 use almanac_api::status::placement::Obstacle;
-use almanac_engine::{Action, Identity, Outcome};
+use almanac_engine::{Action, Identity, Influences, Outcome, PolicyName, World};
 use almanac_shell::backoff::Backoff;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -42,6 +42,7 @@ pub(crate) struct HubRecords {
     listed: BTreeSet<Kind>,
     /// What the agents of clusters report.
     reports: BTreeMap<Box<str>, Pace>,
+    influences: Influences,
 }
 
 /// A `PlacementDecision`, apart from what it says.
@@ -339,9 +340,34 @@ impl HubRecords {
         self.progress.get(placement)?.obstacle.as_ref()
     }
 
+    /// The placements that are decided again because this one has written a decision, and when.
+    pub(crate) fn after_write(
+        &mut self,
+        world: &World,
+        placement: &PolicyName,
+        now: Timestamp,
+    ) -> Vec<(PolicyName, Timestamp)> {
+        let due = self.influences.after_write(world, placement, now);
+        for (other, at) in &due {
+            self.note_change(&other.identity, *at);
+        }
+        due
+    }
+
+    /// The placements that are decided again because another field manager has changed this decision, and when.
+    pub(super) fn influenced(
+        &self,
+        world: &World,
+        decision: &PolicyName,
+        now: Timestamp,
+    ) -> Vec<(PolicyName, Timestamp)> {
+        self.influences.due(world, decision, now)
+    }
+
     /// Forgets a placement that is gone.
-    pub(crate) fn forget(&mut self, placement: &Identity) {
-        self.progress.remove(placement);
+    pub(crate) fn forget(&mut self, placement: &PolicyName) {
+        self.progress.remove(&placement.identity);
+        self.influences.forget(placement);
     }
 }
 

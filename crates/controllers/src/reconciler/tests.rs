@@ -86,7 +86,11 @@ impl Stage {
         let (events, _) = EventLog::new(writer.clone(), "test", &EventMetrics::default());
         let decisions = decisions(&client, &writer, &cluster);
         let targets = Targets::new(client, writer, Arc::clone(&cluster), Arc::clone(&turns), false);
-        let woken = WorkQueues { turns, statuses: Arc::clone(&statuses), samples: None };
+        let woken = WorkQueues {
+            turns: Arc::clone(&turns),
+            statuses: Arc::clone(&statuses),
+            samples: None,
+        };
         let (mut follower, _) = PolicyFollower::new(
             Family::CronScaling,
             clock.clone(),
@@ -101,6 +105,7 @@ impl Stage {
             cluster: Arc::clone(&cluster),
             targets: Arc::new(targets),
             decisions,
+            turns,
             statuses,
             families: Families::default(),
             events,

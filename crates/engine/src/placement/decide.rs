@@ -20,6 +20,8 @@ pub const CLUSTERS_PER_DECISION: usize = 100;
 /// What a placement wants.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Decision {
+    /// `false` if the only action is to create the empty first `PlacementDecision` of a placement that is not decided.
+    pub is_decided: bool,
     /// The writes, in an order in which no cluster that stays selected is missing in between: one must not be
     /// carried out before those ahead of it are.
     pub actions: Vec<Action>,
@@ -129,6 +131,7 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     let is_other = !added.is_empty() || !removed.is_empty();
     let told = is_other.then(|| of_changes(input, &ranking, (&added, &removed), now));
     let decision = Decision {
+        is_decided: true,
         actions,
         told: told.unwrap_or_default(),
         satisfaction: satisfaction(input, &ranking, &selected),

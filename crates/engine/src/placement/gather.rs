@@ -66,7 +66,7 @@ pub fn gather<'a>(world: &'a World, placement: &Identity) -> Option<Input<'a>> {
     }
     let hub = &*world.hub;
     let bound = bound_sets(hub, placement.namespace());
-    let sets: Vec<&Arc<str>> = bound.iter().copied().filter(|it| wants(policy, it)).collect();
+    let sets = named_sets(policy, &bound);
     if unusable_set(world, placement).is_some() {
         return None;
     }
@@ -102,6 +102,14 @@ pub fn gather<'a>(world: &'a World, placement: &Identity) -> Option<Input<'a>> {
 
 fn wants(policy: &Placement, set: &str) -> bool {
     policy.cluster_sets.is_empty() || policy.cluster_sets.iter().any(|it| **it == *set)
+}
+
+/// Those of the bound sets that a placement selects from, in order.
+pub(super) fn named_sets<'a>(
+    policy: &Placement,
+    bound: &BTreeSet<&'a Arc<str>>,
+) -> Vec<&'a Arc<str>> {
+    bound.iter().copied().filter(|it| wants(policy, it)).collect()
 }
 
 /// Whether a set is bound to a namespace, and be it one that is not there.

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::ledger::decision_number;
 use super::{
     Decision, DecisionLedger, HubChange, HubObject, Input, Memory, Placement, ScoreSource, Scores,
-    Standing, decide, explain, gather, settle, unusable_set,
+    decide, explain, gather, settle, why_not_decided,
 };
 use crate::answers::{Division, EndedScore, RuleExplanation};
 use crate::beginning::{Beginning, RunStart};
@@ -17,8 +17,8 @@ use crate::families::{Logic, OpenDecision, Recorded};
 use crate::turn::{Closed, PolicyDecision};
 use crate::world::{Policies, PolicyObject};
 use crate::{
-    Exempt, Field, Footprint, Identity, Outcome, Presumption, Reach, Slim, TargetReference, Value,
-    Verdict, World, few,
+    Field, Footprint, Identity, Outcome, Presumption, Reach, Slim, TargetReference, Value, Verdict,
+    World, few,
 };
 
 /// Placements, as a family of policies.
@@ -35,11 +35,11 @@ impl Logic for Placements {
         policy_of(world, policy)?;
         let mut footprint = Footprint::default();
         footprint.writes.push((policy.clone(), Field::Clusters));
-        let usable = || world.placements.iter().filter(|(_, it)| it.policy.is_some());
-        let balances = |it: &PolicyObject<Placement, Memory>| {
-            it.policy.as_ref().is_some_and(|policy| policy.balances())
+        let usable = || {
+            let all = world.placements.iter();
+            all.filter_map(|(identity, object)| Some((identity, usable(object)?)))
         };
-        if usable().any(|(_, object)| balances(object)) {
+        if usable().any(|(_, policy)| policy.balances()) {
             footprint.reads.extend(usable().next().map(|(first, _)| first.clone()));
         }
         Some(footprint)
@@ -60,7 +60,10 @@ impl Logic for Placements {
         _: &Reach,
         now: Timestamp,
     ) -> Option<OpenDecision> {
-        let decision = decide(&gather(world, policy)?, now);
+        let decision = match gather(world, policy) {
+            Some(input) => decide(&input, now),
+            None => Decision::first(world, policy)?,
+        };
         let policy = Arc::clone(world.placements.get(policy)?.policy.as_ref()?);
         Some(OpenDecision::Placement(PolicyDecision { policy, decision }))
     }
@@ -112,14 +115,10 @@ impl Logic for Placements {
 
     fn presumptions(&self, world: &World, policy: &Identity) -> Vec<Presumption> {
         let Some(input) = gather(world, policy) else { return Vec::new() };
-        let placement = || policy.clone();
         let is_steady = input.policy.prioritizers.iter().any(|it| it.score == ScoreSource::Steady);
         let afresh = (is_steady && input.decisions.is_empty())
-            .then(|| Presumption::SelectsAfresh { placement: placement() });
-        let is_alone = world.placements.len() < 2;
-        let balanced = (input.policy.balances() && !is_alone)
-            .then(|| Presumption::BalancesAtOnce { placement: placement() });
-        afresh.into_iter().chain(balanced).collect()
+            .then(|| Presumption::SelectsAfresh { placement: policy.clone() });
+        afresh.into_iter().collect()
     }
 
     fn ended_scores(&self, world: &World, policy: &Identity, at: Timestamp) -> Vec<EndedScore> {
@@ -140,7 +139,7 @@ impl Logic for Placements {
 
     fn influenced_by(&self, world: &World, policy: &Identity) -> Vec<Identity> {
         let balancing = world.placements.iter().filter(|(identity, object)| {
-            *identity != policy && object.policy.as_ref().is_some_and(|it| it.balances())
+            *identity != policy && object.policy.as_ref().is_some_and(|it| it.selects_by_balance())
         });
         balancing.map(|(identity, _)| identity.clone()).collect()
     }
@@ -162,8 +161,12 @@ impl Logic for Placements {
     }
 }
 
-fn policy_of<'w>(world: &'w World, policy: &Identity) -> Option<&'w Placement> {
-    world.placements.get(policy)?.policy.as_deref()
+pub(super) fn policy_of<'w>(world: &'w World, policy: &Identity) -> Option<&'w Placement> {
+    usable(world.placements.get(policy)?)
+}
+
+fn usable(object: &PolicyObject<Placement, Memory>) -> Option<&Placement> {
+    object.policy.as_deref().filter(|policy| policy.is_usable())
 }
 
 fn whole(verdict: Verdict, message: String) -> RuleExplanation {
@@ -188,22 +191,6 @@ fn is_decided_otherwise(
         "when it is decided next, it selects {next}: what is selected counts for Balance and Steady"
     );
     Some(whole(Verdict::Inactive, message))
-}
-
-/// Why a placement is not decided, if it is not although it is usable.
-pub(crate) fn why_not_decided(world: &World, placement: &Identity) -> Option<String> {
-    let policy = policy_of(world, placement)?;
-    Some(match policy.standing {
-        Standing::Disabled => "an annotation disables it".to_owned(),
-        Standing::Terminating => "it is being deleted".to_owned(),
-        Standing::Active => match Exempt::of(&world.exempt, placement, None) {
-            Some(exempt) => exempt.to_string(),
-            None => format!(
-                "the selector of its set {} cannot be used",
-                unusable_set(world, placement)?
-            ),
-        },
-    })
 }
 
 /// Holds a placement, with what is remembered of it. What an earlier spec was decided by says nothing
@@ -312,6 +299,9 @@ pub(crate) fn close(
     opened_at: Timestamp,
 ) -> Closed {
     let wake_at = open.decision.wake_at;
+    if !open.decision.is_decided {
+        return Closed { recorded: Vec::new(), effects: Vec::new(), wake_at };
+    }
     let kept = |(identity, object): (&Identity, &PolicyObject<Placement, Memory>)| {
         let memory = object.memory.as_ref().filter(|_| identity != placement);
         memory.map(|it| it.known.len())

@@ -40,6 +40,22 @@ pub enum Standing {
     Disabled,
     /// It is being deleted.
     Terminating,
+    /// Its spec has an error. Its decisions stay as they are.
+    Unusable,
+}
+
+impl Placement {
+    /// A placement whose spec has an error, with the sets that it names.
+    #[must_use]
+    pub fn unusable(cluster_sets: Box<[Arc<str>]>) -> Placement {
+        Placement { standing: Standing::Unusable, cluster_sets, ..Placement::default() }
+    }
+
+    /// Whether its spec has no error.
+    #[must_use]
+    pub fn is_usable(&self) -> bool {
+        self.standing != Standing::Unusable
+    }
 }
 
 /// Selects clusters by their labels, their claims and expressions: all of them have to match.
@@ -300,6 +316,13 @@ impl Placement {
     #[must_use]
     pub fn balances(&self) -> bool {
         self.prioritizers.iter().any(|it| it.score == ScoreSource::Balance)
+    }
+
+    /// Whether its selection depends on the selections of others. One without a number selects every cluster that
+    /// matches.
+    #[must_use]
+    pub fn selects_by_balance(&self) -> bool {
+        self.number_of_clusters.is_some() && self.balances()
     }
 
     /// Whether a cluster has a taint that would not be tolerated forever, if it said when it was added.

@@ -20,7 +20,7 @@ const CLUSTERS_TOLD: usize = 5;
 pub struct Told<'a> {
     /// Its name.
     pub placement: &'a Identity,
-    /// What it says; `None` while it cannot be used as written.
+    /// What it says; of one with an error in its spec, the names of its sets.
     pub policy: Option<&'a Placement>,
     /// What was found about it.
     pub findings: &'a [Finding],
@@ -30,6 +30,8 @@ pub struct Told<'a> {
     pub selected: usize,
     /// Why nothing is decided, if nothing is although it can be used as written.
     pub undecided: Option<Undecided>,
+    /// What its sets lack, by the sets alone; `None` for a placement that is decided.
+    pub unsatisfied: Option<Satisfaction>,
     /// What keeps the decision from being written.
     pub obstacle: Option<&'a Obstacle>,
 }
@@ -102,9 +104,13 @@ fn state(
     ConditionState { about, holds, reason, message }
 }
 
+fn usable<'a>(told: &Told<'a>) -> Option<&'a Placement> {
+    told.policy.filter(|policy| policy.is_usable())
+}
+
 /// Why a placement is not decided, unless it is exempt.
 fn why_inactive(told: &Told<'_>) -> Option<(ConditionReason, String)> {
-    if told.policy.is_none() {
+    if usable(told).is_none() {
         let why = errors(told.findings).unwrap_or_else(|| "it cannot be used".to_owned());
         return Some((ConditionReason::PlacementInvalid, why));
     }
@@ -136,11 +142,21 @@ fn misconfigured(told: &Told<'_>) -> ConditionState {
     state(about, false, ConditionReason::Succeedconfigured, message)
 }
 
-/// Whether there are as many clusters as are wanted, going by the decisions alone.
+/// Whether there are as many clusters as are wanted, by the decisions and the sets alone.
 fn standing(told: &Told<'_>) -> ConditionState {
-    let wanted = told.policy.and_then(|policy| policy.number_of_clusters);
+    match told.unsatisfied {
+        Some(Satisfaction::NoneMatches) if told.selected > 0 => {}
+        Some(Satisfaction::NoneMatches) => {
+            let message = "no cluster is selected before PlacementMisconfigured is False";
+            let reason = ConditionReason::NoManagedClusterMatched;
+            return state(ConditionType::PlacementSatisfied, false, reason, message.to_owned());
+        }
+        Some(unsatisfied) => return satisfied(told, unsatisfied),
+        None => {}
+    }
+    let wanted = usable(told).and_then(|policy| policy.number_of_clusters);
     let wanted = wanted.and_then(|it| usize::try_from(it).ok());
-    let is_satisfied = told.policy.is_some() && wanted.unwrap_or(1) <= told.selected;
+    let is_satisfied = usable(told).is_some() && wanted.unwrap_or(1) <= told.selected;
     let (reason, message) = if is_satisfied {
         let message = format!("{} selected", clusters(told.selected));
         (ConditionReason::AllDecisionsScheduled, message)

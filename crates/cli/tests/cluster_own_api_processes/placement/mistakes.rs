@@ -85,6 +85,32 @@ fn a_spec_that_cannot_be_used_keeps_what_is_selected_and_says_what_is_wrong() ->
 }
 
 #[test]
+fn a_placement_with_an_error_from_the_beginning_gets_an_empty_decision() -> TestResult {
+    on_hub(async |_, cluster| {
+        prepare(cluster, &["c1"]).await?;
+        let bad = json!([{ "key": "a", "operator": "Near", "values": ["b"] }]);
+        let bad = json!({ "labelSelector": { "matchExpressions": bad } });
+        let predicates = json!([{ "requiredClusterSelector": bad }]);
+        let web = hub::placement("web", &json!({ "predicates": predicates }));
+        cluster.create(PLACEMENT, NAMESPACE, &web).await?;
+        let spec = json!({ "predicates": predicates, "clusterSets": ["other"] });
+        cluster.create(PLACEMENT, NAMESPACE, &hub::placement("unbound", &spec)).await?;
+        let controller = start(cluster).await?;
+        for (name, why) in [("web", "NoManagedClusterMatched"), ("unbound", "NoIntersection")] {
+            await_selected(cluster, name, &[]).await?;
+            await_reason(cluster, name, "PlacementSatisfied", &format!("False {why}")).await?;
+            await_reason(cluster, name, "PlacementMisconfigured", "True Misconfigured").await?;
+        }
+        cluster
+            .patch(PLACEMENT, NAMESPACE, "web", &json!({ "spec": { "predicates": [] } }))
+            .await?;
+        await_selected(cluster, "web", &["c1"]).await?;
+        ensure_agreed(cluster).await?;
+        controller.stop().await
+    })
+}
+
+#[test]
 fn a_taint_without_a_time_is_told_where_its_toleration_would_end() -> TestResult {
     on_hub(async |_, cluster| {
         prepare(cluster, &["c1"]).await?;

@@ -11,6 +11,26 @@ use crate::placement::stage::{
     condition, decisions, ensure_agreed, on_hub, place, prepare, ratio, start,
 };
 
+#[test]
+fn a_placement_that_balances_moves_at_once_when_another_one_selects_its_cluster() -> TestResult {
+    on_hub(async |_, cluster| {
+        prepare(cluster, &["c1", "c2"]).await?;
+        ratio(cluster, "c1", 90).await?;
+        place(cluster, "even", 1, &[("Balance", 1)]).await?;
+        let controller = start(cluster).await?;
+        await_selected(cluster, "even", &["c1"]).await?;
+        place(cluster, "most", 1, &[("default/cpuratio", 1)]).await?;
+        await_selected(cluster, "most", &["c1"]).await?;
+        await_selected(cluster, "even", &["c2"]).await?;
+        // The decisions of a deleted placement count no longer.
+        cluster.delete(PLACEMENT, NAMESPACE, "most").await?;
+        cluster.delete(DECISION, NAMESPACE, "most-decision-1").await?;
+        await_selected(cluster, "even", &["c1"]).await?;
+        ensure_agreed(cluster).await?;
+        controller.stop().await
+    })
+}
+
 /// The placement of the design, with its comments left out.
 const OF_THE_DESIGN: &str = "
 apiVersion: cluster.open-cluster-management.io/v1alpha1

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use almanac_engine::placement::{
-    Cluster, ClusterSet, HubObject, Placement, Satisfaction, Standing,
+    Cluster, ClusterSet, HubObject, Placement, Satisfaction, Standing, unsatisfied,
 };
-use almanac_engine::{Exemptions, PolicyObject, Reach, Slim, turn};
+use almanac_engine::{Exemptions, Reach, Slim, turn};
 use almanac_fixtures::levels::label_selector;
 use almanac_fixtures::placements::{
-    add_decision, cluster, cluster_selector, decision, labels_of, object, placement_name,
+    SET, add_decision, cluster, cluster_selector, decision, labels_of, object,
 };
 
 use crate::support::monday;
@@ -138,8 +138,58 @@ fn a_placement_that_cannot_be_used_is_disabled_deleted_or_exempt_keeps_what_it_h
     fleet.world.exempt = Arc::new(Exemptions::of_namespaces(["default"]));
     assert!(is_left_alone(&fleet));
     fleet.world.exempt = Arc::default();
-    let unusable = PolicyObject { policy: None, ..PolicyObject::new(Placement::default()) };
-    fleet.world.upsert(placement_name("web").identity, Slim::Placement(unusable));
+    fleet.set(Placement::unusable([].into()));
     assert!(is_left_alone(&fleet));
     assert_eq!(fleet.decisions(), ["web-decision-1 0 : a"]);
+}
+
+/// The first turn of a placement that has no decisions, if it has one.
+fn first_turn(fleet: &mut Fleet) -> Option<turn::Turn> {
+    turn::take(&mut fleet.world, &Fleet::name(), monday("12:00"))
+}
+
+#[test]
+fn a_placement_with_an_error_gets_an_empty_first_decision_once() {
+    let mut fleet = Fleet::new(&["a", "b"], Placement::unusable([].into()));
+    let turn = first_turn(&mut fleet).expect("it is created");
+    assert_eq!((turn.recorded.len(), turn.effects.len(), turn.wake_at), (0, 0, None));
+    assert_eq!(fleet.decisions(), ["web-decision-1 0 : "]);
+    assert_eq!(first_turn(&mut fleet), None, "it is there");
+    fleet.set(Placement::default());
+    fleet.turn(monday("12:01"));
+    assert_eq!(fleet.decisions(), ["web-decision-1 0 : a b"]);
+}
+
+#[test]
+fn a_placement_whose_set_has_an_error_gets_an_empty_first_decision_too() {
+    let mut fleet = Fleet::new(&["a"], Placement::default());
+    upsert(&mut fleet, object("ManagedClusterSet", "", SET), HubObject::Set(ClusterSet::Unusable));
+    first_turn(&mut fleet).expect("it is created");
+    assert_eq!(fleet.decisions(), ["web-decision-1 0 : "]);
+}
+
+#[test]
+fn a_placement_with_an_error_that_is_exempt_or_whose_decision_name_is_taken_gets_none() {
+    let mut fleet = Fleet::new(&["a"], Placement::unusable([].into()));
+    fleet.world.exempt = Arc::new(Exemptions::of_namespaces(["default"]));
+    assert_eq!(first_turn(&mut fleet), None, "it is exempt");
+    fleet.world.exempt = Arc::default();
+    add_decision(&mut fleet.world, "web-decision-1", decision("other", &["a"]));
+    assert_eq!(first_turn(&mut fleet), None, "the name is taken");
+}
+
+#[test]
+fn the_sets_of_a_placement_with_an_error_say_why_it_selects_nothing() {
+    let mut fleet = Fleet::new(&["a"], Placement::unusable([].into()));
+    let reason = |fleet: &Fleet| unsatisfied(&fleet.world, &Fleet::name().identity).unwrap();
+    assert_eq!(reason(&fleet), Satisfaction::NoneMatches);
+    fleet.set(Placement::unusable(["other".into()].into()));
+    assert_eq!(reason(&fleet), Satisfaction::NoneOfItsSets);
+    fleet.set(Placement::unusable([].into()));
+    fleet.world.remove(&object("ManagedCluster", "", "a"));
+    assert_eq!(reason(&fleet), Satisfaction::NoClusters);
+    upsert(&mut fleet, object("ManagedClusterSet", "", SET), HubObject::Set(ClusterSet::Unusable));
+    assert_eq!(reason(&fleet), Satisfaction::NoneMatches, "its clusters are unknown");
+    fleet.world.remove(&object("ManagedClusterSet", "", SET));
+    assert_eq!(reason(&fleet), Satisfaction::NothingBound);
 }

@@ -1,0 +1,94 @@
+//! Placements that are not decided: why, and what they have all the same.
+
+use std::collections::BTreeMap;
+
+use super::gather::{bound_sets, named_sets, unusable_set};
+use super::ledger::decision_identity;
+use super::logic::policy_of;
+use super::{Cause, ClusterSet, Decision, KnownMatches, PlacementDecision, Satisfaction, Standing};
+use crate::{Action, Exempt, Identity, Reason, Verdict, World};
+
+/// Why a usable placement is not decided; `None` if it is.
+pub(crate) fn why_not_decided(world: &World, placement: &Identity) -> Option<String> {
+    let policy = policy_of(world, placement)?;
+    Some(match policy.standing {
+        Standing::Disabled => "an annotation disables it".to_owned(),
+        Standing::Terminating => "it is being deleted".to_owned(),
+        Standing::Unusable => "its spec has an error".to_owned(),
+        Standing::Active => match Exempt::of(&world.exempt, placement, None) {
+            Some(exempt) => exempt.to_string(),
+            None => format!(
+                "the selector of its set {} cannot be used",
+                unusable_set(world, placement)?
+            ),
+        },
+    })
+}
+
+/// Why a placement whose spec or set has an error has not enough clusters, without its spec: by its sets alone.
+#[must_use]
+pub fn unsatisfied(world: &World, placement: &Identity) -> Option<Satisfaction> {
+    let policy = world.placements.get(placement)?.policy.as_deref()?;
+    let hub = &*world.hub;
+    let bound = bound_sets(hub, placement.namespace());
+    let sets = named_sets(policy, &bound);
+    let members: Vec<_> = sets.iter().filter_map(|it| Some((*it, hub.sets.get(*it)?))).collect();
+    let may_have_clusters = || {
+        members.iter().any(|(_, set)| **set == ClusterSet::Unusable)
+            || hub.clusters.values().any(|cluster| {
+                !cluster.is_terminating && members.iter().any(|(it, set)| set.contains(it, cluster))
+            })
+    };
+    Some(match () {
+        () if bound.is_empty() => Satisfaction::NothingBound,
+        () if sets.is_empty() => Satisfaction::NoneOfItsSets,
+        () if !may_have_clusters() => Satisfaction::NoClusters,
+        () => Satisfaction::NoneMatches,
+    })
+}
+
+impl Decision {
+    /// Creates an empty first `PlacementDecision` for a placement whose spec or set has an error from the beginning,
+    /// as Open Cluster Management does: consumers wait for one.
+    pub(super) fn first(world: &World, placement: &Identity) -> Option<Decision> {
+        let policy = world.placements.get(placement)?.policy.as_deref()?;
+        let has_error = match policy.standing {
+            Standing::Unusable => true,
+            Standing::Active => unusable_set(world, placement).is_some(),
+            Standing::Disabled | Standing::Terminating => false,
+        };
+        let is_exempt = world.exempt.of(placement).is_some();
+        if !has_error || is_exempt || !world.decisions.of_placement(placement).is_empty() {
+            return None;
+        }
+        let name = format!("{}-decision-1", placement.name());
+        let content = PlacementDecision {
+            placement: Some(placement.name().into()),
+            group_index: Some(0),
+            ..PlacementDecision::default()
+        };
+        let decision = decision_identity(placement.namespace(), &name);
+        Some(Decision {
+            is_decided: false,
+            actions: vec![Action::WriteDecision { decision, content: Box::new(content) }],
+            clusters: Vec::new(),
+            groups: Vec::new(),
+            satisfaction: Satisfaction::NoneMatches,
+            reason: Reason {
+                rule: None,
+                verdict: Verdict::Won,
+                cause: Cause::Ranked { eligible: 0, selected: 0 },
+                since: None,
+                until: None,
+            },
+            blamed: None,
+            added: Vec::new(),
+            removed: Vec::new(),
+            told: Vec::new(),
+            undated: Vec::new(),
+            costly: BTreeMap::new(),
+            known: KnownMatches::default(),
+            wake_at: None,
+        })
+    }
+}
