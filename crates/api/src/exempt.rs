@@ -31,7 +31,8 @@ pub fn is_marked(metadata: &ObjectMeta) -> bool {
 }
 
 /// Whether an object with these metadata, as JSON, bears the mark.
-pub(crate) fn is_marked_in(metadata: &Value) -> bool {
+#[must_use]
+pub fn is_marked_in(metadata: &Value) -> bool {
     let both = ["annotations", "labels"].map(|field| &metadata[field][MARK]);
     both.into_iter().filter_map(Value::as_str).any(exempts)
 }

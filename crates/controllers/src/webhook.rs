@@ -8,6 +8,7 @@ mod answering;
 mod known;
 mod metrics;
 mod review;
+mod taints;
 mod watches;
 
 use std::sync::{Arc, Mutex};

@@ -59,11 +59,20 @@ pub struct Wanted {
     pub publishing: Publishing,
 }
 
+/// A kind of objects that say whom an API server asks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ConfigurationKind {
+    /// `ValidatingWebhookConfiguration`.
+    Validating,
+    /// `MutatingWebhookConfiguration`.
+    Mutating,
+}
+
 /// How callers come to trust an authority.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Publishing {
-    /// It is written into this `ValidatingWebhookConfiguration`, so it is replaced now and then.
-    Into(String),
+    /// It is written into these objects of this name, so it is replaced now and then.
+    Into(String, &'static [ConfigurationKind]),
     /// Somebody copies it there, so it lasts.
     ByHand,
 }
@@ -130,7 +139,7 @@ impl Wanted {
 
     fn authority_lifetime(&self) -> SignedDuration {
         match self.publishing {
-            Publishing::Into(_) => self.lifetime * LIVES_OF_AN_AUTHORITY,
+            Publishing::Into(..) => self.lifetime * LIVES_OF_AN_AUTHORITY,
             Publishing::ByHand => LIFE_OF_A_COPIED_AUTHORITY,
         }
     }
@@ -138,7 +147,7 @@ impl Wanted {
     /// Until when nobody has to do anything: then the certificate expires, or somebody has to copy another authority.
     fn holds_until(&self, kept: &Kept) -> Result<Timestamp, CertificateError> {
         let until = Validity::of(&kept.serving.certificate)?.until();
-        if matches!(self.publishing, Publishing::Into(_)) {
+        if matches!(self.publishing, Publishing::Into(..)) {
             return Ok(until);
         }
         let signs = Validity::of(&kept.authority.certificate)?.until();

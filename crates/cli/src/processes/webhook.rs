@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use almanac_api::policy_clock::PolicyClock;
+use almanac_controllers::namespaces::Namespaces;
 use almanac_controllers::webhook::{Certificate, Webhook, WebhookEndpoints, WebhookOptions};
 use almanac_shell::calls::{Tls, TlsFiles};
 use almanac_shell::certificates::keeping::{Keeping, Places};
-use almanac_shell::certificates::{Publishing, Wanted};
+use almanac_shell::certificates::{ConfigurationKind, Publishing, Wanted};
 use almanac_shell::client::Connection;
 use almanac_shell::clock::Clock;
 use anyhow::{Context as _, ensure};
@@ -41,7 +42,7 @@ pub(crate) struct WebhookArguments {
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8443")]
     webhook_listen: SocketAddr,
 
-    /// The validating webhook configuration into which to inject the CA bundle
+    /// The validating and mutating webhook configurations into which to inject the CA bundle
     #[arg(long, value_name = "NAME", default_value = "almanac")]
     webhook_configuration: String,
 
@@ -144,8 +145,13 @@ fn keeping(arguments: &WebhookArguments, connection: &Connection) -> anyhow::Res
     }
     let secret = arguments.certificate_secret.clone();
     let places = Places { namespace: namespace.clone(), secret };
+    // Only cluster-scoped objects are added to.
+    let configurations: &[_] = match arguments.namespaces.namespaces() {
+        Namespaces::All => &[ConfigurationKind::Validating, ConfigurationKind::Mutating],
+        Namespaces::Only(_) => &[ConfigurationKind::Validating],
+    };
     let publishing = match &arguments.webhook_configuration {
-        name if arguments.publish_authority => Publishing::Into(name.clone()),
+        name if arguments.publish_authority => Publishing::Into(name.clone(), configurations),
         _ => Publishing::ByHand,
     };
     Ok(Keeping {

@@ -12,13 +12,16 @@ use http::StatusCode;
 use super::admission::{Applied, Verdict, decide};
 use super::known::Shared;
 use super::metrics::{Outcome, ReviewMetrics};
-use super::review::{Request, Review, answered};
+use super::review::{Answered, Request, Review, answered, completed};
+use super::taints::dates_of_taints;
 use crate::controlled::Controlled;
 use crate::namespaces::Namespaces;
 use crate::upstream::Upstreams;
 
-/// The path of the calls.
-const PATH: &str = "/validate";
+/// Asks whether an object may be applied.
+const VALIDATE: &str = "/validate";
+/// Asks what to add to an object.
+const MUTATE: &str = "/mutate";
 
 /// Answers reviews.
 pub(super) struct Reviews {
@@ -33,15 +36,19 @@ pub(super) struct Reviews {
 
 impl Answering for Reviews {
     async fn answer(&self, call: Call) -> Answer {
-        if call.path != PATH {
-            return Answer::refusal(StatusCode::NOT_FOUND, "try /validate");
-        }
+        let is_to_be_completed = match &*call.path {
+            VALIDATE => false,
+            MUTATE => true,
+            _ => return Answer::refusal(StatusCode::NOT_FOUND, "try /validate or /mutate"),
+        };
         let begun = Instant::now();
         let review: Result<Review, _> = serde_json::from_slice(&call.body);
         let why = match review {
             Ok(Review { request: Some(request) }) => {
                 // A large object takes a while; those that answer others meanwhile are not to wait for it.
-                let answer = tokio::task::block_in_place(|| self.review(request));
+                let answer = tokio::task::block_in_place(|| {
+                    if is_to_be_completed { self.complete(&request) } else { self.review(request) }
+                });
                 self.metrics.timed(begun.elapsed());
                 return answer;
             }
@@ -74,31 +81,40 @@ impl Reviews {
                 "refused an object"
             );
         }
-        let answered = answered(&request, &verdict.errors, verdict.warnings);
-        // It consists of texts, which can always be written.
-        Answer::json(serde_json::to_vec(&answered).unwrap_or_default())
+        as_json(&answered(&request, &verdict.errors, verdict.warnings))
+    }
+
+    /// Adds what the API of a hub adds to the objects of its clusters.
+    fn complete(&self, request: &Request) -> Answer {
+        let dates = if self.kind_to_check(request) == Some(Kind::ManagedCluster) {
+            dates_of_taints(&request.object, request.old_object.as_ref(), self.clock.now())
+        } else {
+            Vec::new()
+        };
+        self.metrics.count(Outcome::Allowed);
+        as_json(&completed(request, &dates))
+    }
+
+    /// The kind of an object, if that is up to us.
+    fn kind_to_check(&self, request: &Request) -> Option<Kind> {
+        // Whoever is limited to some namespaces knows nothing of the others, and cluster-scoped objects are in none.
+        let is_covered = self.namespaces.include(&request.namespace)
+            && !self.known.read().is_marked(&request.namespace);
+        let kind = Kind::of(&request.kind.group, &request.kind.kind).filter(|_| is_covered)?;
+        // Whoever carries it out may take what Almanac does not.
+        let upstream = Controlled::of_kind(kind).and_then(|it| self.upstreams.running(it));
+        upstream.is_none().then_some(kind)
     }
 
     fn verdict(&self, request: &mut Request) -> Verdict {
         let nothing = Verdict { errors: Vec::new(), warnings: Vec::new() };
-        // Whoever is limited to some namespaces knows nothing of the others, and cluster-scoped objects are in none.
-        if !self.namespaces.include(&request.namespace) {
-            return nothing;
-        }
-        if self.known.read().is_marked(&request.namespace) {
-            return nothing;
-        }
-        let Some(kind) = Kind::of(&request.kind.group, &request.kind.kind) else { return nothing };
+        let Some(kind) = self.kind_to_check(request) else { return nothing };
         // Of ConfigMaps, only those of the design are of interest; a DELETE has no object.
         if let Some(name) = request.object["metadata"]["name"].as_str() {
             // The one that is generated, too.
             request.name = name.to_owned();
         }
         if !kind.is_of_interest(&request.name) || request.object.is_null() {
-            return nothing;
-        }
-        // Whoever carries it out may take what Almanac does not.
-        if Controlled::of_kind(kind).is_some_and(|it| self.upstreams.running(it).is_some()) {
             return nothing;
         }
         let context = CheckContext {
@@ -117,4 +133,9 @@ impl Reviews {
             .then(|| self.one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner));
         decide(&self.known, applied, context)
     }
+}
+
+fn as_json(answered: &Answered<'_>) -> Answer {
+    // It consists of texts, which can always be written.
+    Answer::json(serde_json::to_vec(answered).unwrap_or_default())
 }

@@ -4,6 +4,7 @@
 //! fails, whatever the object is.
 
 use almanac_api::finding::Finding;
+use k8s_openapi::ByteString;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -56,6 +57,16 @@ pub(super) struct Response<'a> {
     status: Option<Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
+    #[serde(flatten)]
+    patch: Option<JsonPatch>,
+}
+
+/// What to change in the object.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct JsonPatch {
+    patch_type: &'static str,
+    patch: ByteString,
 }
 
 /// The answer to a request, with what is wrong and what else should be known. What is wrong is told as an API server
@@ -68,7 +79,22 @@ pub(super) fn answered<'a>(
     let status = (!errors.is_empty()).then(|| refusal(request, errors));
     // They travel in the header of a response.
     let warnings = warnings.into_iter().map(|it| it.replace(char::is_control, " ")).collect();
-    let response = Response { uid: &request.uid, allowed: status.is_none(), status, warnings };
+    let allowed = status.is_none();
+    answer(Response { uid: &request.uid, allowed, status, warnings, patch: None })
+}
+
+/// The answer to a request for what is missing: operations of RFC 6902.
+pub(super) fn completed<'a>(request: &'a Request, operations: &[Value]) -> Answered<'a> {
+    let patch = (!operations.is_empty()).then(|| {
+        // They consist of texts, which can always be written.
+        let patch = serde_json::to_vec(operations).unwrap_or_default();
+        JsonPatch { patch_type: "JSONPatch", patch: ByteString(patch) }
+    });
+    let uid = &request.uid;
+    answer(Response { uid, allowed: true, status: None, warnings: Vec::new(), patch })
+}
+
+fn answer(response: Response<'_>) -> Answered<'_> {
     Answered { api_version: "admission.k8s.io/v1", kind: "AdmissionReview", response }
 }
 

@@ -8,14 +8,16 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::ByteString;
-use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
+use k8s_openapi::api::admissionregistration::v1::{
+    MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
+};
 use k8s_openapi::api::core::v1::Secret;
-use kube::api::{Api, Patch, PatchParams};
+use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
 use kube::{Client, Resource as _};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
-use super::{Kept, Pair, Publishing, Wanted};
+use super::{ConfigurationKind, Kept, Pair, Publishing, Wanted};
 use crate::calls::Shown;
 use crate::clock::Clock;
 use crate::writer::{FIELD_MANAGER, summarize};
@@ -94,8 +96,10 @@ impl Keeping {
     async fn look(&self, shown: &Shown, look: &mut LastLook) -> Result<Timestamp, Failure> {
         let kept = self.renew(look).await?;
         *look = LastLook { kept: Some(kept.clone()), absent_since: None };
-        if let Publishing::Into(configuration) = &self.wanted.publishing {
-            self.publish(&kept.bundle(), configuration).await?;
+        if let Publishing::Into(name, kinds) = &self.wanted.publishing {
+            for kind in *kinds {
+                self.publish(&kept.bundle(), *kind, name).await?;
+            }
         }
         let serving = &kept.serving;
         shown
@@ -194,32 +198,47 @@ impl Keeping {
     }
 
     /// Has those who call trust the authorities.
-    async fn publish(&self, bundle: &str, name: &str) -> Result<(), Failure> {
-        let shown = format!("ValidatingWebhookConfiguration {name}");
-        let configurations: Api<ValidatingWebhookConfiguration> = Api::all(self.client.clone());
-        let read = answer(configurations.get(name)).await;
-        let read = read.map_err(|why| format!("failed to read {shown}: {why}"))?;
-        let webhooks = read.webhooks.iter().flatten();
-        let behind = webhooks.filter(|webhook| {
-            let has = webhook.client_config.ca_bundle.as_ref().map(|it| it.0.as_slice());
-            has != Some(bundle.as_bytes())
-        });
-        let bundle = ByteString(bundle.as_bytes().to_vec());
-        let behind: Vec<Value> = behind
-            .map(|it| json!({"name": it.name, "clientConfig": {"caBundle": bundle}}))
+    async fn publish(
+        &self,
+        bundle: &str,
+        kind: ConfigurationKind,
+        name: &str,
+    ) -> Result<(), Failure> {
+        let resource = resource_of(kind);
+        let shown = format!("{} {name}", resource.kind);
+        let configurations: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource);
+        let read = answer(configurations.get_opt(name)).await;
+        let read = match read.map_err(|why| format!("failed to read {shown}: {why}"))? {
+            Some(read) => read,
+            // Whoever wants nothing added to objects removes it.
+            None if kind == ConfigurationKind::Mutating => return Ok(()),
+            None => return Err(format!("{shown} does not exist")),
+        };
+        let bundle = json!(ByteString(bundle.as_bytes().to_vec()));
+        let webhooks = read.data["webhooks"].as_array().into_iter().flatten();
+        let behind: Vec<Value> = webhooks
+            .filter(|webhook| webhook["clientConfig"]["caBundle"] != bundle)
+            .map(|it| json!({"name": it["name"], "clientConfig": {"caBundle": bundle}}))
             .collect();
         if behind.is_empty() {
             return Ok(());
         }
         let patch = json!({
-            "metadata": {"resourceVersion": read.meta().resource_version},
+            "metadata": {"resourceVersion": read.metadata.resource_version},
             "webhooks": behind,
         });
         let (parameters, patch) = (parameters(), Patch::Strategic(&patch));
         let written = configurations.patch(name, &parameters, &patch);
         answer(written).await.map_err(|why| format!("failed to write {shown}: {why}"))?;
-        tracing::info!(configuration = name, "the authorities of the certificates were published");
+        tracing::info!(configuration = shown, "the authorities of the certificates were published");
         Ok(())
+    }
+}
+
+fn resource_of(kind: ConfigurationKind) -> ApiResource {
+    match kind {
+        ConfigurationKind::Validating => ApiResource::erase::<ValidatingWebhookConfiguration>(&()),
+        ConfigurationKind::Mutating => ApiResource::erase::<MutatingWebhookConfiguration>(&()),
     }
 }
 

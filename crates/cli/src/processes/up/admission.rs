@@ -53,10 +53,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_webhook_of_the_manifest_is_asked_at_the_port_and_nothing_else_is_changed() {
+    fn every_validating_webhook_of_the_manifest_is_called_at_the_port_and_nothing_else_changes() {
         let configuration = configuration(12_345);
         let urls = configuration.matches("    url: https://127.0.0.1:12345/validate\n").count();
-        assert_eq!(urls, MANIFEST.matches("clientConfig:").count());
+        assert_eq!(urls, MANIFEST.matches("path: /validate,").count());
         assert!(urls > 0 && !configuration.contains("service:"), "{configuration}");
         for line in configuration.lines().filter(|line| !line.contains("url: ")) {
             assert!(MANIFEST.contains(line), "{line}");

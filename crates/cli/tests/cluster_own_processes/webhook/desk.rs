@@ -23,6 +23,9 @@ const ACCOUNT: &str = "system:serviceaccount:almanac-system:almanac-webhook";
 /// The one in the manifest.
 pub(crate) const CONFIGURATION: [&str; 2] = ["validatingwebhookconfiguration", "almanac"];
 
+/// The one that adds to objects.
+pub(crate) const ADDING: [&str; 2] = ["mutatingwebhookconfiguration", "almanac"];
+
 /// The control plane, and the webhook.
 pub(crate) struct Desk<'a> {
     test: &'a OwnTest,
@@ -79,16 +82,19 @@ pub(crate) fn at_a_desk(
 
 /// Has the API server call a port of this machine in place of the Service.
 async fn call_the_program(kubectl: &Kubectl, port: u16) -> TestResult {
-    let configuration = get(kubectl, &CONFIGURATION).await?;
-    let count = configuration["webhooks"].as_array().map_or(0, Vec::len);
-    ensure!(count == 2, "{configuration}");
-    let url = format!("https://127.0.0.1:{port}/validate");
-    let changes = (0..count).map(|index| {
-        json!({"op": "replace", "path": format!("/webhooks/{index}/clientConfig"), "value": {"url": url}})
-    });
-    let changes = Value::Array(changes.collect()).to_string();
-    let [kind, name] = CONFIGURATION;
-    kubectl.run(&["patch", kind, name, "--type=json", "-p", &changes]).await?;
+    for (configuration, expected) in [(CONFIGURATION, 2), (ADDING, 1)] {
+        let read = get(kubectl, &configuration).await?;
+        let webhooks = read["webhooks"].as_array().map_or(&[][..], Vec::as_slice);
+        ensure!(webhooks.len() == expected, "{read}");
+        let changes = webhooks.iter().enumerate().map(|(index, webhook)| {
+            let path = webhook["clientConfig"]["service"]["path"].as_str().unwrap_or_default();
+            let url = format!("https://127.0.0.1:{port}{path}");
+            json!({"op": "replace", "path": format!("/webhooks/{index}/clientConfig"), "value": {"url": url}})
+        });
+        let changes = Value::Array(changes.collect()).to_string();
+        let [kind, name] = configuration;
+        kubectl.run(&["patch", kind, name, "--type=json", "-p", &changes]).await?;
+    }
     Ok(())
 }
 

@@ -1,0 +1,124 @@
+//! What the webhook adds to the objects of a hub, and who may bind a set of clusters.
+
+use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use crate::documented::shell_blocks;
+use crate::reading::get;
+use crate::webhook::desk::{Applied, Desk, at_the_desk};
+
+const LAST_YEAR: &str = "2025-11-26T06:00:00Z";
+
+fn cluster(name: &str, taints: &Value) -> Value {
+    json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
+        "metadata": {"name": name},
+        "spec": {"hubAcceptsClient": true, "taints": taints},
+    })
+}
+
+/// When the first taint of a cluster was added, once it is applied.
+async fn dated(desk: &Desk<'_>, name: &str, taints: &Value) -> anyhow::Result<Option<Timestamp>> {
+    let applied = desk.apply(&cluster(name, taints)).await?;
+    assert!(applied.is_done, "{}", applied.said);
+    let stored = get(&desk.kubectl, &["managedcluster", name]).await?;
+    Ok(stored["spec"]["taints"][0]["timeAdded"].as_str().map(str::parse).transpose()?)
+}
+
+/// The API server hears of a configuration a moment later, and what is stored without a date stays so.
+async fn await_dates(desk: &Desk<'_>, prefix: &str, is_expected: bool) -> TestResult {
+    let taints = json!([{"key": "power", "effect": "NoSelect"}]);
+    let mut number = 0;
+    await_condition("new taints to be dated, or not", PATIENCE, async || {
+        number += 1;
+        let date = dated(desk, &format!("{prefix}-{number}"), &taints).await?;
+        Ok(Observation::of(date.is_some() == is_expected, format!("{date:?}")))
+    })
+    .await
+}
+
+#[test]
+fn the_taints_of_a_hub_are_dated_unless_open_cluster_management_does_it() -> TestResult {
+    at_the_desk(&[], async |desk| {
+        await_dates(desk, "probe", true).await?;
+        let before = Timestamp::now() - SignedDuration::from_secs(2);
+        let old = json!({"key": "old", "effect": "NoSelect", "timeAdded": LAST_YEAR});
+        let dark = json!({"key": "power", "effect": "NoSelect"});
+        let date = dated(desk, "east", &json!([dark, old])).await?;
+        assert!(date.is_some_and(|it| it >= before && it <= Timestamp::now()), "{date:?}");
+        let stored = get(&desk.kubectl, &["managedcluster", "east"]).await?;
+        assert_eq!(stored["spec"]["taints"][1]["timeAdded"], LAST_YEAR);
+        // A second apply of the same file changes nothing.
+        assert_eq!(dated(desk, "east", &json!([dark, old])).await?, date);
+        let old =
+            json!({"key": "old", "value": "very", "effect": "NoSelect", "timeAdded": LAST_YEAR});
+        let date = dated(desk, "east", &json!([old])).await?;
+        assert!(date.is_some_and(|it| it >= before), "a changed taint is new: {date:?}");
+        let lease = json!({
+            "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+            "metadata": {"name": "placement-lock", "namespace": "default"},
+            "spec": {
+                "holderIdentity": "placement-controller", "leaseDurationSeconds": 3600,
+                "renewTime": format!("{:.6}", Timestamp::now()),
+            },
+        });
+        assert!(desk.apply(&lease).await?.is_done);
+        await_dates(desk, "left", false).await
+    })
+}
+
+/// Binds a set, as somebody who may create and label bindings in a namespace.
+async fn bind(desk: &Desk<'_>, user: &str, set: &str, label: &str) -> anyhow::Result<Applied> {
+    let file = desk.write(&json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1beta2", "kind": "ManagedClusterSetBinding",
+        "metadata": {"name": set, "namespace": "shop", "labels": {"label": label}},
+        "spec": {"clusterSet": set},
+    }))?;
+    let apply = format!("kubectl apply --server-side -f {file} --as={user} --as-group=shop");
+    let output = desk.shell(&apply).await?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    Ok(Applied { is_done: output.status.success(), said })
+}
+
+#[test]
+fn a_set_is_bound_by_whoever_may_bind_it_also_while_the_webhook_is_away() -> TestResult {
+    at_the_desk(&[], async |desk| {
+        desk.webhook.pause()?;
+        let granted = desk
+            .shell(
+                "kubectl create role bindings -n shop --verb=create,get,patch,update \
+                 --resource=managedclustersetbindings.cluster.open-cluster-management.io
+                 kubectl create rolebinding bindings -n shop --role=bindings --group=shop",
+            )
+            .await?;
+        assert!(granted.status.success(), "{}", String::from_utf8_lossy(&granted.stderr));
+        // The API server hears of a new policy and of a new role a moment later.
+        let expected = "you may not bind the ManagedClusterSet other; have a ClusterRole bound to you with verbs: \
+                        [create], resources: [managedclustersets/bind], resourceNames: [other]";
+        await_condition("another set to be refused", PATIENCE, async || {
+            let told = bind(desk, "jo", "other", "first").await?;
+            assert!(!told.is_done || told.said.is_empty(), "{}", told.said);
+            Ok(Observation::of(told.said.contains(expected), told.said))
+        })
+        .await?;
+        let [grant] = &shell_blocks("docs/placements.md", "Who may bind a set")?[..] else {
+            anyhow::bail!("there is another number of blocks");
+        };
+        let granted = desk.shell(grant).await?;
+        assert!(granted.status.success(), "{}", String::from_utf8_lossy(&granted.stderr));
+        await_condition("the set to be bound", PATIENCE, async || {
+            let told = bind(desk, "jo", "fleet", "first").await?;
+            Ok(Observation::of(told.is_done, told.said))
+        })
+        .await?;
+        assert!(!bind(desk, "jo", "other", "first").await?.is_done, "it may bind only this set");
+        let revoked = desk.shell("kubectl delete clusterrolebinding bind-fleet").await?;
+        assert!(revoked.status.success());
+        // A label of what is bound can change all the same.
+        let told = bind(desk, "jo", "fleet", "second").await?;
+        assert!(told.is_done, "{}", told.said);
+        desk.webhook.resume()?;
+        desk.webhook.await_ready().await
+    })
+}
