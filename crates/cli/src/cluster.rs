@@ -12,6 +12,7 @@ mod hub;
 mod input;
 mod kubeconfig;
 mod levels;
+mod proposed;
 mod requests;
 mod targets;
 mod waiting;
@@ -23,7 +24,6 @@ use almanac_api::checking::{
     CheckContext, CheckedObject, Governed, check_json, check_together, check_units_together,
 };
 use almanac_api::exempt::MARK;
-use almanac_api::finding::Finding;
 use almanac_api::kinds::{Kind, Role};
 use almanac_api::policy_clock::PolicyClock;
 use almanac_api::reading::{CronJob, Locator, PlacedFinding, Reading, Source, read_objects};
@@ -43,6 +43,7 @@ pub(crate) use self::clock_arguments::ClockArguments;
 use self::fleet::SeenOfFleet;
 pub(crate) use self::kubeconfig::{contexts, namespaces};
 use self::levels::{SeenNode, SeenPod};
+use self::proposed::Proposed;
 use self::requests::{AT_ONCE, Answer, Requests, Scope};
 use crate::input::{Input, InputObject, Wanted};
 use crate::subject::called;
@@ -74,6 +75,15 @@ pub(crate) struct ClusterArguments {
     #[command(flatten)]
     clock: ClockArguments,
 
+    /// Read the cluster as if these files had been applied to it; `-` is standard input
+    #[arg(
+        long,
+        value_name = "PATH",
+        conflicts_with_all = ["file", "kustomize"],
+        value_hint = ValueHint::AnyPath
+    )]
+    what_if: Vec<String>,
+
     /// Read all namespaces of the cluster
     #[arg(short = 'A', long, conflicts_with_all = ["file", "kustomize", "namespace"])]
     pub(crate) all_namespaces: bool,
@@ -83,8 +93,10 @@ pub(crate) struct ClusterArguments {
 struct Fetched {
     /// The objects, checked.
     objects: Vec<InputObject>,
-    /// The texts of those with findings.
+    /// The texts of those with findings, and of those in files.
     reading: Reading,
+    /// Where these are: positions in what was read.
+    positions: BTreeMap<Identity, usize>,
     findings: Vec<PlacedFinding>,
     cron_jobs: Vec<CronJob>,
     seen: Seen,
@@ -97,6 +109,8 @@ struct FetchedObject {
     kind: Kind,
     object: DynamicObject,
     checked: CheckedObject,
+    /// Where its text is, if that was read from a file.
+    position: Option<usize>,
 }
 
 /// What else was seen than objects of kinds we read, and what was not.
@@ -130,36 +144,36 @@ impl ClusterArguments {
         Ok(fetched.into_input(wanted))
     }
 
-    async fn fetch(&self, wanted: &Wanted<'_>) -> anyhow::Result<Fetched> {
-        let Wanted { namespace, config_namespace, checked_at, .. } = *wanted;
+    /// Where to ask, and what to take as if it were there.
+    fn requests(&self, namespace: Option<&str>, now: Timestamp) -> anyhow::Result<Requests> {
+        let mut proposed = Proposed::read(&self.what_if)?;
         let options =
             ClientOptions { kubeconfig: self.kubeconfig.clone(), context: self.context.clone() };
         let connection = connect(&options)?;
         let scope = if self.all_namespaces {
             Scope::Cluster
         } else {
+            let namespace = namespace.or_else(|| proposed.only_namespace());
             Scope::Namespace(namespace.unwrap_or(&connection.namespace).to_owned())
         };
-        let requests = Requests::new(connection, scope);
+        proposed.place(&scope, &connection.namespace, now)?;
+        Ok(Requests::new(connection, scope, proposed))
+    }
+
+    async fn fetch(&self, wanted: &Wanted<'_>) -> anyhow::Result<Fetched> {
+        let Wanted { namespace, config_namespace, checked_at, now, .. } = *wanted;
+        let requests = self.requests(namespace, now)?;
         let mut seen = Seen::default();
         let listed = list_all(&requests, &mut seen).await?;
-        match requests.marked_namespaces().await? {
-            Answer::Found(marked) => seen.marked_namespaces = marked,
-            Answer::Absent => {}
-            Answer::Forbidden(_) => {
-                let (verb, place) = requests.of_namespaces();
-                seen.unseen.insert(format!(
-                    "whether {place} is marked with {MARK} was not read: missing permission to {verb} \
-                     namespaces"
-                ));
-            }
-        }
+        read_marks(&requests, &mut seen).await?;
         let mut complete: Vec<Kind> = listed.iter().map(|(kind, _)| *kind).collect();
         let clock = self.clock.setting();
         let checked = |(kind, objects): (Kind, Vec<DynamicObject>)| {
             objects
                 .into_iter()
-                .map(move |object| FetchedObject::check(kind, object, clock, checked_at))
+                .map(|object| FetchedObject::check(kind, object, clock, checked_at))
+                .map(|it| it.found_in(&requests.proposed))
+                .collect::<Vec<_>>()
         };
         let mut objects: Vec<FetchedObject> = listed.into_iter().flat_map(checked).collect();
         // Some may be left out below, of which is told why.
@@ -171,7 +185,7 @@ impl ClusterArguments {
         objects.extend(workloads.into_iter().flat_map(checked));
         if let Some(config_namespace) = config_namespace {
             let config_maps = levels::config_maps(&requests, config_namespace, &mut seen).await?;
-            let config_maps: Vec<_> = checked((Kind::ConfigMap, config_maps)).collect();
+            let config_maps = checked((Kind::ConfigMap, config_maps));
             if let Some(policies) = levels::policies(&config_maps) {
                 has_policies |= policies != QosLevels::none();
                 levels::read_mark(&requests, config_namespace, &mut seen).await?;
@@ -189,16 +203,38 @@ impl ClusterArguments {
         let fetched = targets::fetch(&requests, wanted, &complete, &mut seen).await?;
         objects.extend(fetched.into_iter().flat_map(checked));
         fleet::tell_unknown_templates(&objects, &mut seen);
-        let (mut reading, mut findings) = place_findings(&mut objects, &seen.fleet)?;
+        let used = objects.iter().map(|it| identity_of(it.kind, &it.object));
+        seen.unseen.extend(requests.proposed.left_out(used));
+        let mut reading = requests.proposed.reading;
+        let mut findings = place_findings(&mut objects, &seen.fleet, &mut reading)?;
         let cron_jobs = cron_jobs::read(cron_jobs, &mut reading, &mut findings)?;
+        let with_text = |it: &FetchedObject| Some((identity_of(it.kind, &it.object), it.position?));
+        let positions = objects.iter().filter_map(with_text).collect();
         let objects = objects.into_iter().map(|it| InputObject {
             checked: it.checked,
             api_version: it.kind.api_version(),
             labels: it.object.metadata.labels.unwrap_or_default(),
             names_its_namespace: true,
         });
-        Ok(Fetched { objects: objects.collect(), reading, findings, cron_jobs, seen, note })
+        let objects = objects.collect();
+        Ok(Fetched { objects, reading, positions, findings, cron_jobs, seen, note })
     }
+}
+
+/// Notes which namespaces bear the mark that exempts what is in them.
+async fn read_marks(requests: &Requests, seen: &mut Seen) -> anyhow::Result<()> {
+    match requests.marked_namespaces().await? {
+        Answer::Found(marked) => seen.marked_namespaces = marked,
+        Answer::Absent => {}
+        Answer::Forbidden(_) => {
+            let (verb, place) = requests.of_namespaces();
+            seen.unseen.insert(format!(
+                "whether {place} is marked with {MARK} was not read: missing permission to {verb} \
+                 namespaces"
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Whether all objects of a kind are listed as policies. `ConfigMaps` are many, and asked for by their names.
@@ -286,7 +322,12 @@ impl FetchedObject {
             value,
             CheckContext { clock, ..CheckContext::new(&namespace, checked_at) },
         );
-        FetchedObject { kind, object, checked }
+        FetchedObject { kind, object, checked, position: None }
+    }
+
+    fn found_in(self, proposed: &Proposed) -> FetchedObject {
+        let position = proposed.position(&identity_of(self.kind, &self.object));
+        FetchedObject { position, ..self }
     }
 }
 
@@ -294,7 +335,8 @@ impl FetchedObject {
 fn place_findings(
     objects: &mut [FetchedObject],
     fleet: &[SeenOfFleet],
-) -> anyhow::Result<(Reading, Vec<PlacedFinding>)> {
+    reading: &mut Reading,
+) -> anyhow::Result<Vec<PlacedFinding>> {
     let names: Vec<String> =
         objects.iter().map(|it| called(&identity_of(it.kind, &it.object))).collect();
     let checked = objects.iter().map(|it| &it.checked).enumerate();
@@ -308,7 +350,7 @@ fn place_findings(
     let name = |index: usize| names[index].clone();
     let mut together = check_together(checked.clone(), name);
     together.extend(check_units_together(checked, pods, name, name_of_pod));
-    let (mut reading, mut findings) = (Reading::default(), Vec::new());
+    let mut findings = std::mem::take(&mut reading.findings);
     let mut with_findings: Vec<(usize, &str)> = Vec::new();
     for (index, finding) in together {
         objects[index].checked.findings.push(finding);
@@ -320,28 +362,32 @@ fn place_findings(
     }
     with_findings.sort_by_key(|(_, name)| *name);
     for (index, name) in with_findings {
-        let FetchedObject { object, checked, .. } = &objects[index];
-        place(name, object, &checked.findings, &mut reading, &mut findings)?;
+        let position = place(name, &objects[index], reading, &mut findings)?;
+        objects[index].position = position;
     }
-    Ok((reading, findings))
+    Ok(findings)
 }
 
-/// An object with the text and the line numbers that `kubectl get -o yaml` shows. Its name on the
-/// command line takes the place of a file path.
+/// An object of a file with its text; any other with the text and the line numbers that `kubectl get -o yaml` shows. Its
+/// name on the command line takes the place of a file path.
 fn place(
     name: &str,
-    object: &DynamicObject,
-    of_object: &[Finding],
+    fetched: &FetchedObject,
     reading: &mut Reading,
     findings: &mut Vec<PlacedFinding>,
-) -> anyhow::Result<()> {
-    let cannot = || format!("failed to show {name}");
-    let value = serde_json::to_value(object).with_context(cannot)?;
-    let text = to_yaml(&[value]).with_context(cannot)?;
-    let text = text.strip_prefix("---\n").unwrap_or(&text);
-    let source = reading.sources.len();
-    read_objects(reading, Source::new(name, text));
-    let position = reading.objects.iter().position(|read| read.source == source);
+) -> anyhow::Result<Option<usize>> {
+    let of_object = &fetched.checked.findings;
+    let mut position = fetched.position;
+    if position.is_none() {
+        let cannot = || format!("failed to show {name}");
+        let value = serde_json::to_value(&fetched.object).with_context(cannot)?;
+        let text = to_yaml(&[value]).with_context(cannot)?;
+        let text = text.strip_prefix("---\n").unwrap_or(&text);
+        let source = reading.sources.len();
+        read_objects(reading, Source::new(name, text));
+        position = reading.objects.iter().position(|read| read.source == source);
+    }
+    let source = position.map_or(reading.sources.len() - 1, |it| reading.objects[it].source);
     let locator = position.map(|position| &reading.objects[position]);
     let locator = locator.map(|object| Locator::new(&reading.sources[source], object));
     let mut placed: Vec<PlacedFinding> = of_object
@@ -354,5 +400,5 @@ fn place(
         .collect();
     placed.sort_by_key(|finding| finding.span.map(|span| span.start));
     findings.append(&mut placed);
-    Ok(())
+    Ok(position)
 }

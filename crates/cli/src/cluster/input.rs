@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use almanac_api::checking::Places;
-use almanac_api::reading::{CronJob, Node, ReadObject};
+use almanac_api::reading::CronJob;
 use almanac_calendar::Zone;
+use almanac_engine::Slim;
 use almanac_engine::units::FleetObject;
-use almanac_engine::{Identity, Slim};
 
 use super::{Fetched, Seen, SeenPod};
 use crate::input::{Input, InputPlace, Wanted};
@@ -14,7 +14,7 @@ use crate::input::{Input, InputPlace, Wanted};
 impl Fetched {
     /// The input. The cluster is its only place.
     pub(super) fn into_input(self, wanted: &Wanted<'_>) -> Input {
-        let Fetched { objects, reading, findings, mut cron_jobs, seen, .. } = self;
+        let Fetched { objects, reading, positions, findings, mut cron_jobs, seen, .. } = self;
         let is_selected =
             |job: &CronJob| wanted.selector.is_none_or(|it| it.fits(Some(&job.labels)));
         cron_jobs.retain(is_selected);
@@ -24,9 +24,7 @@ impl Fetched {
         let mut place = InputPlace::new(objects.iter().enumerate(), None);
         place.world.seen_at = Some(wanted.now);
         let unseen = add_seen(&mut place, seen);
-        // An object has a text only if it has a finding.
-        let texts = reading.objects.iter().enumerate();
-        place.positions = texts.map(|(position, object)| (identity(object), position)).collect();
+        place.positions = positions;
         place.add_cron_jobs(cron_jobs.iter(), "");
         let mut input = Input::new(vec![place], reading, findings, &Places::one(), Vec::new());
         input.unseen = unseen;
@@ -55,11 +53,4 @@ fn add_seen(place: &mut InputPlace, seen: Seen) -> BTreeSet<String> {
         }
     }
     seen.unseen
-}
-
-/// The identity of an object that was read as a text.
-fn identity(object: &ReadObject) -> Identity {
-    let metadata = |key| object.node.get("metadata").and_then(|it| it.get(key));
-    let text = |key| metadata(key).and_then(Node::as_text).unwrap_or_default();
-    object.kind.identity(text("namespace"), text("name"))
 }

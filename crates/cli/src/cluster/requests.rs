@@ -15,6 +15,8 @@ use kube::core::gvk::GroupVersionKind;
 use kube::discovery::pinned_kind;
 use tokio::time::error::Elapsed;
 
+use super::proposed::Proposed;
+
 /// How many requests are in flight at once.
 pub(super) const AT_ONCE: usize = 8;
 /// The page size of a list, as in kubectl.
@@ -49,11 +51,13 @@ pub(super) struct Discovered {
 pub(super) struct Requests {
     connection: Connection,
     scope: Scope,
+    /// What is taken as if it were there.
+    pub(super) proposed: Proposed,
 }
 
 impl Requests {
-    pub(super) fn new(connection: Connection, scope: Scope) -> Requests {
-        Requests { connection, scope }
+    pub(super) fn new(connection: Connection, scope: Scope, proposed: Proposed) -> Requests {
+        Requests { connection, scope, proposed }
     }
 
     /// Where is looked, for messages.
@@ -103,6 +107,10 @@ impl Requests {
         match answer {
             // A server says so of kinds that it does not have, too.
             Answer::Forbidden(_) if !self.serves(kind).await => Ok(Answer::Absent),
+            Answer::Found(objects) => {
+                let is_asked = |namespace: &str| is_everywhere || self.is_in_scope(namespace);
+                Ok(Answer::Found(self.proposed.applied_to_all(kind, objects, is_asked)))
+            }
             answer => Ok(answer),
         }
     }
@@ -197,7 +205,14 @@ impl Requests {
         let client = self.connection.client.clone();
         let api: Api<DynamicObject> = Api::namespaced_with(client, namespace, &kind.resource());
         let answer = self.answered(api.get(name)).await;
-        self.answer(answer, &format!("get {} {namespace}/{name}", kind.resource_name()))
+        let answer =
+            self.answer(answer, &format!("get {} {namespace}/{name}", kind.resource_name()))?;
+        let applied = |live| self.proposed.applied(&kind.identity(namespace, name), live);
+        Ok(match answer {
+            Answer::Found(object) => applied(Some(object)).map_or(Answer::Absent, Answer::Found),
+            Answer::Absent => applied(None).map_or(Answer::Absent, Answer::Found),
+            Answer::Forbidden(said) => Answer::Forbidden(said),
+        })
     }
 
     /// The replicas in the `scale` subresource of an object.

@@ -25,6 +25,9 @@ pub(crate) struct ClusterArguments {
     #[arg(id = "context", long, value_name = "NAME", hide = true, value_parser = refused::<String>)]
     _context: Option<String>,
 
+    #[arg(id = "what_if", long, value_name = "PATH", hide = true, value_parser = refused::<String>)]
+    _what_if: Option<String>,
+
     #[arg(short = 'A', long, conflicts_with_all = ["file", "kustomize", "namespace"], hide = true)]
     pub(crate) all_namespaces: bool,
 }

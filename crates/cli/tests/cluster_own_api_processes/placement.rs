@@ -12,3 +12,4 @@ mod restarts;
 mod scores;
 mod selecting;
 pub(crate) mod stage;
+mod what_if;

@@ -254,12 +254,23 @@ pub(crate) async fn ensure_agreed(cluster: &Cluster) -> TestResult {
 }
 
 /// What the program answers over the cluster.
-async fn asked(cluster: &Cluster, arguments: &[&str]) -> Result<Value> {
-    let mut command = Command::new(ALMANAC);
-    command.args(arguments).env("KUBECONFIG", cluster.kubeconfig()).stdin(Stdio::null());
-    let output = command.output().await?;
+pub(crate) async fn asked(cluster: &Cluster, arguments: &[&str]) -> Result<Value> {
+    let output = command(cluster, arguments).output().await?;
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     serde_json::from_slice(&output.stdout).with_context(|| format!("{arguments:?}: {told}"))
+}
+
+/// How the program ends over the cluster, and everything that it says.
+pub(crate) async fn run(cluster: &Cluster, arguments: &[&str]) -> Result<(Option<i32>, String)> {
+    let output = command(cluster, arguments).output().await?;
+    let said = [output.stdout, output.stderr].concat();
+    Ok((output.status.code(), String::from_utf8_lossy(&said).into_owned()))
+}
+
+fn command(cluster: &Cluster, arguments: &[&str]) -> Command {
+    let mut command = Command::new(ALMANAC);
+    command.args(arguments).env("KUBECONFIG", cluster.kubeconfig()).stdin(Stdio::null());
+    command
 }
 
 /// The writes of decisions by the program so far: `create`, `patch/status`, `patch`, `delete`.
