@@ -51,7 +51,7 @@ use crate::subject::called;
 /// What `--version` adds: nothing is missing from this build.
 pub(crate) const BUILD: &str = "";
 
-/// Which cluster is asked when no files are named.
+/// The cluster to read when no files are named.
 #[derive(Args, Clone)]
 pub(crate) struct ClusterArguments {
     /// The kubeconfig to use [default: the one kubectl would use]
@@ -118,7 +118,7 @@ struct FetchedObject {
 struct Seen {
     /// Targets of other kinds, by their `scale` subresource.
     scales: BTreeMap<Identity, Workload>,
-    /// What could not be read for lack of permission, as text.
+    /// Notes on objects that could not be read for lack of permission.
     unseen: BTreeSet<String>,
     /// The namespaces that bear the mark that exempts what is in them.
     marked_namespaces: Vec<String>,
@@ -126,7 +126,7 @@ struct Seen {
     pods: Vec<SeenPod>,
     /// The nodes, where such policies depend on them.
     nodes: Vec<SeenNode>,
-    /// What policies for units of nodes are about, where there are some.
+    /// The nodes, pods and templates of policies for units, where there are some.
     fleet: Vec<SeenOfFleet>,
 }
 
@@ -176,7 +176,7 @@ impl ClusterArguments {
                 .collect::<Vec<_>>()
         };
         let mut objects: Vec<FetchedObject> = listed.into_iter().flat_map(checked).collect();
-        // Some may be left out below, of which is told why.
+        // The steps below may leave some out, with a note.
         let mut has_policies = objects.iter().any(|it| is_listed_policy(it.kind));
         let hub = hub::list(&requests, &mut objects, &mut seen).await?;
         objects.extend(hub.into_iter().flat_map(checked));
@@ -237,7 +237,7 @@ async fn read_marks(requests: &Requests, seen: &mut Seen) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// Whether all objects of a kind are listed as policies. `ConfigMaps` are many, and asked for by their names.
+/// Whether all objects of a kind are listed as policies. `ConfigMaps` are many, and read by their names.
 fn is_listed_policy(kind: Kind) -> bool {
     match kind.role() {
         Role::Policy(Family::QosLevels) | Role::Hub | Role::Bounds | Role::Workload { .. } => false,
@@ -245,7 +245,7 @@ fn is_listed_policy(kind: Kind) -> bool {
     }
 }
 
-/// Without these there is nothing to tell; without the others there is less.
+/// Without these there is no answer; without the others there is a shorter one.
 fn must_be_seen(kind: Kind) -> bool {
     match kind.role() {
         Role::Policy(Family::ScheduledCapacity | Family::CronScaling) => true,

@@ -47,12 +47,12 @@ const LIMITS: CallLimits = CallLimits {
     large_bodies: 32 * 1024 * 1024,
     body_time: Duration::from_secs(10),
     room_time: Duration::from_secs(2),
-    // It changes nothing, and is asked again.
+    // It changes nothing, and the API server retries.
     keeps_calls: false,
     idle_time: Duration::from_mins(3),
 };
 
-/// What an upstream controller may carry out. The others' have no lease by which they could be found.
+/// The kinds that an upstream controller may carry out. The others' have no lease by which they could be found.
 const OF_UPSTREAMS: [Controlled; 5] = [
     Controlled::Policies(Family::ScheduledCapacity),
     Controlled::Policies(Family::CronScaling),
@@ -61,11 +61,11 @@ const OF_UPSTREAMS: [Controlled; 5] = [
     Controlled::NodeGroups,
 ];
 
-/// What the webhook checks.
+/// The options of the checks.
 pub struct WebhookOptions {
     /// The namespaces in which objects are checked.
     pub namespaces: Namespaces,
-    /// What is checked though its upstream controller runs in the cluster.
+    /// The kinds to check though their upstream controller runs in the cluster.
     pub take_over: Vec<Controlled>,
     /// The policies' clock.
     pub clock: Clock,
@@ -96,8 +96,8 @@ pub struct Webhook {
 }
 
 impl Webhook {
-    /// A webhook that is not running yet. Its metrics are registered. What an upstream controller carries out is not
-    /// checked, unless it is to be taken over.
+    /// A webhook that is not running yet. Its metrics are registered. Kinds of an upstream controller are not checked,
+    /// unless `take_over` names them.
     #[must_use]
     pub fn new(
         client: Client,
@@ -114,7 +114,7 @@ impl Webhook {
         process_metrics::register(registry);
         registry.register_collector(Box::new(health.watch_ages().clone()));
         let WebhookOptions { namespaces, take_over, clock } = options;
-        // Whoever is limited to some namespaces may not look in those of other controllers.
+        // A limited webhook may not read the namespaces of other controllers.
         let is_limited = namespaces.limit().is_some();
         let taken_over = if is_limited { &OF_UPSTREAMS[..] } else { &take_over };
         let upstreams = Upstreams::of(&OF_UPSTREAMS, taken_over);
@@ -130,7 +130,7 @@ impl Webhook {
         Webhook { client, endpoints, health, reviews: Arc::new(reviews) }
     }
 
-    /// Runs until the token is cancelled; calls in progress are finished.
+    /// Runs until the token is canceled; calls in progress are finished.
     pub async fn run(self, end: CancellationToken) {
         let Webhook { client, endpoints, health, reviews } = self;
         reviews.namespaces.tell_limit();

@@ -35,7 +35,7 @@ impl std::fmt::Debug for Pair {
     }
 }
 
-/// What is kept of certificates.
+/// The stored certificates.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Kept {
     /// The authority that signs.
@@ -44,11 +44,11 @@ pub struct Kept {
     pub next: Option<Pair>,
     /// The certificate of the one that has signed before.
     pub previous: Option<String>,
-    /// What the server shows.
+    /// The certificate of the server.
     pub serving: Pair,
 }
 
-/// What certificates are made for.
+/// The requirements on the certificates.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Wanted {
     /// The names and addresses by which the server is called.
@@ -59,7 +59,7 @@ pub struct Wanted {
     pub publishing: Publishing,
 }
 
-/// A kind of objects that say whom an API server asks.
+/// The kind of a webhook configuration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ConfigurationKind {
     /// `ValidatingWebhookConfiguration`.
@@ -73,17 +73,17 @@ pub enum ConfigurationKind {
 pub enum Publishing {
     /// It is written into these objects of this name, so it is replaced now and then.
     Into(String, &'static [ConfigurationKind]),
-    /// Somebody copies it there, so it lasts.
+    /// An administrator copies it there, so it lasts.
     ByHand,
 }
 
-/// So many lives of a server's certificate does an authority last.
+/// The lifetime of an authority, in lifetimes of a server's certificate.
 const LIVES_OF_AN_AUTHORITY: i32 = 4;
 
-/// An authority that somebody has to copy lasts for ten years.
+/// An authority that an administrator copies lasts for ten years.
 const LIFE_OF_A_COPIED_AUTHORITY: SignedDuration = SignedDuration::from_hours(24 * 3652);
 
-/// So many of them are left when the next authority is made.
+/// The rest of its lifetime at which the next authority is made, in the same unit.
 const LIVES_LEFT_AT_THE_NEXT: i32 = 2;
 
 /// A new authority signs when it has been published for this part of a certificate's life.
@@ -108,7 +108,7 @@ impl Wanted {
         let mut wanted = kept.clone();
         wanted.previous =
             wanted.previous.filter(|it| Validity::of(it).is_ok_and(|it| it.holds_at(now)));
-        // Whoever has copied an authority knows nothing of the next one.
+        // A copied bundle does not contain the next authority.
         let is_copied = self.publishing == Publishing::ByHand;
         wanted.next = wanted.next.filter(|next| !is_copied && self.can_sign(next, now));
         let left = Validity::of(&wanted.authority.certificate)?.left(now);
@@ -130,7 +130,7 @@ impl Wanted {
         Ok((wanted != *kept).then_some(wanted))
     }
 
-    /// How often to look whether something is to be renewed: a few times before a new authority signs.
+    /// The interval of the checks for renewal: a few times before a new authority signs.
     #[must_use]
     pub fn interval(&self) -> SignedDuration {
         (self.lifetime / (PART_TO_SETTLE * 3))
@@ -144,7 +144,7 @@ impl Wanted {
         }
     }
 
-    /// Until when nobody has to do anything: then the certificate expires, or somebody has to copy another authority.
+    /// The instant at which the certificate expires, or an administrator has to copy another authority.
     fn holds_until(&self, kept: &Kept) -> Result<Timestamp, CertificateError> {
         let until = Validity::of(&kept.serving.certificate)?.until();
         if matches!(self.publishing, Publishing::Into(..)) {

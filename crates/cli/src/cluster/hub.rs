@@ -1,4 +1,4 @@
-//! What the placements of a cluster select from, and what they have selected. That is read only where there are
+//! The clusters, sets, bindings and scores of placements, and their decisions. They are read only where there are
 //! placements, and they are left out where it cannot be: without its clusters, every placement would seem to lose them.
 
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use kube::api::DynamicObject;
 use super::requests::{Answer, Requests};
 use super::{FetchedObject, Seen};
 
-/// What is read, and whether everywhere, or only where is looked.
+/// The kinds to read, and whether in all namespaces or only in the scope.
 const KINDS: [(Kind, bool); 5] = [
     (Kind::ManagedCluster, true),
     (Kind::ManagedClusterSet, true),

@@ -1,4 +1,4 @@
-//! What was fetched from a cluster, as the input of a command.
+//! Converts the fetched objects of a cluster to the input of a command.
 
 use std::collections::BTreeSet;
 

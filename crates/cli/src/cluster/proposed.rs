@@ -93,7 +93,7 @@ impl Proposed {
         let Some((_, proposed)) = self.objects.get(identity) else { return live };
         let mut object = proposed.clone();
         if let Some(live) = live {
-            // Only the controllers write a status, so that of the cluster holds, unless the file asks what if.
+            // Files rarely have a status, so that of the cluster stays unless the file has one.
             if let (Some(fields), Some(status)) =
                 (object.data.as_object_mut(), live.data.get("status"))
             {
@@ -149,7 +149,7 @@ impl Proposed {
             Kind::of_object(it).is_some_and(|kind| !matches!(kind.role(), Role::Workload { .. }))
         };
         let unused = self.objects.keys().filter(|it| !used.contains(it)).filter(is_policy);
-        let mut told: Vec<String> = unused
+        let mut notes: Vec<String> = unused
             .map(|it| {
                 format!("{it} of {ARGUMENT} is left out: objects of its kind there are not read")
             })
@@ -157,10 +157,10 @@ impl Proposed {
         let Reading { others, pods, nodes, cron_jobs, .. } = &self.reading;
         if !(others.is_empty() && pods.is_empty() && nodes.is_empty() && cron_jobs.is_empty()) {
             let paths = self.paths.join(" ");
-            told.push(format!(
+            notes.push(format!(
                 "CronJobs, pods, nodes and objects of unknown kinds in {paths} are left out"
             ));
         }
-        told
+        notes
     }
 }

@@ -47,11 +47,11 @@ pub(super) struct Discovered {
     is_namespaced: bool,
 }
 
-/// Everything that is asked.
+/// All requests to a cluster.
 pub(super) struct Requests {
     connection: Connection,
     scope: Scope,
-    /// What is taken as if it were there.
+    /// The objects of `--what-if`.
     pub(super) proposed: Proposed,
 }
 
@@ -105,11 +105,11 @@ impl Requests {
         let scope = Some(&self.scope).filter(|_| !is_everywhere);
         let answer = self.list_slim(&kind.resource(), scope, Some).await?;
         match answer {
-            // A server says so of kinds that it does not have, too.
+            // A server also answers this for kinds that it does not serve.
             Answer::Forbidden(_) if !self.serves(kind).await => Ok(Answer::Absent),
             Answer::Found(objects) => {
-                let is_asked = |namespace: &str| is_everywhere || self.is_in_scope(namespace);
-                Ok(Answer::Found(self.proposed.applied_to_all(kind, objects, is_asked)))
+                let is_listed = |namespace: &str| is_everywhere || self.is_in_scope(namespace);
+                Ok(Answer::Found(self.proposed.applied_to_all(kind, objects, is_listed)))
             }
             answer => Ok(answer),
         }

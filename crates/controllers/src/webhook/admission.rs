@@ -12,12 +12,12 @@ use serde_json::Value;
 
 use super::known::{KnownObject, Shared};
 
-/// What is to be applied.
+/// The object to apply.
 pub(super) struct Applied<'a> {
     pub(super) kind: Kind,
     pub(super) namespace: &'a str,
     pub(super) object: Value,
-    /// What is there, if it is to be replaced.
+    /// The stored object, if the request replaces one.
     pub(super) before: Option<&'a Value>,
 }
 
@@ -99,14 +99,14 @@ fn together(beside: &Beside, object: &CheckedObject) -> (Vec<Finding>, Vec<(Iden
     (of_object, named.collect())
 }
 
-/// What is wrong with the object beside these.
+/// The findings in the object next to these.
 fn of_one(others: &[(&Identity, &KnownObject)], object: &CheckedObject) -> Vec<Finding> {
     let own = others.len();
     let all = all_findings(others, with_numbers(others).chain([(own, object)]));
     all.into_iter().filter(|(index, _)| *index == own).map(|(_, finding)| finding).collect()
 }
 
-/// What is there already comes first, so that the object is the one that comes to it.
+/// Stored objects come first, so that the object is the newcomer.
 fn with_numbers<'a>(
     others: &[(&'a Identity, &'a KnownObject)],
 ) -> impl Iterator<Item = (usize, &'a CheckedObject)> + Clone {

@@ -18,9 +18,9 @@ use crate::controlled::Controlled;
 use crate::namespaces::Namespaces;
 use crate::upstream::Upstreams;
 
-/// Asks whether an object may be applied.
+/// The path of validating calls.
 const VALIDATE: &str = "/validate";
-/// Asks what to add to an object.
+/// The path of mutating calls.
 const MUTATE: &str = "/mutate";
 
 /// Answers reviews.
@@ -45,7 +45,7 @@ impl Answering for Reviews {
         let review: Result<Review, _> = serde_json::from_slice(&call.body);
         let why = match review {
             Ok(Review { request: Some(request) }) => {
-                // A large object takes a while; those that answer others meanwhile are not to wait for it.
+                // A large object takes a while, and must not delay the other reviews.
                 let answer = tokio::task::block_in_place(|| {
                     if is_to_be_completed { self.complete(&request) } else { self.review(request) }
                 });
@@ -97,11 +97,11 @@ impl Reviews {
 
     /// The kind of an object, if that is up to us.
     fn kind_to_check(&self, request: &Request) -> Option<Kind> {
-        // Whoever is limited to some namespaces knows nothing of the others, and cluster-scoped objects are in none.
+        // A limited webhook has no index of other namespaces, and cluster-scoped objects have no namespace.
         let is_covered = self.namespaces.include(&request.namespace)
             && !self.known.read().is_marked(&request.namespace);
         let kind = Kind::of(&request.kind.group, &request.kind.kind).filter(|_| is_covered)?;
-        // Whoever carries it out may take what Almanac does not.
+        // The upstream controller may accept objects that Almanac rejects.
         let upstream = Controlled::of_kind(kind).and_then(|it| self.upstreams.running(it));
         upstream.is_none().then_some(kind)
     }
@@ -128,7 +128,7 @@ impl Reviews {
             object,
             before: request.old_object.as_ref().filter(|it| !it.is_null()),
         };
-        // What is applied may have large patterns, which many requests at a time would compile side by side.
+        // Its patterns may be large, and parallel requests would compile them side by side.
         let _alone = (kind == Kind::HorizontalAutoscaler)
             .then(|| self.one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner));
         decide(&self.known, applied, context)

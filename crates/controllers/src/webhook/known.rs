@@ -1,4 +1,4 @@
-//! What the webhook knows of the cluster: the policies, autoscalers and workloads that an object can be in conflict with.
+//! The webhook's index of the cluster: the policies, autoscalers and workloads that an object can be in conflict with.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -9,7 +9,7 @@ use almanac_api::kinds::Kind;
 use almanac_engine::units::Pod;
 use almanac_engine::{Identity, Slim};
 
-/// What is kept of an object.
+/// The retained part of an object.
 #[derive(Clone, Debug)]
 pub(super) struct KnownObject {
     pub(super) checked: Arc<CheckedObject>,
@@ -42,7 +42,7 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Takes in an object as it is now.
+    /// Inserts or replaces an object.
     pub(super) fn upsert(&mut self, identity: &Identity, object: KnownObject) {
         self.remove(identity);
         if let Some(target) = &object.checked.scales {
@@ -52,7 +52,7 @@ impl Known {
         self.objects.insert(identity.clone(), object);
     }
 
-    /// Forgets an object.
+    /// Removes an object.
     pub(super) fn remove(&mut self, identity: &Identity) {
         let Some(before) = self.objects.remove(identity) else { return };
         let Some(target) = &before.checked.scales else { return };

@@ -1,4 +1,4 @@
-//! What the webhook counts of its answers.
+//! The webhook's metrics of its answers.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-/// From a tenth of a millisecond, which a small object takes, to the seconds after which nobody waits any more.
+/// From a tenth of a millisecond, which a small object takes, to the timeout of the API server.
 const SECONDS: [f64; 12] =
     [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 1.0, 5.0];
 
-/// What was answered.
+/// The outcome of a review.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Outcome {
     /// The object may be applied.
@@ -63,7 +63,7 @@ impl ReviewMetrics {
         registry.register("almanac_webhook_review_seconds", help, self.seconds.clone());
     }
 
-    /// That of a certificate that is kept here: when another product's expires is told by that product.
+    /// The expiry of our own certificate; another product reports that of its own.
     pub(super) fn register_certificate(&self, registry: &mut Registry) {
         let help = "When the certificate expires that the API server is shown";
         let name = "almanac_webhook_certificate_expires_timestamp_seconds";

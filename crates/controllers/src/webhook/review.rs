@@ -1,7 +1,7 @@
-//! What an API server asks, and what it reads of the answer: `AdmissionReview` of admission.k8s.io/v1.
+//! The request of an API server and the response to it: `AdmissionReview` of admission.k8s.io/v1.
 //!
-//! Only what an answer depends on is read, and leniently: an answer that is no review would count as a webhook that
-//! fails, whatever the object is.
+//! Fields that no answer depends on are skipped, and the others are read leniently: an answer that is not a review counts
+//! as a failed webhook for every object.
 
 use almanac_api::finding::Finding;
 use k8s_openapi::ByteString;
@@ -14,7 +14,7 @@ pub(super) struct Review {
     pub(super) request: Option<Request>,
 }
 
-/// What is asked about.
+/// The object under review, and the request's metadata.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Request {
@@ -69,8 +69,8 @@ struct JsonPatch {
     patch: ByteString,
 }
 
-/// The answer to a request, with what is wrong and what else should be known. What is wrong is told as an API server
-/// tells of an invalid object, which kubectl shows line by line.
+/// The answer to a request, with errors and warnings. Errors have the form of an API server's own for an invalid object,
+/// which kubectl shows line by line.
 pub(super) fn answered<'a>(
     request: &'a Request,
     errors: &[Finding],

@@ -1,13 +1,13 @@
-//! When the taints of a cluster were added. The API of a hub says so for each taint, since tolerations can end; whoever
-//! applies a `ManagedCluster` from a file does not know.
+//! The dates of a cluster's taints. The API of a hub has `timeAdded` for each taint, since tolerations can end; a
+//! `ManagedCluster` in a file has no such date.
 
 use almanac_api::exempt::is_marked_in;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// The dates to add to the taints of a cluster, as operations of RFC 6902. A taint that was there keeps its date, and
-/// one that had none keeps having none: nobody is to lose a cluster because its labels change. A date that somebody
-/// writes stays, but for one that a changed taint has kept.
+/// The dates to add to the taints of a cluster, as operations of RFC 6902. An unchanged taint keeps its date, or its lack
+/// of one: a change of labels must not start a countdown. A date in the request stays, except that of a changed taint
+/// whose date is still the old one.
 pub(super) fn dates_of_taints(
     cluster: &Value,
     before: Option<&Value>,
@@ -101,7 +101,7 @@ mod tests {
             assert_eq!(dates(Some(&former), &json!([changed])), dated(0, now), "{changed}");
         }
         let own = json!({"key": "power", "value": "b", "effect": "NoSelect", "timeAdded": "2026-11-20T06:00:00Z"});
-        assert_eq!(dates(Some(&former), &json!([own])), [], "somebody has written it");
+        assert_eq!(dates(Some(&former), &json!([own])), [], "the request has a date of its own");
     }
 
     #[test]
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_added_to_a_cluster_that_is_exempt_or_goes_or_is_none() {
+    fn no_date_is_added_to_an_exempt_deleted_or_malformed_cluster() {
         let now = Timestamp::UNIX_EPOCH;
         let mut going = cluster(&json!([{"key": "power"}]));
         going["metadata"]["deletionTimestamp"] = json!(MONDAY);

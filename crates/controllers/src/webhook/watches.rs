@@ -1,4 +1,4 @@
-//! What the webhook watches: what can be in conflict with a policy, and which namespaces bear the mark.
+//! The watches of the webhook: objects that can be in conflict with a policy, and namespaces that bear the mark.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::namespaces::{Namespaces, Part};
 use crate::off_the_runtime::off_the_runtime;
 use crate::policies::as_json;
 
-/// What is watched. Of the other kinds, everything that can be wrong shows in the object itself.
+/// The watched kinds. Of the other kinds, everything that can be wrong shows in the object itself.
 const WATCHED: [Kind; 7] = [
     Kind::CronFederatedHPA,
     Kind::HorizontalAutoscaler,
@@ -101,7 +101,7 @@ struct ObjectFollower {
     part: Part,
     known: Shared,
     clock: Clock,
-    /// The objects in the list that is being told.
+    /// The objects in the current list.
     listed: BTreeSet<Identity>,
     progress: ListReport,
 }
@@ -121,7 +121,7 @@ impl Follower for ObjectFollower {
 
     fn upsert(&mut self, object: DynamicObject) {
         let identity = self.name(&object);
-        // One that is being deleted, or is exempt, is in nobody's way.
+        // A deleted or exempt object cannot be in conflict.
         if object.metadata.deletion_timestamp.is_some() || is_marked(&object.metadata) {
             self.known.write().remove(&identity);
             return;
@@ -135,9 +135,9 @@ impl Follower for ObjectFollower {
         let check = || check_json(self.kind, as_json(object), context);
         let mut checked =
             if self.kind == Kind::HorizontalAutoscaler { off_the_runtime(check) } else { check() };
-        // It has been told when it was applied.
+        // The admission review reported them.
         checked.findings = Vec::new();
-        // What an object scales by is in nobody's way, and may be large.
+        // Metrics cause no conflict, and may be large.
         if let Some(Slim::MetricScaling(autoscaler)) = &mut checked.slim
             && let Some(policy) = &mut autoscaler.policy
         {

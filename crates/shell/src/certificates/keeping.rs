@@ -62,7 +62,7 @@ struct LastLook {
     absent_since: Option<Instant>,
 }
 
-/// What is to be tried again later, as a sentence.
+/// The reason of a retry, as a sentence.
 type Failure = String;
 
 impl Keeping {
@@ -184,7 +184,7 @@ impl Keeping {
         Ok(())
     }
 
-    /// Nothing is asked here until somebody has copied a new authority.
+    /// The API server rejects the certificate until an administrator copies a new authority.
     fn tell_to_copy(&self, secret: &str, kept: Option<&Kept>, renewed: &Kept) {
         let is_new = kept.is_none_or(|kept| kept.authority != renewed.authority);
         if is_new && self.wanted.publishing == Publishing::ByHand {
@@ -197,7 +197,7 @@ impl Keeping {
         }
     }
 
-    /// Has those who call trust the authorities.
+    /// Writes the authorities into a webhook configuration.
     async fn publish(
         &self,
         bundle: &str,
@@ -210,7 +210,7 @@ impl Keeping {
         let read = answer(configurations.get_opt(name)).await;
         let read = match read.map_err(|why| format!("failed to read {shown}: {why}"))? {
             Some(read) => read,
-            // Whoever wants nothing added to objects removes it.
+            // Without it, the API server sends no mutating calls.
             None if kind == ConfigurationKind::Mutating => return Ok(()),
             None => return Err(format!("{shown} does not exist")),
         };
@@ -253,7 +253,7 @@ async fn answer<T>(asked: impl Future<Output = kube::Result<T>>) -> Result<T, Fa
     }
 }
 
-/// What a Secret has, if it is whole. What is not is made anew.
+/// The certificates in a Secret, if all are present; otherwise new ones replace them.
 fn kept_in(data: Option<&BTreeMap<String, ByteString>>) -> Option<Kept> {
     let text = |key: &str| String::from_utf8(data?.get(key)?.0.clone()).ok();
     let pair = |[certificate, key]: [&str; 2]| {

@@ -1,4 +1,4 @@
-//! What a file would select if it were applied: `explain --what-if` over the hub as it is.
+//! `--what-if`: the decisions that a file would cause on the live hub.
 
 use almanac_harness::TestResult;
 use serde_json::json;
@@ -56,23 +56,23 @@ fn explain_says_what_a_file_would_select_on_the_hub_and_writes_nothing() -> Test
         let after =
             [cluster.list(PLACEMENT, NAMESPACE).await?, cluster.list(DECISION, NAMESPACE).await?];
         assert_eq!(after, before, "it has written something");
-        // A mistake is told where it is in the file.
+        // A finding has its position in the file.
         std::fs::write(&file, by_ratio("new", "3").replace("Exact", "Exactly"))?;
-        let (code, told) =
+        let (code, said) =
             run(cluster, &["explain", "--what-if", &path, "placement/new", "-n", NAMESPACE])
                 .await?;
-        assert_eq!(code, Some(1), "{told}");
-        assert!(told.contains(&format!("{path}:8:11")), "{told}");
+        assert_eq!(code, Some(1), "{said}");
+        assert!(said.contains(&format!("{path}:8:11")), "{said}");
         // One elsewhere is not answered as if it were here.
         std::fs::write(
             &file,
             by_ratio("new", "3").replace("name: new", "name: new\n  namespace: elsewhere"),
         )?;
-        let (code, told) =
+        let (code, said) =
             run(cluster, &["explain", "--what-if", &path, "placement/new", "-n", NAMESPACE])
                 .await?;
-        assert_eq!(code, Some(2), "{told}");
-        assert!(told.contains("elsewhere/new of --what-if is left out"), "{told}");
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains("elsewhere/new of --what-if is left out"), "{said}");
         controller.stop().await
     })
 }

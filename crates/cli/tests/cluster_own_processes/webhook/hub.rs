@@ -1,4 +1,4 @@
-//! What the webhook adds to the objects of a hub, and who may bind a set of clusters.
+//! The dates that the webhook adds to taints, and the permission to bind a set of clusters.
 
 use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
 use jiff::{SignedDuration, Timestamp};
@@ -26,7 +26,7 @@ async fn dated(desk: &Desk<'_>, name: &str, taints: &Value) -> anyhow::Result<Op
     Ok(stored["spec"]["taints"][0]["timeAdded"].as_str().map(str::parse).transpose()?)
 }
 
-/// The API server hears of a configuration a moment later, and what is stored without a date stays so.
+/// The API server loads a configuration a moment later, and a stored taint without a date stays so.
 async fn await_dates(desk: &Desk<'_>, prefix: &str, is_expected: bool) -> TestResult {
     let taints = json!([{"key": "power", "effect": "NoSelect"}]);
     let mut number = 0;
@@ -68,7 +68,7 @@ fn the_taints_of_a_hub_are_dated_unless_open_cluster_management_does_it() -> Tes
     })
 }
 
-/// Binds a set, as somebody who may create and label bindings in a namespace.
+/// Binds a set, as a user with permission to create and label bindings in a namespace.
 async fn bind(desk: &Desk<'_>, user: &str, set: &str, label: &str) -> anyhow::Result<Applied> {
     let file = desk.write(&json!({
         "apiVersion": "cluster.open-cluster-management.io/v1beta2", "kind": "ManagedClusterSetBinding",
@@ -82,7 +82,7 @@ async fn bind(desk: &Desk<'_>, user: &str, set: &str, label: &str) -> anyhow::Re
 }
 
 #[test]
-fn a_set_is_bound_by_whoever_may_bind_it_also_while_the_webhook_is_away() -> TestResult {
+fn binding_a_set_takes_permission_also_while_the_webhook_is_away() -> TestResult {
     at_the_desk(&[], async |desk| {
         desk.webhook.pause()?;
         let granted = desk
@@ -93,13 +93,13 @@ fn a_set_is_bound_by_whoever_may_bind_it_also_while_the_webhook_is_away() -> Tes
             )
             .await?;
         assert!(granted.status.success(), "{}", String::from_utf8_lossy(&granted.stderr));
-        // The API server hears of a new policy and of a new role a moment later.
+        // The API server loads a new policy and a new role a moment later.
         let expected = "you may not bind the ManagedClusterSet other; have a ClusterRole bound to you with verbs: \
                         [create], resources: [managedclustersets/bind], resourceNames: [other]";
         await_condition("another set to be refused", PATIENCE, async || {
-            let told = bind(desk, "jo", "other", "first").await?;
-            assert!(!told.is_done || told.said.is_empty(), "{}", told.said);
-            Ok(Observation::of(told.said.contains(expected), told.said))
+            let applied = bind(desk, "jo", "other", "first").await?;
+            assert!(!applied.is_done || applied.said.is_empty(), "{}", applied.said);
+            Ok(Observation::of(applied.said.contains(expected), applied.said))
         })
         .await?;
         let [grant] = &shell_blocks("docs/placements.md", "Who may bind a set")?[..] else {
@@ -108,16 +108,16 @@ fn a_set_is_bound_by_whoever_may_bind_it_also_while_the_webhook_is_away() -> Tes
         let granted = desk.shell(grant).await?;
         assert!(granted.status.success(), "{}", String::from_utf8_lossy(&granted.stderr));
         await_condition("the set to be bound", PATIENCE, async || {
-            let told = bind(desk, "jo", "fleet", "first").await?;
-            Ok(Observation::of(told.is_done, told.said))
+            let applied = bind(desk, "jo", "fleet", "first").await?;
+            Ok(Observation::of(applied.is_done, applied.said))
         })
         .await?;
         assert!(!bind(desk, "jo", "other", "first").await?.is_done, "it may bind only this set");
         let revoked = desk.shell("kubectl delete clusterrolebinding bind-fleet").await?;
         assert!(revoked.status.success());
-        // A label of what is bound can change all the same.
-        let told = bind(desk, "jo", "fleet", "second").await?;
-        assert!(told.is_done, "{}", told.said);
+        // The labels of an existing binding can still change.
+        let applied = bind(desk, "jo", "fleet", "second").await?;
+        assert!(applied.is_done, "{}", applied.said);
         desk.webhook.resume()?;
         desk.webhook.await_ready().await
     })
