@@ -37,7 +37,9 @@ pub use horizontal_autoscaler::{
     HorizontalAutoscalerStatus, Metric, MetricTarget, MetricTargetType, PrometheusMetric,
     Recommendation, ScaleEvent, ScalingPolicy, ScalingPolicyType, ScalingRules, SelectPolicy,
 };
-pub use hub::{CLUSTER_SET_LABEL, GROUP_INDEX_LABEL, GROUP_NAME_LABEL, PLACEMENT_LABEL};
+pub use hub::{
+    CLUSTER_SET_LABEL, GROUP_INDEX_LABEL, GROUP_NAME_LABEL, PLACEMENT_LABEL, dates_of_taints,
+};
 pub(crate) use hub::{GROUP_SIZE, LABEL_KEY, NAME_OF_GROUP, NAME_OF_NAMESPACE, RATE_LIMIT};
 pub use metrics_producer::{
     MetricsProducer, MetricsProducerSpec, MetricsProducerStatus, Pattern, Schedule,

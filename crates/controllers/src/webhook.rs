@@ -8,7 +8,6 @@ mod answering;
 mod known;
 mod metrics;
 mod review;
-mod taints;
 mod watches;
 
 use std::sync::{Arc, Mutex};

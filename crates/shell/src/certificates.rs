@@ -59,20 +59,20 @@ pub struct Wanted {
     pub publishing: Publishing,
 }
 
-/// The kind of a webhook configuration.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ConfigurationKind {
-    /// `ValidatingWebhookConfiguration`.
-    Validating,
-    /// `MutatingWebhookConfiguration`.
-    Mutating,
+/// The names of the webhook configurations of a server.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Configurations {
+    /// The `ValidatingWebhookConfiguration`, which has to exist.
+    pub validating: String,
+    /// The `MutatingWebhookConfiguration`. Validating calls are answered also while it cannot be written.
+    pub mutating: Option<String>,
 }
 
 /// How callers come to trust an authority.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Publishing {
-    /// It is written into these objects of this name, so it is replaced now and then.
-    Into(String, &'static [ConfigurationKind]),
+    /// It is written into these objects, so it is replaced now and then.
+    Into(Configurations),
     /// An administrator copies it there, so it lasts.
     ByHand,
 }

@@ -3,6 +3,7 @@
 //! Their definitions are as Open Cluster Management has them, so that its objects apply unchanged, with a few
 //! additions: DESIGN.md lists them. What is in an object, as far as we use it, is read elsewhere.
 
+mod dates_of_taints;
 mod managed_cluster;
 mod managed_cluster_set;
 mod schema;
@@ -15,6 +16,7 @@ use kube::CustomResourceExt;
 use super::Placement;
 use crate::kinds::Kind;
 
+pub use dates_of_taints::dates_of_taints;
 pub(crate) use schema::{GROUP_SIZE, LABEL_KEY, NAME_OF_GROUP, NAME_OF_NAMESPACE, RATE_LIMIT};
 pub(super) use schema::{conditions, label_key, label_selector, selector_requirements};
 

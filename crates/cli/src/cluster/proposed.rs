@@ -1,15 +1,22 @@
 //! Objects of files, taken as if they had been applied to the cluster that is read. Nothing is applied.
 
+mod apply;
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use almanac_api::kinds::{Kind, Role};
+use almanac_api::objects::dates_of_taints;
 use almanac_api::reading::{Node, Reading};
 use almanac_engine::Identity;
 use anyhow::Context as _;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::api::DynamicObject;
+use serde_json::json;
 
+use self::apply::apply;
 use super::identity_of;
 use super::requests::Scope;
 use crate::argument_error::ArgumentError;
@@ -25,6 +32,8 @@ pub(super) struct Proposed {
     /// The texts, and what is wrong with them.
     pub(super) reading: Reading,
     objects: BTreeMap<Identity, (usize, DynamicObject)>,
+    /// When they are applied.
+    now: Timestamp,
 }
 
 impl Proposed {
@@ -38,7 +47,7 @@ impl Proposed {
             let message = "there is no policy in it, and nothing that policies act on";
             return Err(ArgumentError::whole(ARGUMENT, &paths.join(" "), message).into());
         }
-        Ok(Proposed { paths: paths.to_vec(), reading, objects: BTreeMap::new() })
+        Ok(Proposed { paths: paths.to_vec(), reading, ..Proposed::default() })
     }
 
     /// The namespace of all objects that are in one, if they name the same.
@@ -46,8 +55,10 @@ impl Proposed {
         let namespaced = self.reading.objects.iter().filter(|it| it.kind.is_namespaced());
         // The agent of a cluster is not where the pods are.
         let namespaced = namespaced.filter(|it| it.kind != Kind::ConfigMap);
-        let names =
-            namespaced.map(|it| it.node.get("metadata")?.get("namespace").and_then(Node::as_text));
+        let names = namespaced.map(|it| {
+            let name = it.node.get("metadata")?.get("namespace").and_then(Node::as_text);
+            name.filter(|it| !it.is_empty())
+        });
         let names: BTreeSet<Option<&str>> = names.collect();
         names.first().copied().flatten().filter(|_| names.len() == 1)
     }
@@ -64,14 +75,16 @@ impl Proposed {
             Scope::Cluster => context,
             Scope::Namespace(name) => name,
         };
+        self.now = now;
         for (position, read) in self.reading.objects.iter().enumerate() {
             let file = self.reading.sources[read.source].name();
             let object = serde_json::from_value(read.node.to_json());
             let mut object: DynamicObject = object
                 .with_context(|| format!("failed to use a {} of {file}", read.kind.name()))?;
             object.metadata.creation_timestamp.get_or_insert(Time(now));
+            let namespace = object.metadata.namespace.take().filter(|it| !it.is_empty());
             if read.kind.is_namespaced() {
-                object.metadata.namespace.get_or_insert_with(|| default.to_owned());
+                object.metadata.namespace = Some(namespace.unwrap_or_else(|| default.to_owned()));
             }
             let identity = identity_of(read.kind, &object);
             self.objects.insert(identity, (position, object));
@@ -91,24 +104,22 @@ impl Proposed {
         live: Option<DynamicObject>,
     ) -> Option<DynamicObject> {
         let Some((_, proposed)) = self.objects.get(identity) else { return live };
-        let mut object = proposed.clone();
-        if let Some(live) = live {
-            // Files rarely have a status, so that of the cluster stays unless the file has one.
-            if let (Some(fields), Some(status)) =
-                (object.data.as_object_mut(), live.data.get("status"))
-            {
-                fields.entry("status").or_insert_with(|| status.clone());
-            }
-            let mut metadata = live.metadata;
-            metadata
-                .labels
-                .get_or_insert_default()
-                .extend(object.metadata.labels.unwrap_or_default());
-            let annotations = object.metadata.annotations.unwrap_or_default();
-            metadata.annotations.get_or_insert_default().extend(annotations);
-            object.metadata = metadata;
+        let mut object = match &live {
+            Some(live) => apply(live, proposed),
+            None => proposed.clone(),
+        };
+        if Kind::of_object(identity) == Some(Kind::ManagedCluster) {
+            self.date_taints(&mut object, live);
         }
         Some(object)
+    }
+
+    /// Dates the taints of a cluster as the webhook of a hub does.
+    fn date_taints(&self, cluster: &mut DynamicObject, live: Option<DynamicObject>) {
+        let before = live.map(|it| it.data);
+        for (index, date) in dates_of_taints(&cluster.data, before.as_ref(), self.now) {
+            cluster.data["spec"]["taints"][index]["timeAdded"] = json!(date);
+        }
     }
 
     /// The objects of a kind as they are once these are applied.
@@ -134,7 +145,7 @@ impl Proposed {
         let is_new = |it: &&Identity| {
             Kind::of_object(it) == Some(kind)
                 && !there.contains(it)
-                && (it.namespace().is_empty() || is_in_scope(it.namespace()))
+                && (!kind.is_namespaced() || is_in_scope(it.namespace()))
         };
         let new = self.objects.keys().filter(is_new);
         all.extend(new.filter_map(|identity| self.applied(identity, None)));
@@ -155,7 +166,9 @@ impl Proposed {
             })
             .collect();
         let Reading { others, pods, nodes, cron_jobs, .. } = &self.reading;
-        if !(others.is_empty() && pods.is_empty() && nodes.is_empty() && cron_jobs.is_empty()) {
+        // The templates of workloads are among them.
+        let has_pods = pods.iter().any(|it| &*it.kind == "Pod");
+        if !(others.is_empty() && !has_pods && nodes.is_empty() && cron_jobs.is_empty()) {
             let paths = self.paths.join(" ");
             notes.push(format!(
                 "CronJobs, pods, nodes and objects of unknown kinds in {paths} are left out"

@@ -10,7 +10,7 @@ use almanac_controllers::namespaces::Namespaces;
 use almanac_controllers::webhook::{Certificate, Webhook, WebhookEndpoints, WebhookOptions};
 use almanac_shell::calls::{Tls, TlsFiles};
 use almanac_shell::certificates::keeping::{Keeping, Places};
-use almanac_shell::certificates::{ConfigurationKind, Publishing, Wanted};
+use almanac_shell::certificates::{Configurations, Publishing, Wanted};
 use almanac_shell::client::Connection;
 use almanac_shell::clock::Clock;
 use anyhow::{Context as _, ensure};
@@ -42,9 +42,13 @@ pub(crate) struct WebhookArguments {
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8443")]
     webhook_listen: SocketAddr,
 
-    /// The validating and mutating webhook configurations into which to inject the CA bundle
+    /// The validating webhook configuration into which to inject the CA bundle
     #[arg(long, value_name = "NAME", default_value = "almanac")]
     webhook_configuration: String,
+
+    /// The mutating webhook configuration, if it exists; the API server calls them in the order of their names
+    #[arg(long, value_name = "NAME", default_value = "taints.almanac.dev")]
+    mutating_webhook_configuration: String,
 
     /// Inject the CA bundle; if false, the CA lasts 10 years and you copy it from the Secret
     #[arg(
@@ -146,13 +150,15 @@ fn keeping(arguments: &WebhookArguments, connection: &Connection) -> anyhow::Res
     let secret = arguments.certificate_secret.clone();
     let places = Places { namespace: namespace.clone(), secret };
     // Only cluster-scoped objects are added to.
-    let configurations: &[_] = match arguments.namespaces.namespaces() {
-        Namespaces::All => &[ConfigurationKind::Validating, ConfigurationKind::Mutating],
-        Namespaces::Only(_) => &[ConfigurationKind::Validating],
-    };
-    let publishing = match &arguments.webhook_configuration {
-        name if arguments.publish_authority => Publishing::Into(name.clone(), configurations),
-        _ => Publishing::ByHand,
+    let is_mutating = arguments.namespaces.namespaces() == Namespaces::All;
+    let publishing = if arguments.publish_authority {
+        let mutating = &arguments.mutating_webhook_configuration;
+        Publishing::Into(Configurations {
+            validating: arguments.webhook_configuration.clone(),
+            mutating: is_mutating.then(|| mutating.clone()),
+        })
+    } else {
+        Publishing::ByHand
     };
     Ok(Keeping {
         client: connection.client.clone(),

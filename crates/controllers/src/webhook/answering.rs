@@ -5,15 +5,16 @@ use std::time::Instant;
 
 use almanac_api::checking::CheckContext;
 use almanac_api::kinds::Kind;
+use almanac_api::objects::dates_of_taints;
 use almanac_shell::calls::{Answer, Answering, Call};
 use almanac_shell::clock::Clock;
 use http::StatusCode;
+use serde_json::{Value, json};
 
 use super::admission::{Applied, Verdict, decide};
 use super::known::Shared;
 use super::metrics::{Outcome, ReviewMetrics};
 use super::review::{Answered, Request, Review, answered, completed};
-use super::taints::dates_of_taints;
 use crate::controlled::Controlled;
 use crate::namespaces::Namespaces;
 use crate::upstream::Upstreams;
@@ -91,8 +92,13 @@ impl Reviews {
         } else {
             Vec::new()
         };
+        let added = |(index, date)| {
+            let path = format!("/spec/taints/{index}/timeAdded");
+            json!({"op": "add", "path": path, "value": date})
+        };
+        let patch: Vec<Value> = dates.into_iter().map(added).collect();
         self.metrics.count(Outcome::Allowed);
-        as_json(&completed(request, &dates))
+        as_json(&completed(request, &patch))
     }
 
     /// The kind of an object, if that is up to us.

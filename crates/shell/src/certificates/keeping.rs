@@ -17,7 +17,7 @@ use kube::{Client, Resource as _};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
-use super::{ConfigurationKind, Kept, Pair, Publishing, Wanted};
+use super::{Configurations, Kept, Pair, Publishing, Wanted};
 use crate::calls::Shown;
 use crate::clock::Clock;
 use crate::writer::{FIELD_MANAGER, summarize};
@@ -60,6 +60,8 @@ struct LastLook {
     /// The certificates in it.
     kept: Option<Kept>,
     absent_since: Option<Instant>,
+    /// Why the authorities are not in the `MutatingWebhookConfiguration`.
+    unpublished: Option<Failure>,
 }
 
 /// The reason of a retry, as a sentence.
@@ -95,16 +97,34 @@ impl Keeping {
     /// Looks once: renews what has to be, publishes the authorities if that is up to us, then shows the certificate.
     async fn look(&self, shown: &Shown, look: &mut LastLook) -> Result<Timestamp, Failure> {
         let kept = self.renew(look).await?;
-        *look = LastLook { kept: Some(kept.clone()), absent_since: None };
-        if let Publishing::Into(name, kinds) = &self.wanted.publishing {
-            for kind in *kinds {
-                self.publish(&kept.bundle(), *kind, name).await?;
+        (look.kept, look.absent_since) = (Some(kept.clone()), None);
+        let (validating, mutating) = match &self.wanted.publishing {
+            Publishing::Into(Configurations { validating, mutating }) => {
+                (Some(validating), mutating.as_ref())
+            }
+            Publishing::ByHand => (None, None),
+        };
+        if let Some(name) = validating {
+            let resource = ApiResource::erase::<ValidatingWebhookConfiguration>(&());
+            if !self.publish(&kept.bundle(), &resource, name).await? {
+                return Err(format!("{} {name} does not exist", resource.kind));
             }
         }
         let serving = &kept.serving;
         shown
             .show(&serving.certificate, &serving.key)
             .map_err(|why| format!("failed to use the certificate: {why}"))?;
+        if let Some(name) = mutating {
+            let resource = ApiResource::erase::<MutatingWebhookConfiguration>(&());
+            // Without the configuration, the API server sends no mutating calls.
+            let failure = self.publish(&kept.bundle(), &resource, name).await.err();
+            if failure != look.unpublished
+                && let Some(error) = &failure
+            {
+                tracing::warn!(error, "the API server may not trust the answers to mutating calls");
+            }
+            look.unpublished = failure;
+        }
         self.wanted.holds_until(&kept).map_err(|error| error.to_string())
     }
 
@@ -197,23 +217,18 @@ impl Keeping {
         }
     }
 
-    /// Writes the authorities into a webhook configuration.
+    /// Writes the authorities into a webhook configuration, if it exists; whether it does.
     async fn publish(
         &self,
         bundle: &str,
-        kind: ConfigurationKind,
+        resource: &ApiResource,
         name: &str,
-    ) -> Result<(), Failure> {
-        let resource = resource_of(kind);
+    ) -> Result<bool, Failure> {
         let shown = format!("{} {name}", resource.kind);
-        let configurations: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource);
+        let configurations: Api<DynamicObject> = Api::all_with(self.client.clone(), resource);
         let read = answer(configurations.get_opt(name)).await;
-        let read = match read.map_err(|why| format!("failed to read {shown}: {why}"))? {
-            Some(read) => read,
-            // Without it, the API server sends no mutating calls.
-            None if kind == ConfigurationKind::Mutating => return Ok(()),
-            None => return Err(format!("{shown} does not exist")),
-        };
+        let read = read.map_err(|why| format!("failed to read {shown}: {why}"))?;
+        let Some(read) = read else { return Ok(false) };
         let bundle = json!(ByteString(bundle.as_bytes().to_vec()));
         let webhooks = read.data["webhooks"].as_array().into_iter().flatten();
         let behind: Vec<Value> = webhooks
@@ -221,7 +236,7 @@ impl Keeping {
             .map(|it| json!({"name": it["name"], "clientConfig": {"caBundle": bundle}}))
             .collect();
         if behind.is_empty() {
-            return Ok(());
+            return Ok(true);
         }
         let patch = json!({
             "metadata": {"resourceVersion": read.metadata.resource_version},
@@ -231,14 +246,7 @@ impl Keeping {
         let written = configurations.patch(name, &parameters, &patch);
         answer(written).await.map_err(|why| format!("failed to write {shown}: {why}"))?;
         tracing::info!(configuration = shown, "the authorities of the certificates were published");
-        Ok(())
-    }
-}
-
-fn resource_of(kind: ConfigurationKind) -> ApiResource {
-    match kind {
-        ConfigurationKind::Validating => ApiResource::erase::<ValidatingWebhookConfiguration>(&()),
-        ConfigurationKind::Mutating => ApiResource::erase::<MutatingWebhookConfiguration>(&()),
+        Ok(true)
     }
 }
 

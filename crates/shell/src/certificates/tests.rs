@@ -8,7 +8,8 @@ fn at(seconds: i64) -> Timestamp {
 
 fn wanted() -> Wanted {
     let names = ["almanac-webhook.almanac-system.svc", "127.0.0.1"].map(str::to_owned).to_vec();
-    let publishing = Publishing::Into("almanac".to_owned(), &[]);
+    let publishing =
+        Publishing::Into(Configurations { validating: "almanac".to_owned(), mutating: None });
     Wanted { names, lifetime: SignedDuration::from_secs(3000), publishing }
 }
 

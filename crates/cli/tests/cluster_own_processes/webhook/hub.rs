@@ -1,12 +1,12 @@
 //! The dates that the webhook adds to taints, and the permission to bind a set of clusters.
 
-use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
+use almanac_harness::{Kubectl, Observation, OwnTest, PATIENCE, TestResult, await_condition};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use crate::documented::shell_blocks;
 use crate::reading::get;
-use crate::webhook::desk::{Applied, Desk, at_the_desk};
+use crate::webhook::desk::{ADDING, Applied, Desk, at_a_desk, at_the_desk, await_refusal};
 
 const LAST_YEAR: &str = "2025-11-26T06:00:00Z";
 
@@ -40,6 +40,8 @@ async fn await_dates(desk: &Desk<'_>, prefix: &str, is_expected: bool) -> TestRe
 
 #[test]
 fn the_taints_of_a_hub_are_dated_unless_open_cluster_management_does_it() -> TestResult {
+    // API servers call in this order. The other one refuses a taint that has a date already.
+    assert!(ADDING[1] > "managedclustermutators.admission.cluster.open-cluster-management.io");
     at_the_desk(&[], async |desk| {
         await_dates(desk, "probe", true).await?;
         let before = Timestamp::now() - SignedDuration::from_secs(2);
@@ -83,7 +85,20 @@ async fn bind(desk: &Desk<'_>, user: &str, set: &str, label: &str) -> anyhow::Re
 
 #[test]
 fn binding_a_set_takes_permission_also_while_the_webhook_is_away() -> TestResult {
-    at_the_desk(&[], async |desk| {
+    let withheld = "mutatingwebhookconfigurations";
+    let change = async |_: &OwnTest, kubectl: &Kubectl| {
+        let resource = "/rules/8/resources/1";
+        let patch = json!([
+            {"op": "test", "path": resource, "value": withheld}, {"op": "remove", "path": resource},
+        ]);
+        let patch = format!("--patch={patch}");
+        kubectl.run(&["patch", "clusterrole", "almanac-webhook", "--type=json", &patch]).await?;
+        Ok(())
+    };
+    at_a_desk(change, &[], async |desk| {
+        desk.withheld.set(withheld);
+        // Without permission on the configuration that dates taints, it checks objects all the same.
+        await_refusal(desk).await?;
         desk.webhook.pause()?;
         let granted = desk
             .shell(

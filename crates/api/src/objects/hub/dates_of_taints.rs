@@ -1,29 +1,30 @@
 //! The dates of a cluster's taints. The API of a hub has `timeAdded` for each taint, since tolerations can end; a
 //! `ManagedCluster` in a file has no such date.
 
-use almanac_api::exempt::is_marked_in;
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-/// The dates to add to the taints of a cluster, as operations of RFC 6902. An unchanged taint keeps its date, or its lack
-/// of one: a change of labels must not start a countdown. A date in the request stays, except that of a changed taint
-/// whose date is still the old one.
-pub(super) fn dates_of_taints(
+use crate::exempt::is_marked_in;
+
+/// The dates to add to the taints of a `ManagedCluster`, each with the position of its taint. An unchanged taint keeps its
+/// date, or its lack of one: a change of labels must not start a countdown. A date in the request stays, except that of a
+/// changed taint whose date is still the old one.
+#[must_use]
+pub fn dates_of_taints(
     cluster: &Value,
     before: Option<&Value>,
     now: Timestamp,
-) -> Vec<Value> {
+) -> Vec<(usize, String)> {
     let metadata = &cluster["metadata"];
     if !metadata["deletionTimestamp"].is_null() || is_marked_in(metadata) {
         return Vec::new();
     }
     let former = before.map_or(&[][..], taints);
     let now = Timestamp::from_second(now.as_second()).unwrap_or(now).to_string();
-    let dated = taints(cluster).iter().enumerate().filter_map(|(index, taint)| {
-        let date = date_of(taint, former, &now)?;
-        let path = format!("/spec/taints/{index}/timeAdded");
-        Some(json!({"op": "add", "path": path, "value": date}))
-    });
+    let dated = taints(cluster)
+        .iter()
+        .enumerate()
+        .filter_map(|(index, taint)| Some((index, date_of(taint, former, &now)?.to_owned())));
     dated.collect()
 }
 
@@ -31,30 +32,32 @@ fn taints(cluster: &Value) -> &[Value] {
     cluster["spec"]["taints"].as_array().map_or(&[], Vec::as_slice)
 }
 
-fn date_of(taint: &Value, former: &[Value], now: &str) -> Option<Value> {
+fn date_of<'a>(taint: &Value, former: &'a [Value], now: &'a str) -> Option<&'a str> {
     // Only objects have keys; the API server refuses others.
     taint.as_object()?;
     let written = &taint["timeAdded"];
-    let is_the_same =
-        |it: &&Value| ["key", "value", "effect"].iter().all(|key| it[key] == taint[key]);
+    // An empty value and none are the same.
+    let identity =
+        |of: &Value| ["key", "value", "effect"].map(|it| of[it].as_str().unwrap_or("").to_owned());
+    let this = identity(taint);
+    let is_the_same = |it: &&Value| identity(it) == this;
     match former.iter().find(is_the_same) {
-        Some(same) if written.is_null() => {
-            Some(same["timeAdded"].clone()).filter(|it| !it.is_null())
-        }
+        Some(same) if written.is_null() => same["timeAdded"].as_str(),
         Some(_) => None,
         None => {
             let is_kept = |it: &Value| it["key"] == taint["key"] && it["timeAdded"] == *written;
             let is_new = written.is_null() || former.iter().any(is_kept);
-            is_new.then(|| json!(now))
+            is_new.then_some(now)
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use almanac_api::exempt::MARK;
+    use serde_json::json;
 
     use super::*;
+    use crate::exempt::MARK;
 
     const MONDAY: &str = "2026-11-23T06:00:00Z";
 
@@ -62,16 +65,14 @@ mod tests {
         json!({"metadata": {"name": "east"}, "spec": {"taints": taints}})
     }
 
-    fn dates(before: Option<&Value>, taints: &Value) -> Vec<(String, String)> {
+    fn dates(before: Option<&Value>, taints: &Value) -> Vec<(usize, String)> {
         let before = before.map(cluster);
         let now = "2026-11-26T12:00:00.4Z".parse().expect("it is an instant");
-        let operations = dates_of_taints(&cluster(taints), before.as_ref(), now);
-        let text = |operation: &Value, key: &str| operation[key].as_str().unwrap_or("").to_owned();
-        operations.iter().map(|it| (text(it, "path"), text(it, "value"))).collect()
+        dates_of_taints(&cluster(taints), before.as_ref(), now)
     }
 
-    fn dated(index: u32, at: &str) -> Vec<(String, String)> {
-        vec![(format!("/spec/taints/{index}/timeAdded"), at.to_owned())]
+    fn dated(index: usize, at: &str) -> Vec<(usize, String)> {
+        vec![(index, at.to_owned())]
     }
 
     #[test]
@@ -86,6 +87,8 @@ mod tests {
         assert_eq!(dates(Some(&json!([])), &json!([dark])), dated(0, now));
         let without = json!({"key": "power", "effect": "NoSelect", "timeAdded": null});
         assert_eq!(dates(None, &json!([without])), dated(0, now));
+        let empty = json!({"key": "power", "value": "", "effect": "NoSelect"});
+        assert_eq!(dates(Some(&former), &json!([empty])), dated(0, MONDAY));
     }
 
     #[test]
@@ -120,7 +123,7 @@ mod tests {
         for object in
             [going, exempt, Value::Null, json!([]), cluster(&json!("power")), cluster(&json!([1]))]
         {
-            assert_eq!(dates_of_taints(&object, None, now), [] as [Value; 0], "{object}");
+            assert_eq!(dates_of_taints(&object, None, now), [], "{object}");
         }
     }
 }

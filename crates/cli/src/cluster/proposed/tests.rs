@@ -1,0 +1,151 @@
+use almanac_api::reading::{Source, read_objects};
+use serde_json::Value;
+
+use super::*;
+
+const MONDAY: &str = "2026-11-23T06:00:00Z";
+
+fn object(value: Value) -> DynamicObject {
+    serde_json::from_value(value).expect("it is an object")
+}
+
+/// What is there once a file is applied, as JSON.
+fn applied(live: Value, file: Value) -> Value {
+    serde_json::to_value(apply(&object(live), &object(file))).expect("it is JSON")
+}
+
+#[test]
+fn the_file_replaces_what_it_has_and_leaves_what_others_have_set() {
+    let live = json!({
+        "metadata": {"name": "shop", "uid": "1", "generation": 3, "labels": {"team": "shop", "tier": "1"}},
+        "spec": {"replicas": 7, "template": {"spec": {"schedulerName": "x", "nodeName": "y"}}, "list": [1, 2]},
+        "status": {"replicas": 7},
+    });
+    let file = json!({
+        "metadata": {"name": "shop", "labels": {"tier": "2"}, "annotations": {"a": "b"}},
+        "spec": {"template": {"spec": {"schedulerName": "z", "nodeName": null}}, "list": [3]},
+    });
+    let expected = json!({
+        "metadata": {
+            "name": "shop", "uid": "1", "generation": 3,
+            "labels": {"team": "shop", "tier": "2"}, "annotations": {"a": "b"},
+        },
+        "spec": {"replicas": 7, "template": {"spec": {"schedulerName": "z"}}, "list": [3]},
+        "status": {"replicas": 7},
+    });
+    assert_eq!(applied(live, file), expected);
+}
+
+#[test]
+fn what_kubectl_has_applied_before_goes_if_the_file_lacks_it() {
+    let last = json!({
+        "metadata": {"labels": {"old": "1", "kept": "1"}},
+        "spec": {"predicates": [], "policy": {"mode": "Exact", "weight": 1}},
+        "status": {"seen": 1},
+    });
+    let live = json!({
+        "metadata": {
+            "name": "there", "labels": {"old": "1", "kept": "1", "other": "1"},
+            "annotations": {"kubectl.kubernetes.io/last-applied-configuration": last.to_string()},
+        },
+        "spec": {"predicates": [1], "policy": {"mode": "Exact", "weight": 1, "defaulted": 2}, "sets": ["a"]},
+        "status": {"seen": 2},
+    });
+    let file = json!({
+        "metadata": {"name": "there", "labels": {"kept": "1"}},
+        "spec": {"policy": {"mode": "Additive"}},
+    });
+    let now = applied(live, file);
+    assert_eq!(now["metadata"]["labels"], json!({"kept": "1", "other": "1"}));
+    assert_eq!(now["spec"], json!({"policy": {"mode": "Additive", "defaulted": 2}, "sets": ["a"]}));
+    assert_eq!(now["status"], json!({"seen": 2}));
+}
+
+#[test]
+fn what_was_applied_on_the_server_goes_unless_somebody_else_has_set_it_too() {
+    let fields = |fields: Value| json!({"f:spec": fields});
+    let entry = |manager: &str, operation: &str, of: Value| json!({"manager": manager, "operation": operation, "fieldsType": "FieldsV1", "fieldsV1": of});
+    let mut of_status = entry("almanac", "Apply", json!({"f:status": {"f:seen": {}}}));
+    of_status["subresource"] = json!("status");
+    let applied_before = fields(json!({
+        "f:predicates": {}, "f:shared": {}, "f:policy": {".": {}, "f:mode": {}, "f:weight": {}},
+        "f:gone": {"f:a": {}}, "f:list": {"k:{\"name\":\"a\"}": {}},
+    }));
+    let live = json!({
+        "metadata": {"name": "there", "managedFields": [
+            entry("argocd-controller", "Apply", applied_before),
+            entry("autoscaler", "Update", fields(json!({"f:shared": {}, "f:replicas": {}}))),
+            entry("helm", "Update", fields(json!({"f:ofHelm": {}}))),
+            of_status,
+        ]},
+        "spec": {
+            "predicates": [1], "shared": 1, "policy": {"mode": "Exact", "weight": 1, "else": 1},
+            "gone": {"a": 1}, "list": [{"name": "a"}], "replicas": 3, "ofHelm": 1,
+        },
+        "status": {"seen": 1},
+    });
+    let file = json!({"metadata": {"name": "there"}, "spec": {"policy": {"mode": "Additive"}}});
+    let now = applied(live, file);
+    let expected = json!({"shared": 1, "policy": {"mode": "Additive", "else": 1}, "replicas": 3});
+    assert_eq!(now["spec"], expected);
+    assert_eq!(now["status"], json!({"seen": 1}));
+}
+
+/// Files with this text, applied where nothing else is said in a namespace.
+fn proposed(text: &str) -> Proposed {
+    let mut proposed = Proposed { paths: vec!["a.yaml".to_owned()], ..Proposed::default() };
+    read_objects(&mut proposed.reading, Source::new("a.yaml", text));
+    let now = "2026-11-26T12:00:00Z".parse().expect("it is an instant");
+    proposed.place(&Scope::Namespace("shop".to_owned()), "default", now).expect("they are placed");
+    proposed
+}
+
+#[test]
+fn taints_keep_their_dates_and_new_ones_are_dated_now() {
+    let proposed = proposed(
+        "apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata: {name: east}
+spec: {taints: [{key: power, effect: NoSelect}, {key: new, effect: NoSelect}]}
+",
+    );
+    let identity = Kind::ManagedCluster.identity("", "east");
+    let dated = |live: Option<DynamicObject>| {
+        let cluster = proposed.applied(&identity, live).expect("it is there");
+        ["0", "1"].map(|it| {
+            let at = cluster.data.pointer(&format!("/spec/taints/{it}/timeAdded"));
+            at.and_then(Value::as_str).unwrap_or("never").to_owned()
+        })
+    };
+    let live = object(json!({
+        "metadata": {"name": "east"},
+        "spec": {"taints": [{"key": "power", "value": "", "effect": "NoSelect", "timeAdded": MONDAY}]},
+    }));
+    let now = "2026-11-26T12:00:00Z";
+    assert_eq!(dated(Some(live)), [MONDAY, now]);
+    assert_eq!(dated(None), [now, now]);
+}
+
+#[test]
+fn an_empty_namespace_is_none() {
+    let proposed = proposed(
+        "apiVersion: cluster.open-cluster-management.io/v1beta1
+kind: Placement
+metadata: {name: there, namespace: ''}
+",
+    );
+    assert_eq!(proposed.only_namespace(), None);
+    assert!(proposed.position(&Kind::Placement.identity("shop", "there")).is_some());
+    let new = proposed.applied_to_all(Kind::Placement, Vec::new(), |it| it == "warehouse");
+    assert_eq!(new.len(), 0, "it is not in the namespace where is looked");
+}
+
+#[test]
+fn pods_are_left_out_and_workloads_are_not() {
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a}]}\n";
+    let deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n\
+                      spec: {template: {spec: {containers: [{name: a}]}}}\n";
+    let notes = |text: &str| proposed(text).left_out([].into_iter());
+    assert_eq!(notes(deployment), [] as [String; 0]);
+    assert_eq!(notes(pod).len(), 1);
+}
