@@ -99,7 +99,7 @@ async fn begin(
     // It is ready once its certificate is in the configuration.
     let webhook = place.extender_port().map(|_| ProgramPort::take()).transpose()?;
     if let Some(port) = &webhook {
-        documents::apply_text(&place, &admission::configuration(port.number()), &[]).await?;
+        documents::apply_text(&place, &admission::configurations(port.number()), &[]).await?;
     }
     // As late as can be, since a fast clock comes far in a moment.
     let clock = ClockKept::begin(place.folder(), at, arguments.speed, Timestamp::now())?;

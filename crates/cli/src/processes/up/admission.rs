@@ -1,5 +1,5 @@
-//! The admission webhook beside a control plane of our own: what it keeps its certificate in, and its configuration,
-//! which is that of `deploy/webhook` with an address of this machine.
+//! The admission webhook beside a control plane of our own: what it keeps its certificate in, and its configurations,
+//! which are those of `deploy/webhook` with an address of this machine.
 
 use anyhow::Context as _;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
@@ -10,7 +10,7 @@ use serde_json::json;
 use super::place::{FIELD_MANAGER, NAMESPACE};
 
 const SECRET: &str = "almanac-webhook";
-const KIND: &str = "kind: ValidatingWebhookConfiguration";
+const GROUP: &str = "apiVersion: admissionregistration.k8s.io/v1\n";
 const MANIFEST: &str = include_str!("../../../../../deploy/webhook/webhook.yaml");
 
 /// Makes the namespace of Almanac's own objects, and the Secret, which the webhook fills where it runs.
@@ -36,15 +36,19 @@ pub(super) async fn prepare(client: &Client, has_webhook: bool) -> anyhow::Resul
     Ok(())
 }
 
-/// The configuration that has the API server ask at this port of the machine. It says nothing of the authority of the
-/// certificate, which is what the webhook wrote.
-pub(super) fn configuration(port: u16) -> String {
-    let configuration = MANIFEST.split("\n---\n").filter(|it| it.contains(KIND));
-    let lines =
-        configuration.flat_map(str::lines).map(|line| match line.split_once("service: {") {
-            Some((indent, _)) => format!("{indent}url: https://127.0.0.1:{port}/validate\n"),
-            None => format!("{line}\n"),
-        });
+/// The configurations that have the API server ask at this port of the machine, and the policy of bindings. They say
+/// nothing of the authority of the certificate, which is what the webhook wrote.
+pub(super) fn configurations(port: u16) -> String {
+    let documents = MANIFEST.split("\n---\n").filter(|it| it.contains(GROUP));
+    let lines = documents.flat_map(|it| it.lines().chain(["---"])).map(|line| {
+        let (Some((indent, _)), Some((_, path))) =
+            (line.split_once("service: {"), line.split_once("path: "))
+        else {
+            return format!("{line}\n");
+        };
+        let path = path.split(',').next().unwrap_or_default();
+        format!("{indent}url: https://127.0.0.1:{port}{path}\n")
+    });
     lines.collect()
 }
 
@@ -53,13 +57,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_validating_webhook_of_the_manifest_is_called_at_the_port_and_nothing_else_changes() {
-        let configuration = configuration(12_345);
-        let urls = configuration.matches("    url: https://127.0.0.1:12345/validate\n").count();
-        assert_eq!(urls, MANIFEST.matches("path: /validate,").count());
-        assert!(urls > 0 && !configuration.contains("service:"), "{configuration}");
-        for line in configuration.lines().filter(|line| !line.contains("url: ")) {
+    fn every_webhook_of_the_manifest_is_called_at_the_port_and_nothing_else_changes() {
+        let configurations = configurations(12_345);
+        for path in ["/validate", "/mutate"] {
+            let url = format!("    url: https://127.0.0.1:12345{path}\n");
+            let expected = MANIFEST.matches(&format!("path: {path},")).count();
+            assert!(expected > 0, "{path}");
+            assert_eq!(configurations.matches(&url).count(), expected, "{path}");
+        }
+        assert!(!configurations.contains("service:"), "{configurations}");
+        for line in configurations.lines().filter(|line| !line.contains("url: ")) {
             assert!(MANIFEST.contains(line), "{line}");
         }
+        let kinds: Vec<&str> =
+            configurations.lines().filter_map(|it| it.strip_prefix("kind: ")).collect();
+        let expected = [
+            "ValidatingWebhookConfiguration",
+            "MutatingWebhookConfiguration",
+            "ValidatingAdmissionPolicy",
+            "ValidatingAdmissionPolicyBinding",
+        ];
+        assert_eq!(kinds, expected);
     }
 }
