@@ -286,9 +286,13 @@ impl Files {
                 |node: &Node| node.get("metadata").and_then(|it| it.get("namespace")).cloned();
             reading.objects.retain(|object| {
                 let written = metadata(&object.node);
-                // The agent of a cluster is not where the pods are.
-                let is_of_cluster = object.kind == Kind::ConfigMap;
-                is_of_cluster
+                // The agent of a cluster is not where the pods are. Scores are in the namespaces of their clusters, and
+                // Balance counts all decisions.
+                let is_read_elsewhere = matches!(
+                    object.kind,
+                    Kind::ConfigMap | Kind::AddOnPlacementScore | Kind::PlacementDecision
+                );
+                is_read_elsewhere
                     || written.as_ref().and_then(Node::as_text).is_none_or(|it| it == asked)
             });
             let is_in =

@@ -293,3 +293,26 @@ fn numbers_are_compared_by_what_they_are_and_nothing_else_of_different_types_is_
     ];
     all(&hold, "true");
 }
+
+#[test]
+fn the_expressions_on_the_page_of_differences_come_to_what_it_says() {
+    let page = include_str!("../../../docs/compatibility.md");
+    let (_, expressions) = page.split_once("## Expressions").unwrap();
+    let examples = expressions.lines().filter_map(|line| {
+        let (_, example) = line.strip_suffix(" |")?.rsplit_once(" | `")?;
+        example.split_once("` ")
+    });
+    let mut count = 0;
+    for (text, said) in examples {
+        let found = result(text);
+        let came = match &*found {
+            "true" => "is true",
+            "false" => "is false",
+            refused if refused.starts_with('!') => "is refused",
+            _ => "fails",
+        };
+        assert_eq!(came, said, "{text}: {found}");
+        count += 1;
+    }
+    assert!(count > 15, "{count} examples");
+}

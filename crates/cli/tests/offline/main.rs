@@ -7,6 +7,7 @@ mod dashboard;
 mod installing;
 
 mod command_line;
+mod compatibility;
 mod completion;
 mod diff;
 mod documents;

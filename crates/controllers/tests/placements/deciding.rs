@@ -30,6 +30,7 @@ async fn a_placement_gets_a_decision_with_labels_an_owner_and_the_clusters_with_
     let placement = hub.placement("web");
     assert_eq!((&owner["kind"], &owner["controller"]), (&json!("Placement"), &json!(true)));
     assert_eq!(owner["uid"], placement["metadata"]["uid"]);
+    assert_eq!(owner["blockOwnerDeletion"], Value::Null);
     assert_eq!(placement["status"]["numberOfSelectedClusters"], 3);
     assert_eq!(
         placement["status"]["decisionGroups"],

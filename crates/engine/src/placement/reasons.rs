@@ -239,6 +239,10 @@ fn verdicts(
         if let Some(taint) = shunned_by.and_then(|taint| taint_of(input, it.candidate, taint)) {
             let _ = write!(message, "; {taint} puts it behind others with the same total");
         }
+        let cluster = input.candidates.get(position(it.candidate)).map(|it| it.cluster);
+        if cluster.is_some_and(|it| input.policy.has_undated_taint(it)) {
+            message.push_str("; a taint of it has no timeAdded, so its toleration never ends");
+        }
         message.push_str(&missing(input, ranking, it, now));
         if let Some(found) = ranking.matches.get(it.candidate) {
             message.push_str(&shown(&found.expired));

@@ -1,3 +1,5 @@
+//! Files as if they had been applied: what of an object stays, what goes, and what is left out of the answer.
+
 use almanac_api::reading::{Source, read_objects};
 use serde_json::Value;
 

@@ -1,0 +1,95 @@
+//! `docs/compatibility.md`: the example of each difference shows what the page says, and no difference lacks one. Those of
+//! expressions are up to `almanac-expressions`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, ensure};
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+/// What the others share.
+const HUB: &str = "hub.yaml";
+
+fn folder() -> PathBuf {
+    Path::new(ROOT).join("docs/compatibility")
+}
+
+/// The last cell of each row of a table of differences.
+fn examples(page: &str) -> Vec<&str> {
+    let rows = page.lines().filter(|it| it.starts_with("| ") && !it.ends_with("| example |"));
+    rows.filter_map(|it| Some(it.strip_suffix(" |")?.rsplit_once(" | ")?.1)).collect()
+}
+
+/// The file of an example, if it has one.
+fn file_of(example: &str) -> Option<&str> {
+    example.strip_suffix(')')?.split_once("](compatibility/").map(|(_, file)| file)
+}
+
+/// Runs the command that a file begins with. Its output must have the lines that follow, in this order.
+fn run(file: &str) -> anyhow::Result<()> {
+    let text = fs::read_to_string(folder().join(file))?;
+    let mut lines = text.lines().map_while(|it| it.strip_prefix("# "));
+    let command = lines.next().and_then(|it| it.strip_prefix("$ almanac "));
+    let command = command.context("it begins with no command")?;
+    let mut almanac = Command::new(env!("CARGO_BIN_EXE_almanac"));
+    let output = almanac.current_dir(folder()).args(command.split(' ')).output()?;
+    let printed = String::from_utf8(output.stdout)? + &String::from_utf8(output.stderr)?;
+    let mut rest = &*printed;
+    let expected: Vec<&str> = lines.collect();
+    ensure!(command.contains(file) && !expected.is_empty(), "it shows no output of its own");
+    for line in expected {
+        let found = rest.split_once(line);
+        rest = found.with_context(|| format!("{line:?} is missing in:\n{printed}"))?.1;
+    }
+    Ok(())
+}
+
+#[test]
+fn the_example_of_each_difference_prints_what_it_says() -> anyhow::Result<()> {
+    let page = fs::read_to_string(Path::new(ROOT).join("docs/compatibility.md"))?;
+    let files: BTreeSet<&str> = examples(&page).into_iter().filter_map(file_of).collect();
+    for file in &files {
+        run(file).with_context(|| file.to_string())?;
+    }
+    let there = fs::read_dir(folder())?
+        .map(|it| Ok(it?.file_name().to_string_lossy().into_owned()))
+        .collect::<anyhow::Result<BTreeSet<String>>>()?;
+    let mut expected: BTreeSet<String> = files.into_iter().map(str::to_owned).collect();
+    expected.insert(HUB.to_owned());
+    ensure!(there == expected, "the page names {expected:?}, and there are {there:?}");
+    Ok(())
+}
+
+#[test]
+fn each_difference_has_an_example_or_the_name_of_a_test() -> anyhow::Result<()> {
+    let page = fs::read_to_string(Path::new(ROOT).join("docs/compatibility.md"))?;
+    let mut tests = BTreeSet::new();
+    collect_tests(&Path::new(ROOT).join("crates"), &mut tests)?;
+    let examples = examples(&page);
+    ensure!(examples.len() > 40, "{} rows", examples.len());
+    for example in examples {
+        let name = example.strip_prefix('`').and_then(|it| it.strip_suffix('`'));
+        let is_expression = example.starts_with('`') && example.contains("` ");
+        let is_known = name.is_some_and(|it| tests.contains(it));
+        ensure!(is_known || is_expression || file_of(example).is_some(), "{example} is none");
+    }
+    Ok(())
+}
+
+/// The names of functions in the sources of a folder that may be tests.
+fn collect_tests(folder: &Path, names: &mut BTreeSet<String>) -> anyhow::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            collect_tests(&path, names)?;
+        } else if path.extension().is_some_and(|it| it == "rs") {
+            let text = fs::read_to_string(&path)?;
+            let tests = text.split("#[test]").chain(text.split("#[tokio::test")).skip(1);
+            let parts = tests.filter_map(|it| it.split_once("fn ")?.1.split_once('('));
+            names.extend(parts.map(|(name, _)| name.to_owned()));
+        }
+    }
+    Ok(())
+}
