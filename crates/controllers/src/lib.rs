@@ -25,6 +25,7 @@
 //! | [`agent`] | the other process, which carries out the policies for levels of pods |
 //! | [`extender`] | the process beside a kube-scheduler, which decides about units of nodes |
 //! | [`webhook`] | the process that answers whether a policy may be applied |
+//! | `served_schemas` | which fields the CRDs in the cluster lack, and statuses without them |
 //! | [`scalable_node_group`] | groups of nodes, which are no policies: from watching them to their status |
 //!
 //! What a policy wants is decided in `almanac-engine`; how requests are sent is up to `almanac-shell`.
@@ -52,6 +53,7 @@ mod policies;
 pub mod process;
 mod reconciler;
 pub mod scalable_node_group;
+mod served_schemas;
 mod status_writer;
 mod targets;
 mod term;

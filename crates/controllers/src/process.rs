@@ -23,6 +23,7 @@ use crate::namespaces::Namespaces;
 use crate::not_ready::NotReady;
 use crate::policies::UnwrittenStatuses;
 use crate::scalable_node_group::{NodeGroupMetrics, NodeProviders};
+use crate::served_schemas::ServedSchemas;
 use crate::term;
 use crate::terms::Terms;
 use crate::upstream::{LeftAlone, Upstreams};
@@ -76,6 +77,7 @@ pub struct Process {
     leading: Leadership,
     unwritten: UnwrittenStatuses,
     upstreams: Upstreams,
+    schemas: ServedSchemas,
 }
 
 impl Process {
@@ -108,6 +110,7 @@ impl Process {
         let is_limited = options.namespaces.limit().is_some();
         let taken_over = if is_limited { &controlled } else { &options.take_over };
         let upstreams = Upstreams::of(&controlled, taken_over);
+        let schemas = ServedSchemas::of(&controlled);
         let left_alone = LeftAlone::new(&controlled, upstreams.clone(), leading.clone());
         registry.register_collector(Box::new(left_alone));
         let (clock, unwritten) = (&options.clock, UnwrittenStatuses::default());
@@ -123,6 +126,7 @@ impl Process {
             leading,
             unwritten,
             upstreams,
+            schemas,
         }
     }
 
@@ -160,6 +164,7 @@ impl Process {
             leading: self.leading.clone(),
             unwritten: self.unwritten.clone(),
             upstreams: self.upstreams.clone(),
+            schemas: self.schemas.clone(),
         };
         term.run(end).await;
         (!end.is_cancelled()).then(|| begun.elapsed())

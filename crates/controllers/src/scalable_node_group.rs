@@ -27,6 +27,7 @@ use self::entry::{GroupSpec, Subject};
 use self::status::{GroupState, Outcome};
 use crate::cluster::Cluster;
 use crate::controlled::Controlled;
+use crate::served_schemas::ServedSchemas;
 use crate::upstream::Upstreams;
 use crate::work_queue::WorkQueue;
 
@@ -59,6 +60,7 @@ pub(crate) struct NodeGroups {
     pub(crate) clock: Clock,
     pub(crate) switch: Switch,
     pub(crate) upstreams: Upstreams,
+    pub(crate) schemas: ServedSchemas,
     pub(crate) metrics: NodeGroupMetrics,
     pub(crate) seed: u64,
 }

@@ -33,6 +33,7 @@ use crate::policies::{UnwrittenStatuses, WorkQueues};
 use crate::process::{Metrics, Options};
 use crate::reconciler::Reconciler;
 use crate::scalable_node_group::{self, NodeGroups};
+use crate::served_schemas::ServedSchemas;
 use crate::status_writer::{StatusUpdate, StatusWriter, WriteResult};
 use crate::targets::Targets;
 use crate::upstream::{self, Upstream, Upstreams};
@@ -61,6 +62,7 @@ pub(crate) struct Term {
     pub(crate) leading: Leadership,
     pub(crate) unwritten: UnwrittenStatuses,
     pub(crate) upstreams: Upstreams,
+    pub(crate) schemas: ServedSchemas,
 }
 
 /// The state that all parts of a term share.
@@ -72,6 +74,7 @@ struct Shared {
     sampling: Option<Sampling>,
     writing: StatusWriter,
     families: Families,
+    schemas: ServedSchemas,
     events: EventLog,
     reconciler: Reconciler,
     node_groups: Arc<NodeGroups>,
@@ -197,7 +200,7 @@ impl Term {
         let node_groups = Arc::new(self.node_groups(&cluster, &writer, &events));
         let sampling = self.sampling(&cluster, &turns);
         let writing = StatusWriter::new(writer, clock, self.options.seed);
-        let families = self.families.clone();
+        let (families, schemas) = (self.families.clone(), self.schemas.clone());
         let shared = Shared {
             cluster,
             turns,
@@ -205,6 +208,7 @@ impl Term {
             sampling,
             writing,
             families,
+            schemas,
             events,
             reconciler,
             node_groups,
@@ -228,6 +232,7 @@ impl Term {
             clock: clock.clone(),
             switch: self.switch.clone(),
             upstreams: self.upstreams.clone(),
+            schemas: self.schemas.clone(),
             metrics: self.metrics.node_groups.clone(),
             seed: self.options.seed,
         }
@@ -324,7 +329,11 @@ impl Shared {
         let family = self.families.of(policy.family);
         let composed = match upstream {
             Some(upstream) => Some(upstream::composed(policy.family, upstream, entry, now)),
-            None => family.compose(&state, &policy.identity, entry, now),
+            None => family.compose(&state, &policy.identity, entry, now).map(|composed| {
+                let missing = self.schemas.missing(policy.family);
+                let generation = entry.revision.generation();
+                composed.fitted(missing.as_deref(), &entry.recorded, generation, now)
+            }),
         };
         // That it is left alone is said once, and not fought over with whoever carries it out.
         let is_said = upstream.is_some_and(|it| entry.is_left_alone || it.writes_conditions);

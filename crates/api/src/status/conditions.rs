@@ -37,6 +37,8 @@ pub enum ConditionType {
     Conflict,
     /// Nothing about the object needs its user's attention.
     Ready,
+    /// The CRD in the cluster lacks fields of ours. Bad when it holds, and only there when it does.
+    SchemaIncomplete,
 }
 
 /// The reason of a condition.
@@ -164,11 +166,15 @@ pub enum ConditionReason {
     NamespaceUnreadable,
     /// The upstream controller of its kind runs in the cluster, and carries it out.
     UpstreamController,
+    /// What is written to some fields is lost, because the CRD does not have them.
+    FieldsMissing,
+    /// The CRD has the fields that it lacked before.
+    FieldsServed,
 }
 
 impl ConditionType {
     /// All of them, in their order.
-    pub const ALL: [ConditionType; 8] = [
+    pub const ALL: [ConditionType; 9] = [
         Self::Active,
         Self::AbleToScale,
         Self::ScalingUnbounded,
@@ -177,6 +183,7 @@ impl ConditionType {
         Self::OverCap,
         Self::Conflict,
         Self::Ready,
+        Self::SchemaIncomplete,
     ];
 
     /// The `type` of the condition.
@@ -191,6 +198,7 @@ impl ConditionType {
             Self::OverCap => "OverCap",
             Self::Conflict => "Conflict",
             Self::Ready => "Ready",
+            Self::SchemaIncomplete => "SchemaIncomplete",
         }
     }
 }
@@ -261,6 +269,8 @@ impl ConditionReason {
             Self::Exempt => "Exempt",
             Self::NamespaceUnreadable => "NamespaceUnreadable",
             Self::UpstreamController => "UpstreamController",
+            Self::FieldsMissing => "FieldsMissing",
+            Self::FieldsServed => "FieldsServed",
         }
     }
 }
@@ -287,6 +297,7 @@ impl ConditionState {
             ConditionType::PlacementMisconfigured,
             ConditionType::OverCap,
             ConditionType::Conflict,
+            ConditionType::SchemaIncomplete,
         ];
         if is_bad_when_it_holds.contains(&self.about) {
             return self.holds;

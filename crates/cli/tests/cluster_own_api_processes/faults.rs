@@ -4,6 +4,7 @@
 mod replica;
 
 mod attacks;
+mod crowd;
 mod hostile_queries;
 mod memory;
 mod outages;

@@ -41,4 +41,5 @@ mod placement_stories;
 mod placement_watcher;
 mod pod_attacks;
 mod prometheus;
+mod published;
 mod side_by_side;

@@ -174,6 +174,11 @@ impl StatusSnapshot {
         json!({ "conditions": conditions.collect::<Vec<_>>() })
     }
 
+    /// Whether it has a condition, and the condition holds.
+    pub(crate) fn holds(&self, about: ConditionType) -> bool {
+        self.conditions.iter().any(|(known, holds, _)| *known == about.name() && *holds)
+    }
+
     /// The conditions that are new or have changed.
     pub(crate) fn news<'a>(
         &self,

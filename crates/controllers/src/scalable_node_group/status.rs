@@ -19,6 +19,7 @@ use super::entry::{NodeGroupEntry, Subject};
 use super::{NodeGroups, ProvidedNodes, ProviderError, RECHECK_INTERVAL, WITHDRAWN_PAUSE};
 use crate::cluster::{StatusSnapshot, is_older};
 use crate::controlled::Controlled;
+use crate::served_schemas::fit;
 use crate::upstream::{self, Upstream};
 
 const INITIAL_BACKOFF: Duration = Duration::from_secs(1);
@@ -219,7 +220,15 @@ impl NodeGroups {
             }
             let ready = condition_states.iter().find(|it| it.about == ConditionType::Ready);
             entry.not_ready = ready.filter(|it| !it.holds).map(|it| it.reason);
-            let status = composed(entry, outcome, &condition_states, self.clock.now());
+            let (now, mut condition_states) = (self.clock.now(), condition_states.to_vec());
+            let mut status = composed(entry, outcome, &condition_states, now);
+            // Whoever carries them out has a CRD of its own.
+            if !is_left_alone {
+                let missing = self.schemas.missing(Controlled::NodeGroups);
+                let (missing, generation) = (missing.as_deref(), entry.generation);
+                let fitted = fit(missing, &mut status, &entry.recorded, generation, now);
+                condition_states.extend(fitted);
+            }
             // That it is left alone is said once, and not fought over with whoever carries it out.
             let is_said = is_left_alone && entry.is_left_alone;
             if is_said || entry.recorded.is(&status) {

@@ -32,6 +32,7 @@ impl Term {
         end: &CancellationToken,
     ) -> bool {
         let checked = self.look_for_upstreams(shared, following);
+        let schemas = self.read_schemas(shared, following);
         let namespaces = self.follow_namespaces(shared, following);
         let mut listings = self.follow_policies(shared, following);
         listings.extend(self.follow_node_groups(shared, following));
@@ -55,7 +56,12 @@ impl Term {
         }
         self.health.set_waiting_for("the first check for upstream controllers");
         let checked = until(checked, |is_over| *is_over);
-        self.wait_for(checked, following, end).await
+        if !self.wait_for(checked, following, end).await {
+            return false;
+        }
+        self.health.set_waiting_for("the first look at the CRDs");
+        let schemas = until(schemas, |is_over| *is_over);
+        self.wait_for(schemas, following, end).await
     }
 
     /// Waits for something that a watch reports. `false` when one of the watches stops, or the process is to
@@ -103,6 +109,24 @@ impl Term {
         let (client, clock) = (self.client.clone(), self.options.clock.clone());
         following.spawn(self.upstreams.clone().watch(client, clock, first, changed));
         looked
+    }
+
+    /// Starts reading the served schemas. The receiver says whether they have been read once.
+    fn read_schemas(&self, shared: &Shared, following: &mut JoinSet<()>) -> watch::Receiver<bool> {
+        let (first, read) = watch::channel(false);
+        let (cluster, statuses) = (Arc::clone(&shared.cluster), Arc::clone(&shared.statuses));
+        let node_groups = Arc::clone(&shared.node_groups.queue);
+        let changed = move |changed: Controlled| {
+            let state = cluster.lock();
+            if changed == Controlled::NodeGroups {
+                state.node_groups.keys().for_each(|group| node_groups.wake(group));
+            }
+            let is_concerned = |policy: &&PolicyName| Controlled::from(policy.family) == changed;
+            let concerned = state.policies.keys().filter(is_concerned);
+            concerned.for_each(|policy| statuses.wake(policy));
+        };
+        following.spawn(self.schemas.clone().watch(self.client.clone(), first, changed));
+        read
     }
 
     /// Starts watching which namespaces are exempt.

@@ -84,13 +84,18 @@ pub(crate) fn on_cluster(test: impl AsyncFnOnce(&OwnTest, &Cluster) -> TestResul
 impl Cluster {
     /// Installs the definitions on an audited control plane.
     pub(crate) async fn prepare(test: &OwnTest) -> Result<Self> {
+        Self::prepare_with(test, DEFINITIONS).await
+    }
+
+    /// The same with the definitions in another directory, and in those below it.
+    pub(crate) async fn prepare_with(test: &OwnTest, definitions: &str) -> Result<Self> {
         let cluster = Self {
             client: test.client(),
             kubectl: test.kubectl().await?,
             audit: AuditLog::of(&test.plane)?,
             kubeconfig: test.plane.kubeconfig(),
         };
-        cluster.kubectl.run(&["apply", "--server-side", "-f", DEFINITIONS]).await?;
+        cluster.kubectl.run(&["apply", "--server-side", "-R", "-f", definitions]).await?;
         cluster.await_definitions().await?;
         Ok(cluster)
     }

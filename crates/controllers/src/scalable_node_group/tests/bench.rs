@@ -131,6 +131,7 @@ impl Bench {
             switch: Switch::new(clock.clone()),
             clock,
             upstreams: Upstreams::of(&[Controlled::NodeGroups], &[]),
+            schemas: ServedSchemas::default(),
             metrics: NodeGroupMetrics::default(),
             seed: 1,
         });

@@ -1,0 +1,129 @@
+//! The CRDs that Karmada, Karpenter and Open Cluster Management publish, instead of ours: every family works, or says
+//! which fields they lack.
+
+use almanac_fixtures::objects;
+use almanac_harness::{ControlPlaneOptions, TestResult, on_own_control_plane};
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+
+use crate::controller::{
+    AUTOSCALER, CRON, Cluster, DEPLOYMENT, FEDERATED, Kind, NODE_GROUP, PRODUCER,
+    SCHEDULE_OF_THE_DESIGN, cron, deployment, federated, target,
+};
+use crate::placement::stage::{PLACEMENT, await_selected, place, prepare};
+
+const PUBLISHED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/published");
+const OURS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/crds");
+const NAMESPACE: &str = "default";
+const ALL: &[&str] = &[
+    "--leader-elect=false",
+    "--controllers=metrics-producer,cron-federated-hpa,horizontal-autoscaler,scalable-node-group,placement",
+];
+
+/// Policies of every family. The schedule is written as Karpenter 0.1.2 has it: hours are text, and the field has another
+/// name than in the design.
+async fn create_policies(cluster: &Cluster) -> TestResult {
+    for name in ["shop", "tide"] {
+        cluster.create(DEPLOYMENT, NAMESPACE, &deployment(name, 1)).await?;
+    }
+    let rule = json!([{"name": "up", "schedule": "0 9 * * *", "targetReplicas": 5}]);
+    let of_shop = target("apps/v1", "Deployment", "shop");
+    cluster.create(CRON, NAMESPACE, &cron("shop", &of_shop, &rule)).await?;
+    cluster.create(FEDERATED, NAMESPACE, &federated("bounds", Some(1), 9)).await?;
+    let rule = json!([{"name": "up", "schedule": "0 9 * * *", "targetMinReplicas": 4}]);
+    let of_bounds = target("autoscaling.karmada.io/v1alpha1", "FederatedHPA", "bounds");
+    cluster.create(CRON, NAMESPACE, &cron("bounds", &of_bounds, &rule)).await?;
+
+    let schedule = SCHEDULE_OF_THE_DESIGN.replace("schedule:", "scheduleSpec:");
+    let schedule = schedule.replace("hours: 17", "hours: '17'").replace("hours: 9", "hours: '9'");
+    cluster.create_text(NAMESPACE, &schedule).await?;
+    let of_tide = target("apps/v1", "Deployment", "tide");
+    let query = "karpenter_scheduled_capacity{name=\"scheduling\"}";
+    let autoscaler = objects::horizontal_autoscaler("tide", &of_tide, query);
+    cluster.create(AUTOSCALER, NAMESPACE, &autoscaler).await?;
+    let group = objects::scalable_node_group("pool", "AWSEKSNodeGroup", "pool", 1);
+    cluster.create(NODE_GROUP, NAMESPACE, &group).await?;
+
+    prepare(cluster, &["cluster1", "cluster2"]).await?;
+    place(cluster, "one", 1, &[("Steady", 1)]).await
+}
+
+/// Waits until each of the objects has a status, and returns what it says of fields that the CRD lacks.
+async fn missing(cluster: &Cluster, kind: Kind, name: &str) -> anyhow::Result<Option<Value>> {
+    let is_told = |object: &Value| object["status"]["conditions"].is_array();
+    let what = "to have conditions";
+    let object = cluster.await_object(kind, (NAMESPACE, name), what, is_told).await?;
+    let conditions = object["status"]["conditions"].as_array().context("no conditions")?;
+    Ok(conditions.iter().find(|it| it["type"] == "SchemaIncomplete").cloned())
+}
+
+async fn ensure_missing(cluster: &Cluster, kind: Kind, name: &str, fields: &str) -> TestResult {
+    let said = missing(cluster, kind, name).await?.context("nothing is missing")?;
+    ensure!(said["reason"] == "FieldsMissing", "{said}");
+    let message = said["message"].as_str().unwrap_or_default();
+    ensure!(message.contains(fields), "{message}");
+    Ok(())
+}
+
+#[test]
+fn each_family_works_beside_published_crds_or_says_what_they_lack() -> TestResult {
+    on_own_control_plane(&ControlPlaneOptions::api_only().audited(), async |test| {
+        let cluster = &Cluster::prepare_with(test, PUBLISHED).await?;
+        create_policies(cluster).await?;
+        let controller = cluster.start_at("2026-11-26T08:59:50Z", ALL).await?;
+
+        // Everything that a policy asks for is done.
+        let scaled = |wanted: u64| move |object: &Value| object["spec"]["replicas"] == wanted;
+        let at = |name| (NAMESPACE, name);
+        cluster.await_object(DEPLOYMENT, at("shop"), "to have 5", scaled(5)).await?;
+        cluster.await_object(DEPLOYMENT, at("tide"), "to have 2", scaled(2)).await?;
+        let is_raised = |object: &Value| object["spec"]["minReplicas"] == 4;
+        cluster.await_object(FEDERATED, at("bounds"), "to have 4", is_raised).await?;
+        let has_fired = |status: &Value| {
+            status["executionHistories"][0]["successfulExecutions"].as_array().is_some()
+        };
+        cluster.await_status(NAMESPACE, "shop", "to record the firing", has_fired).await?;
+        let is_published =
+            |object: &Value| object["status"]["scheduledCapacity"]["currentValue"] == 2;
+        cluster.await_object(PRODUCER, at("scheduling"), "to publish", is_published).await?;
+        await_selected(cluster, "one", &["cluster1"]).await?;
+
+        // What a CRD lacks is said where there are conditions, and otherwise in an Event.
+        ensure_missing(cluster, PRODUCER, "scheduling", "lacks spec.schedule, ").await?;
+        ensure_missing(cluster, AUTOSCALER, "tide", "status.recommendations").await?;
+        ensure_missing(cluster, NODE_GROUP, "pool", "status.observedGeneration").await?;
+        ensure!(missing(cluster, PLACEMENT, "one").await?.is_none(), "a hub lacks nothing");
+        let events = cluster.events(NAMESPACE, "shop").await?;
+        let told = events.iter().filter(|it| it.contains("FieldsMissing: the CRD of Cron")).count();
+        ensure!(told == 1, "{events:#?}");
+
+        // No write was refused, and none of them was made again and again.
+        let writes = cluster.writes().await?;
+        let refused: Vec<_> = writes.iter().filter(|it| it.code >= 400 && it.code != 409).collect();
+        ensure!(refused.is_empty(), "{refused:#?}");
+        ensure!(writes.len() < 30, "{} writes", writes.len());
+
+        // After a restart, nothing is done twice.
+        controller.program.kill()?;
+        let before = cluster.target_writes().await?.len();
+        controller.program.start_again()?;
+        controller.program.await_ready().await?;
+        // With all fields there, nothing is said of them any more.
+        cluster.kubectl(&["apply", "--server-side", "--force-conflicts", "-f", OURS]).await?;
+        for (kind, name) in [(PRODUCER, "scheduling"), (AUTOSCALER, "tide"), (NODE_GROUP, "pool")] {
+            let is_complete = |object: &Value| {
+                let conditions = object["status"]["conditions"].as_array();
+                let about = |name| move |it: &Value| it["type"] == name;
+                conditions.is_some_and(|all| {
+                    all.iter().any(about("Ready")) && !all.iter().any(about("SchemaIncomplete"))
+                })
+            };
+            cluster.await_object(kind, at(name), "to be complete", is_complete).await?;
+        }
+        let is_remembered = |status: &Value| status["conditions"].is_array();
+        cluster.await_status(NAMESPACE, "shop", "to have conditions", is_remembered).await?;
+        let after = cluster.target_writes().await?;
+        ensure!(after.len() == before, "{:#?}", after.get(before..));
+        controller.stop().await
+    })
+}

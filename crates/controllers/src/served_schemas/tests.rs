@@ -1,0 +1,104 @@
+//! What is known of the schemas, by what an API server answers.
+
+use std::convert::Infallible;
+
+use almanac_api::objects::custom_resources;
+use almanac_engine::Family;
+use http::Response;
+
+use super::*;
+
+const FAMILY: Family = Family::MetricScaling;
+const FAR: Timestamp = Timestamp::UNIX_EPOCH;
+
+/// What an API server answers.
+#[derive(Clone)]
+struct Answers(Arc<Mutex<(StatusCode, Value)>>);
+
+impl Answers {
+    fn of(status: StatusCode, document: Value) -> Self {
+        Self(Arc::new(Mutex::new((status, document))))
+    }
+
+    fn become_these(&self, status: StatusCode, document: Value) {
+        *self.0.lock().unwrap() = (status, document);
+    }
+
+    /// A client of an API server that answers so; one that knows the version of the document is told that it is the same.
+    fn client(&self) -> Client {
+        let answers = self.clone();
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let (status, document) = answers.0.lock().unwrap().clone();
+            let text = document.to_string();
+            let etag = HeaderValue::from_str(&format!("\"{}\"", text.len())).unwrap();
+            let is_same = request.headers().get(IF_NONE_MATCH) == Some(&etag);
+            let status = if is_same { StatusCode::NOT_MODIFIED } else { status };
+            let text = if is_same { String::new() } else { text };
+            let response = Response::builder().status(status).header(ETAG, etag);
+            let response = response.body(Body::from(text.into_bytes())).unwrap();
+            async move { Ok::<_, Infallible>(response) }
+        });
+        Client::new(service, "default")
+    }
+}
+
+/// The document of autoscalers, without these fields of the status.
+fn document(without: &[&str]) -> Value {
+    let kind = Kind::HorizontalAutoscaler;
+    let all = custom_resources();
+    let mut schema = all.iter().find(|it| it.known_kind() == Some(kind)).unwrap().schema();
+    let status = schema["properties"]["status"]["properties"].as_object_mut().unwrap();
+    for name in without {
+        status.remove(*name).unwrap();
+    }
+    schema["x-kubernetes-group-version-kind"] =
+        json!([{"group": kind.group(), "version": kind.version(), "kind": kind.name()}]);
+    json!({"components": {"schemas": {"other": {}, "this": schema}}})
+}
+
+#[tokio::test]
+async fn what_is_missing_is_known_until_another_schema_is_served() {
+    let answers = Answers::of(StatusCode::OK, document(&["scaleEvents"]));
+    let (client, schemas) = (answers.client(), ServedSchemas::of(&[FAMILY.into()]));
+    assert_eq!(schemas.missing(FAMILY), None);
+    assert_eq!(schemas.check(&client).await, [FAMILY.into()]);
+    let missing = schemas.missing(FAMILY).unwrap().to_string();
+    assert!(missing.contains("lacks status.scaleEvents;"), "{missing}");
+
+    // The same document, an answer that is none, and a document without the kind change nothing.
+    assert_eq!(schemas.check(&client).await, []);
+    answers.become_these(StatusCode::INTERNAL_SERVER_ERROR, json!("unavailable"));
+    assert_eq!(schemas.check(&client).await, []);
+    answers.become_these(StatusCode::OK, json!({"components": {"schemas": {}}}));
+    assert_eq!(schemas.check(&client).await, []);
+    assert!(schemas.missing(FAMILY).is_some());
+
+    answers.become_these(StatusCode::OK, document(&[]));
+    assert_eq!(schemas.check(&client).await, [FAMILY.into()]);
+    assert_eq!(schemas.missing(FAMILY), None);
+}
+
+#[tokio::test]
+async fn a_status_says_what_it_lacks_and_once_more_that_it_lacks_nothing() {
+    let answers = Answers::of(StatusCode::OK, document(&["scaleEvents"]));
+    let schemas = ServedSchemas::of(&[FAMILY.into()]);
+    schemas.check(&answers.client()).await;
+    let missing = schemas.missing(FAMILY);
+    let composed = || json!({"scaleEvents": [], "desiredReplicas": 2, "conditions": []});
+
+    let (mut status, before) = (composed(), StatusSnapshot::of(&Value::Null));
+    let state = fit(missing.as_deref(), &mut status, &before, Some(1), FAR).unwrap();
+    assert!(state.holds && state.needs_attention(), "{state:?}");
+    assert_eq!(status["scaleEvents"], Value::Null);
+    assert_eq!(status["conditions"][0]["type"], "SchemaIncomplete");
+
+    let (mut mended, incomplete) = (composed(), StatusSnapshot::of(&status));
+    let state = fit(None, &mut mended, &incomplete, Some(1), FAR).unwrap();
+    assert!(!state.holds && !state.needs_attention(), "{state:?}");
+    assert_eq!(mended["conditions"][0]["status"], "False");
+    assert_eq!(mended["scaleEvents"], json!([]));
+
+    let (mut whole, mended) = (composed(), StatusSnapshot::of(&mended));
+    assert_eq!(fit(None, &mut whole, &mended, Some(1), FAR), None);
+    assert_eq!(whole, composed());
+}
