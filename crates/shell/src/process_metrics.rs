@@ -51,6 +51,11 @@ impl Collector for ProcessFigures {
             let help = "Maximum number of open file descriptors";
             add("process_max_fds", help, &ConstGauge::new(most))?;
         }
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let tasks = i64::try_from(runtime.metrics().num_alive_tasks()).unwrap_or(i64::MAX);
+            let help = "Tasks of the process: watches, turns, writes and connections";
+            add("almanac_tasks", help, &ConstGauge::new(tasks))?;
+        }
         if let Some(at) = self.started_at {
             let help = "Start time of this process, in seconds since the epoch";
             add("process_start_time_seconds", help, &ConstGauge::new(at))?;

@@ -4,6 +4,7 @@
 mod replica;
 
 mod attacks;
+mod churn;
 mod crowd;
 mod hostile_queries;
 mod memory;

@@ -1,0 +1,198 @@
+//! Policies and targets of all kinds that come, change and go: what the process takes stays level.
+//!
+//! `ALMANAC_CHURN_SECONDS` is how long. From twice the time of warming up on, memory, descriptors and tasks may not grow by
+//! more than a twentieth; over any time, everything is forgotten in the end.
+
+use std::time::{Duration, Instant};
+
+use almanac_fixtures::trials::{announce, size};
+use almanac_fixtures::{hub, objects};
+use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
+use anyhow::{Context as _, Result, ensure};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::controller::{
+    AUTOSCALER, CRON, Cluster, Controller, DEPLOYMENT, Kind, NODE_GROUP, PRODUCER, cron,
+    deployment, target,
+};
+use crate::placement::stage::{PLACEMENT, on_hub, prepare};
+
+/// So many objects come each second, and as many change and go.
+const A_SECOND: u64 = 20;
+/// An object changes when so many others have come, and goes when as many more have.
+const LATER: u64 = 10 * A_SECOND;
+const NAMESPACES: u64 = 50;
+/// The time until what the process takes is level.
+const WARMING_UP: Duration = Duration::from_mins(5);
+/// A figure is the median over this time.
+const SPAN: Duration = Duration::from_mins(2);
+
+const ALL: &[&str] = &[
+    "--leader-elect=false",
+    "--controllers=metrics-producer,cron-federated-hpa,horizontal-autoscaler,scalable-node-group,placement",
+];
+
+fn lasting() -> Duration {
+    Duration::from_secs(size("ALMANAC_CHURN_SECONDS", 20, 1_800))
+}
+
+/// What the process takes at an instant.
+struct Taken {
+    at: Instant,
+    memory: f64,
+    descriptors: f64,
+    tasks: f64,
+}
+
+impl Taken {
+    async fn now(controller: &Controller) -> Result<Self> {
+        let (status, body) = controller.program.get("/metrics").await?;
+        ensure!(status == 200, "GET /metrics: {status}");
+        let figure = |name: &str| -> Result<f64> {
+            let line = body.lines().find_map(|it| it.strip_prefix(name)?.strip_prefix(' '));
+            Ok(line.with_context(|| format!("no {name}"))?.parse()?)
+        };
+        Ok(Self {
+            at: Instant::now(),
+            memory: figure("process_resident_memory_bytes")?,
+            descriptors: figure("process_open_fds")?,
+            tasks: figure("almanac_tasks")?,
+        })
+    }
+
+    fn figures(&self) -> [f64; 3] {
+        [self.memory / 1_000_000.0, self.descriptors, self.tasks]
+    }
+}
+
+/// The object of a number: its kind, its namespace, and what it is.
+fn object(number: u64) -> (Kind, String, Value) {
+    let name = format!("thing-{number}");
+    let deployment_target = |of: u64| target("apps/v1", "Deployment", &format!("thing-{of}"));
+    // What one needs has come just before, and goes just before.
+    let (kind, object) = match number % 6 {
+        0 => (DEPLOYMENT, deployment(&name, 1)),
+        1 => {
+            let rules = json!([{"name": "up", "schedule": "* * * * *", "targetReplicas": 5}]);
+            (CRON, cron(&name, &deployment_target(number - 1), &rules))
+        }
+        2 => {
+            let day = json!({"replicas": 7, "start": {"hours": 9}, "end": {"hours": 17}});
+            let schedule = json!({"defaultReplicas": 2, "behaviors": [day]});
+            (PRODUCER, objects::metrics_producer(&name, &schedule))
+        }
+        3 => {
+            let schedule = number - 1;
+            let query = format!("karpenter_scheduled_capacity{{name=\"thing-{schedule}\"}}");
+            let of = deployment_target(number - 3);
+            (AUTOSCALER, objects::horizontal_autoscaler(&name, &of, &query))
+        }
+        4 => (NODE_GROUP, objects::scalable_node_group(&name, "AWSEKSNodeGroup", &name, 1)),
+        _ => (PLACEMENT, hub::placement(&name, &json!({"numberOfClusters": 1}))),
+    };
+    (kind, format!("churn-{}", number / 6 % NAMESPACES), object)
+}
+
+/// The change that a user makes: a label, and what the object is about.
+fn change(number: u64) -> Value {
+    let spec = match number % 6 {
+        0 | 4 => json!({"replicas": 2}),
+        1 => json!({"rules": [{"name": "up", "schedule": "* * * * *", "targetReplicas": 4}]}),
+        2 => json!({"schedule": {"defaultReplicas": 3}}),
+        3 => json!({"maxReplicas": 50}),
+        _ => json!({"numberOfClusters": 2}),
+    };
+    json!({"metadata": {"labels": {"changed": "yes"}}, "spec": spec})
+}
+
+/// One object comes, one changes and one goes.
+async fn turn(cluster: &Cluster, number: u64, is_over: bool) -> TestResult {
+    if !is_over {
+        let (kind, namespace, object) = object(number);
+        cluster.create(kind, &namespace, &object).await?;
+    }
+    let name = |number: u64| format!("thing-{number}");
+    if let Some(number) = number.checked_sub(LATER)
+        && !is_over
+    {
+        let (kind, namespace, _) = object(number);
+        cluster.patch(kind, &namespace, &name(number), &change(number)).await?;
+    }
+    if let Some(number) = number.checked_sub(2 * LATER) {
+        let (kind, namespace, _) = object(number);
+        cluster.delete(kind, &namespace, &name(number)).await?;
+    }
+    Ok(())
+}
+
+fn median(taken: &[&Taken], of: usize) -> f64 {
+    let mut figures: Vec<f64> = taken.iter().map(|it| it.figures()[of]).collect();
+    figures.sort_by(f64::total_cmp);
+    figures.get(figures.len() / 2).copied().unwrap_or_default()
+}
+
+/// Checks that no figure has grown since it was warm.
+fn ensure_level(taken: &[Taken], begun: Instant) -> TestResult {
+    let ended = taken.last().context("nothing was measured")?.at;
+    let within = |from: Instant| -> Vec<&Taken> {
+        taken.iter().filter(|it| it.at >= from && it.at < from + SPAN).collect()
+    };
+    let (warm, last) = (within(begun + WARMING_UP), within(ended - SPAN));
+    for (of, what) in ["MB", "descriptors", "tasks"].into_iter().enumerate() {
+        let (before, after) = (median(&warm, of), median(&last, of));
+        announce(&format!("churn: {before:.1} {what} when warm, {after:.1} at the end"));
+        ensure!(after <= before * 1.05, "{what} grew from {before} to {after}");
+    }
+    Ok(())
+}
+
+#[test]
+fn what_comes_changes_and_goes_leaves_nothing_behind() -> TestResult {
+    on_hub(async |_, cluster| {
+        for number in 0..NAMESPACES {
+            cluster.namespace(&format!("churn-{number}")).await?;
+        }
+        prepare(cluster, &["cluster1", "cluster2"]).await?;
+        let controller = cluster.start_at(&Timestamp::now().to_string(), ALL).await?;
+        let idle = Taken::now(&controller).await?;
+
+        let (begun, mut number, mut taken) = (Instant::now(), 0, Vec::new());
+        let mut ticks = tokio::time::interval(Duration::from_secs(1) / u32::try_from(A_SECOND)?);
+        while begun.elapsed() < lasting() {
+            ticks.tick().await;
+            turn(cluster, number, false).await?;
+            number += 1;
+            if number.is_multiple_of(5 * A_SECOND) {
+                taken.push(Taken::now(&controller).await?);
+            }
+        }
+        let seconds = begun.elapsed().as_secs_f64();
+        announce(&format!("churn: {number} objects in {seconds:.0} s"));
+        for gone in number..number + 2 * LATER {
+            turn(cluster, gone, true).await?;
+        }
+        if lasting() >= 2 * WARMING_UP {
+            ensure_level(&taken, begun)?;
+        }
+
+        // Nothing is left of them: no status is waited for, no number is published, and as few tasks as at first.
+        await_condition("everything to be forgotten", PATIENCE, async || {
+            let armed = controller.scrape("almanac_cron_rules_armed ").await?;
+            let published = controller.scrape("karpenter_scheduled_capacity").await?;
+            let groups = controller.scrape("almanac_objects_not_ready").await?;
+            let [_, descriptors, tasks] = Taken::now(&controller).await?.figures();
+            let [_, idle_descriptors, idle_tasks] = idle.figures();
+            // One kind of targets may be watched for a while, over connections of its own.
+            let is_forgotten = armed == ["almanac_cron_rules_armed 0"]
+                && published.is_empty()
+                && groups.is_empty()
+                && descriptors <= idle_descriptors + 8.0
+                && tasks <= idle_tasks + 16.0;
+            let seen = (armed, published, groups, descriptors, idle_descriptors, tasks, idle_tasks);
+            Ok(Observation::of(is_forgotten, format!("{seen:?}")))
+        })
+        .await?;
+        controller.stop().await
+    })
+}
