@@ -5,6 +5,7 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
+use std::time::Duration;
 
 use almanac_api::status::TargetProblem;
 use almanac_api::status::placement::Obstacle;
@@ -12,6 +13,7 @@ use almanac_engine::turn::{self, OpenTurn, Turn};
 use almanac_engine::{
     Action, Family, Identity, Outcome, PolicyName, Reach, Recorded, TargetReference, Unreachable,
 };
+use almanac_shell::backoff::Backoff;
 use almanac_shell::clock::Clock;
 use almanac_shell::event_log::EventLog;
 use almanac_shell::lease::{Fenced, StopState, Switch};
@@ -27,6 +29,10 @@ use crate::work_queue::WorkQueue;
 
 /// A blocked target that is not watched is checked again after about this long.
 const RECHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
+
+/// A target that could not be read for now is read again after about this long, and then less and less often.
+const FIRST_READ_RETRY: Duration = Duration::from_secs(1);
+const MAX_READ_RETRY: Duration = Duration::from_mins(1);
 
 /// A placement is decided again after about this long, whether or not anything is known to have changed.
 const PLACEMENT_INTERVAL: SignedDuration = SignedDuration::from_mins(5);
@@ -134,7 +140,7 @@ impl Reconciler {
         let target = about.target.as_ref().map(|reference| reference.target.identity());
         let looks_again = match target {
             Some(target) if is_not_writable || unknown.is_some() => {
-                self.looks_again(target, unknown.as_ref(), opened_at)
+                self.looks_again(policy, target, unknown.as_ref(), opened_at)
             }
             // Nobody reports what becomes of a target that is not watched.
             Some(target) if !self.targets.is_followed(target) => {
@@ -356,13 +362,20 @@ impl Reconciler {
         turn.wake_at.into_iter().chain(again).min()
     }
 
-    /// When to check a blocked target again. A missing one of a watched kind is reported by the watch.
+    /// When to check a blocked target again. A missing one of a watched kind is reported by the watch. What may pass by
+    /// itself is tried again soon, and less and less often.
     fn looks_again(
         &self,
+        policy: &PolicyName,
         target: &Identity,
         unknown: Option<&TargetError>,
         at: Timestamp,
     ) -> Option<Timestamp> {
+        if let Some(TargetError::Transient(_)) = unknown {
+            let mut state = self.cluster.lock();
+            let pause = state.policies.get_mut(policy)?.pause_before_reading(target);
+            return at.saturating_add(pause).ok();
+        }
         if unknown.is_some_and(TargetError::is_not_found) && self.targets.is_followed(target) {
             return None;
         }
@@ -372,10 +385,14 @@ impl Reconciler {
 
 /// An instant so long after another one, spread by name, so that thousands are not checked at once.
 fn spread_over(object: &Identity, after: SignedDuration, at: Timestamp) -> Option<Timestamp> {
+    let [spread, ..] = hash_of(object).to_le_bytes();
+    at.saturating_add(after + SignedDuration::from_millis(i64::from(spread) * 100)).ok()
+}
+
+fn hash_of(object: &Identity) -> u64 {
     let mut hasher = DefaultHasher::new();
     (object.namespace(), object.name()).hash(&mut hasher);
-    let [spread, ..] = hasher.finish().to_le_bytes();
-    at.saturating_add(after + SignedDuration::from_millis(i64::from(spread) * 100)).ok()
+    hasher.finish()
 }
 
 impl TurnSubject {
@@ -386,7 +403,18 @@ impl TurnSubject {
 }
 
 impl PolicyEntry {
+    /// How long to wait before a target is read again that could not be read for now. Those that failed together are not
+    /// read together.
+    fn pause_before_reading(&mut self, target: &Identity) -> SignedDuration {
+        let begin = || Backoff::new(FIRST_READ_RETRY, MAX_READ_RETRY, hash_of(target));
+        let failures = self.read_failures.get_or_insert_with(|| Box::new(begin()));
+        SignedDuration::try_from(failures.next_pause()).unwrap_or(RECHECK_INTERVAL)
+    }
+
     fn note(&mut self, news: TargetObservation) {
+        if !matches!(news, TargetObservation::None | TargetObservation::Unreadable(_)) {
+            self.read_failures = None;
+        }
         if !matches!(news, TargetObservation::None) {
             self.unreadable = None;
         }

@@ -1,7 +1,7 @@
 //! `almanac agent` on a real API server, with simulated nodes: every pod has the level that the policies say, and gets
 //! back the one of its user, whatever happens meanwhile.
 
-mod place;
+pub(crate) mod place;
 mod stage;
 
 mod clocks;

@@ -4,6 +4,7 @@
 mod replica;
 
 mod attacks;
+mod boundaries;
 mod churn;
 mod crowd;
 mod hostile_queries;

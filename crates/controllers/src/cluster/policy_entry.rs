@@ -32,6 +32,8 @@ pub(crate) struct PolicyEntry {
     pub(crate) problem: Option<Box<TargetProblem>>,
     /// Why the target could not be read, if that is likely to pass by itself.
     pub(crate) unreadable: Option<Box<str>>,
+    /// How often it could not be read since it last could.
+    pub(crate) read_failures: Option<Box<Backoff>>,
     /// Whether the problem was found by trying to write. Then a successful read proves nothing.
     pub(crate) is_not_writable: bool,
     /// Why it is not ready, as its status says or will say next; `None` when it is.
@@ -102,6 +104,7 @@ impl PolicyEntry {
             lacked_room: None,
             problem: None,
             unreadable: None,
+            read_failures: None,
             is_not_writable: false,
             not_ready: None,
             recorded: StatusSnapshot::of(&object.data["status"]),

@@ -178,6 +178,25 @@ async fn a_target_that_cannot_be_read_is_not_called_able_to_scale_until_it_can()
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_target_that_could_not_be_read_for_a_moment_is_scaled_within_seconds() {
+    let stub = Stub::new();
+    stub.serve(Served::new("pools.example.com/v1", "Pool", "pools").with_scale());
+    stub.put(target("pools.example.com/v1", "Pool", "shop"));
+    let away = Fault::answer(StatusCode::SERVICE_UNAVAILABLE, "the API server begins anew");
+    stub.inject(away.method(Method::GET).path_contains("/pools/shop/scale").always());
+    let mut bench = TestBench::at("2026-11-30T09:30:00Z", &stub);
+    bench.upsert(schedule(4, 1));
+    bench.upsert(autoscaled("shop", "pools.example.com/v1", "Pool", QUERY));
+    bench.run(8).await;
+    let tried = bench.requests_for("/pools/shop/scale");
+    assert!((3..10).contains(&tried), "it was tried {tried} times");
+    stub.mend();
+    bench.run(15).await;
+    let pool = stub.object("pools", "default", "shop").expect("it is there");
+    assert_eq!(pool["spec"]["replicas"], 4);
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_conditions_say_what_holds_an_autoscaler_back() {
     let stub = Stub::new();
     stub.put(target("apps/v1", "Deployment", "shop"));
