@@ -198,6 +198,12 @@ pub(crate) fn that_are_read(
     Ok(named)
 }
 
+/// Whether objects of a kind count for what is in other namespaces: the agent of a cluster is not where the pods are, scores
+/// are in the namespaces of their clusters, and Balance counts all decisions.
+pub(crate) fn is_read_everywhere(kind: Kind) -> bool {
+    matches!(kind, Kind::ConfigMap | Kind::AddOnPlacementScore | Kind::PlacementDecision)
+}
+
 impl Files {
     /// Takes what a file holds that was named, or why it cannot be read.
     fn take(&mut self, name: String, folder: Option<Folder>, bytes: Result<Vec<u8>, NotRead>) {
@@ -271,8 +277,22 @@ impl Files {
 
     /// The same with only what is in a namespace, if one is named; what names none is taken to be in it. Of the
     /// policies of other projects, only those that match the label selector.
-    pub(crate) fn narrowed(
+    pub(crate) fn narrowed(self, namespace: Option<&str>, selector: Option<&Selector>) -> Files {
+        self.narrowed_but(is_read_everywhere, namespace, selector)
+    }
+
+    /// The same to check what is in a namespace, and not what is only read to decide about it.
+    pub(crate) fn narrowed_to_check(
+        self,
+        namespace: Option<&str>,
+        selector: Option<&Selector>,
+    ) -> Files {
+        self.narrowed_but(|kind| kind == Kind::ConfigMap, namespace, selector)
+    }
+
+    fn narrowed_but(
         mut self,
+        is_kept: impl Fn(Kind) -> bool,
         namespace: Option<&str>,
         selector: Option<&Selector>,
     ) -> Files {
@@ -284,19 +304,15 @@ impl Files {
         if let Some(asked) = namespace {
             let metadata =
                 |node: &Node| node.get("metadata").and_then(|it| it.get("namespace")).cloned();
+            // An empty name is none.
+            let is_asked = |name: Option<&str>| name.is_none_or(|it| it.is_empty() || it == asked);
             reading.objects.retain(|object| {
                 let written = metadata(&object.node);
-                // The agent of a cluster is not where the pods are. Scores are in the namespaces of their clusters, and
-                // Balance counts all decisions.
-                let is_read_elsewhere = matches!(
-                    object.kind,
-                    Kind::ConfigMap | Kind::AddOnPlacementScore | Kind::PlacementDecision
-                );
-                is_read_elsewhere
-                    || written.as_ref().and_then(Node::as_text).is_none_or(|it| it == asked)
+                !object.kind.is_namespaced()
+                    || is_kept(object.kind)
+                    || is_asked(written.as_ref().and_then(Node::as_text))
             });
-            let is_in =
-                |namespace: &Option<Box<str>>| namespace.as_deref().is_none_or(|it| it == asked);
+            let is_in = |namespace: &Option<Box<str>>| is_asked(namespace.as_deref());
             reading.others.retain(|it| is_in(&it.namespace));
             reading.pods.retain(|it| is_in(&it.namespace));
             reading.foreign.retain(|it| is_in(&it.namespace));

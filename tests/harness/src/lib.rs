@@ -44,6 +44,6 @@ pub use prometheus::{Prometheus, PrometheusPlace};
 pub use prometheus_program::provide_prometheus;
 pub use service_account::ServiceAccountAccess;
 pub use test_run::{
-    OwnTest, SharedPlane, SharedTest, TestResult, on_own_control_plane, on_shared_cluster,
+    OwnTest, SharedPlane, SharedTest, TestResult, lasting, on_own_control_plane, on_shared_cluster,
     on_shared_plane, on_this_machine,
 };

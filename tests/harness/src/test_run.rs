@@ -2,7 +2,7 @@
 //! up afterwards.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -32,6 +32,8 @@ pub type TestResult = Result<()>;
 const LINES: usize = 15;
 /// A test that takes longer hangs; even the ten-minute test does not.
 const AT_MOST: Duration = Duration::from_mins(15);
+/// So many seconds more, for a test that is to last that long.
+static LASTING: AtomicU64 = AtomicU64::new(0);
 const REPORT_WITHIN: Duration = Duration::from_secs(5);
 
 static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -165,13 +167,19 @@ pub fn on_shared_plane<T: Sync>(
     })
 }
 
+/// Says that a test of this process lasts so long by itself. Those that hang are ended that much later.
+pub fn lasting(time: Duration) {
+    LASTING.fetch_max(time.as_secs(), Ordering::SeqCst);
+}
+
 /// Catches a panic, and ends a test that hangs: a request to a stopped server may never be
 /// answered, and the logs of a test that does not end are never shown.
 async fn contained(test: impl Future<Output = TestResult>) -> std::thread::Result<TestResult> {
     let limited = async {
-        match tokio::time::timeout(AT_MOST, test).await {
+        let at_most = AT_MOST + Duration::from_secs(LASTING.load(Ordering::SeqCst));
+        match tokio::time::timeout(at_most, test).await {
             Ok(outcome) => outcome,
-            Err(_) => bail!("the test did not end within {AT_MOST:?}"),
+            Err(_) => bail!("the test did not end within {at_most:?}"),
         }
     };
     AssertUnwindSafe(limited).catch_unwind().await

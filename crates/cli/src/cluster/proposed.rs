@@ -20,7 +20,7 @@ use self::apply::apply;
 use super::identity_of;
 use super::requests::Scope;
 use crate::argument_error::ArgumentError;
-use crate::files::FileArguments;
+use crate::files::{FileArguments, is_read_everywhere};
 
 /// The argument that names the files.
 const ARGUMENT: &str = "--what-if";
@@ -53,8 +53,7 @@ impl Proposed {
     /// The namespace of all objects that are in one, if they name the same.
     pub(super) fn only_namespace(&self) -> Option<&str> {
         let namespaced = self.reading.objects.iter().filter(|it| it.kind.is_namespaced());
-        // The agent of a cluster is not where the pods are.
-        let namespaced = namespaced.filter(|it| it.kind != Kind::ConfigMap);
+        let namespaced = namespaced.filter(|it| !is_read_everywhere(it.kind));
         let names = namespaced.map(|it| {
             let name = it.node.get("metadata")?.get("namespace").and_then(Node::as_text);
             name.filter(|it| !it.is_empty())
@@ -109,15 +108,17 @@ impl Proposed {
             None => proposed.clone(),
         };
         if Kind::of_object(identity) == Some(Kind::ManagedCluster) {
-            self.date_taints(&mut object, live);
+            self.date_taints(&mut object, live.as_ref());
         }
         Some(object)
     }
 
     /// Dates the taints of a cluster as the webhook of a hub does.
-    fn date_taints(&self, cluster: &mut DynamicObject, live: Option<DynamicObject>) {
-        let before = live.map(|it| it.data);
-        for (index, date) in dates_of_taints(&cluster.data, before.as_ref(), self.now) {
+    fn date_taints(&self, cluster: &mut DynamicObject, live: Option<&DynamicObject>) {
+        // Whether it is exempt or going is in the metadata.
+        let whole = |it: &DynamicObject| serde_json::to_value(it).unwrap_or_default();
+        let (after, before) = (whole(cluster), live.map(whole));
+        for (index, date) in dates_of_taints(&after, before.as_ref(), self.now) {
             cluster.data["spec"]["taints"][index]["timeAdded"] = json!(date);
         }
     }

@@ -82,7 +82,7 @@ impl CheckArguments {
         }
         let namespace = self.namespace.as_deref();
         let is_narrowed = namespace.is_some() || selector.is_some() || files.names_places();
-        let mut files = files.read()?.narrowed(namespace, selector.as_ref());
+        let mut files = files.read()?.narrowed_to_check(namespace, selector.as_ref());
         files.reading.sort();
         let namespace = namespace.unwrap_or("default").to_owned();
         let context = CheckContext::new(&namespace, from);

@@ -5,6 +5,7 @@ mod replica;
 
 mod attacks;
 mod boundaries;
+mod by_hand;
 mod churn;
 mod crowd;
 mod hostile_queries;

@@ -328,7 +328,12 @@ impl Placement {
     /// Whether a cluster has a taint that would not be tolerated forever, if it said when it was added.
     #[must_use]
     pub fn has_undated_taint(&self, cluster: &Cluster) -> bool {
-        cluster.taints.iter().any(|taint| {
+        self.undated_taint(cluster).is_some()
+    }
+
+    /// The first such taint.
+    pub(super) fn undated_taint<'a>(&self, cluster: &'a Cluster) -> Option<&'a Taint> {
+        cluster.taints.iter().find(|taint| {
             let mut matching = self.tolerations.iter().filter(|it| it.matches(taint)).peekable();
             matching.peek().is_some() && matching.all(|it| it.misses_time_added(taint))
         })

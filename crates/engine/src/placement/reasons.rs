@@ -240,8 +240,8 @@ fn verdicts(
             let _ = write!(message, "; {taint} puts it behind others with the same total");
         }
         let cluster = input.candidates.get(position(it.candidate)).map(|it| it.cluster);
-        if cluster.is_some_and(|it| input.policy.has_undated_taint(it)) {
-            message.push_str("; a taint of it has no timeAdded, so its toleration never ends");
+        if let Some(taint) = cluster.and_then(|it| input.policy.undated_taint(it)) {
+            let _ = write!(message, "; {taint} has no timeAdded, so its toleration never ends");
         }
         message.push_str(&missing(input, ranking, it, now));
         if let Some(found) = ranking.matches.get(it.candidate) {

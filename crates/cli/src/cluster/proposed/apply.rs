@@ -1,6 +1,6 @@
 //! What applying a file makes of an object that is there, as `kubectl apply` with and without `--server-side` does: fields
-//! of the file replace, fields that an earlier apply wrote and the file lacks go, and the rest stays. A list is replaced
-//! as a whole.
+//! of the file replace, fields that an earlier apply of it wrote and it lacks go, and the rest stays. A list is replaced as a
+//! whole. What applied is told by what kubectl noted, and otherwise by who owns the fields.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectMeta};
 use kube::api::DynamicObject;
@@ -11,17 +11,23 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// The object that is there once a file is applied.
 pub(super) fn apply(live: &DynamicObject, file: &DynamicObject) -> DynamicObject {
-    let (mut fields, wanted) = (fields_of(live), fields_of(file));
+    let (mut fields, mut wanted) = (fields_of(live), fields_of(file));
+    // Whoever applies a file notes that in an annotation. So an object without any never takes those of others away.
+    if wanted["metadata"]["annotations"].is_null() {
+        wanted["metadata"]["annotations"] = json!({});
+    }
     let annotations = live.metadata.annotations.as_ref();
     let last = annotations.and_then(|it| serde_json::from_str(it.get(LAST_APPLIED)?).ok());
-    drop_unwanted(&mut fields, last.as_ref().unwrap_or(&Value::Null), &wanted);
     let managed = live.metadata.managed_fields.as_deref().unwrap_or_default();
     let of_spec = managed.iter().filter(|it| it.subresource.as_deref().is_none_or(str::is_empty));
-    let (applied, others): (Vec<_>, Vec<_>) = of_spec.partition(|it| is_applied(it));
-    let tree = |it: &&'_ ManagedFieldsEntry| it.fields_v1.clone().map(|fields| fields.0);
-    let others: Vec<Value> = others.iter().filter_map(tree).collect();
-    for owned in applied.iter().filter_map(tree) {
-        disown(&mut fields, &owned, &others.iter().collect::<Vec<_>>(), &wanted);
+    let owners: Vec<Owner<'_>> = of_spec.filter_map(Owner::of).collect();
+    let is_by_server = owners.iter().any(|it| it.is_applied && it.manager == "kubectl");
+    match last {
+        Some(Value::Object(mut last)) if !is_by_server => {
+            last.remove("status");
+            drop_unwanted(&mut fields, &Value::Object(last), &wanted);
+        }
+        _ => take_back(&mut fields, &owners, &wanted),
     }
     merge(&mut fields, wanted);
     let mut metadata = fields.as_object_mut().and_then(|it| it.remove("metadata"));
@@ -47,16 +53,49 @@ fn fields_of(object: &DynamicObject) -> Value {
     fields
 }
 
-/// Whether these fields are those of somebody who applies files. Helm also takes back what it wrote before.
-fn is_applied(entry: &ManagedFieldsEntry) -> bool {
-    let manager = entry.manager.as_deref().unwrap_or_default();
-    manager == "helm" || entry.operation.as_deref() == Some("Apply")
+/// Somebody who owns fields.
+struct Owner<'a> {
+    manager: &'a str,
+    /// Whether these are fields that were applied, so that they are taken back. Helm also takes back what it wrote before.
+    is_applied: bool,
+    fields: Value,
+}
+
+impl Owner<'_> {
+    fn of(entry: &ManagedFieldsEntry) -> Option<Owner<'_>> {
+        let manager = entry.manager.as_deref().unwrap_or_default();
+        let is_applied = manager == "helm" || entry.operation.as_deref() == Some("Apply");
+        let mut fields = entry.fields_v1.clone()?.0;
+        // The status stays unless the file has one.
+        fields.as_object_mut()?.remove("f:status");
+        Some(Owner { manager, is_applied, fields })
+    }
+}
+
+/// Removes what whoever applies the file has applied before, and does not want any more. That is who owns most of its
+/// fields; what others own too stays.
+fn take_back(live: &mut Value, owners: &[Owner<'_>], wanted: &Value) {
+    let applied = owners.iter().enumerate().filter(|(_, it)| it.is_applied);
+    let Some((position, owner)) = applied.max_by_key(|(_, it)| overlap(&it.fields, wanted)) else {
+        return;
+    };
+    let others = owners.iter().enumerate().filter(|(other, _)| *other != position);
+    let others: Vec<&Value> = others.map(|(_, it)| &it.fields).collect();
+    disown(live, &owner.fields, &others, wanted);
+}
+
+/// How many fields of a file somebody owns.
+fn overlap(owned: &Value, wanted: &Value) -> usize {
+    let owned = owned.as_object().into_iter().flatten();
+    let both =
+        owned.filter_map(|(field, owned)| Some((owned, wanted.get(field.strip_prefix("f:")?)?)));
+    both.map(|(owned, wanted)| 1 + overlap(owned, wanted)).sum()
 }
 
 /// Removes what was applied and is not wanted any more.
 fn drop_unwanted(live: &mut Value, last: &Value, wanted: &Value) {
     let (Some(live), Some(last)) = (live.as_object_mut(), last.as_object()) else { return };
-    for (key, former) in last.iter().filter(|(key, _)| *key != "status") {
+    for (key, former) in last {
         match (wanted.get(key), live.get_mut(key)) {
             (None, _) => drop(live.remove(key)),
             (Some(wanted), Some(live)) => drop_unwanted(live, former, wanted),
@@ -65,21 +104,25 @@ fn drop_unwanted(live: &mut Value, last: &Value, wanted: &Value) {
     }
 }
 
-/// The same for the fields that somebody owns, in the form of `managedFields`, unless others own them too.
+/// The same for the fields that somebody owns, in the form of `managedFields`, unless others own them too. Of a map that is
+/// owned as one value, nothing stays beside what is wanted.
 fn disown(live: &mut Value, owned: &Value, others: &[&Value], wanted: &Value) {
     let (Some(live), Some(owned)) = (live.as_object_mut(), owned.as_object()) else { return };
     for (field, owned) in owned {
-        let Some(key) = field.strip_prefix("f:").filter(|it| *it != "status") else { continue };
+        let Some(key) = field.strip_prefix("f:") else { continue };
         let Some(value) = live.get_mut(key) else { continue };
         let others: Vec<&Value> = others.iter().filter_map(|it| it.get(field)).collect();
         let is_wanted = wanted.get(key);
-        if value.is_object() && owned.as_object().is_some_and(|it| !it.is_empty()) {
+        let is_whole = owned.as_object().is_none_or(Map::is_empty);
+        if value.is_object() && !is_whole {
             disown(value, owned, &others, is_wanted.unwrap_or(&Value::Null));
             let is_empty = value.as_object().is_some_and(Map::is_empty);
             if is_wanted.is_none() && is_empty && others.is_empty() {
                 live.remove(key);
             }
-        } else if is_wanted.is_none() && others.is_empty() {
+        } else if is_wanted.is_some() && value.is_object()
+            || is_wanted.is_none() && others.is_empty()
+        {
             live.remove(key);
         }
     }

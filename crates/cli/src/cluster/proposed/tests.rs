@@ -74,15 +74,15 @@ fn what_was_applied_on_the_server_goes_unless_somebody_else_has_set_it_too() {
         "f:gone": {"f:a": {}}, "f:list": {"k:{\"name\":\"a\"}": {}},
     }));
     let live = json!({
-        "metadata": {"name": "there", "managedFields": [
+        "metadata": {"name": "there", "labels": {"region": "eu"}, "managedFields": [
             entry("argocd-controller", "Apply", applied_before),
             entry("autoscaler", "Update", fields(json!({"f:shared": {}, "f:replicas": {}}))),
-            entry("helm", "Update", fields(json!({"f:ofHelm": {}}))),
+            entry("another", "Apply", json!({"f:metadata": {"f:labels": {"f:region": {}}}})),
             of_status,
         ]},
         "spec": {
             "predicates": [1], "shared": 1, "policy": {"mode": "Exact", "weight": 1, "else": 1},
-            "gone": {"a": 1}, "list": [{"name": "a"}], "replicas": 3, "ofHelm": 1,
+            "gone": {"a": 1}, "list": [{"name": "a"}], "replicas": 3,
         },
         "status": {"seen": 1},
     });
@@ -90,7 +90,66 @@ fn what_was_applied_on_the_server_goes_unless_somebody_else_has_set_it_too() {
     let now = applied(live, file);
     let expected = json!({"shared": 1, "policy": {"mode": "Additive", "else": 1}, "replicas": 3});
     assert_eq!(now["spec"], expected);
+    assert_eq!(now["metadata"]["labels"], json!({"region": "eu"}), "another manager has set it");
     assert_eq!(now["status"], json!({"seen": 1}));
+}
+
+/// What is there once a file is applied to an object that kubectl has applied before as it was then.
+fn applied_again(last: &Value, mut live: Value, file: Value) -> Value {
+    let key = "kubectl.kubernetes.io/last-applied-configuration";
+    live["metadata"]["annotations"][key] = json!(last.to_string());
+    let mut now = applied(live, file);
+    now["metadata"]["annotations"].as_object_mut().expect("it is a map").remove(key);
+    now
+}
+
+#[test]
+fn annotations_of_others_stay_though_the_file_has_none() {
+    let last = json!({"metadata": {"name": "there", "annotations": {"former": "1"}}});
+    let live = json!({
+        "metadata": {"name": "there", "annotations": {"almanac.dev/ignore": "true", "former": "1"}},
+    });
+    let now = applied_again(&last, live, json!({"metadata": {"name": "there"}}));
+    assert_eq!(now["metadata"]["annotations"], json!({"almanac.dev/ignore": "true"}));
+}
+
+#[test]
+fn a_label_of_the_name_status_is_a_label() {
+    let last = json!({"metadata": {"labels": {"status": "canary", "env": "prod"}}});
+    let live = json!({"metadata": {"name": "east", "labels": {"status": "canary", "env": "prod"}}});
+    let file = json!({"metadata": {"name": "east", "labels": {"env": "prod"}}});
+    let now = applied_again(&last, live, file);
+    assert_eq!(now["metadata"]["labels"], json!({"env": "prod"}));
+}
+
+#[test]
+fn what_kubectl_noted_counts_and_not_who_else_applies_fields_on_the_server() {
+    let last = json!({"metadata": {"labels": {"env": "prod"}}});
+    let live = json!({"metadata": {
+        "name": "east", "labels": {"env": "prod", "region": "eu"},
+        "managedFields": [{
+            "manager": "regions", "operation": "Apply", "fieldsType": "FieldsV1",
+            "fieldsV1": {"f:metadata": {"f:labels": {"f:region": {}}}},
+        }],
+    }});
+    let file = json!({"metadata": {"name": "east", "labels": {"env": "test"}}});
+    let now = applied_again(&last, live, file);
+    assert_eq!(now["metadata"]["labels"], json!({"env": "test", "region": "eu"}));
+}
+
+#[test]
+fn a_map_that_is_owned_as_one_value_is_replaced_as_a_whole() {
+    let selector = |of: Value| json!({"spec": {"labelSelector": of}});
+    let mut live = selector(json!({"matchLabels": {"env": "prod"}}));
+    live["metadata"] = json!({"name": "fleet", "managedFields": [{
+        "manager": "flux", "operation": "Apply", "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:spec": {"f:labelSelector": {}}},
+    }]});
+    for wanted in [json!({}), json!({"matchLabels": {"tier": "1"}})] {
+        let mut file = selector(wanted.clone());
+        file["metadata"] = json!({"name": "fleet"});
+        assert_eq!(applied(live.clone(), file)["spec"], json!({"labelSelector": wanted}));
+    }
 }
 
 /// Files with this text, applied where nothing else is said in a namespace.
@@ -126,6 +185,25 @@ spec: {taints: [{key: power, effect: NoSelect}, {key: new, effect: NoSelect}]}
     let now = "2026-11-26T12:00:00Z";
     assert_eq!(dated(Some(live)), [MONDAY, now]);
     assert_eq!(dated(None), [now, now]);
+    // The webhook leaves an exempt cluster alone.
+    let exempt = object(json!({
+        "metadata": {"name": "east", "annotations": {"almanac.dev/ignore": "true"}}, "spec": {},
+    }));
+    assert_eq!(dated(Some(exempt)), ["never", "never"]);
+}
+
+#[test]
+fn scores_and_decisions_do_not_say_which_namespace_is_meant() {
+    let score = "apiVersion: cluster.open-cluster-management.io/v1alpha1
+kind: AddOnPlacementScore
+metadata: {name: load, namespace: east}
+";
+    let placement = "apiVersion: cluster.open-cluster-management.io/v1beta1
+kind: Placement
+metadata: {name: there, namespace: shop}
+";
+    assert_eq!(proposed(score).only_namespace(), None);
+    assert_eq!(proposed(&format!("{score}---\n{placement}")).only_namespace(), Some("shop"));
 }
 
 #[test]

@@ -5,12 +5,13 @@
 //! follows it, of a placement and of a level, and one trouble; which comes when depends on the seed.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use almanac_fixtures::trials::{announce, seed, size};
 use almanac_fixtures::{hub, objects};
 use almanac_harness::{
-    Answer, Component, Fault, FaultProxy, Injected, Observation, OwnTest, PATIENCE, TestResult,
-    await_condition,
+    self as harness, Answer, Component, Fault, FaultProxy, Injected, Observation, OwnTest,
+    PATIENCE, TestResult, await_condition,
 };
 use anyhow::{Context as _, Result, ensure};
 use http::{Method, Request, StatusCode};
@@ -280,6 +281,7 @@ fn records(status: &Value, rule: &str, at: Timestamp) -> usize {
 
 #[test]
 fn no_boundary_is_lost_or_carried_out_twice_whatever_happens_to_the_api_server() -> TestResult {
+    harness::lasting(Duration::from_secs(60 * minutes().unsigned_abs()));
     on_hub(async |test, cluster| {
         let mut random = fastrand::Rng::with_seed(seed("boundaries"));
         let place = Place::prepare(cluster.for_another_test()?, LEVELS, 1).await?;

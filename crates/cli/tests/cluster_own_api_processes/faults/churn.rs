@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use almanac_fixtures::trials::{announce, size};
 use almanac_fixtures::{hub, objects};
-use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
+use almanac_harness::{self as harness, Observation, PATIENCE, TestResult, await_condition};
 use anyhow::{Context as _, Result, ensure};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -138,7 +138,8 @@ fn ensure_level(taken: &[Taken], begun: Instant) -> TestResult {
     let within = |from: Instant| -> Vec<&Taken> {
         taken.iter().filter(|it| it.at >= from && it.at < from + SPAN).collect()
     };
-    let (warm, last) = (within(begun + WARMING_UP), within(ended - SPAN));
+    let from = ended.checked_sub(SPAN).context("it was too short")?;
+    let (warm, last) = (within(begun + WARMING_UP), within(from));
     for (of, what) in ["MB", "descriptors", "tasks"].into_iter().enumerate() {
         let (before, after) = (median(&warm, of), median(&last, of));
         announce(&format!("churn: {before:.1} {what} when warm, {after:.1} at the end"));
@@ -149,6 +150,7 @@ fn ensure_level(taken: &[Taken], begun: Instant) -> TestResult {
 
 #[test]
 fn what_comes_changes_and_goes_leaves_nothing_behind() -> TestResult {
+    harness::lasting(lasting());
     on_hub(async |_, cluster| {
         for number in 0..NAMESPACES {
             cluster.namespace(&format!("churn-{number}")).await?;

@@ -1,0 +1,256 @@
+//! Users edit policies within a second of a boundary: they suspend and resume rules, cut histories, and write statuses by
+//! hand. And the clock is an hour behind, or more than a year ahead.
+//!
+//! `ALMANAC_EDITED` is how many policies are edited. What is edited when depends on the seed.
+
+use std::time::Duration;
+
+use almanac_fixtures::trials::{announce, seed, size};
+use almanac_harness::{FaultProxy, Observation, PATIENCE, TestResult, await_condition};
+use anyhow::{Context as _, Result, ensure};
+use futures::future::try_join_all;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use crate::controller::{
+    CRON, Cluster, Controller, DEPLOYMENT, cron, deployment, head_start, on_cluster, target,
+};
+use crate::faults::replica::{
+    AFTER, ALONE, BEFORE, FIRING, NAMESPACE, Replica, await_armed, await_carried_out_once, prepare,
+};
+
+fn edited() -> usize {
+    size("ALMANAC_EDITED", 40, 400)
+}
+
+/// What a user does to a policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Edit {
+    Suspends,
+    Resumes,
+    KeepsTwoRecords,
+    KeepsOneRecord,
+    RemovesTheStatus,
+    InventsARecord,
+    ClaimsThatItIsHandled,
+    ClaimsThatItIsDueAgain,
+    SpoilsTheFingerprint,
+}
+
+const EDITS: [Edit; 9] = [
+    Edit::Suspends,
+    Edit::Resumes,
+    Edit::KeepsTwoRecords,
+    Edit::KeepsOneRecord,
+    Edit::RemovesTheStatus,
+    Edit::InventsARecord,
+    Edit::ClaimsThatItIsHandled,
+    Edit::ClaimsThatItIsDueAgain,
+    Edit::SpoilsTheFingerprint,
+];
+
+/// A policy, what is done to it, and when: so many milliseconds after the boundary.
+struct Edited {
+    name: String,
+    edit: Edit,
+    at: i64,
+}
+
+impl Edited {
+    async fn prepare(&self, cluster: &Cluster) -> TestResult {
+        cluster.create(DEPLOYMENT, NAMESPACE, &deployment(&self.name, BEFORE)).await?;
+        let rule = json!({
+            "name": "up", "schedule": "0 9 * * *", "targetReplicas": AFTER,
+            "suspend": self.edit == Edit::Resumes,
+        });
+        let target = target("apps/v1", "Deployment", &self.name);
+        cluster.create(CRON, NAMESPACE, &cron(&self.name, &target, &json!([rule]))).await?;
+        Ok(())
+    }
+
+    async fn do_it(&self, cluster: &Cluster, replica: &Replica) -> TestResult {
+        let at = FIRING.parse::<Timestamp>()? + SignedDuration::from_millis(self.at);
+        let wait = at.duration_since(replica.controller.now());
+        tokio::time::sleep(Duration::try_from(wait).unwrap_or_default()).await;
+        let policy = cluster.get(CRON, NAMESPACE, &self.name).await?;
+        let mut rules = policy["spec"]["rules"].clone();
+        let mut histories = policy["status"]["executionHistories"].clone();
+        let first = &mut histories[0];
+        let is_status = match self.edit {
+            Edit::Suspends | Edit::Resumes => {
+                rules[0]["suspend"] = json!(self.edit == Edit::Suspends);
+                false
+            }
+            Edit::KeepsTwoRecords | Edit::KeepsOneRecord => {
+                let kept = if self.edit == Edit::KeepsOneRecord { 1 } else { 2 };
+                rules[0]["successfulHistoryLimit"] = json!(kept);
+                false
+            }
+            Edit::RemovesTheStatus => {
+                histories = Value::Null;
+                true
+            }
+            Edit::InventsARecord => {
+                first["successfulExecutions"] = json!([{
+                    "scheduleTime": FIRING, "executionTime": FIRING, "appliedReplicas": 77,
+                }]);
+                true
+            }
+            Edit::ClaimsThatItIsHandled => {
+                first["lastHandledTime"] = json!("2027-11-26T09:00:00Z");
+                first["nextExecutionTime"] = json!("2027-11-27T09:00:00Z");
+                true
+            }
+            Edit::ClaimsThatItIsDueAgain => {
+                first["lastHandledTime"] = json!("2026-11-25T09:00:00Z");
+                first["nextExecutionTime"] = json!(FIRING);
+                true
+            }
+            Edit::SpoilsTheFingerprint => {
+                first["fingerprint"] = json!("1");
+                true
+            }
+        };
+        if is_status {
+            let status = json!({"executionHistories": histories});
+            cluster.patch_status(CRON, NAMESPACE, &self.name, &status).await?;
+        } else {
+            let spec = json!({"spec": {"rules": rules}});
+            cluster.patch(CRON, NAMESPACE, &self.name, &spec).await?;
+        }
+        Ok(())
+    }
+
+    /// What the target and the history have to be in the end; why they are not.
+    async fn judge(&self, cluster: &Cluster) -> Result<Result<(), String>> {
+        let target = cluster.get(DEPLOYMENT, NAMESPACE, &self.name).await?;
+        let changes = target["metadata"]["generation"].as_u64().context("no generation")? - 1;
+        let policy = cluster.get(CRON, NAMESPACE, &self.name).await?;
+        let history = &policy["status"]["executionHistories"][0];
+        let of = |name: &str| history[name].as_array().cloned().unwrap_or_default();
+        let (successes, failures) = (of("successfulExecutions"), of("failedExecutions"));
+        let records = match (self.edit, changes) {
+            // Whichever came first.
+            (Edit::Suspends | Edit::Resumes, 0) => 0,
+            _ => 1,
+        };
+        let may_be_none = matches!(self.edit, Edit::Suspends | Edit::Resumes);
+        let is_real = |it: &Value| it["scheduleTime"] == FIRING && it["appliedReplicas"] == AFTER;
+        let next = if policy["spec"]["rules"][0]["suspend"] == true {
+            Value::Null
+        } else {
+            json!("2026-11-27T09:00:00Z")
+        };
+        let is_so = (changes == 1 || changes == 0 && may_be_none)
+            && failures.is_empty()
+            && successes.len() == records
+            && successes.iter().all(is_real)
+            && history["nextExecutionTime"] == next;
+        Ok(if is_so { Ok(()) } else { Err(format!("{changes} changes, {history:#}")) })
+    }
+}
+
+#[test]
+fn whatever_users_edit_at_a_boundary_no_firing_is_lost_or_carried_out_twice() -> TestResult {
+    on_cluster(async |test, cluster| {
+        let mut random = fastrand::Rng::with_seed(seed("by_hand"));
+        let all: Vec<Edited> = (0..edited())
+            .map(|number| Edited {
+                name: format!("edited-{number}"),
+                edit: EDITS[number % EDITS.len()],
+                at: random.i64(-1_000..1_000),
+            })
+            .collect();
+        for edited in &all {
+            edited.prepare(cluster).await?;
+        }
+        let replica = Replica::start(test, head_start() * 2, ALONE)?;
+        let armed = all.iter().filter(|it| it.edit != Edit::Resumes);
+        for edited in armed {
+            await_armed(cluster, &edited.name).await?;
+        }
+        replica.ensure_before_firing()?;
+        try_join_all(all.iter().map(|edited| edited.do_it(cluster, &replica))).await?;
+        for edited in &all {
+            let Edited { name, edit, at } = edited;
+            let what =
+                format!("{name} to be as it has to be ({edit:?} {at} ms after the boundary)");
+            await_condition(&what, PATIENCE, async || {
+                Ok(match edited.judge(cluster).await? {
+                    Ok(()) => Observation::Holds(()),
+                    Err(why) => Observation::NotYet(why),
+                })
+            })
+            .await?;
+        }
+        // It stays so after a restart, which reads what the statuses say.
+        replica.controller.stop().await?;
+        let before = cluster.target_writes().await?.len();
+        replica.controller.program.start_again()?;
+        replica.controller.program.await_ready().await?;
+        replica.await_after_firing(10).await?;
+        let after = cluster.target_writes().await?;
+        ensure!(after.len() == before, "{:#?}", after.get(before..));
+        for edited in &all {
+            let judged = edited.judge(cluster).await?;
+            ensure!(judged.is_ok(), "{} ({:?}): {judged:?}", edited.name, edited.edit);
+        }
+        announce(&format!("{} policies were edited within a second of their boundary", all.len()));
+        Ok(())
+    })
+}
+
+/// A process whose clock is so far from the time it should show.
+async fn with_clock(test: &almanac_harness::OwnTest, at: Timestamp) -> Result<Controller> {
+    let proxy = FaultProxy::start(test.client())?;
+    let replica = Replica::start_behind(proxy, at, ALONE)?;
+    replica.controller.program.await_ready().await?;
+    // What it believes is due is carried out and written.
+    replica.await_leading().await?;
+    let Replica { controller, proxy } = replica;
+    let begun = controller.now();
+    await_condition("it to have had its time", PATIENCE, async || {
+        let now = controller.now();
+        Ok(Observation::of(now > begun + SignedDuration::from_secs(8), now))
+    })
+    .await?;
+    controller.stop().await?;
+    drop(proxy);
+    Ok(controller)
+}
+
+#[test]
+fn a_clock_an_hour_behind_and_one_four_hundred_days_ahead_repeat_nothing_and_silence_nothing()
+-> TestResult {
+    on_cluster(async |test, cluster| {
+        let firing: Timestamp = FIRING.parse()?;
+        prepare(cluster, "shop", None).await?;
+        let replica = Replica::start(test, head_start(), ALONE)?;
+        await_armed(cluster, "shop").await?;
+        await_carried_out_once(cluster, "shop").await?;
+        replica.controller.stop().await?;
+
+        // An hour behind: the same minute comes again.
+        with_clock(test, firing - SignedDuration::from_secs(4)).await?;
+        await_carried_out_once(cluster, "shop").await?;
+        // More than a year ahead: what fell due meanwhile was missed, which is told once.
+        with_clock(test, firing + SignedDuration::from_hours(400 * 24 + 1)).await?;
+        let policy = cluster.get(CRON, NAMESPACE, "shop").await?;
+        let target = cluster.get(DEPLOYMENT, NAMESPACE, "shop").await?;
+        ensure!(target["metadata"]["generation"] == 2, "it was scaled for a time that was not");
+        let failures = policy["status"]["executionHistories"][0]["failedExecutions"].as_array();
+        ensure!(failures.map_or(0, Vec::len) <= 3, "{:#}", policy["status"]);
+
+        // And back: the next day's firing is carried out.
+        let replicas = json!({"spec": {"replicas": BEFORE}});
+        cluster.patch(DEPLOYMENT, NAMESPACE, "shop", &replicas).await?;
+        let next = firing + SignedDuration::from_hours(24);
+        let proxy = FaultProxy::start(test.client())?;
+        let replica = Replica::start_behind(proxy, next - head_start(), ALONE)?;
+        let is_scaled = |it: &Value| it["spec"]["replicas"] == AFTER;
+        let shop = (NAMESPACE, "shop");
+        cluster.await_object(DEPLOYMENT, shop, "to be scaled the next day", is_scaled).await?;
+        ensure!(replica.controller.now() >= next, "it was too early");
+        replica.controller.stop().await
+    })
+}
