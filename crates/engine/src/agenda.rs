@@ -50,6 +50,12 @@ impl<Name: Ord + Clone> Agenda<Name> {
         }
     }
 
+    /// The next turn of a policy.
+    #[must_use]
+    pub fn turn_of(&self, policy: &Name) -> Option<Timestamp> {
+        self.by_policy.get(policy).copied()
+    }
+
     /// The instant of the next turn.
     #[must_use]
     pub fn next(&self) -> Option<Timestamp> {

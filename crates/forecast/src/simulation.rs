@@ -21,6 +21,8 @@ use crate::{AssumedValues, Assumption, Origin};
 pub struct Simulation {
     world: World,
     agenda: Agenda,
+    /// Those that were woken at this instant, and have no turn yet.
+    woken: BTreeSet<PolicyName>,
     origins: Origins,
     last_writes: BTreeMap<(Identity, Field), LastWrite>,
     /// Whom it matters to that somebody else changes an object.
@@ -90,8 +92,16 @@ impl Simulation {
         let last_writes = initial_writes(&world);
         let origins = Origins::default();
         let influences = Influences::default();
-        let mut simulation =
-            Simulation { world, agenda, origins, last_writes, followers, assumptions, influences };
+        let mut simulation = Simulation {
+            world,
+            agenda,
+            woken: BTreeSet::new(),
+            origins,
+            last_writes,
+            followers,
+            assumptions,
+            influences,
+        };
         simulation.take_over_prior_writes(begun.prior_writes);
         while simulation.step(from).is_some() {}
         if replayed.as_if_in_force {
@@ -127,11 +137,20 @@ impl Simulation {
 
     /// Lets the next policy take its turn, if that is earlier than `before`.
     pub fn step(&mut self, before: Timestamp) -> Option<Step> {
-        let (at, policy) = self.agenda.first().filter(|(at, _)| *at < before)?;
-        let policy = policy.clone();
-        let turn = turn::take(&mut self.world, &policy, at)?;
-        self.agenda.set(&policy, turn.wake_at);
-        self.tell_followers(&policy, &turn, at);
+        let (at, policy, turn) = loop {
+            let (at, policy) = self.agenda.first().filter(|(at, _)| *at < before)?;
+            let policy = policy.clone();
+            let turn = turn::take(&mut self.world, &policy, at);
+            self.agenda.set(&policy, turn.as_ref().and_then(|it| it.wake_at));
+            if let Some(turn) = &turn {
+                self.tell_followers(&policy, turn, at);
+            }
+            self.queue_woken(at);
+            // Some are woken though they are not carried out, as one that is disabled.
+            if let Some(turn) = turn {
+                break (at, policy, turn);
+            }
+        };
         let Turn { recorded, effects, .. } = turn;
         let set = effects.into_iter().filter_map(|it| self.set_field(&policy, at, it)).collect();
         Some(Step { at, policy, recorded, set })
@@ -144,12 +163,25 @@ impl Simulation {
             return;
         }
         for (other, due) in self.influences.after_write(&self.world, policy, at) {
-            self.agenda.bring_forward(&other, due);
+            if due > at {
+                self.agenda.bring_forward(&other, due);
+            } else if self.agenda.turn_of(&other).is_none_or(|turn| turn > at) {
+                self.woken.insert(other);
+            }
         }
         for follower in done.filter_map(|(it, _)| self.followers.get(it.target())).flatten() {
             let due = self.world.follows_target(follower, at).filter(|_| follower != policy);
             if let Some(due) = due {
                 self.agenda.bring_forward(follower, due);
+            }
+        }
+    }
+
+    /// Whoever is woken at an instant comes after all whose turn has come then, as in the queue of a controller.
+    fn queue_woken(&mut self, at: Timestamp) {
+        if self.agenda.next().is_none_or(|next| next > at) {
+            for policy in std::mem::take(&mut self.woken) {
+                self.agenda.bring_forward(&policy, at);
             }
         }
     }

@@ -219,9 +219,11 @@ pub(crate) fn readers<'w>(world: &'w World, changed: &Identity) -> Vec<&'w Ident
     if changed.kind() == "PlacementDecision" {
         return world.decisions.placements_of(changed, &world.placements);
     }
+    // The status of one that cannot be used says what it lacks besides.
     let active = world.placements.iter().filter_map(|(identity, object)| {
         let policy = object.policy.as_deref()?;
-        (policy.standing == Standing::Active).then_some((identity, policy))
+        let reads = matches!(policy.standing, Standing::Active | Standing::Unusable);
+        reads.then_some((identity, policy))
     });
     let (namespace, name) = (changed.namespace(), changed.name());
     let reads = |identity: &Identity, policy: &Placement| match changed.kind() {

@@ -139,7 +139,7 @@ impl Logic for Placements {
 
     fn influenced_by(&self, world: &World, policy: &Identity) -> Vec<Identity> {
         let balancing = world.placements.iter().filter(|(identity, object)| {
-            *identity != policy && object.policy.as_ref().is_some_and(|it| it.selects_by_balance())
+            *identity != policy && usable(object).is_some_and(Placement::selects_by_balance)
         });
         balancing.map(|(identity, _)| identity.clone()).collect()
     }

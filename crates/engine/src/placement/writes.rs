@@ -41,13 +41,15 @@ pub(super) fn writes(input: &Input<'_>, wanted: &[WantedDecision<'_>]) -> Vec<Ac
         is_selected: wanted.iter().flat_map(|it| it.clusters).cloned().collect(),
         places: BTreeMap::new(),
         state: BTreeMap::new(),
+        changes: Changes::default(),
         spare: free_number(input, wanted),
         actions: Vec::new(),
     };
     for (object, found) in input.decisions.iter().filter(|(_, it)| is_own(it)) {
         update.hold((*object).clone(), &found.clusters);
     }
-    update.run(input, pending);
+    update.expect(pending);
+    update.run(input);
     update.actions
 }
 
@@ -72,15 +74,60 @@ struct Update {
     /// In how many decisions each cluster is now.
     places: BTreeMap<Arc<str>, u32>,
     state: BTreeMap<Identity, BTreeSet<Arc<str>>>,
+    changes: Changes,
     spare: u32,
     actions: Vec<Action>,
+}
+
+/// One decision that has to change.
+struct Change {
+    object: Identity,
+    /// What it should say; `None` to remove it.
+    content: Option<PlacementDecision>,
+    /// How many of its clusters would be nowhere if it changed now.
+    blocked_by: usize,
+}
+
+/// What is still to be changed. There may be ten thousand, so which of them could change now is kept, not searched.
+#[derive(Default)]
+struct Changes {
+    /// What is written comes before what is removed, and later decisions before earlier ones: most changes move
+    /// clusters towards the end.
+    in_order: Vec<Change>,
+    left: BTreeSet<usize>,
+    free: BTreeSet<usize>,
+    /// The changes by which a decision loses a cluster that stays selected.
+    losing: BTreeMap<Arc<str>, Vec<usize>>,
+}
+
+impl Changes {
+    /// The cluster is, or is not any more, in another decision too.
+    fn note(&mut self, cluster: &str, is_elsewhere: bool) {
+        for index in self.losing.get(cluster).into_iter().flatten() {
+            let Some(change) = self.in_order.get_mut(*index) else { continue };
+            if is_elsewhere {
+                change.blocked_by = change.blocked_by.saturating_sub(1);
+            } else {
+                change.blocked_by += 1;
+            }
+            if change.blocked_by > 0 {
+                self.free.remove(index);
+            } else if self.left.contains(index) {
+                self.free.insert(*index);
+            }
+        }
+    }
 }
 
 impl Update {
     fn hold(&mut self, object: Identity, clusters: &[Arc<str>]) {
         let clusters: BTreeSet<Arc<str>> = clusters.iter().cloned().collect();
         for cluster in &clusters {
-            *self.places.entry(Arc::clone(cluster)).or_default() += 1;
+            let places = self.places.entry(Arc::clone(cluster)).or_default();
+            *places += 1;
+            if *places == 2 {
+                self.changes.note(cluster, true);
+            }
         }
         let before = self.state.insert(object, clusters);
         self.leave(before);
@@ -88,22 +135,42 @@ impl Update {
 
     fn leave(&mut self, clusters: Option<BTreeSet<Arc<str>>>) {
         for cluster in clusters.into_iter().flatten() {
-            if let Some(places) = self.places.get_mut(&cluster) {
-                *places = places.saturating_sub(1);
+            let Some(places) = self.places.get_mut(&cluster) else { continue };
+            *places = places.saturating_sub(1);
+            if *places == 1 {
+                self.changes.note(&cluster, false);
             }
         }
     }
 
-    /// The clusters that would be nowhere if a decision had this content.
+    /// The clusters that stay selected, and that a decision loses if it has this content.
     fn lost(&self, object: &Identity, content: Option<&PlacementDecision>) -> Vec<Arc<str>> {
         let kept: BTreeSet<&Arc<str>> = content.into_iter().flat_map(|it| &it.clusters).collect();
         let held = self.state.get(object).into_iter().flatten();
-        let lost = held.filter(|cluster| {
-            self.is_selected.contains(*cluster)
-                && !kept.contains(cluster)
-                && self.places.get(*cluster).is_some_and(|places| *places < 2)
-        });
+        let lost = held.filter(|it| self.is_selected.contains(*it) && !kept.contains(it));
         lost.cloned().collect()
+    }
+
+    fn is_nowhere_else(&self, cluster: &Arc<str>) -> bool {
+        self.places.get(cluster).is_some_and(|places| *places < 2)
+    }
+
+    /// Takes in what has to change, once it is known what is there.
+    fn expect(&mut self, pending: BTreeMap<Identity, Option<PlacementDecision>>) {
+        let (written, removed): (Vec<_>, Vec<_>) =
+            pending.into_iter().rev().partition(|(_, content)| content.is_some());
+        for (index, (object, content)) in written.into_iter().chain(removed).enumerate() {
+            let lost = self.lost(&object, content.as_ref());
+            let blocked_by = lost.iter().filter(|it| self.is_nowhere_else(it)).count();
+            for cluster in lost {
+                self.changes.losing.entry(cluster).or_default().push(index);
+            }
+            self.changes.left.insert(index);
+            if blocked_by == 0 {
+                self.changes.free.insert(index);
+            }
+            self.changes.in_order.push(Change { object, content, blocked_by });
+        }
     }
 
     fn write(&mut self, decision: Identity, content: PlacementDecision) {
@@ -117,27 +184,19 @@ impl Update {
         self.actions.push(Action::RemoveDecision { decision });
     }
 
-    fn run(
-        &mut self,
-        input: &Input<'_>,
-        mut pending: BTreeMap<Identity, Option<PlacementDecision>>,
-    ) {
+    fn run(&mut self, input: &Input<'_>) {
         let mut spares = Vec::new();
-        while !pending.is_empty() {
-            // What is written comes before what is removed, and later decisions before earlier ones: most
-            // changes move clusters towards the end.
-            let mut order: Vec<&Identity> = pending.keys().rev().collect();
-            order.sort_by_key(|it| pending[*it].is_none());
-            let free = order.iter().find(|it| self.lost(it, pending[**it].as_ref()).is_empty());
-            let next = Identity::clone(free.unwrap_or(&order[0]));
-            let is_free = free.is_some();
-            let Some(content) = pending.remove(&next) else { break };
+        while let Some(next) = self.changes.free.first().or(self.changes.left.first()).copied() {
+            let is_free = self.changes.free.remove(&next);
+            self.changes.left.remove(&next);
+            let Some(change) = self.changes.in_order.get_mut(next) else { break };
+            let (object, content) = (change.object.clone(), change.content.take());
             if !is_free {
-                spares.append(&mut self.keep_elsewhere(input, &next, content.as_ref()));
+                spares.append(&mut self.keep_elsewhere(input, &object, content.as_ref()));
             }
             match content {
-                Some(content) => self.write(next, content),
-                None => self.remove(next),
+                Some(content) => self.write(object, content),
+                None => self.remove(object),
             }
         }
         for spare in spares {
@@ -152,7 +211,8 @@ impl Update {
         object: &Identity,
         content: Option<&PlacementDecision>,
     ) -> Vec<Identity> {
-        let lost = self.lost(object, content);
+        let mut lost = self.lost(object, content);
+        lost.retain(|cluster| self.is_nowhere_else(cluster));
         let mut spares = Vec::new();
         for clusters in lost.chunks(CLUSTERS_PER_DECISION) {
             let name = format!("{}-decision-{}", input.identity.name(), self.spare);

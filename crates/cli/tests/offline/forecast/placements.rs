@@ -342,3 +342,73 @@ fn what_comes_next_names_the_score_and_the_clusters() {
     let told = text(&next.stdout);
     assert!(told.contains("AddOn/default/cpuratio selects; clusters east → west"), "{told}");
 }
+
+/// Placements of one cluster in the namespace `shop`, each with an annotation or none and its built-in scores; and two
+/// clusters, of which the second has the higher score `cpu`.
+fn balancing(placements: &[(&str, &str, &[&str])]) -> String {
+    let mut objects = Vec::new();
+    for (name, annotations, scores) in placements {
+        let scores = scores.iter().map(|score| match *score {
+            "cpu" => "{weight: 1, scoreCoordinate: {type: AddOn, addOn: {resourceName: default, scoreName: cpu}}}".to_owned(),
+            built_in => format!("{{weight: 1, scoreCoordinate: {{builtIn: {built_in}}}}}"),
+        });
+        let scores = scores.collect::<Vec<_>>().join(", ");
+        objects.push(format!(
+            "apiVersion: {API}/v1beta1\nkind: Placement\n\
+             metadata: {{name: {name}, namespace: shop, annotations: {{{annotations}}}}}\n\
+             spec: {{numberOfClusters: 1, prioritizerPolicy: {{mode: Exact, configurations: [{scores}]}}}}\n"
+        ));
+    }
+    objects.push(format!(
+        "apiVersion: {API}/v1beta2\nkind: ManagedClusterSet\nmetadata: {{name: fleet}}\nspec: {{}}\n"
+    ));
+    objects.push(format!(
+        "apiVersion: {API}/v1beta2\nkind: ManagedClusterSetBinding\n\
+         metadata: {{name: fleet, namespace: shop}}\nspec: {{clusterSet: fleet}}\n"
+    ));
+    for (name, cpu) in [("east", 0), ("west", 60)] {
+        objects.push(format!(
+            "apiVersion: {API}/v1\nkind: ManagedCluster\n\
+             metadata: {{name: {name}, labels: {{{API}/clusterset: fleet}}}}\nspec: {{}}\n"
+        ));
+        objects.push(format!(
+            "apiVersion: {API}/v1alpha1\nkind: AddOnPlacementScore\n\
+             metadata: {{name: default, namespace: {name}, uid: a}}\n\
+             status: {{scores: [{{name: cpu, value: {cpu}}}]}}\n"
+        ));
+    }
+    objects.join("---\n")
+}
+
+#[test]
+fn a_placement_that_is_disabled_holds_up_no_other() {
+    let disabled = "cluster.open-cluster-management.io/experimental-scheduling-disable: 'true'";
+    let text = balancing(&[
+        ("p", disabled, &["Balance"]),
+        ("q", "", &["Steady"]),
+        ("r", "", &["Balance", "Steady"]),
+    ]);
+    let folder = folder_with("placement-disabled", &[("hub.yaml", &text)]);
+    let question =
+        ["explain", "-f", "hub.yaml", "Placement/shop/r", "--at", "2026-11-23T11:00:00Z"];
+    let told = as_json(&almanac(&folder, &[&question[..], &["-o", "json"]].concat()));
+    assert_eq!(told["value"], json!(["west"]));
+}
+
+#[test]
+fn whoever_another_placement_wakes_comes_after_those_whose_turn_has_come() {
+    let text = balancing(&[
+        ("a", "", &["Balance", "Steady"]),
+        ("b", "", &["Balance"]),
+        ("c", "", &["Balance", "cpu"]),
+        ("d", "", &["Balance", "Steady"]),
+    ]);
+    let folder = folder_with("placement-order", &[("hub.yaml", &text)]);
+    let selected = |name: &str| {
+        let subject = format!("Placement/shop/{name}");
+        let question = ["explain", "-f", "hub.yaml", &subject, "--at", "2026-11-23T11:00:00Z"];
+        as_json(&almanac(&folder, &[&question[..], &["-o", "json"]].concat()))["value"].clone()
+    };
+    let [a, b, c, d] = ["a", "b", "c", "d"].map(selected);
+    assert_eq!([a, b, c, d], ["east", "west", "west", "east"].map(|it| json!([it])));
+}
