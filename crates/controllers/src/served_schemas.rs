@@ -1,5 +1,5 @@
-//! The schemas that the cluster serves of the kinds whose statuses we write. Where one lacks fields of ours, statuses are
-//! written without them, and say so in a condition.
+//! The served schemas of the kinds whose statuses we write. If a schema lacks fields of ours, statuses are written without
+//! these fields, and a condition lists them.
 //!
 //! Which fields those are is up to [`MissingFields`]. The schemas are read from the API server's `OpenAPI` documents, which
 //! every service account may read.
@@ -42,7 +42,7 @@ pub(crate) struct ServedSchemas {
     state: Arc<Mutex<BTreeMap<Controlled, Served>>>,
 }
 
-/// What is known of one kind.
+/// The schema of one kind.
 #[derive(Default, Debug)]
 struct Served {
     /// The version of the document that was read last.
@@ -172,7 +172,7 @@ impl Composed {
         self.condition_states.push(state);
         self.method = match self.method {
             WriteMethod::ServerSideApply(_) => WriteMethod::ServerSideApply(self.status.clone()),
-            // What the API server drops by itself may stay in it.
+            // The API server drops missing fields from a patch by itself.
             WriteMethod::MergePatch(patch) => {
                 let mut whole: Value = serde_json::from_str(&patch).unwrap_or_default();
                 if let Some(conditions) = self.status.get("conditions") {

@@ -146,7 +146,7 @@ impl Simulation {
                 self.tell_followers(&policy, turn, at);
             }
             self.queue_woken(at);
-            // Some are woken though they are not carried out, as one that is disabled.
+            // A disabled policy has no turn, but can be woken.
             if let Some(turn) = turn {
                 break (at, policy, turn);
             }
@@ -177,7 +177,7 @@ impl Simulation {
         }
     }
 
-    /// Whoever is woken at an instant comes after all whose turn has come then, as in the queue of a controller.
+    /// Woken policies come after all others of the same instant, as in the queue of a controller.
     fn queue_woken(&mut self, at: Timestamp) {
         if self.agenda.next().is_none_or(|next| next > at) {
             for policy in std::mem::take(&mut self.woken) {

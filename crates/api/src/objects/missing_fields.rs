@@ -13,9 +13,9 @@ use crate::kinds::{Kind, Role};
 use crate::status::conditions::{ConditionReason, ConditionState, ConditionType};
 
 /// How many fields a message names; the others are counted.
-const FIELDS_TOLD: usize = 6;
+const MAX_LISTED: usize = 6;
 
-/// Other spellings of a field. Whoever's CRD lacks one of them loses nothing, because nobody can have written it.
+/// Other spellings of a field. A CRD without them loses nothing: the API server never accepted them.
 const OTHER_SPELLINGS: [(Kind, &str); 4] = [
     (Kind::CronFederatedHPA, "spec.rules[].ruleName"),
     (Kind::MetricsProducer, "spec.scheduleSpec"),
@@ -83,17 +83,22 @@ impl MissingFields {
 impl fmt::Display for MissingFields {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, fields } = self;
-        let told: Vec<String> = fields.iter().take(FIELDS_TOLD).map(|it| written(it)).collect();
-        write!(formatter, "the CRD of {} in this cluster lacks {}", kind.name(), told.join(", "))?;
-        let others = fields.len().saturating_sub(FIELDS_TOLD);
+        let listed: Vec<String> = fields.iter().take(MAX_LISTED).map(|it| written(it)).collect();
+        write!(
+            formatter,
+            "the CRD of {} in this cluster lacks {}",
+            kind.name(),
+            listed.join(", ")
+        )?;
+        let others = fields.len().saturating_sub(MAX_LISTED);
         if others > 0 {
             write!(formatter, " and {others} more fields")?;
         }
         formatter.write_str(
-            "; what is written there is lost, also what is remembered for a restart. ",
+            "; what is written there is lost, also what Almanac needs after a restart. ",
         )?;
         match kind.role() {
-            // Theirs is not to be replaced by ours.
+            // Our CRD must not replace theirs.
             Role::Hub | Role::Policy(Family::Placement) => formatter.write_str(
                 "Update what has installed this CRD: Open Cluster Management, or Almanac's deploy/hub-crds",
             ),
@@ -217,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_told_to_replace_a_crd_of_open_cluster_management() {
+    fn the_message_never_advises_to_replace_a_crd_of_open_cluster_management() {
         let mut served = ours(Kind::Placement);
         let status = served["properties"]["status"]["properties"].as_object_mut().unwrap();
         status.remove("decisionGroups");

@@ -50,9 +50,9 @@ async fn create_policies(cluster: &Cluster) -> TestResult {
 
 /// Waits until each of the objects has a status, and returns what it says of fields that the CRD lacks.
 async fn missing(cluster: &Cluster, kind: Kind, name: &str) -> anyhow::Result<Option<Value>> {
-    let is_told = |object: &Value| object["status"]["conditions"].is_array();
+    let has_conditions = |object: &Value| object["status"]["conditions"].is_array();
     let what = "to have conditions";
-    let object = cluster.await_object(kind, (NAMESPACE, name), what, is_told).await?;
+    let object = cluster.await_object(kind, (NAMESPACE, name), what, has_conditions).await?;
     let conditions = object["status"]["conditions"].as_array().context("no conditions")?;
     Ok(conditions.iter().find(|it| it["type"] == "SchemaIncomplete").cloned())
 }
@@ -72,7 +72,7 @@ fn each_family_works_beside_published_crds_or_says_what_they_lack() -> TestResul
         create_policies(cluster).await?;
         let controller = cluster.start_at("2026-11-26T08:59:50Z", ALL).await?;
 
-        // Everything that a policy asks for is done.
+        // Every policy is carried out.
         let scaled = |wanted: u64| move |object: &Value| object["spec"]["replicas"] == wanted;
         let at = |name| (NAMESPACE, name);
         cluster.await_object(DEPLOYMENT, at("shop"), "to have 5", scaled(5)).await?;
@@ -88,14 +88,15 @@ fn each_family_works_beside_published_crds_or_says_what_they_lack() -> TestResul
         cluster.await_object(PRODUCER, at("scheduling"), "to publish", is_published).await?;
         await_selected(cluster, "one", &["cluster1"]).await?;
 
-        // What a CRD lacks is said where there are conditions, and otherwise in an Event.
+        // Missing fields are in a condition, or in an Event if the CRD has no conditions.
         ensure_missing(cluster, PRODUCER, "scheduling", "lacks spec.schedule, ").await?;
         ensure_missing(cluster, AUTOSCALER, "tide", "status.recommendations").await?;
         ensure_missing(cluster, NODE_GROUP, "pool", "status.observedGeneration").await?;
         ensure!(missing(cluster, PLACEMENT, "one").await?.is_none(), "a hub lacks nothing");
         let events = cluster.events(NAMESPACE, "shop").await?;
-        let told = events.iter().filter(|it| it.contains("FieldsMissing: the CRD of Cron")).count();
-        ensure!(told == 1, "{events:#?}");
+        let warnings =
+            events.iter().filter(|it| it.contains("FieldsMissing: the CRD of Cron")).count();
+        ensure!(warnings == 1, "{events:#?}");
 
         // No write was refused, and none of them was made again and again.
         let writes = cluster.writes().await?;
@@ -108,7 +109,7 @@ fn each_family_works_beside_published_crds_or_says_what_they_lack() -> TestResul
         let before = cluster.target_writes().await?.len();
         controller.program.start_again()?;
         controller.program.await_ready().await?;
-        // With all fields there, nothing is said of them any more.
+        // With all fields there, the condition goes away.
         cluster.kubectl(&["apply", "--server-side", "--force-conflicts", "-f", OURS]).await?;
         for (kind, name) in [(PRODUCER, "scheduling"), (AUTOSCALER, "tide"), (NODE_GROUP, "pool")] {
             let is_complete = |object: &Value| {
@@ -120,8 +121,8 @@ fn each_family_works_beside_published_crds_or_says_what_they_lack() -> TestResul
             };
             cluster.await_object(kind, at(name), "to be complete", is_complete).await?;
         }
-        let is_remembered = |status: &Value| status["conditions"].is_array();
-        cluster.await_status(NAMESPACE, "shop", "to have conditions", is_remembered).await?;
+        let has_conditions = |status: &Value| status["conditions"].is_array();
+        cluster.await_status(NAMESPACE, "shop", "to have conditions", has_conditions).await?;
         let after = cluster.target_writes().await?;
         ensure!(after.len() == before, "{:#?}", after.get(before..));
         controller.stop().await

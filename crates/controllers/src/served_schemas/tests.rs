@@ -1,4 +1,4 @@
-//! What is known of the schemas, by what an API server answers.
+//! Reading schemas from an API server, and fitting statuses to them.
 
 use std::convert::Infallible;
 
@@ -11,7 +11,7 @@ use super::*;
 const FAMILY: Family = Family::MetricScaling;
 const FAR: Timestamp = Timestamp::UNIX_EPOCH;
 
-/// What an API server answers.
+/// The answer of an API server.
 #[derive(Clone)]
 struct Answers(Arc<Mutex<(StatusCode, Value)>>);
 
@@ -24,7 +24,7 @@ impl Answers {
         *self.0.lock().unwrap() = (status, document);
     }
 
-    /// A client of an API server that answers so; one that knows the version of the document is told that it is the same.
+    /// A client of this API server, which answers 304 for a document of the same version.
     fn client(&self) -> Client {
         let answers = self.clone();
         let service = tower::service_fn(move |request: Request<Body>| {
@@ -65,7 +65,7 @@ async fn what_is_missing_is_known_until_another_schema_is_served() {
     let missing = schemas.missing(FAMILY).unwrap().to_string();
     assert!(missing.contains("lacks status.scaleEvents;"), "{missing}");
 
-    // The same document, an answer that is none, and a document without the kind change nothing.
+    // The same document, an error, and a document without the kind change nothing.
     assert_eq!(schemas.check(&client).await, []);
     answers.become_these(StatusCode::INTERNAL_SERVER_ERROR, json!("unavailable"));
     assert_eq!(schemas.check(&client).await, []);

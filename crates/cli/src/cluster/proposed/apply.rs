@@ -1,6 +1,6 @@
-//! What applying a file makes of an object that is there, as `kubectl apply` with and without `--server-side` does: fields
-//! of the file replace, fields that an earlier apply of it wrote and it lacks go, and the rest stays. A list is replaced as a
-//! whole. What applied is told by what kubectl noted, and otherwise by who owns the fields.
+//! Applies a file to a live object, as `kubectl apply` does with and without `--server-side`. Fields of the file replace
+//! those of the object. Fields from an earlier version of the file are removed, and all others stay. A list is replaced as
+//! a whole. The earlier version is the one in kubectl's annotation, or else the fields of the manager that applies the file.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectMeta};
 use kube::api::DynamicObject;
@@ -12,7 +12,7 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// The object that is there once a file is applied.
 pub(super) fn apply(live: &DynamicObject, file: &DynamicObject) -> DynamicObject {
     let (mut fields, mut wanted) = (fields_of(live), fields_of(file));
-    // Whoever applies a file notes that in an annotation. So an object without any never takes those of others away.
+    // kubectl adds an annotation to each file. So a file without annotations never removes those of others.
     if wanted["metadata"]["annotations"].is_null() {
         wanted["metadata"]["annotations"] = json!({});
     }
@@ -53,7 +53,7 @@ fn fields_of(object: &DynamicObject) -> Value {
     fields
 }
 
-/// Somebody who owns fields.
+/// A field manager.
 struct Owner<'a> {
     manager: &'a str,
     /// Whether these are fields that were applied, so that they are taken back. Helm also takes back what it wrote before.
@@ -72,8 +72,8 @@ impl Owner<'_> {
     }
 }
 
-/// Removes what whoever applies the file has applied before, and does not want any more. That is who owns most of its
-/// fields; what others own too stays.
+/// Removes fields from an earlier version of the file. Its manager is the one that owns most fields of the file. Fields
+/// that others own too stay.
 fn take_back(live: &mut Value, owners: &[Owner<'_>], wanted: &Value) {
     let applied = owners.iter().enumerate().filter(|(_, it)| it.is_applied);
     let Some((position, owner)) = applied.max_by_key(|(_, it)| overlap(&it.fields, wanted)) else {
@@ -84,7 +84,7 @@ fn take_back(live: &mut Value, owners: &[Owner<'_>], wanted: &Value) {
     disown(live, &owner.fields, &others, wanted);
 }
 
-/// How many fields of a file somebody owns.
+/// How many fields of the file the manager owns.
 fn overlap(owned: &Value, wanted: &Value) -> usize {
     let owned = owned.as_object().into_iter().flatten();
     let both =
@@ -104,8 +104,8 @@ fn drop_unwanted(live: &mut Value, last: &Value, wanted: &Value) {
     }
 }
 
-/// The same for the fields that somebody owns, in the form of `managedFields`, unless others own them too. Of a map that is
-/// owned as one value, nothing stays beside what is wanted.
+/// The same for the fields of a manager, in the form of `managedFields`, unless others own them too. A map that is owned
+/// as one value is replaced as a whole.
 fn disown(live: &mut Value, owned: &Value, others: &[&Value], wanted: &Value) {
     let (Some(live), Some(owned)) = (live.as_object_mut(), owned.as_object()) else { return };
     for (field, owned) in owned {

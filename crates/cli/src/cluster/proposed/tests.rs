@@ -11,7 +11,7 @@ fn object(value: Value) -> DynamicObject {
     serde_json::from_value(value).expect("it is an object")
 }
 
-/// What is there once a file is applied, as JSON.
+/// Applies a file; the result as JSON.
 fn applied(live: Value, file: Value) -> Value {
     serde_json::to_value(apply(&object(live), &object(file))).expect("it is JSON")
 }
@@ -64,7 +64,7 @@ fn what_kubectl_has_applied_before_goes_if_the_file_lacks_it() {
 }
 
 #[test]
-fn what_was_applied_on_the_server_goes_unless_somebody_else_has_set_it_too() {
+fn fields_applied_on_the_server_go_unless_another_manager_owns_them_too() {
     let fields = |fields: Value| json!({"f:spec": fields});
     let entry = |manager: &str, operation: &str, of: Value| json!({"manager": manager, "operation": operation, "fieldsType": "FieldsV1", "fieldsV1": of});
     let mut of_status = entry("almanac", "Apply", json!({"f:status": {"f:seen": {}}}));
@@ -94,7 +94,7 @@ fn what_was_applied_on_the_server_goes_unless_somebody_else_has_set_it_too() {
     assert_eq!(now["status"], json!({"seen": 1}));
 }
 
-/// What is there once a file is applied to an object that kubectl has applied before as it was then.
+/// Applies a file to an object that kubectl has applied before from an earlier version.
 fn applied_again(last: &Value, mut live: Value, file: Value) -> Value {
     let key = "kubectl.kubernetes.io/last-applied-configuration";
     live["metadata"]["annotations"][key] = json!(last.to_string());

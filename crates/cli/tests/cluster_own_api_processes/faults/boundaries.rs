@@ -30,7 +30,7 @@ const NAMESPACE: &str = "default";
 const LEVELS: &str = "levels";
 /// The first boundary: an even minute.
 const FIRST: &str = "2026-11-26T09:00:00Z";
-/// A trouble begins so many seconds before the boundary, and ends as many after it.
+/// How many seconds before the boundary a trouble begins, and after it ends.
 const AROUND: i64 = 4;
 const ALL: &[&str] = &[
     "--leader-elect=false",
@@ -38,17 +38,17 @@ const ALL: &[&str] = &[
 ];
 
 fn minutes() -> i64 {
-    size("ALMANAC_BOUNDARIES", 2, 40)
+    size("ALMANAC_BOUNDARIES", 1, 40)
 }
 
-/// What goes wrong.
+/// A fault of the API server or of etcd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Trouble {
     ApiServerKilled,
     EtcdKilled,
     BothKilled,
     EtcdFrozen,
-    /// Old versions are gone from etcd, which is defragmented, and the API server begins anew.
+    /// Old versions are gone from etcd, which is defragmented, and the API server restarts.
     Compacted,
     /// Every watch and every list at a version is answered that the version is gone.
     VersionsGone,
@@ -88,7 +88,7 @@ impl Processes {
         Ok(Self { controller, agent, proxies })
     }
 
-    /// Waits until the clock shows so many seconds after an instant.
+    /// Waits until the clock is this many seconds past an instant.
     async fn await_time(&self, instant: Timestamp, seconds: i64) -> TestResult {
         let until = instant + SignedDuration::from_secs(seconds);
         await_condition(&format!("the clock to show {until}"), PATIENCE, async || {
@@ -116,7 +116,7 @@ impl Processes {
 }
 
 impl Trouble {
-    /// Begins it. What it returns has to be withdrawn.
+    /// Begins it. The caller withdraws the returned faults.
     async fn begin(self, test: &OwnTest, processes: &Processes) -> Result<Vec<Injected>> {
         let plane = &test.plane;
         match self {
@@ -176,7 +176,7 @@ impl Trouble {
     }
 }
 
-/// Has etcd forget all versions but the last, and give back the space.
+/// Compacts etcd to its last revision, and defragments it.
 async fn compact(test: &OwnTest) -> TestResult {
     let etcd = test.plane.etcd_client()?;
     let ask = async |path: &str, body: Value| -> Result<Value> {

@@ -1,7 +1,7 @@
 //! Policies and targets of all kinds that come, change and go: what the process takes stays level.
 //!
 //! `ALMANAC_CHURN_SECONDS` is how long. From twice the time of warming up on, memory, descriptors and tasks may not grow by
-//! more than a twentieth; over any time, everything is forgotten in the end.
+//! more than a twentieth; in the end, no state of a deleted object is left.
 
 use std::time::{Duration, Instant};
 
@@ -18,9 +18,9 @@ use crate::controller::{
 };
 use crate::placement::stage::{PLACEMENT, on_hub, prepare};
 
-/// So many objects come each second, and as many change and go.
+/// How many objects come each second; as many change and go.
 const A_SECOND: u64 = 20;
-/// An object changes when so many others have come, and goes when as many more have.
+/// How many others come before an object changes, and again before it goes.
 const LATER: u64 = 10 * A_SECOND;
 const NAMESPACES: u64 = 50;
 /// The time until what the process takes is level.
@@ -34,18 +34,18 @@ const ALL: &[&str] = &[
 ];
 
 fn lasting() -> Duration {
-    Duration::from_secs(size("ALMANAC_CHURN_SECONDS", 20, 1_800))
+    Duration::from_secs(size("ALMANAC_CHURN_SECONDS", 5, 1_800))
 }
 
-/// What the process takes at an instant.
-struct Taken {
+/// The resources of the process at an instant.
+struct Usage {
     at: Instant,
     memory: f64,
     descriptors: f64,
     tasks: f64,
 }
 
-impl Taken {
+impl Usage {
     async fn now(controller: &Controller) -> Result<Self> {
         let (status, body) = controller.program.get("/metrics").await?;
         ensure!(status == 200, "GET /metrics: {status}");
@@ -70,7 +70,7 @@ impl Taken {
 fn object(number: u64) -> (Kind, String, Value) {
     let name = format!("thing-{number}");
     let deployment_target = |of: u64| target("apps/v1", "Deployment", &format!("thing-{of}"));
-    // What one needs has come just before, and goes just before.
+    // An object comes and goes just after the one that it depends on.
     let (kind, object) = match number % 6 {
         0 => (DEPLOYMENT, deployment(&name, 1)),
         1 => {
@@ -126,16 +126,16 @@ async fn turn(cluster: &Cluster, number: u64, is_over: bool) -> TestResult {
     Ok(())
 }
 
-fn median(taken: &[&Taken], of: usize) -> f64 {
+fn median(taken: &[&Usage], of: usize) -> f64 {
     let mut figures: Vec<f64> = taken.iter().map(|it| it.figures()[of]).collect();
     figures.sort_by(f64::total_cmp);
     figures.get(figures.len() / 2).copied().unwrap_or_default()
 }
 
 /// Checks that no figure has grown since it was warm.
-fn ensure_level(taken: &[Taken], begun: Instant) -> TestResult {
+fn ensure_level(taken: &[Usage], begun: Instant) -> TestResult {
     let ended = taken.last().context("nothing was measured")?.at;
-    let within = |from: Instant| -> Vec<&Taken> {
+    let within = |from: Instant| -> Vec<&Usage> {
         taken.iter().filter(|it| it.at >= from && it.at < from + SPAN).collect()
     };
     let from = ended.checked_sub(SPAN).context("it was too short")?;
@@ -157,7 +157,7 @@ fn what_comes_changes_and_goes_leaves_nothing_behind() -> TestResult {
         }
         prepare(cluster, &["cluster1", "cluster2"]).await?;
         let controller = cluster.start_at(&Timestamp::now().to_string(), ALL).await?;
-        let idle = Taken::now(&controller).await?;
+        let idle = Usage::now(&controller).await?;
 
         let (begun, mut number, mut taken) = (Instant::now(), 0, Vec::new());
         let mut ticks = tokio::time::interval(Duration::from_secs(1) / u32::try_from(A_SECOND)?);
@@ -166,7 +166,7 @@ fn what_comes_changes_and_goes_leaves_nothing_behind() -> TestResult {
             turn(cluster, number, false).await?;
             number += 1;
             if number.is_multiple_of(5 * A_SECOND) {
-                taken.push(Taken::now(&controller).await?);
+                taken.push(Usage::now(&controller).await?);
             }
         }
         let seconds = begun.elapsed().as_secs_f64();
@@ -179,20 +179,20 @@ fn what_comes_changes_and_goes_leaves_nothing_behind() -> TestResult {
         }
 
         // Nothing is left of them: no status is waited for, no number is published, and as few tasks as at first.
-        await_condition("everything to be forgotten", PATIENCE, async || {
+        await_condition("no state to be left", PATIENCE, async || {
             let armed = controller.scrape("almanac_cron_rules_armed ").await?;
             let published = controller.scrape("karpenter_scheduled_capacity").await?;
             let groups = controller.scrape("almanac_objects_not_ready").await?;
-            let [_, descriptors, tasks] = Taken::now(&controller).await?.figures();
+            let [_, descriptors, tasks] = Usage::now(&controller).await?.figures();
             let [_, idle_descriptors, idle_tasks] = idle.figures();
             // One kind of targets may be watched for a while, over connections of its own.
-            let is_forgotten = armed == ["almanac_cron_rules_armed 0"]
+            let is_clean = armed == ["almanac_cron_rules_armed 0"]
                 && published.is_empty()
                 && groups.is_empty()
                 && descriptors <= idle_descriptors + 8.0
                 && tasks <= idle_tasks + 16.0;
             let seen = (armed, published, groups, descriptors, idle_descriptors, tasks, idle_tasks);
-            Ok(Observation::of(is_forgotten, format!("{seen:?}")))
+            Ok(Observation::of(is_clean, format!("{seen:?}")))
         })
         .await?;
         controller.stop().await
