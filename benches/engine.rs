@@ -1,5 +1,5 @@
 //! What a hundred thousand armed cron rules cost: memory each, and a minute's turns; and how long
-//! it takes to find the number of a schedule of ten behaviours and its next change.
+//! it takes to find the number of a schedule of ten behaviors and its next change.
 //!
 //! Memory is counted by the allocator, from nothing to a world in which every rule is an object of
 //! its own with its policy, its name, a full history (three successes, three failures) and its
@@ -165,7 +165,7 @@ fn median(mut times: Vec<Duration>) -> Duration {
     times[times.len() / 2]
 }
 
-/// Ten behaviours as a busy team writes them: office hours, nights, weekends, month ends, a sale.
+/// Ten behaviors as a busy team writes them: office hours, nights, weekends, month ends, a sale.
 fn ten_behaviours() -> ScheduledCapacity {
     let on = |weekdays: &str, hours: u8| format!("weekdays={weekdays}; hours={hours}");
     let office = |hours| on("Mon,Tue,Wed,Thu,Fri", hours);

@@ -23,7 +23,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const CLUSTERS: usize = 10_000;
 const PLACEMENTS: usize = 1_000;
-/// So many placements select by the same score.
+/// How many placements select by the same score.
 const OF_A_SCORE: usize = 10;
 
 fn now() -> Timestamp {

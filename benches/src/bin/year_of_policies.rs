@@ -2,7 +2,7 @@
 //!
 //! `cargo run -p almanac-benches --bin year_of_policies > policies.yaml`: ten thousand policies over
 //! as many targets; half are cron rules with two firings a day, half are schedules with three
-//! behaviours, each of which opens and closes once a day. A year of them is about fifteen million
+//! behaviors, each of which opens and closes once a day. A year of them is about fifteen million
 //! segments:
 //!
 //! `almanac forecast -f policies.yaml --from 2026-01-01 --for 1y -o json --out year.json`

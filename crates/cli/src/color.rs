@@ -1,4 +1,4 @@
-//! Whether colours are shown: as `--color` says, or else on a terminal, unless `NO_COLOR` is set.
+//! Whether colors are shown: as `--color` says, or else on a terminal, unless `NO_COLOR` is set.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -33,7 +33,7 @@ impl ColorArguments {
     }
 }
 
-/// The choice on a command line that is not parsed yet: help and errors have colours, too.
+/// The choice on a command line that is not parsed yet: help and errors have colors, too.
 pub(crate) fn of_words(words: &[OsString]) -> ColorChoice {
     let mut words = words.iter().map(OsString::as_os_str).take_while(|word| *word != "--");
     let mut choice = ColorChoice::Auto;
@@ -48,7 +48,7 @@ pub(crate) fn of_words(words: &[OsString]) -> ColorChoice {
     choice
 }
 
-/// An output without colours. What has none anyway, such as gigabytes of JSON, is passed on as it is: looking at each
+/// An output without colors. What has none anyway, such as gigabytes of JSON, is passed on as it is: looking at each
 /// letter of it takes longer than making it.
 pub(crate) struct Plain<W> {
     output: W,
@@ -56,7 +56,7 @@ pub(crate) struct Plain<W> {
     has_colours: bool,
 }
 
-/// With this, the sequences begin that change colours.
+/// With this, the sequences begin that change colors.
 const ESCAPE: u8 = 0x1b;
 
 impl<W: Write> Plain<W> {

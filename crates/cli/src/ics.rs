@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use crate::wall_clock::shown;
 
-/// So many bytes fit on a line.
+/// How many bytes fit on a line.
 const WIDTH: usize = 75;
 
 /// How often a calendar that is subscribed to asks again.

@@ -3,7 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-/// So many count at once within one interval. The others count when it is over.
+/// How many count at once within one interval. The others count when it is over.
 const AT_ONCE: u32 = 20;
 const INTERVAL: SignedDuration = SignedDuration::from_mins(1);
 

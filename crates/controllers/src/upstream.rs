@@ -2,7 +2,7 @@
 //! the process is told to take it over. Two writers on one object are worse than none.
 //!
 //! A controller runs as long as its lease is renewed, which is observed: the clocks of two machines are not
-//! compared, except to recognise an abandoned lease. For a family that is left alone, no turn is taken, no number
+//! compared, except to recognize an abandoned lease. For a family that is left alone, no turn is taken, no number
 //! is published, and the status only says so; that is up to the callers of [`Upstreams::running`].
 
 mod report;
@@ -29,7 +29,7 @@ use crate::controlled::Controlled;
 pub(crate) use report::{LeftAlone, composed, message};
 use sightings::Sightings;
 
-/// The controller that a family comes from, and how it is recognised where it runs.
+/// The controller that a family comes from, and how it is recognized where it runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Upstream {
     /// Its project.
@@ -46,7 +46,7 @@ pub(crate) struct Upstream {
 /// have it.
 const GENERATED: &str = "controller-gen.kubebuilder.io/version";
 
-/// How each family's upstream is recognised. All names are those in the sources of these projects:
+/// How each family's upstream is recognized. All names are those in the sources of these projects:
 ///
 /// | family | upstream | marks | found in |
 /// |---|---|---|---|

@@ -1,4 +1,4 @@
-//! A short, stable hash of a text, by which a later process recognises whether it is still the same.
+//! A short, stable hash of a text, by which a later process recognizes whether it is still the same.
 //!
 //! It is stored in the status of objects, so it must not change between releases, machines or processes. It
 //! protects against mistakes, not against malice.

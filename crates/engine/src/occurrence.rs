@@ -9,9 +9,9 @@ pub enum Occurrence {
     Superseded,
     /// A cron rule fired too long ago to be carried out.
     Missed,
-    /// A behaviour begins to decide, or a policy for levels.
+    /// A behavior begins to decide, or a policy for levels.
     Opens,
-    /// A behaviour or a policy ceases to decide, and no other opens in its place.
+    /// A behavior or a policy ceases to decide, and no other opens in its place.
     Closes,
     /// An autoscaler sets another number of replicas.
     Scales,

@@ -37,7 +37,7 @@ impl Meter {
         Meter::with(MOST_STEPS)
     }
 
-    /// So many steps are left, and never more than one object may take.
+    /// How many steps are left, and never more than one object may take.
     #[must_use]
     pub fn with(steps: usize) -> Meter {
         Meter::of(steps.min(MOST_STEPS))

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 pub struct Writer {
     /// The policy.
     pub policy: PolicyName,
-    /// Its rule by name, or its behaviour as `behaviors[1]`; `None` when the policy as a whole
+    /// Its rule by name, or its behavior as `behaviors[1]`; `None` when the policy as a whole
     /// decides.
     pub rule: Option<Arc<str>>,
 }

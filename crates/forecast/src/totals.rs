@@ -10,7 +10,7 @@ use almanac_engine::Value;
 
 use crate::{Period, Segment, Series};
 
-/// So many nanoseconds are a hundredth of an hour.
+/// How many nanoseconds are a hundredth of an hour.
 const HUNDREDTH: i128 = 36_000_000_000;
 
 /// What a number comes to over a period.
@@ -31,7 +31,7 @@ pub struct PodHours {
 const WEEK: i128 = 7 * 24 * 100 * HUNDREDTH;
 
 impl PodHours {
-    /// So many pods for so many nanoseconds.
+    /// How many pods for so many nanoseconds.
     #[must_use]
     pub fn of(pods: i64, nanoseconds: i128) -> PodHours {
         PodHours { nanoseconds: nanoseconds.saturating_mul(i128::from(pods)) }

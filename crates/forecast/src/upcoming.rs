@@ -23,7 +23,7 @@ pub struct Event {
     pub at: Timestamp,
     /// The policy of the rule.
     pub policy: PolicyName,
-    /// The rule by name, or the behaviour as `behaviors[1]`.
+    /// The rule by name, or the behavior as `behaviors[1]`.
     pub rule: Option<Arc<str>>,
     /// The target.
     pub target: Identity,
@@ -70,7 +70,7 @@ impl Upcoming {
     }
 }
 
-/// The fields that a rule has set in a turn. A behaviour that closes sets nothing itself; the new
+/// The fields that a rule has set in a turn. A behavior that closes sets nothing itself; the new
 /// winner does.
 fn sets(
     step: &Step,

@@ -25,7 +25,7 @@ fn held() -> usize {
     stats.bytes_allocated - stats.bytes_deallocated
 }
 
-/// So many islands of so many policies each: those of one island set the same target.
+/// How many islands of so many policies each: those of one island set the same target.
 fn world(islands: usize, policies: usize) -> World {
     let mut world = Building::default();
     for island in 0..islands {

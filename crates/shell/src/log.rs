@@ -1,6 +1,6 @@
 //! Logs: one line per event, as JSON for machines or as text for people.
 //!
-//! Names and messages also come from users. Characters that would end a line, colour it or hide it on a terminal
+//! Names and messages also come from users. Characters that would end a line, color it or hide it on a terminal
 //! are escaped, so that no input can forge log lines.
 
 #[cfg(test)]
@@ -28,7 +28,7 @@ pub enum Format {
     Text,
 }
 
-/// Starts logging to standard error, with or without colours for people. Only the first call of a
+/// Starts logging to standard error, with or without colors for people. Only the first call of a
 /// process counts.
 pub fn begin(format: Format, level: Level, colours: bool) {
     // Logs of the libraries below are useful only when something is wrong with them.

@@ -1,6 +1,6 @@
 //! The version of this program, and the resources that its process uses.
 //!
-//! The names are those of the Prometheus client libraries, so that dashboards recognise them. The figures are
+//! The names are those of the Prometheus client libraries, so that dashboards recognize them. The figures are
 //! for Linux; elsewhere they are absent, as is any that cannot be read.
 
 use std::fs;

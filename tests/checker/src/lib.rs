@@ -1,7 +1,7 @@
 //! What must be true of any decision, in any world.
 //!
 //! The checker compares inputs and decisions, and reports violations in sentences: a number that no
-//! open behaviour has, a firing recorded twice, a wake-up that is too late. It uses the engine's
+//! open behavior has, a firing recorded twice, a wake-up that is too late. It uses the engine's
 //! data types and the calendar's results; it decides nothing itself and calls no engine logic, so
 //! it cannot repeat its mistakes. Every test that decides calls it.
 //!

@@ -94,7 +94,7 @@ fn check_recorded(violations: &mut Violations, closed: &ClosedSchedule<'_>, is_p
     violations.unless(holds, || format!("records {recorded:?} when {before:?} becomes {after:?}"));
 }
 
-/// A behaviour that opens wins; one that closes had won and is closed. One that was never published
+/// A behavior that opens wins; one that closes had won and is closed. One that was never published
 /// cannot close.
 fn says_what_happened(closed: &ClosedSchedule<'_>, recorded: Recorded) -> bool {
     let won_before = closed.before.and_then(|before| before.winner);

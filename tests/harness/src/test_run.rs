@@ -32,7 +32,7 @@ pub type TestResult = Result<()>;
 const LINES: usize = 15;
 /// A test that takes longer hangs; even the ten-minute test does not.
 const AT_MOST: Duration = Duration::from_mins(15);
-/// So many seconds more, for a test that is to last that long.
+/// A number of seconds more, for a test that is to last that long.
 static LASTING: AtomicU64 = AtomicU64::new(0);
 const REPORT_WITHIN: Duration = Duration::from_secs(5);
 

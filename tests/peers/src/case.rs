@@ -42,7 +42,7 @@ pub struct Case {
 /// How fast to scale in one direction. What is `None` is not written.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Rules {
-    /// The stabilisation window, in seconds.
+    /// The stabilization window, in seconds.
     pub window: Option<u32>,
     /// Which policy counts.
     pub select: Option<Select>,

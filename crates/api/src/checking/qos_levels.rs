@@ -20,7 +20,7 @@ use crate::objects::agent_config::{GLOBAL, NODES, POLICIES, selector_schema};
 use crate::objects::document_key;
 use crate::reading::{EmbeddedDocument, Entry, Node, ReadObject, Span, Value, read_embedded};
 
-/// So many findings about one document are told, more than anybody makes by hand, and the rest is counted: there is
+/// How many findings about one document are told, more than anybody makes by hand, and the rest is counted: there is
 /// room for hundreds of thousands, and each costs whoever shows it a look through the file.
 const TOLD: usize = 1_000;
 

@@ -165,9 +165,9 @@ codes! {
     NeverFires = "never-fires", Warning;
     /// A window that does not open within two years: its date is over, or comes rarely. Correct it, or remove it.
     NeverOpens = "never-opens", Warning;
-    /// Whenever a rule is due, another one decides: a later one of the same minute, another policy, or a behaviour of higher priority. Remove it, or change when the other one applies.
+    /// Whenever a rule is due, another one decides: a later one of the same minute, another policy, or a behavior of higher priority. Remove it, or change when the other one applies.
     NeverWins = "never-wins", Warning;
-    /// Two behaviours of equal priority with different values are open at once, and only their order in the list decides. Give them different priorities.
+    /// Two behaviors of equal priority with different values are open at once, and only their order in the list decides. Give them different priorities.
     ListOrder = "list-order", Warning;
     /// Between the end of one window and the beginning of the next there are at most five minutes in which only what lies beneath applies, as with `23:59` and `00:00`. A window ends just before its end: let one end when the other begins.
     Gap = "gap", Warning;

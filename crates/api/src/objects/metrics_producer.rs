@@ -68,7 +68,7 @@ pub struct MetricsProducerSpec {
     pub pending_capacity: Option<Value>,
 }
 
-/// Behaviours, and the default when none is active.
+/// Behaviors, and the default when none is active.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Schedule {
@@ -82,7 +82,7 @@ pub struct Schedule {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 64))]
     pub timezone: Option<String>,
-    /// The number that applies when no behaviour is active.
+    /// The number that applies when no behavior is active.
     #[schemars(range(min = 0))]
     pub default_replicas: i32,
 }
@@ -98,7 +98,7 @@ pub struct ScheduledBehavior {
     pub start: Pattern,
     /// When it stops applying.
     pub end: Pattern,
-    /// The higher priority wins if behaviours overlap. Defaults to 0.
+    /// The higher priority wins if behaviors overlap. Defaults to 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<i32>,
 }
@@ -159,7 +159,7 @@ pub struct ScheduledCapacityStatus {
     /// The number from then on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_value: Option<i32>,
-    /// The position of the current behaviour, counted from 0. Absent if the default applies.
+    /// The position of the current behavior, counted from 0. Absent if the default applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub behavior_index: Option<i32>,
 }

@@ -1,4 +1,4 @@
-//! Who else scales: policies of other projects that follow the clock, which are recognised by name and
+//! Who else scales: policies of other projects that follow the clock, which are recognized by name and
 //! not carried out, and whatever else of theirs sets the replicas of a target.
 
 use std::collections::BTreeMap;

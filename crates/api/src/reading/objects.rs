@@ -1,4 +1,4 @@
-//! From documents to objects: lists are opened, kinds recognised, strangers noted by name.
+//! From documents to objects: lists are opened, kinds recognized, strangers noted by name.
 //!
 //! A file that somebody named is held to account for all of it. Of one that was found in a folder only
 //! what it says of policies and their targets counts: the rest of it is passed over.

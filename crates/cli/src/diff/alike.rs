@@ -8,7 +8,7 @@ use almanac_forecast::{PodHours, Presence};
 use super::rows::{Change, Row};
 use super::words::{set_by, title};
 
-/// So many are told one by one.
+/// How many are told one by one.
 const FEW: usize = 3;
 
 /// One change, of one object or of several.

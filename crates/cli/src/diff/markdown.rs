@@ -16,10 +16,10 @@ use super::words::{Summary, counted, incomplete, listed, period, sentence};
 /// Less than fits, so that a comment can have a few lines of its own.
 const MOST_BYTES: usize = 60_000;
 
-/// So many changes are told in the paragraph.
+/// How many changes are told in the paragraph.
 const IN_PARAGRAPH: usize = 3;
 
-/// So many bytes of each sentence are told in it, and of each finding.
+/// How many bytes of each sentence are told in it, and of each finding.
 const SENTENCE: usize = 3000;
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<bool> {

@@ -9,7 +9,7 @@ use almanac_forecast::{
 
 use crate::stretches::{edge, once};
 
-/// So many rows of a field are told to a person, and the rest counted.
+/// How many rows of a field are told to a person, and the rest counted.
 pub(super) const MOST: usize = 8;
 
 /// One field of one object that changes.

@@ -17,7 +17,7 @@ const QUIET: Style = Style::new().dimmed();
 const MORE: Style = AnsiColor::Red.on_default();
 const LESS: Style = AnsiColor::Green.on_default();
 
-/// So many changes are told, and the rest counted: nobody reads more in a terminal.
+/// How many changes are told, and the rest counted: nobody reads more in a terminal.
 const MOST: usize = 200;
 
 /// No column is wider, so that one long name does not move all others out of sight.

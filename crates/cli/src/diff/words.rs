@@ -13,13 +13,13 @@ use super::rows::{Change, Row, Unit};
 use crate::forecast::{in_zone, who};
 use crate::wall_clock::civil;
 
-/// So many names of a list are told before it is only told what comes and goes.
+/// How many names of a list are told before it is only told what comes and goes.
 const NAMES: usize = 3;
 
-/// So many names of what comes or goes are told, and the rest counted.
+/// How many names of what comes or goes are told, and the rest counted.
 const MOST_NAMES: usize = 12;
 
-/// So many changes make up a sentence.
+/// How many changes make up a sentence.
 const IN_SENTENCE: usize = 3;
 
 /// What all changes come to.

@@ -19,7 +19,7 @@ use tempfile::{Builder, NamedTempFile};
 /// The exit code that shells expect after Ctrl-C.
 const INTERRUPTED: i32 = 130;
 
-/// Writes to a file if one is named, and else to the output. A file has no colours.
+/// Writes to a file if one is named, and else to the output. A file has no colors.
 pub(crate) fn write_to<T>(
     path: Option<&Path>,
     has_colours: bool,

@@ -11,7 +11,7 @@ use std::thread;
 
 use anyhow::{Context as _, anyhow};
 
-/// So many findings of a thread may wait to be taken.
+/// How many findings of a thread may wait to be taken.
 const AHEAD: usize = 16;
 
 enum Message<T> {

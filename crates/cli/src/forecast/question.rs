@@ -72,7 +72,7 @@ pub(super) struct View {
     pub(super) zone: Zone,
 }
 
-/// So many bytes of what is drawn are handed over at once.
+/// How many bytes of what is drawn are handed over at once.
 const ENOUGH: usize = 64 * 1024;
 
 /// More than is mostly written at a time: there is room for it beyond what is enough.

@@ -14,7 +14,7 @@ use crate::wall_clock::civil;
 /// Between two rules, a longer time without one may be meant; `almanac lint` says the same.
 const SHORT: SignedDuration = SignedDuration::from_mins(5);
 
-/// So many sentences are told of one sort.
+/// How many sentences are told of one sort.
 const TOLD: usize = 3;
 
 /// Something that stands out.

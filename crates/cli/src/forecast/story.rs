@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::question::View;
 use crate::stretches::{edge, once};
 
-/// So many pieces are told.
+/// How many pieces are told.
 const TOLD: usize = 5;
 
 /// Over a longer period, what comes every day is too narrow to be drawn with characters.

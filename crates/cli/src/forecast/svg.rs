@@ -1,7 +1,7 @@
 //! The forecast as a picture: the series below each other over one time axis, with the reasons as
 //! tooltips, and below them when `CronJobs` start Jobs.
 //!
-//! Heights and written values carry what is told; colour only helps. Light and dark follow the
+//! Heights and written values carry what is told; color only helps. Light and dark follow the
 //! reader's own setting.
 
 mod series;
@@ -32,7 +32,7 @@ const HEAD: u32 = 72;
 /// The height of a line of text.
 const LINE: u32 = 22;
 const CHARACTER: f64 = 8.6;
-/// So many letters fit beside each other.
+/// How many letters fit beside each other.
 const LETTERS: usize = 84;
 
 /// Letters of 16, of which 8 are left at half the size.

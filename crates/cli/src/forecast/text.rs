@@ -27,7 +27,7 @@ const NARROWEST: usize = 40;
 const WIDEST: usize = 400;
 const USUAL_WIDTH: usize = 100;
 
-/// So many starts of a `CronJob` are told.
+/// How many starts of a `CronJob` are told.
 const NEXT_STARTS: usize = 3;
 
 /// More clock changes than this are told as one.

@@ -83,7 +83,7 @@ impl Page {
         answer["result"]["value"].clone()
     }
 
-    /// Lets the page think that its reader prefers a colour scheme.
+    /// Lets the page think that its reader prefers a color scheme.
     pub(crate) fn prefer(&mut self, scheme: &str) {
         let feature = json!({ "name": "prefers-color-scheme", "value": scheme });
         self.call("Emulation.setEmulatedMedia", &json!({ "features": [feature] }));

@@ -186,7 +186,7 @@ fn every_permission_is_used_and_no_other_is_needed() -> TestResult {
 const ESTABLISHED: [&str; 5] =
     ["wait", "--for=condition=Established", "crd", "--all", "--timeout=90s"];
 
-/// A placement whose decisions are created, changed, relabelled and deleted.
+/// A placement whose decisions are created, changed, relabeled and deleted.
 async fn select_clusters(kubectl: &Kubectl) -> TestResult {
     let placement = ["-n", HARBOUR, "placement", "web"];
     let selected = "/status/numberOfSelectedClusters";

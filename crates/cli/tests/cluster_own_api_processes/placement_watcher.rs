@@ -24,7 +24,7 @@ use stage::{ALONE, DECISION, GROUP, NAMESPACE, on_hub, prepare};
 use trouble::Trouble;
 use watcher::Watcher;
 
-/// So many rounds come one right after the other; then everything is waited for.
+/// How many rounds come one right after the other; then everything is waited for.
 const ROUNDS_AT_ONCE: u64 = 10;
 
 #[test]

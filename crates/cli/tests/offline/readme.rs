@@ -146,7 +146,7 @@ fn run(root: &Path, command: &str) -> anyhow::Result<String> {
         .args(["-c", &format!("exec 2>&1\n{command}")])
         .current_dir(root)
         .env("PATH", path)
-        // The same on every machine: no colour, a usual width, no zone of the host's.
+        // The same on every machine: no color, a usual width, no zone of the host's.
         .envs([("NO_COLOR", "1"), ("COLUMNS", "100"), ("TZ", "UTC"), ("LC_ALL", "C.UTF-8")])
         .stdin(Stdio::null())
         .output()

@@ -51,7 +51,7 @@ fn boundary(world: &World, metric: &Metric, now: Timestamp) -> Option<Timestamp>
     metric.query.schedules(world).filter_map(|(_, schedule)| next_change(schedule, now)).min()
 }
 
-/// So many changes of schedules that change nothing about a sample are looked past.
+/// How many changes of schedules that change nothing about a sample are looked past.
 const MAX_LOOKAHEAD: usize = 64;
 
 /// Gathers what a decision about the autoscaler of this name looks at. There is no decision about one that is

@@ -1,4 +1,4 @@
-//! From what is recommended to what may be set now: the stabilisation windows, the policies, the bounds, in this
+//! From what is recommended to what may be set now: the stabilization windows, the policies, the bounds, in this
 //! order, as in Kubernetes. A function of time and of what is remembered alone, so that it can also be asked
 //! when it will say something else.
 
@@ -14,7 +14,7 @@ pub struct Limited {
     pub from: u32,
     /// What is recommended.
     pub recommended: u32,
-    /// What the stabilisation windows leave of it.
+    /// What the stabilization windows leave of it.
     pub stabilised: u32,
     /// What the policies leave of that, and a direction that is disabled.
     pub allowed: u32,

@@ -270,12 +270,12 @@ impl Memory {
     }
 }
 
-/// So many seconds before an instant.
+/// A number of seconds before an instant.
 pub(super) fn before(at: Timestamp, seconds: u32) -> Timestamp {
     at.checked_sub(SignedDuration::from_secs(seconds.into())).unwrap_or(Timestamp::MIN)
 }
 
-/// So many seconds after an instant, if there is such an instant.
+/// A number of seconds after an instant, if there is such an instant.
 pub(super) fn after(at: Timestamp, seconds: u32) -> Option<Timestamp> {
     at.checked_add(SignedDuration::from_secs(seconds.into())).ok()
 }

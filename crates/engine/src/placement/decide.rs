@@ -86,7 +86,7 @@ pub enum Satisfaction {
     /// It would take its expressions too many steps to say of some which may be, so that those of them that are selected
     /// stay, and no others come.
     TooCostly,
-    /// So many are missing.
+    /// How many are missing.
     Lacks(u32),
     /// It has.
     Satisfied,

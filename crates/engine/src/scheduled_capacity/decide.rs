@@ -25,7 +25,7 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     decision
 }
 
-/// The whole chain of reasons of [`decide`]: every behaviour, and its verdict.
+/// The whole chain of reasons of [`decide`]: every behavior, and its verdict.
 #[must_use]
 pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<Reason<Cause>> {
     let mut reasons = WholeChain(Vec::new());
@@ -101,7 +101,7 @@ fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Cau
     }
 }
 
-/// The open behaviour with the highest priority; of several, the first in the spec.
+/// The open behavior with the highest priority; of several, the first in the spec.
 fn winner_at(policy: &ScheduledCapacity, at: Timestamp) -> Option<usize> {
     let reading = policy.zone.reading(at);
     let mut winner = None;
@@ -113,7 +113,7 @@ fn winner_at(policy: &ScheduledCapacity, at: Timestamp) -> Option<usize> {
     winner
 }
 
-/// Whether a behaviour would outrank the current winner if it were open.
+/// Whether a behavior would outrank the current winner if it were open.
 fn outranks(policy: &ScheduledCapacity, index: usize, winner: Option<usize>) -> bool {
     let Some(winner) = winner else { return true };
     let priority = |index: usize| policy.behaviours[index].priority;
@@ -128,13 +128,13 @@ fn winner_changes_after(
     after: Timestamp,
 ) -> Option<Timestamp> {
     let reading = policy.zone.reading(after);
-    // Any behaviour that outranks the winner is closed, or it would have won.
+    // Any behavior that outranks the winner is closed, or it would have won.
     let changes = deciding(policy, winner)
         .filter_map(|(wins, it)| it.windows.next_transition_by(reading, wins));
     changes.map(|it| it.at).min()
 }
 
-/// The winner and the behaviours that outrank it, each with whether it is the winner.
+/// The winner and the behaviors that outrank it, each with whether it is the winner.
 fn deciding(
     policy: &ScheduledCapacity,
     winner: Option<usize>,
@@ -168,7 +168,7 @@ fn next_different(
 }
 
 /// No later than the next instant at which the value can differ. Usually that is when the winner
-/// changes; but while everything that is open agrees with the default, it is not before a behaviour
+/// changes; but while everything that is open agrees with the default, it is not before a behavior
 /// that disagrees opens. That saves walking through a year of windows that change nothing.
 fn may_differ_after(
     policy: &ScheduledCapacity,
@@ -228,7 +228,7 @@ fn give_reasons(
     }
 }
 
-/// Positions are small; a spec has a bounded number of behaviours.
+/// Positions are small; a spec has a bounded number of behaviors.
 fn position(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use super::{ScheduledCapacity, gather};
 use crate::{Identity, Reason, World};
 
-/// Why a behaviour won or lost.
+/// Why a behavior won or lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
     /// It is open and nothing outranks it.
     Open,
-    /// No behaviour is open, so the default applies.
+    /// No behavior is open, so the default applies.
     NothingOpen,
     /// Its window is closed.
     Closed,
@@ -45,12 +45,12 @@ pub fn render(policy: &ScheduledCapacity, reason: &Reason<Cause>) -> String {
     }
 }
 
-/// Behaviours have no names; they are named after their position in the spec.
+/// Behaviors have no names; they are named after their position in the spec.
 pub(super) fn behaviour_name(position: u32) -> Arc<str> {
     Arc::from(format!("behaviors[{position}]"))
 }
 
-/// The behaviour of a reason by name, and the reason as a line for a person.
+/// The behavior of a reason by name, and the reason as a line for a person.
 pub(crate) fn describe(
     world: &World,
     policy: &Identity,

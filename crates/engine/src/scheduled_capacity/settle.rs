@@ -14,7 +14,7 @@ use crate::{EffectReason, Field, Identity, Occurrence, Outcome, Value, World};
 pub struct Published {
     /// The number.
     pub value: u32,
-    /// The behaviour it comes from, by its position; `None` for the default.
+    /// The behavior it comes from, by its position; `None` for the default.
     pub winner: Option<u32>,
     /// The next different number, if it comes within [`super::LOOKS_AHEAD`].
     pub next: Option<Change>,
@@ -29,7 +29,7 @@ pub struct Change {
     pub value: u32,
 }
 
-/// A different behaviour decides than before.
+/// A different behavior decides than before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Recorded {
     /// When.
@@ -41,7 +41,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Whether a behaviour has opened, or the previous winner has closed; and which, by its
+    /// Whether a behavior has opened, or the previous winner has closed; and which, by its
     /// position. Computed on demand, because few callers need it.
     #[must_use]
     pub fn occurrence(&self, policy: &ScheduledCapacity) -> (Occurrence, Option<u32>) {

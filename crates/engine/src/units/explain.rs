@@ -14,7 +14,7 @@ use super::{
 use crate::answers::RuleExplanation;
 use crate::{Exempt, Identity, Verdict, World, few, few_joined};
 
-/// So many workloads are named, and of the others how many they are.
+/// How many workloads are named, and of the others how many they are.
 const NAMED: usize = 3;
 
 /// The verdict on one unit for a pod, or on the outside of all of them.

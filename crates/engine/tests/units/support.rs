@@ -16,12 +16,12 @@ pub(crate) const LONGEST_BIND: LongestBind =
     LongestBind::of(Duration::from_secs(6), Duration::from_secs(4));
 pub(crate) const LEASE: Duration = Duration::from_secs(5);
 
-/// So many seconds by the clock that nobody can set.
+/// A number of seconds by the clock that nobody can set.
 pub(crate) const fn at(second: u64) -> Elapsed {
     Elapsed::new(Duration::from_secs(second))
 }
 
-/// So many seconds by the clock on the wall.
+/// A number of seconds by the clock on the wall.
 pub(crate) fn second(second: i64) -> Timestamp {
     Timestamp::from_second(1_780_000_000 + second).unwrap()
 }
@@ -141,7 +141,7 @@ impl Scene {
         self.ledger.remove_pod(&pod_name(name), Some(&name.into()), None);
     }
 
-    /// So many pods on a node, bound one after the other, named by the node and a number.
+    /// How many pods on a node, bound one after the other, named by the node and a number.
     pub(crate) fn fill(&mut self, node: &str, count: usize, of: &Pod) {
         for number in 0..count {
             let bound = Some(second(i64::try_from(number).unwrap()));

@@ -18,10 +18,10 @@ pub(super) type Group = (PolicyName, Option<usize>);
 /// How long a value usually lasts shows after so many firings.
 const FIRINGS: usize = 60;
 
-/// So many months are looked at for how often a rule fires.
+/// How many months are looked at for how often a rule fires.
 const MONTHS: usize = 24;
 
-/// So many times shorter is what a group leaves something for that it has most of the time.
+/// How many times shorter is what a group leaves something for that it has most of the time.
 const SHORTER: i32 = 4;
 
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);

@@ -40,7 +40,7 @@ pub(crate) fn suspended(mut rule: CronRule) -> CronRule {
     rule
 }
 
-/// A behaviour between two times of every day, in UTC; hours as in `"9"`.
+/// A behavior between two times of every day, in UTC; hours as in `"9"`.
 pub(crate) fn daily(start: &str, end: &str, value: u32, priority: i32) -> Behaviour {
     let hour = |hour| format!("hours={hour}");
     behaviour("UTC", &hour(start), &hour(end), value, priority)

@@ -1,5 +1,5 @@
 //! What differs between two forecasts: exactly what their series say, found by looking at every boundary of
-//! either; and nothing at all where a behaviour is only written in another way.
+//! either; and nothing at all where a behavior is only written in another way.
 
 use std::collections::{BTreeMap, BTreeSet};
 

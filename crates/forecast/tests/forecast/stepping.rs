@@ -176,7 +176,7 @@ impl Stepped<'_> {
     }
 }
 
-/// Of the behaviours that are open, the one of the highest priority, and of those the first.
+/// Of the behaviors that are open, the one of the highest priority, and of those the first.
 fn scheduled(policy: &ScheduledCapacity, now: Timestamp) -> u32 {
     let mut winner: Option<&Behaviour> = None;
     for behaviour in policy.behaviours.iter().filter(|it| it.windows.is_open(now)) {

@@ -1,4 +1,4 @@
-//! Nodes from a description, which are kept from run to run. A described node is recognised by its provider ID, which
+//! Nodes from a description, which are kept from run to run. A described node is recognized by its provider ID, which
 //! has its own name in it and which nobody can give to a machine later on; no other node is changed or removed.
 //!
 //! What others have added to such a node stays: labels, taints, and that it is cordoned.

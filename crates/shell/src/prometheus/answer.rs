@@ -86,7 +86,7 @@ impl Answer {
 
     /// Whether there is nothing wrong with it but that it ends.
     fn ends_at(&self, error: &serde_json::Error) -> bool {
-        // The parser does not recognise a truncated number or text. The API answers in one line.
+        // The parser does not recognize a truncated number or text. The API answers in one line.
         let at_end = (error.line(), error.column()) == (1, self.body.len());
         !self.body.is_empty() && (error.is_eof() || (error.is_syntax() && at_end))
     }

@@ -37,7 +37,7 @@ impl Refusal {
     }
 
     /// Whether we lack the permission for it. Quotas and admission policies use the same codes, so a
-    /// missing permission is recognised by the wording of RBAC.
+    /// missing permission is recognized by the wording of RBAC.
     #[must_use]
     pub fn is_permission_denied(&self) -> bool {
         let is_refused = self.code == 401 || (self.code == 403 && self.is_from_rbac());

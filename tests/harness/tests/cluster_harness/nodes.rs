@@ -1,4 +1,4 @@
-//! Simulated nodes as the control plane sees them: cordoned, relabelled, taken down, brought back,
+//! Simulated nodes as the control plane sees them: cordoned, relabeled, taken down, brought back,
 //! and the pods on them.
 
 use almanac_harness::{

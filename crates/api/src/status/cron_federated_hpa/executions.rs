@@ -141,7 +141,7 @@ fn why_it_failed(execution: &Execution) -> Option<String> {
 const GAVE_UP: &str = "gave up after ";
 
 /// The message of a firing that was given up; `None` if it ended otherwise. One read from a status
-/// is recognised by its message.
+/// is recognized by its message.
 pub(super) fn given_up(execution: &Execution) -> Option<String> {
     match &execution.ending {
         Ending::Failed { attempts: 0, message } if !message.starts_with(GAVE_UP) => None,

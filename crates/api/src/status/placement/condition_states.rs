@@ -78,7 +78,8 @@ pub fn condition_states(told: &Told<'_>) -> Option<Vec<ConditionState>> {
         } else {
             state(ConditionType::Ready, false, reason, why)
         };
-        return Some(vec![active, misconfigured, standing(told), ready]);
+        let satisfied = if told.obstacle.is_some() { unwritten(told) } else { standing(told) };
+        return Some(vec![active, misconfigured, satisfied, ready]);
     }
     let satisfied = match told.memory {
         Some(memory) => satisfied(told, memory.satisfaction),

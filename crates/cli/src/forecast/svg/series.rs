@@ -262,7 +262,7 @@ impl<W: Write> Picture<'_, W> {
     fn write_mark(&mut self, mark: Option<(&str, f64, f64)>, y: f64) -> anyhow::Result<()> {
         let Some((class, x, end)) = mark else { return Ok(()) };
         if end - x >= APART {
-            // Thin or thick, so that they can be told apart without colours.
+            // Thin or thick, so that they can be told apart without colors.
             let (width, height) = (end - x, if class == "overlap" { 3 } else { 6 });
             writeln!(
                 self.output,

@@ -1,5 +1,5 @@
-//! The colours and patterns of rules, as on the page: six colours and twelve patterns, so that all can be told apart without
-//! colours too.
+//! The colors and patterns of rules, as on the page: six colors and twelve patterns, so that all can be told apart without
+//! colors too.
 
 use std::fmt::Write as _;
 

@@ -91,7 +91,7 @@ struct Times {
 }
 
 impl Times {
-    /// So many minutes or hours after the beginning.
+    /// A number of minutes or hours after the beginning.
     fn after(&self, units: i64) -> Zoned {
         let later = match self.pace {
             Pace::Minutes => units.minutes(),

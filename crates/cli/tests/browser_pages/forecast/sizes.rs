@@ -72,7 +72,7 @@ fn the_page_has_no_barriers_and_follows_the_colours_of_its_reader() {
         page.press("Escape");
     }
     assert_ne!(backgrounds[0], backgrounds[1]);
-    // Rules can be told apart without colours: each has a pattern of its own.
+    // Rules can be told apart without colors: each has a pattern of its own.
     let patterns = "new Set([...document.querySelectorAll('#patterns pattern')].map((it) => it.innerHTML)).size";
     assert_eq!(page.evaluate(patterns), 12);
     page.with_feature("forced-colors", "active");

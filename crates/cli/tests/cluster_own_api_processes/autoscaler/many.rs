@@ -22,11 +22,11 @@ const NOW: &str = "2026-11-30T09:10:00Z";
 const REPLICAS: u32 = 7;
 /// The default of `--query-period`, in seconds.
 const PERIOD: u64 = 10;
-/// So many periods are looked at.
+/// How many periods are looked at.
 const PERIODS: usize = 3;
 /// A request is noticed a little later than it was sent, which differs from one to the next.
 const JITTER: Duration = Duration::from_secs(1);
-/// So many objects are made at once.
+/// How many objects are made at once.
 const AT_ONCE: usize = 200;
 
 /// Each of them asks something else, so that its queries can be told from others.

@@ -1,4 +1,4 @@
-//! Killed and started again, or succeeded by another, in the middle of stabilisation windows and of the periods of
+//! Killed and started again, or succeeded by another, in the middle of stabilization windows and of the periods of
 //! policies: every change is one that an uninterrupted run makes too, and none comes sooner.
 
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ const STEP_PERIOD: SignedDuration = SignedDuration::from_secs(8);
 /// The audit log knows when a write was answered, the controller when it was sent.
 const ANSWER: SignedDuration = SignedDuration::from_millis(200);
 
-/// Autoscalers with everything that has to be remembered: the name, the schedule, the behaviour.
+/// Autoscalers with everything that has to be remembered: the name, the schedule, the behavior.
 fn autoscalers() -> [(&'static str, &'static str, Value); 5] {
     let steps =
         |kind, value, seconds| json!([{ "type": kind, "value": value, "periodSeconds": seconds }]);

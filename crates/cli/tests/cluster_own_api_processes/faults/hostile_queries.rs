@@ -16,7 +16,7 @@ use crate::faults::replica::{
 const LENGTH: usize = 4_096;
 /// As many metrics as it allows.
 const METRICS: usize = 32;
-/// So many objects of each sort.
+/// How many objects of each sort.
 const OBJECTS: usize = 4;
 
 /// What is in front of a text, as often as fits, and behind it.

@@ -18,7 +18,7 @@ use crate::faults::replica::{FIRING, NAMESPACE};
 
 /// Hundreds of objects are made, and all their statuses are written more than once.
 const PATIENCE: Duration = Duration::from_mins(3);
-/// So many objects are made at once.
+/// How many objects are made at once.
 const AT_ONCE: usize = 16;
 /// The instants at which rules fire lie so far apart.
 const MINUTES: i64 = 5;

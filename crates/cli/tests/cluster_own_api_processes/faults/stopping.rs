@@ -12,7 +12,7 @@ use crate::faults::replica::{
     BEFORE, NAMESPACE, Replica, await_armed, await_record, effective_scalings, replicas,
 };
 
-/// So many policies, of which few may be written at once.
+/// How many policies, of which few may be written at once.
 const POLICIES: usize = 12;
 const AT_ONCE: usize = 2;
 /// What they set at the firing, and a minute later.

@@ -15,7 +15,7 @@ use crate::faults::replica::{
     ALONE, Replica, await_armed, await_record, ensure_carried_out_once, prepare,
 };
 
-/// So many strangers with an address of their own each; so many connections of each, kept as long as they
+/// How many strangers with an address of their own each; so many connections of each, kept as long as they
 /// are let.
 const STRANGERS: u8 = 16;
 const CONNECTIONS: usize = 128;

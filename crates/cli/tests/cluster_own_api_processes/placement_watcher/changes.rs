@@ -18,7 +18,7 @@ use crate::placement_watcher::watcher::ByPlacement;
 
 pub(crate) const PLACEMENTS: [&str; 2] = ["web", "api"];
 const CLUSTERS: usize = 250;
-/// So many of them have scores.
+/// How many of them have scores.
 const SCORED: usize = 40;
 /// The last one comes or goes at the end of each plan, and at no other time: what is decided at the end of a plan is not
 /// what was decided at its beginning. Its score has it selected whatever the number of clusters.

@@ -17,7 +17,7 @@ use crate::reading::get;
 /// What somebody exports who wants to know where pods are.
 const EXPORTED: &str = "resourcepolicies,deployments,replicasets,pods";
 
-/// So many pods are asked about one by one: all of them, where there are few.
+/// How many pods are asked about one by one: all of them, where there are few.
 const ASKED: usize = 8;
 
 /// The annotations of a pod that was bound under a policy.

@@ -20,10 +20,10 @@ const PODS: u32 = 1000;
 const CAP: usize = 100;
 const UNITS: [&str; 3] = ["best", "middle", "worst"];
 
-/// So many rounds, each from a seed of its own.
+/// How many rounds, each from a seed of its own.
 const ROUNDS: u64 = 2;
 
-/// So many control planes share the rounds.
+/// How many control planes share the rounds.
 const AT_ONCE: u64 = 2;
 
 /// A thousand pods take one or two minutes, one of which passes while a replica follows another one. On a machine that

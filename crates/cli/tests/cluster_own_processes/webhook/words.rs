@@ -154,7 +154,7 @@ async fn what_upstream_carries_out_is_not_checked(desk: &Desk<'_>) -> TestResult
     Ok(())
 }
 
-/// What was wrong before the webhook came can be labelled and deleted.
+/// What was wrong before the webhook came can be labeled and deleted.
 async fn what_is_there_can_go(desk: &Desk<'_>) -> TestResult {
     let [kind, name] = CONFIGURATION;
     let configuration = get(&desk.kubectl, &[kind, name]).await?;

@@ -1,4 +1,4 @@
-//! Other projects that scale by the clock: what of theirs is recognised, and told where it scales what a
+//! Other projects that scale by the clock: what of theirs is recognized, and told where it scales what a
 //! policy scales.
 
 use serde_json::Value;

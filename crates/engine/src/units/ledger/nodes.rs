@@ -1,4 +1,4 @@
-//! Nodes that come, are relabelled, and go.
+//! Nodes that come, are relabeled, and go.
 //!
 //! Pods stay bound to a node that is gone until they are deleted, and it may be registered again: until then they count
 //! where its last labels put it.

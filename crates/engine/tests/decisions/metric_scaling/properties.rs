@@ -25,7 +25,7 @@ pub(super) struct Case {
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// So many seconds go by, in which it wakes when it wants to.
+    /// A number of seconds go by, in which it wakes when it wants to.
     Wait(u32),
     /// A query is answered from now on.
     Answer(bool, u32),

@@ -18,7 +18,7 @@ use crate::support::property::{fail, holds};
 use crate::support::schedule::{Close, Producer, close, pattern};
 use crate::support::{NANOSECOND, instant};
 
-/// One behaviour: its window as text, its value and its priority.
+/// One behavior: its window as text, its value and its priority.
 type Written = (Window, u32, i32);
 
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! Why a number holds, behaviour by behaviour.
+//! Why a number holds, behavior by behavior.
 
 use almanac_engine::Verdict;
 use almanac_engine::scheduled_capacity::Cause;

@@ -1,4 +1,4 @@
-//! Who wins when several behaviours are open.
+//! Who wins when several behaviors are open.
 
 use crate::support::instant;
 use crate::support::schedule::{Publish as _, Schedule};
