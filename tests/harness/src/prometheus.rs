@@ -1,6 +1,7 @@
 //! A Prometheus for one test: on loopback, with a generated configuration, ended with the test.
 //! `prometheus_program` finds the binary.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -13,6 +14,9 @@ use almanac_local::run_folder::{self, RunFolder};
 use almanac_local::{Observation, PATIENCE, await_condition};
 use almanac_local::{Process, ProgramPort};
 
+/// The name of the directory with its samples.
+const DATA: &str = "data";
+
 /// A running Prometheus. When it is dropped, it ends, and its directory is deleted.
 pub struct Prometheus {
     process: Process,
@@ -21,7 +25,7 @@ pub struct Prometheus {
     place: PrometheusPlace,
 }
 
-/// Where a Prometheus will listen, so that whoever is to query it can be started before it is.
+/// The address of a Prometheus that is not started yet, so that its clients can be started first.
 #[derive(Debug)]
 pub struct PrometheusPlace {
     port: ProgramPort,
@@ -87,7 +91,7 @@ impl Prometheus {
         std::fs::write(&file, config.to_string())?;
         let flags = vec![
             format!("--config.file={}", file.display()),
-            format!("--storage.tsdb.path={}", folder.path().join("data").display()),
+            format!("--storage.tsdb.path={}", folder.path().join(DATA).display()),
             format!("--web.listen-address={own}"),
             // Nothing may reach back further than the test, or be kept longer.
             "--storage.tsdb.retention.time=1d".into(),
@@ -106,7 +110,7 @@ impl Prometheus {
         self.place.url()
     }
 
-    /// Kills it (SIGKILL) and waits until it is gone. What it has scraped stays.
+    /// Kills it (SIGKILL) and waits until it is gone. Its samples stay.
     pub fn kill(&self) -> Result<()> {
         self.process.kill()
     }
@@ -117,9 +121,26 @@ impl Prometheus {
         self.await_ready().await
     }
 
+    /// Pauses it (SIGSTOP): it accepts connections and sends no response.
+    pub fn pause(&self) -> Result<()> {
+        self.process.pause()
+    }
+
+    /// Resumes it (SIGCONT).
+    pub fn resume(&self) -> Result<()> {
+        self.process.resume()
+    }
+
+    /// Deletes all samples after [`Self::kill`], as a lost disk does.
+    pub fn lose_data(&self) -> Result<()> {
+        let data = self.data();
+        std::fs::remove_dir_all(&data)
+            .with_context(|| format!("failed to delete {}", data.display()))
+    }
+
     /// The value of an instant query that yields one sample; `None` if it yields none.
     pub async fn query(&self, promql: &str) -> Result<Option<f64>> {
-        let result = self.ask(promql).await?;
+        let result = self.evaluate(promql).await?;
         let samples = result.as_array().map(Vec::as_slice).unwrap_or_default();
         ensure!(samples.len() < 2, "{promql:?} yields {} samples, not one", samples.len());
         let Some(sample) = samples.first() else {
@@ -128,7 +149,7 @@ impl Prometheus {
         Ok(Some(number(&sample["value"])?.1))
     }
 
-    /// Whether a text is a query, of whatever type.
+    /// Whether a text is a query, of any type.
     pub async fn is_query(&self, text: &str) -> Result<bool> {
         let query = text.bytes().fold(String::new(), |query, byte| query + &format!("%{byte:02X}"));
         let request = http::Request::get(format!("/api/v1/format_query?query={query}"));
@@ -141,20 +162,24 @@ impl Prometheus {
 
     /// How many series an instant query yields.
     pub async fn count_series(&self, promql: &str) -> Result<usize> {
-        Ok(self.ask(promql).await?.as_array().map_or(0, Vec::len))
+        Ok(self.evaluate(promql).await?.as_array().map_or(0, Vec::len))
     }
 
     /// The samples of one series in the last minutes: seconds since the epoch, and value. The
     /// selector has no range.
     pub async fn scraped(&self, selector: &str, minutes: u32) -> Result<Vec<(f64, f64)>> {
-        let result = self.ask(&format!("{selector}[{minutes}m]")).await?;
+        let result = self.evaluate(&format!("{selector}[{minutes}m]")).await?;
         let series = result.as_array().map(Vec::as_slice).unwrap_or_default();
         ensure!(series.len() < 2, "{selector:?} selects {} series, not one", series.len());
         let samples = series.first().and_then(|series| series["values"].as_array());
         samples.into_iter().flatten().map(number).collect()
     }
 
-    async fn ask(&self, promql: &str) -> Result<Value> {
+    fn data(&self) -> PathBuf {
+        self.folder.path().join(DATA)
+    }
+
+    async fn evaluate(&self, promql: &str) -> Result<Value> {
         let path: String = std::iter::once("/api/v1/query?query=".to_owned())
             .chain(promql.bytes().map(|byte| format!("%{byte:02X}")))
             .collect();

@@ -10,4 +10,5 @@ mod many;
 mod queries;
 mod readings;
 mod restarts;
+mod storms;
 mod tenants;

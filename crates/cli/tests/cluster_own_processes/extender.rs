@@ -1,12 +1,15 @@
 //! `almanac extender` beside a stock kube-scheduler, on a real control plane with simulated nodes: as the manifest of the
 //! second scheduler has it, with its configuration, its arguments and its permissions.
 
+mod attacked;
 mod beside;
 mod calling;
 mod counting;
 mod design;
 mod export;
+mod foretold;
 mod herd;
+mod in_order;
 mod keeping;
 mod page;
 mod preempting;
