@@ -271,6 +271,7 @@ impl Replica {
         let told = self.as_told(pod);
         self.ledger.read_pod(name, &told);
         self.note_read_pod(name, pod);
+        self.forget_gone_nodes();
     }
 
     pub(super) fn note_read_pod(&mut self, name: &Identity, pod: &Pod) {
