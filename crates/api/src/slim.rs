@@ -23,8 +23,8 @@ use crate::lenient::count;
 
 pub(crate) use self::units::unit_pod_of_template;
 pub use self::units::{
-    BOUND_POLICY, BOUND_UNIT, DELETION_COST, DELETION_COST_OWNER, unit_node, unit_pod,
-    unit_template, watched_unit_node, watched_unit_pod,
+    BOUND_POLICY, BOUND_UNIT, DELETION_COST, DELETION_COST_OWNER, first_number, unit_node,
+    unit_pod, unit_template, watched_unit_node, watched_unit_pod,
 };
 
 /// The level of a pod.

@@ -344,7 +344,7 @@ fn place_findings(
         FleetObject::Pod(pod) | FleetObject::Template(pod) => {
             Some(Governed { identity: identity.clone(), pod, index })
         }
-        FleetObject::Node(_) | FleetObject::AutoscalerOf(_) => None,
+        FleetObject::Node(_) | FleetObject::AutoscalerOf(_) | FleetObject::FirstNumber(_) => None,
     });
     let name_of_pod = |index: usize| called(&fleet[index].0);
     let name = |index: usize| names[index].clone();

@@ -39,6 +39,8 @@ pub struct ReadPod {
     pub pod: Pod,
     /// What units of nodes depend on in it, or in what its template makes.
     pub unit_pod: units::Pod,
+    /// The number of the first pod of a `StatefulSet`, if it says so.
+    pub first_number: Option<u64>,
     /// Whether it bears the mark that exempts it from all policies.
     pub is_marked: bool,
 }
@@ -80,6 +82,10 @@ impl ReadPod {
             let mark = metadata.get(field).and_then(|texts| texts.get(MARK));
             mark.and_then(Node::as_text).is_some_and(exempts)
         });
+        let numbers = node.get("spec").filter(|_| kind == "StatefulSet");
+        let numbers = numbers.and_then(|spec| spec.get("ordinals"));
+        let first_number = numbers
+            .and_then(|ordinals| slim::first_number(&json!({ "ordinals": ordinals.to_json() })));
         let read = |name: Box<str>, pod: Pod, unit_pod: units::Pod| ReadPod {
             api_version: api_version.into(),
             kind: kind.into(),
@@ -89,6 +95,7 @@ impl ReadPod {
             span: node.span,
             pod,
             unit_pod,
+            first_number,
             is_marked,
         };
         if (api_version, kind) == ("v1", "Pod") {

@@ -193,6 +193,12 @@ pub fn unit_template(object: &DynamicObject, kind: &str) -> Option<Pod> {
     (makes_pods && !is_owned).then(pod)
 }
 
+/// The number of the first pod of a `StatefulSet`, by its spec, if it says so.
+#[must_use]
+pub fn first_number(spec: &Value) -> Option<u64> {
+    spec["ordinals"]["start"].as_u64()
+}
+
 fn node_of(labels: Labels, version: Option<&str>, data: &Value) -> Node {
     let allocatable = &data["status"]["allocatable"];
     Node {

@@ -85,6 +85,11 @@ async fn list_workloads(
                     Some((identity_of(kind, object), FleetObject::Template(Box::new(pod))))
                 });
                 seen.fleet.extend(templates);
+                let numbers = objects.iter().filter_map(|object| {
+                    let number = slim::first_number(&object.data["spec"])?;
+                    Some((identity_of(kind, object), FleetObject::FirstNumber(number)))
+                });
+                seen.fleet.extend(numbers);
                 found.push((kind, objects));
             }
             Answer::Absent => {}

@@ -47,7 +47,10 @@ fn add_seen(place: &mut InputPlace, seen: Seen) -> BTreeSet<String> {
     for (identity, object) in seen.fleet {
         match object {
             FleetObject::Pod(_) => place.add_pod(identity, "v1", false, Slim::Fleet(object)),
-            FleetObject::Template(_) | FleetObject::Node(_) | FleetObject::AutoscalerOf(_) => {
+            FleetObject::Template(_)
+            | FleetObject::Node(_)
+            | FleetObject::AutoscalerOf(_)
+            | FleetObject::FirstNumber(_) => {
                 place.world.upsert(identity, Slim::Fleet(object));
             }
         }

@@ -24,6 +24,8 @@ pub struct Fleet {
     pub templates: BTreeMap<Identity, Pod>,
     /// The autoscalers that keep workloads within their bounds, by the workload.
     pub autoscalers: BTreeMap<Identity, Identity>,
+    /// The number of the first pod of a `StatefulSet`, where that is not 0.
+    pub first_numbers: BTreeMap<Identity, u64>,
 }
 
 /// One object of a fleet.
@@ -37,6 +39,8 @@ pub enum FleetObject {
     Template(Box<Pod>),
     /// An autoscaler that keeps a workload within its bounds.
     AutoscalerOf(Identity),
+    /// The number of the first pod of a `StatefulSet`.
+    FirstNumber(u64),
 }
 
 /// How many pods workloads are to have: as many as is set, within the bounds of their autoscalers.
@@ -80,6 +84,9 @@ impl Fleet {
             }
             FleetObject::Template(pod) => {
                 self.templates.insert(identity, *pod);
+            }
+            FleetObject::FirstNumber(number) => {
+                self.first_numbers.insert(identity, number);
             }
             FleetObject::AutoscalerOf(workload) => {
                 let known = self.autoscalers.entry(workload).or_insert_with(|| identity.clone());

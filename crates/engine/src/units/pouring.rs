@@ -2,10 +2,11 @@
 //! every node with room fits, and all of it happens at once.
 //!
 //! Where a pod may go is the ledger's verdict, as in production. Pods that are there are those of their workloads; only
-//! replicas beyond them are made up. Which nodes have room is up to `rooms`, and which pods are deleted first to
-//! `leaving`.
+//! replicas beyond them are made up. Which nodes have room is up to `rooms`, which pods are deleted first to `leaving`,
+//! and the numbers of a `StatefulSet` to `numbered`.
 
 mod leaving;
+mod numbered;
 mod rooms;
 mod stand_ins;
 
@@ -14,6 +15,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use self::numbered::is_numbered;
 use self::rooms::Rooms;
 use self::stand_ins::stand_ins;
 use super::fleet::{Makers, labels_of_next, owner_of_next};
@@ -61,6 +63,8 @@ struct Members {
     /// Those that count as its replicas.
     pods: BTreeSet<Identity>,
     made: u64,
+    /// The number of its first pod, if they have numbers.
+    first_number: u64,
 }
 
 impl Pouring {
@@ -157,7 +161,9 @@ impl Pouring {
             let owner = Some(Arc::new(owner_of_next(workload)));
             let next = Pod { labels, owner, ..template.clone() };
             let pods = pods.into_iter().map(|(pod, _)| pod.clone()).collect();
-            self.workloads.insert(workload.clone(), Members { next, pods, made: 0 });
+            let first_number = fleet.first_numbers.get(workload).copied().unwrap_or(0);
+            let members = Members { next, pods, made: 0, first_number };
+            self.workloads.insert(workload.clone(), members);
         }
     }
 
@@ -240,7 +246,14 @@ impl Pouring {
     pub(crate) fn is_settled(&self, replicas: Replicas<'_>, now: Timestamp) -> bool {
         let has_gone = self.departures.first().is_some_and(|(gone, _)| *gone <= now);
         let is_as_many = |(workload, members): (&Identity, &Members)| {
-            wanted(replicas, workload).is_none_or(|wanted| wanted == members.pods.len())
+            wanted(replicas, workload).is_none_or(|wanted| {
+                if is_numbered(workload) {
+                    members.beyond(wanted).is_empty()
+                        && members.missing(workload, wanted, &self.pods).is_empty()
+                } else {
+                    wanted == members.pods.len()
+                }
+            })
         };
         !has_gone && self.workloads.iter().all(is_as_many) && self.pending.is_empty()
     }
@@ -290,18 +303,27 @@ impl Pouring {
     /// Makes pods of a workload until there are as many.
     fn make(&mut self, workload: &Identity, wanted: usize, now: Timestamp) -> bool {
         let Some(members) = self.workloads.get_mut(workload) else { return false };
-        let missing = wanted.saturating_sub(members.pods.len());
         let pod = Pod { created: Some(now), ..members.next.clone() };
-        let made: Vec<Identity> =
-            (1..=missing as u64).map(|number| made_up(workload, members.made + number)).collect();
-        members.made += missing as u64;
+        let made: Vec<Identity> = if is_numbered(workload) {
+            members.missing(workload, wanted, &self.pods)
+        } else {
+            let missing = wanted.saturating_sub(members.pods.len()) as u64;
+            let first = members.made + 1;
+            members.made += missing;
+            (first..first + missing).map(|number| made_up(workload, number)).collect()
+        };
         members.pods.extend(made.iter().cloned());
+        let is_any_made = !made.is_empty();
         for identity in made {
+            // A finished pod makes way for another one of its name.
+            if let Some(finished) = self.pods.remove(&identity) {
+                self.ledger.remove_pod(&identity, finished.uid.as_ref(), None);
+            }
             self.ledger.set_pod(&identity, &pod);
             self.let_wait(&identity, &pod);
             self.pods.insert(identity, pod.clone());
         }
-        missing > 0
+        is_any_made
     }
 
     /// Takes the pods without a node, one after the other. Whether any of them has got one.

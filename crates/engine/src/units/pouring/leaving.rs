@@ -3,14 +3,18 @@
 use std::cmp::Reverse;
 
 use super::Pouring;
+use super::numbered::is_numbered;
 use crate::Identity;
 use crate::units::DeletionCost;
 
 impl Pouring {
     /// The pods of a workload beyond a number, in the order in which they go: first those without a node, then those that
-    /// cost the least, then the newest. A `StatefulSet` knows its pods by their numbers; the highest goes first.
+    /// cost the least, then the newest. Of a `StatefulSet`, those go whose numbers are not to be there.
     pub(super) fn first_to_go(&mut self, workload: &Identity, wanted: usize) -> Vec<Identity> {
         let Some(members) = self.workloads.get(workload) else { return Vec::new() };
+        if is_numbered(workload) {
+            return members.beyond(wanted);
+        }
         let surplus = members.pods.len().saturating_sub(wanted);
         if surplus == 0 {
             return Vec::new();
@@ -18,14 +22,10 @@ impl Pouring {
         // Those over a cap are numbered once, and not for each of them.
         self.ledger.cost_changes();
         let Some(members) = self.workloads.get(workload) else { return Vec::new() };
-        let is_numbered = workload.kind() == "StatefulSet";
         let rank = |identity: &Identity| {
             let pod = self.pods.get(identity);
             let is_placed = pod.is_some_and(|pod| pod.node.is_some());
-            let number = is_numbered.then(|| number_of(identity));
-            let cost = if is_numbered { 0 } else { self.cost_of(identity) };
-            let is_placed = is_placed && !is_numbered;
-            (Reverse(number), is_placed, cost, Reverse(pod.and_then(|pod| pod.created)))
+            (is_placed, self.cost_of(identity), Reverse(pod.and_then(|pod| pod.created)))
         };
         let mut ranked: Vec<_> =
             members.pods.iter().map(|it| (rank(it), Reverse(it.clone()))).collect();
@@ -43,11 +43,4 @@ impl Pouring {
             },
         }
     }
-}
-
-/// The number at the end of a name. One that is made up comes after all that are there.
-fn number_of(pod: &Identity) -> (bool, u64) {
-    let name = pod.name();
-    let number = name.rsplit(['-', '#']).next().and_then(|number| number.parse().ok());
-    (name.contains('#'), number.unwrap_or(0))
 }

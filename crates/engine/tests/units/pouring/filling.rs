@@ -84,27 +84,55 @@ fn a_replica_set_loses_the_pods_of_the_worst_unit_first_and_before_them_those_th
     }
 }
 
-#[test]
-fn a_stateful_set_loses_the_pod_with_the_highest_number_first() {
+/// A `StatefulSet` with this number of replicas, and the pods with these numbers, each on a node.
+fn numbered(replicas: u32, there: &[(u32, &str)]) -> (Shop, Identity) {
     let data = Identity::new("apps", "StatefulSet", NAMESPACE, "data");
-    let of = |number: u32, node: &str| {
-        let owner = Some(super::shop::owner("StatefulSet", "data"));
-        let name = format!("data-{number}");
-        (name, almanac_engine::units::Pod { node: Some(node.into()), owner, ..pod("app=a") })
-    };
     let mut shop = Shop::new(required(two_units(9, 9)))
         .node("a1", node("pool=a"))
         .node("b1", node("pool=b"))
-        .made_by(&data, pod("app=a"), 3);
-    for (number, node) in [(0, "b1"), (2, "b1"), (10, "a1")] {
-        let (name, pod) = of(number, node);
-        shop = shop.pod(&name, pod);
+        .made_by(&data, pod("app=a"), replicas);
+    for (number, node) in there {
+        let owner = Some(super::shop::owner("StatefulSet", "data"));
+        let pod = almanac_engine::units::Pod { node: Some((*node).into()), owner, ..pod("app=a") };
+        shop = shop.pod(&format!("data-{number}"), pod);
     }
+    (shop, data)
+}
+
+#[test]
+fn a_stateful_set_loses_the_pod_with_the_highest_number_first() {
+    let (shop, data) = numbered(3, &[(0, "b1"), (1, "b1"), (2, "a1")]);
     let mut shop = shop.begun();
     assert_eq!(shop.filled("web"), "a 1, b 2; 0");
     shop.scale(&data, 2);
     shop.turns(1);
-    assert_eq!(shop.filled("web"), "a 0, b 2; 0", "10 is higher than 2");
+    assert_eq!(shop.filled("web"), "a 0, b 2; 0");
+}
+
+#[test]
+fn a_stateful_set_makes_the_pod_that_is_missing_and_loses_the_one_beyond() {
+    let (shop, _) = numbered(3, &[(0, "b1"), (2, "b1"), (10, "b1")]);
+    let mut shop = shop.begun();
+    shop.turns(1);
+    assert_eq!(shop.filled("web"), "a 1, b 2; 0", "1 is made, and 10 goes");
+    let (shop, data) = numbered(2, &[(0, "b1"), (2, "b1")]);
+    let mut shop = shop.begun();
+    shop.turns(1);
+    assert_eq!(shop.filled("web"), "a 1, b 1; 0", "as many as wanted, but 1 is missing");
+    shop.scale(&data, 1);
+    shop.turns(2);
+    assert_eq!(shop.filled("web"), "a 0, b 1; 0", "1 goes, though it is new");
+}
+
+#[test]
+fn the_numbers_of_a_stateful_set_may_begin_elsewhere() {
+    let (shop, data) = numbered(2, &[(5, "b1"), (6, "b1")]);
+    let mut shop = shop.first_number(&data, 5).begun();
+    shop.turns(1);
+    assert_eq!(shop.filled("web"), "a 0, b 2; 0");
+    shop.scale(&data, 3);
+    shop.turns(2);
+    assert_eq!(shop.filled("web"), "a 1, b 2; 0");
 }
 
 #[test]

@@ -79,6 +79,12 @@ impl Shop {
         self
     }
 
+    /// The number of the first pod of a `StatefulSet`.
+    pub(super) fn first_number(mut self, workload: &Identity, number: u64) -> Shop {
+        self.world.upsert(workload.clone(), Slim::Fleet(FleetObject::FirstNumber(number)));
+        self
+    }
+
     pub(super) fn scale(&mut self, workload: &Identity, replicas: u32) {
         let replicas = Workload { replicas: Some(replicas), current: None };
         self.world.upsert(workload.clone(), Slim::Workload(replicas));

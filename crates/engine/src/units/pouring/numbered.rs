@@ -1,0 +1,49 @@
+//! The pods of a `StatefulSet`, which have numbers: those of a range are to be there, and no others. A pod that is lost is
+//! made again under its own name, once the one before it is gone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use super::{Members, Pod};
+use crate::Identity;
+
+/// Whether a workload numbers its pods.
+pub(super) fn is_numbered(workload: &Identity) -> bool {
+    workload.kind() == "StatefulSet"
+}
+
+impl Members {
+    /// The numbers that are to be there.
+    fn numbers(&self, wanted: usize) -> Range<u64> {
+        self.first_number..self.first_number.saturating_add(wanted as u64)
+    }
+
+    /// The pods beyond those numbers, the highest first.
+    pub(super) fn beyond(&self, wanted: usize) -> Vec<Identity> {
+        let range = self.numbers(wanted);
+        let numbered = self.pods.iter().filter_map(|pod| Some((number_of(pod)?, pod)));
+        let mut beyond: Vec<_> = numbered.filter(|(number, _)| !range.contains(number)).collect();
+        beyond.sort_unstable_by(|one, other| other.cmp(one));
+        beyond.into_iter().map(|(_, pod)| pod.clone()).collect()
+    }
+
+    /// The names of the pods that are missing, the lowest number first. A name is free once the pod that has it is gone.
+    pub(super) fn missing(
+        &self,
+        workload: &Identity,
+        wanted: usize,
+        pods: &BTreeMap<Identity, Pod>,
+    ) -> Vec<Identity> {
+        let there: BTreeSet<u64> = self.pods.iter().filter_map(number_of).collect();
+        let named = self.numbers(wanted).filter(|number| !there.contains(number)).map(|number| {
+            let name = format!("{}-{number}", workload.name());
+            Identity::new("", "Pod", workload.namespace(), name)
+        });
+        named.filter(|it| pods.get(it).is_none_or(|pod| pod.is_finished)).collect()
+    }
+}
+
+/// The number at the end of a name.
+fn number_of(pod: &Identity) -> Option<u64> {
+    pod.name().rsplit_once('-')?.1.parse().ok()
+}
