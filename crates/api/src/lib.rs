@@ -19,3 +19,5 @@ pub mod reading;
 pub mod slim;
 pub mod status;
 pub mod writing;
+
+pub use promql::is_same_query;

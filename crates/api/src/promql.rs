@@ -21,6 +21,7 @@ mod tests;
 
 use almanac_engine::metric_scaling::PatternBudget;
 
+use lexer::{Kind, Lexer};
 use parser::Parser;
 
 /// How many characters a query has at most, as in the CRD.
@@ -53,6 +54,29 @@ pub(crate) enum Type {
     Range,
     /// A text.
     Text,
+}
+
+/// Whether two texts are the same query: they have the same words, wherever spaces and comments are. Texts that are no
+/// queries are the same if they look the same.
+#[must_use]
+pub fn is_same_query(one: &str, other: &str) -> bool {
+    let (mut words, mut others) = (Lexer::new(one), Lexer::new(other));
+    loop {
+        let (word, of_other) = (words.next(), others.next());
+        let are_same = match (&word.kind, &of_other.kind) {
+            (Kind::End, Kind::End) => return true,
+            (Kind::Invalid(_), _) | (_, Kind::Invalid(_)) => return one.trim() == other.trim(),
+            (Kind::Name, Kind::Name) => {
+                one[word.start..word.end] == other[of_other.start..of_other.end]
+            }
+            // One that is no number is equal to none.
+            (Kind::Number(it), Kind::Number(of_other)) => it.total_cmp(of_other).is_eq(),
+            (kind, of_other) => kind == of_other,
+        };
+        if !are_same {
+            return false;
+        }
+    }
 }
 
 /// A part of a query.

@@ -92,6 +92,14 @@ impl Answer<'_> {
         self.input.errors_of(self.place, &self.explanation.policy)
     }
 
+    /// The unit of a pod, or the one that it would go to.
+    fn unit(&self) -> Option<&str> {
+        let Explanation { policy, target, reasons, .. } = &self.explanation;
+        let is_of_pod = policy.family == Family::Units && *target != policy.identity;
+        let won = reasons.iter().find(|it| is_of_pod && it.verdict == Verdict::Won)?;
+        won.rule.as_deref()
+    }
+
     /// How clock changes affect the policy's rules, from a day before until a year after.
     fn clock_changes(&self) -> Vec<TouchedRule> {
         const BEFORE: SignedDuration = SignedDuration::from_hours(24);
@@ -179,6 +187,7 @@ fn tell_what_cannot_be_used(input: &Input, place: &InputPlace, explanation: &mut
                 since: None,
                 until: None,
                 scored: None,
+                answered: None,
             }),
         }
     }
@@ -204,16 +213,14 @@ fn choose(
             }
             continue;
         }
-        let target = place.world.target_of(&policy);
-        let target = target.map(|reference| reference.target.identity().clone());
-        let target = target.unwrap_or(policy.identity.clone());
+        let target = place.target_of(&policy).unwrap_or(policy.identity.clone());
         by_target.entry((target, false)).or_default().push(policy);
     }
     let targets: BTreeSet<&Identity> = by_target.keys().map(|(target, _)| target).collect();
     if targets.len() > 1 && !subject.is_pattern() {
         // What is meant of a policy for several objects is one of these.
         let meant = by_target.iter().flat_map(|((target, _), policies)| {
-            let is_of_several = |it: &PolicyName| place.world.target_of(it).is_none();
+            let is_of_several = |it: &PolicyName| place.target_of(it).is_none();
             let name = move |it: &PolicyName| {
                 called(if is_of_several(it) { target } else { &it.identity })
             };

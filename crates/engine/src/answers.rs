@@ -5,6 +5,7 @@ use std::sync::Arc;
 use almanac_calendar::{ClockEffect, Zone};
 use jiff::Timestamp;
 
+use crate::metric_scaling::FiniteNumber;
 use crate::{Identity, Verdict};
 
 /// How many replicas a policy may ever set of a workload.
@@ -70,6 +71,17 @@ pub struct RuleExplanation {
     pub until: Option<Timestamp>,
     /// The scores it is ranked by, if it is.
     pub scored: Option<Scored>,
+    /// What its query yields, if it has one.
+    pub answered: Option<Answered>,
+}
+
+/// What the query of a metric yields, and how many replicas it recommends by that.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Answered {
+    /// The answer.
+    pub sample: FiniteNumber,
+    /// How many replicas, before any limit.
+    pub recommendation: u32,
 }
 
 /// A part of what a policy has set, where it is divided: a `PlacementDecision`.

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use crate::families::EffectReason;
 use crate::footprint::islands;
-use crate::{Field, Identity, PolicyName, Value, World};
+use crate::{Family, Field, Identity, PolicyName, Value, World, metric_scaling};
 
 /// How connected policies begin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,6 +27,8 @@ pub(crate) struct Beginning {
 pub struct RunStart {
     /// The first turn of each policy. It may lie before the beginning; the run then starts there.
     pub first_turns: Vec<(PolicyName, Timestamp)>,
+    /// Those that begin with what others have left before the first instant, see [`arrive`].
+    pub arriving: Vec<PolicyName>,
     /// The last known writer of each field before the first turn.
     pub prior_writes: Vec<PriorWrite>,
     /// How the past was replayed.
@@ -59,6 +61,15 @@ pub struct Replayed {
     pub predates_state: bool,
 }
 
+/// The latest instant at which anything is known of the state of a world; `None` when it is only in files without a status.
+#[must_use]
+pub fn known_until(world: &World) -> Option<Timestamp> {
+    let known = world
+        .policies()
+        .filter_map(|policy| policy.family.logic().known_until(world, &policy.identity));
+    world.seen_at.into_iter().chain(known).max()
+}
+
 /// Brings every policy of a world to where a run from an instant begins.
 pub fn begin(world: &mut World, from: Timestamp) -> RunStart {
     let mut start = RunStart::default();
@@ -77,10 +88,17 @@ pub fn begin(world: &mut World, from: Timestamp) -> RunStart {
             let names: Vec<&Identity> = policies.iter().map(|policy| &policy.identity).collect();
             let mut of_family = first.family.logic().begin(world, &names, beginning);
             start.first_turns.append(&mut of_family.first_turns);
+            start.arriving.append(&mut of_family.arriving);
             start.prior_writes.append(&mut of_family.prior_writes);
             start.replayed.as_if_in_force |= of_family.replayed.as_if_in_force;
             start.replayed.predates_state |= of_family.replayed.predates_state;
         }
     }
     start
+}
+
+/// Brings a policy to the first instant once everything before it has been run. Whether nothing changes there for it, so
+/// that its first turn only begins.
+pub fn arrive(world: &mut World, policy: &PolicyName, from: Timestamp) -> bool {
+    policy.family == Family::MetricScaling && metric_scaling::arrive(world, &policy.identity, from)
 }

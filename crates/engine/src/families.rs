@@ -93,6 +93,22 @@ pub(crate) trait Logic: Sync {
         false
     }
 
+    /// Whether a policy decides otherwise once its decision is carried out, so that its last turn is what explains
+    /// a value.
+    fn feeds_back(&self) -> bool {
+        false
+    }
+
+    /// What a policy would decide if it decided once more, where that is something else.
+    fn decides_otherwise(&self, _: &World, _: &Identity, _: Timestamp) -> Option<RuleExplanation> {
+        None
+    }
+
+    /// Whether what a policy sets holds since its rule fired last, even if the rule had set the same before.
+    fn sets_by_firings(&self) -> bool {
+        false
+    }
+
     /// Whether a policy needs a turn because its target has changed.
     fn reacts_to_changes(&self, _: &World, _: &Identity, _: Timestamp) -> bool {
         false

@@ -1,8 +1,8 @@
 //! What a policy reads and writes, and which policies are connected as a result.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Field, Identity, PolicyName, World};
+use crate::{Family, Field, Identity, PolicyName, World};
 
 /// What a policy reads and what it writes, by object.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -56,6 +56,41 @@ pub fn islands(world: &World) -> Vec<Vec<PolicyName>> {
         islands.entry((first_written[&root], root)).or_default().push(policy.clone());
     }
     islands.into_values().collect()
+}
+
+/// The policies of an island that have a part in what an object is: those that set it, those that set what one of these
+/// reads, and of families that share nodes, clusters or pods all.
+#[must_use]
+pub fn with_a_part_in(world: &World, island: &[PolicyName], object: &Identity) -> Vec<PolicyName> {
+    let footprints: Vec<Footprint> = island.iter().map(|it| world.footprint(it)).collect();
+    let mut writers: BTreeMap<&Identity, Vec<usize>> = BTreeMap::new();
+    for (index, footprint) in footprints.iter().enumerate() {
+        for (written, _) in &footprint.writes {
+            writers.entry(written).or_default().push(index);
+        }
+    }
+    let mut found = BTreeSet::new();
+    let mut left: Vec<usize> = writers.get(object).cloned().unwrap_or_default();
+    while let Some(index) = left.pop() {
+        if !found.insert(index) {
+            continue;
+        }
+        let of_reads = footprints[index].reads.iter().filter_map(|it| writers.get(it));
+        left.extend(of_reads.flatten());
+        if decides_together(island[index].family) {
+            let family = island[index].family;
+            left.extend((0..island.len()).filter(|it| island[*it].family == family));
+        }
+    }
+    found.into_iter().map(|index| island[index].clone()).collect()
+}
+
+/// Whether what one policy of a family has set counts for all others.
+fn decides_together(family: Family) -> bool {
+    match family {
+        Family::QosLevels | Family::Placement | Family::Units => true,
+        Family::ScheduledCapacity | Family::CronScaling | Family::MetricScaling => false,
+    }
 }
 
 /// A union-find structure.

@@ -59,10 +59,10 @@ mod world;
 pub use action::{Action, Outcome};
 pub use agenda::Agenda;
 pub use answers::{
-    Division, EndedScore, ReplicasAskedFor, RuleClockEffect, RuleExplanation, ScorePart, Scored,
-    Unmatched,
+    Answered, Division, EndedScore, ReplicasAskedFor, RuleClockEffect, RuleExplanation, ScorePart,
+    Scored, Unmatched,
 };
-pub use beginning::{PriorWrite, Replayed, RunStart, begin};
+pub use beginning::{PriorWrite, Replayed, RunStart, arrive, begin, known_until};
 pub use decision::Decision;
 pub use exempt::{Exempt, Exemption, Exemptions, NamespaceMark};
 pub use families::{EffectReason, OpenDecision, Recorded};
@@ -70,7 +70,7 @@ pub use family::{Family, PolicyName};
 pub use few::{NAMED, few, few_joined};
 pub use field::Field;
 pub use fingerprint::{Fingerprint, NotAFingerprint};
-pub use footprint::{Footprint, islands};
+pub use footprint::{Footprint, islands, with_a_part_in};
 pub use identity::Identity;
 pub use influence::Influences;
 pub use labels::{LabelRequirement, LabelSelector, Labels, ValueRequirement};

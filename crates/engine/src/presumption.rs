@@ -16,7 +16,7 @@ pub enum Presumption {
         target: Identity,
         /// The query.
         query: Arc<str>,
-        /// Why it has none.
+        /// Why it has none, and what can be done about it.
         why: Arc<str>,
     },
     /// A query has the same answer all the time, as whoever asks says.
@@ -87,10 +87,9 @@ pub enum Presumption {
 impl fmt::Display for Presumption {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Presumption::Unanswered { policy, target, query, why } => write!(
-                formatter,
-                "{policy} leaves {target} as it is: {query} {why}; state its value with --sample"
-            ),
+            Presumption::Unanswered { policy, target, query, why } => {
+                write!(formatter, "{policy} leaves {target} as it is: {query} {why}")
+            }
             Presumption::Answered { query, answer } => {
                 write!(formatter, "{query} is {answer} all the time, as specified")
             }

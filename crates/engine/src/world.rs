@@ -10,7 +10,7 @@ use almanac_calendar::Zone;
 use jiff::Timestamp;
 
 use crate::cron_scaling::{self, CronScaling};
-use crate::metric_scaling::{self, FiniteNumber, MetricScaling, Samples};
+use crate::metric_scaling::{self, FiniteNumber, MetricScaling, SampleProblem, Samples};
 use crate::other_writer::ExternalChange;
 use crate::placement::{
     self, DecisionLedger, Hub, HubChange, HubObject, Matched, Placement, PlacementDecision, Scores,
@@ -193,6 +193,28 @@ impl World {
         policy.family.logic().explains_parts()
     }
 
+    /// Whether a policy decides otherwise once its decision is carried out.
+    #[must_use]
+    pub fn feeds_back(&self, policy: &PolicyName) -> bool {
+        policy.family.logic().feeds_back()
+    }
+
+    /// What a policy would decide if it decided once more, where that is something else.
+    #[must_use]
+    pub fn decides_otherwise(
+        &self,
+        policy: &PolicyName,
+        now: Timestamp,
+    ) -> Option<RuleExplanation> {
+        policy.family.logic().decides_otherwise(self, &policy.identity, now)
+    }
+
+    /// Whether what a policy sets holds since its rule fired last, even if the rule had set the same before.
+    #[must_use]
+    pub fn sets_by_firings(&self, policy: &PolicyName) -> bool {
+        policy.family.logic().sets_by_firings()
+    }
+
     /// Whether a pod is among those that a policy for units of nodes selects.
     #[must_use]
     pub fn selects_pod(&self, policy: &PolicyName, pod: &Identity) -> bool {
@@ -211,15 +233,28 @@ impl World {
         policy.family.logic().reacts_to_changes(self, &policy.identity, now)
     }
 
+    /// How many metrics an autoscaler has, if its direction says which of their recommendations counts and none lasts.
+    #[must_use]
+    pub fn alternating_metrics(&self, policy: &PolicyName) -> Option<usize> {
+        let is_one = policy.family == Family::MetricScaling;
+        let object = self.metric_scalings.get(&policy.identity).filter(|_| is_one)?;
+        let checked = object.policy.as_ref().filter(|policy| policy.alternates())?;
+        Some(checked.metrics.len())
+    }
+
     /// What a policy's turns take for granted when they are taken without a cluster.
     #[must_use]
     pub fn presumptions(&self, policy: &PolicyName) -> Vec<Presumption> {
         policy.family.logic().presumptions(self, &policy.identity)
     }
 
-    /// Lets a query have the same answer all the time. How many policies ask it.
-    pub fn answer(&mut self, query: &str, answer: FiniteNumber) -> usize {
-        metric_scaling::answer(self, query, answer)
+    /// Lets the queries that `is_it` tells have the same answer all the time. How many policies ask one of them.
+    pub fn answer(
+        &mut self,
+        is_it: impl Fn(&str) -> bool,
+        answer: &Result<FiniteNumber, SampleProblem>,
+    ) -> usize {
+        metric_scaling::answer(self, is_it, answer)
     }
 
     /// The objects that a policy has another turn after if another one changes them.

@@ -192,6 +192,11 @@ pub enum About {
         /// How many of that there are.
         seen: usize,
     },
+    /// Which of several recommendations counts depends on the direction, so that none lasts.
+    MetricsAlternate {
+        /// How many metrics there are.
+        metrics: usize,
+    },
 }
 
 impl About {
@@ -216,6 +221,10 @@ impl About {
             About::PodsWait { .. } => "raise a maxCount, add nodes, or ask for fewer replicas",
             About::ScoreEnds { .. } => "renew the score before it ends, or leave validUntil out",
             About::SelectsNothing { .. } => "correct the selector, or add what it is to select",
+            About::MetricsAlternate { .. } => {
+                "write Max for both directions to have enough for every metric, or Min for both to have enough for \
+                 the least"
+            }
         }
     }
 }
@@ -255,20 +264,8 @@ impl fmt::Display for About {
                 "at {at:.0}, sets a bound of {target} beyond the other, which has to make way: {moved} goes from \
                  {from} to {to}"
             ),
-            About::OutOfBounds { target, value, since, autoscaler, bounds: (min, max), at } => {
-                match since {
-                    None => write!(f, "at {at:.0}, sets {value} replicas of {target}, but ")?,
-                    Some(since) => write!(
-                        f,
-                        "at {at:.0}, sets bounds below the {value} replicas of {target} that were set at \
-                         {since:.0}: "
-                    )?,
-                }
-                let back = (*value).clamp(*min, (*max).max(*min));
-                write!(
-                    f,
-                    "{autoscaler} keeps it between {min} and {max}, and sets it back to {back}"
-                )
+            About::OutOfBounds { target, value, since, autoscaler, bounds, at } => {
+                out_of_bounds(f, (target, *value, *since), (autoscaler, *bounds), *at)
             }
             About::PodsWait { pods, most, because, at } => {
                 let are = |count: u32| if count == 1 { "pod waits" } else { "pods wait" };
@@ -289,8 +286,31 @@ impl fmt::Display for About {
             About::SelectsNothing { what, seen, .. } => {
                 write!(f, "selects nothing: of the {what} in the files ({seen}), none fits")
             }
+            About::MetricsAlternate { metrics } => write!(
+                f,
+                "of {metrics} recommendations the largest counts on the way up, and the smallest on the way down: \
+                 where they differ, the replicas go up and down without end"
+            ),
         }
     }
+}
+
+/// A number of replicas is outside of the bounds that are set with it, or later.
+fn out_of_bounds(
+    f: &mut fmt::Formatter<'_>,
+    (target, value, since): (&Identity, u32, Option<Timestamp>),
+    (autoscaler, (min, max)): (&Identity, (u32, u32)),
+    at: Timestamp,
+) -> fmt::Result {
+    match since {
+        None => write!(f, "at {at:.0}, sets {value} replicas of {target}, but ")?,
+        Some(since) => write!(
+            f,
+            "at {at:.0}, sets bounds below the {value} replicas of {target} that were set at {since:.0}: "
+        )?,
+    }
+    let back = value.clamp(min, max.max(min));
+    write!(f, "{autoscaler} keeps it between {min} and {max}, and sets it back to {back}")
 }
 
 /// Two rules set something, at one instant or one after the other.

@@ -1,16 +1,19 @@
 //! Why a target has its values at an instant, as far as one policy is concerned, and what changes next.
 
 use almanac_engine::{
-    Division, Field, Identity, PolicyName, Presumption, RuleExplanation, Value, Verdict, World,
-    islands,
+    Division, Family, Field, Identity, PolicyName, Presumption, RuleExplanation, Value, Verdict,
+    World, islands, known_until, with_a_part_in,
 };
 use jiff::{SignedDuration, Timestamp};
 
-use crate::{AssumedValues, Assumption, LastWrite, Origin, Simulation};
+use crate::{AssumedValues, Assumption, LastWrite, Origin, Period, Segment, Series, Simulation};
 
 /// How far the next change is searched for: a leap year, so that the same day of the next year is
 /// included.
 const LOOKS_AHEAD: SignedDuration = SignedDuration::from_hours(366 * 24);
+
+/// How far back the beginning of what is decided is searched for.
+const LOOKS_BACK: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// The decision of one policy at an instant, with its whole chain of reasons.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -61,9 +64,10 @@ pub fn explain_object(
     at: Timestamp,
     assumed: &AssumedValues,
 ) -> Option<Explanation> {
-    let island = islands(world).into_iter().find(|island| island.contains(policy))?;
+    let island = island_of(world, policy, target)?;
     let part = world.part_with(&island, target);
-    let mut simulation = Simulation::start(part, at, assumed);
+    let watched = world.feeds_back(policy).then_some(policy);
+    let mut simulation = Simulation::start_watching(part.clone(), at, assumed, watched);
     let mut assumptions = simulation.assumptions().to_vec();
     assumptions.retain(|assumption| match assumption {
         Assumption::Presumed(Presumption::TemplateStandsForPods { workload }) => workload == target,
@@ -71,27 +75,43 @@ pub fn explain_object(
     });
     while simulation.step(just_after(at)).is_some() {}
     let mut values = values_of(&simulation, target);
-    let mut reasons = simulation.world().explain_object(policy, target, at);
+    let last_turn = simulation.take_last_turn();
+    let (world_then, then) =
+        last_turn.as_ref().map_or((simulation.world(), at), |(world, then)| (world, *then));
+    let mut reasons = world_then.explain_object(policy, target, then);
+    reasons.extend(simulation.world().decides_otherwise(policy, at));
     let divisions = simulation.world().divisions(policy);
     let ahead = if values.is_empty() {
         Ahead::default()
     } else {
         look_ahead(&mut simulation, target, at, &values)
     };
+    let concerned = with_a_part_in(world, &island, target);
+    date(&mut values, world.part_with(&concerned, target), target, at, assumed);
+    date_back(&mut values, policy, &reasons, known_until(&part).is_some_and(|it| it <= at));
     if divisions.is_empty() && !world.explains_parts(policy) {
         credit_writers(&mut reasons, policy, &values, &ahead.ends);
-    } else if !divisions.is_empty() {
-        // The reasons are about the parts of the value, and it is decided at this instant: since when it has been
-        // the same is not known.
-        for (_, write) in &mut values {
-            write.since = None;
-        }
     }
-    date_back(&mut values, policy, &reasons);
     let next = ahead.next;
     let target = target.clone();
     let policy = policy.clone();
     Some(Explanation { policy, target, at, values, reasons, next, divisions, assumptions })
+}
+
+/// The island of a policy; of one that sets nothing, with whoever sets the object.
+fn island_of(world: &World, policy: &PolicyName, object: &Identity) -> Option<Vec<PolicyName>> {
+    let islands = islands(world);
+    let own = islands.iter().find(|island| island.contains(policy))?;
+    if !world.footprint(policy).writes.is_empty() {
+        return Some(own.clone());
+    }
+    let sets = |it: &PolicyName| world.footprint(it).writes.iter().any(|(set, _)| set == object);
+    let others = islands.iter().find(|island| island.iter().any(sets));
+    let mut all: Vec<PolicyName> =
+        own.iter().chain(others.into_iter().flatten()).cloned().collect();
+    all.sort();
+    all.dedup();
+    Some(all)
 }
 
 /// Every field of an object that policies set, or that is known, with its last write.
@@ -113,15 +133,75 @@ fn is_untouched((_, write): &(Field, LastWrite)) -> bool {
     write.origin == Origin::initial()
 }
 
-/// What is decided afresh is written again at the beginning of a run; it holds since its reason does.
-fn date_back(values: &mut [(Field, LastWrite)], policy: &PolicyName, reasons: &[RuleExplanation]) {
-    for (_, write) in values {
-        let Some(writer) = write.origin.writer.as_ref().filter(|it| it.policy == *policy) else {
-            continue;
-        };
+/// Tells since when each value is set as it is: since the rule fired last where firings set it, else since the stretch
+/// began that a run over the week before shows, or one from the instant until which anything is known. What was so all
+/// that time has no beginning.
+fn date(
+    values: &mut [(Field, LastWrite)],
+    part: World,
+    target: &Identity,
+    at: Timestamp,
+    assumed: &AssumedValues,
+) {
+    let is_decided = |write: &LastWrite| {
+        let writer = write.origin.writer.as_ref();
+        writer.is_some_and(|writer| !part.sets_by_firings(&writer.policy))
+    };
+    let mut decided: Vec<_> = values.iter_mut().filter(|(_, it)| is_decided(it)).collect();
+    for (_, write) in &mut decided {
+        write.since = None;
+    }
+    let from = at.checked_sub(LOOKS_BACK).unwrap_or(Timestamp::MIN);
+    let from = known_until(&part).filter(|known| *known <= at).map_or(from, |it| it.max(from));
+    let Some(period) = Period::new(from, just_after(at)).filter(|_| !decided.is_empty()) else {
+        return;
+    };
+    let mut simulation = Simulation::start(part, from, assumed);
+    let begin = |field: Field| {
+        let write = simulation.last_writes().get(&(target.clone(), field))?;
+        Some(Series::start(target.clone(), field, write, period))
+    };
+    let mut series: Vec<Option<Series>> = decided.iter().map(|(field, _)| begin(*field)).collect();
+    while let Some(step) = simulation.step(period.to()) {
+        for set in step.set.iter().filter(|set| set.target == *target) {
+            let of_field = series.iter_mut().flatten().find(|it| it.field == set.field);
+            if let Some(series) = of_field {
+                series.change(step.at, &set.value, &set.origin);
+            }
+        }
+    }
+    for ((_, write), series) in decided.iter_mut().zip(&series) {
+        let segments = series.as_ref().map_or(&[][..], |series| &series.segments);
+        let goes_on = |it: &&Segment| it.value == write.value && is_same(&it.origin, &write.origin);
+        let first = segments.iter().rev().take_while(goes_on).last();
+        write.since = first.map(|first| first.from).filter(|since| *since > from);
+    }
+}
+
+/// Whether the same decides. What a placement selects has no rule, only what it was changed by.
+fn is_same(one: &Origin, other: &Origin) -> bool {
+    let policies = [one, other].map(|it| it.writer.as_ref().map(|writer| &writer.policy));
+    let is_of_placement = |it: &PolicyName| it.family == Family::Placement;
+    if policies[0].is_some_and(is_of_placement) {
+        return policies[0] == policies[1];
+    }
+    one.writer == other.writer
+}
+
+/// A schedule tells since when its rule wins, however long ago that was; a status, when an autoscaler has scaled.
+fn date_back(
+    values: &mut [(Field, LastWrite)],
+    policy: &PolicyName,
+    reasons: &[RuleExplanation],
+    is_known: bool,
+) {
+    for (_, write) in values.iter_mut().filter(|(_, write)| write.since.is_none()) {
+        let writer = write.origin.writer.as_ref().filter(|it| it.policy == *policy);
+        let Some(writer) = writer else { continue };
         let won = reasons.iter().find(|it| it.verdict == Verdict::Won && it.rule == writer.rule);
-        let began = won.and_then(|reason| reason.since);
-        write.since = write.since.into_iter().chain(began).min();
+        let is_of_schedule = policy.family == Family::ScheduledCapacity;
+        let since = won.and_then(|reason| reason.since);
+        write.since = since.filter(|_| is_known || is_of_schedule);
     }
 }
 
@@ -137,6 +217,10 @@ fn credit_writers(
     if values.is_empty() {
         return;
     }
+    // What holds until the next answer holds as a whole, whichever metric set it.
+    let is_own = |(_, write): &(Field, LastWrite)| {
+        write.origin.writer.as_ref().is_some_and(|writer| writer.policy == *policy)
+    };
     for reason in reasons.iter_mut() {
         let held = values.iter().zip(ends).filter(|((_, write), _)| {
             let writer = write.origin.writer.as_ref();
@@ -147,12 +231,16 @@ fn credit_writers(
         if let Some(((_, write), _)) = last_set {
             reason.message = write.origin.reason.to_string();
             if reason.verdict == Verdict::Won {
+                reason.since = write.since.or(reason.since);
                 reason.until = reason.until.or(until);
             } else {
                 (reason.verdict, reason.since) = (Verdict::Won, write.since);
                 reason.until = until;
             }
-        } else if reason.verdict == Verdict::Won && values.iter().any(|it| !is_untouched(it)) {
+        } else if reason.verdict == Verdict::Won
+            && values.iter().any(|it| !is_untouched(it))
+            && !(reason.rule.is_none() && values.iter().any(is_own))
+        {
             let other = values.iter().find_map(|(_, write)| write.origin.writer.as_ref());
             reason.message = match other {
                 Some(other) if other.policy != *policy => {

@@ -15,6 +15,7 @@ mod assumption;
 mod difference;
 mod doubt;
 mod explain;
+mod last_turn;
 mod origin;
 mod overlap;
 mod part;

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use almanac_engine::turn::{self, Effect, Turn};
 use almanac_engine::{
     Agenda, Field, Identity, Influences, Outcome, PolicyName, Presumption, PriorWrite, Recorded,
-    Target, Value, World, begin,
+    Target, Value, World, arrive, begin,
 };
 use jiff::Timestamp;
 
+use crate::last_turn::LastTurn;
 use crate::origin::Origins;
 use crate::{AssumedValues, Assumption, Origin};
 
@@ -29,6 +30,9 @@ pub struct Simulation {
     followers: BTreeMap<Identity, Vec<PolicyName>>,
     assumptions: Vec<Assumption>,
     influences: Influences,
+    /// Before the beginning, when each has its first turn: nobody is woken before that.
+    first_turns: BTreeMap<PolicyName, Timestamp>,
+    watched: Option<LastTurn>,
 }
 
 /// Who set a field last, and when.
@@ -74,7 +78,17 @@ pub struct Set {
 impl Simulation {
     /// Sets a world to `from`.
     #[must_use]
-    pub fn start(mut world: World, from: Timestamp, assumed: &AssumedValues) -> Simulation {
+    pub fn start(world: World, from: Timestamp, assumed: &AssumedValues) -> Simulation {
+        Simulation::start_watching(world, from, assumed, None)
+    }
+
+    /// The same; keeps the world before the last turn of a policy.
+    pub(crate) fn start_watching(
+        mut world: World,
+        from: Timestamp,
+        assumed: &AssumedValues,
+        watched: Option<&PolicyName>,
+    ) -> Simulation {
         let mut assumptions = add_missing_targets(&mut world);
         let presumed = world.policies().flat_map(|policy| world.presumptions(&policy));
         let presumed: BTreeSet<Presumption> = presumed.collect();
@@ -101,13 +115,19 @@ impl Simulation {
             followers,
             assumptions,
             influences,
+            first_turns: BTreeMap::new(),
+            watched: watched.cloned().map(LastTurn::of),
         };
         simulation.take_over_prior_writes(begun.prior_writes);
+        simulation.first_turns = begun.first_turns.into_iter().collect();
         while simulation.step(from).is_some() {}
+        simulation.first_turns.clear();
         if replayed.as_if_in_force {
             simulation.assumptions.push(Assumption::InForceBefore { from });
         }
-        simulation.assume(assumed);
+        simulation.assume(assumed, from);
+        simulation.settle(&begun.arriving, from);
+        simulation.note_unknown(assumed);
         simulation
     }
 
@@ -121,6 +141,11 @@ impl Simulation {
     #[must_use]
     pub fn last_writes(&self) -> &BTreeMap<(Identity, Field), LastWrite> {
         &self.last_writes
+    }
+
+    /// The world before the last turn of the policy that is watched, and when that was. It is watched no longer.
+    pub(crate) fn take_last_turn(&mut self) -> Option<(World, Timestamp)> {
+        self.watched.take()?.into_before()
     }
 
     /// What was assumed.
@@ -137,22 +162,33 @@ impl Simulation {
 
     /// Lets the next policy take its turn, if that is earlier than `before`.
     pub fn step(&mut self, before: Timestamp) -> Option<Step> {
-        let (at, policy, turn) = loop {
+        loop {
             let (at, policy) = self.agenda.first().filter(|(at, _)| *at < before)?;
             let policy = policy.clone();
-            let turn = turn::take(&mut self.world, &policy, at);
-            self.agenda.set(&policy, turn.as_ref().and_then(|it| it.wake_at));
-            if let Some(turn) = &turn {
-                self.tell_followers(&policy, turn, at);
-            }
-            self.queue_woken(at);
             // A disabled policy has no turn, but can be woken.
-            if let Some(turn) = turn {
-                break (at, policy, turn);
+            if let Some(step) = self.take_turn(policy, at) {
+                return Some(step);
             }
-        };
-        let Turn { recorded, effects, .. } = turn;
-        let set = effects.into_iter().filter_map(|it| self.set_field(&policy, at, it)).collect();
+        }
+    }
+
+    fn take_turn(&mut self, policy: PolicyName, at: Timestamp) -> Option<Step> {
+        if let Some(watched) = &mut self.watched {
+            watched.begin_turn(&self.world, &policy, at);
+        }
+        let turn = turn::take(&mut self.world, &policy, at);
+        self.agenda.set(&policy, turn.as_ref().and_then(|it| it.wake_at));
+        if let Some(turn) = &turn {
+            self.tell_followers(&policy, turn, at);
+        }
+        self.queue_woken(at);
+        let Turn { recorded, effects, .. } = turn?;
+        let set: Vec<Set> =
+            effects.into_iter().filter_map(|it| self.set_field(&policy, at, it)).collect();
+        if let Some(watched) = &mut self.watched {
+            let is_change = |it: &Set| it.before.as_ref() != Some(&it.value);
+            watched.end_turn(&policy, set.iter().any(is_change));
+        }
         Some(Step { at, policy, recorded, set })
     }
 
@@ -163,6 +199,7 @@ impl Simulation {
             return;
         }
         for (other, due) in self.influences.after_write(&self.world, policy, at) {
+            let due = self.first_turns.get(&other).map_or(due, |first| due.max(*first));
             if due > at {
                 self.agenda.bring_forward(&other, due);
             } else if self.agenda.turn_of(&other).is_none_or(|turn| turn > at) {
@@ -171,8 +208,9 @@ impl Simulation {
         }
         for follower in done.filter_map(|(it, _)| self.followers.get(it.target())).flatten() {
             let due = self.world.follows_target(follower, at).filter(|_| follower != policy);
+            let first = self.first_turns.get(follower).copied();
             if let Some(due) = due {
-                self.agenda.bring_forward(follower, due);
+                self.agenda.bring_forward(follower, first.map_or(due, |first| due.max(first)));
             }
         }
     }
@@ -221,19 +259,44 @@ impl Simulation {
         }
     }
 
-    /// Sets fields to the values that the caller specified, and notes the unknown ones.
-    fn assume(&mut self, assumed: &AssumedValues) {
+    /// Lets those begin that depend on what others have left, and lets them have their first turns where nothing changes for
+    /// them: that is before whatever else happens at this instant.
+    fn settle(&mut self, arriving: &[PolicyName], from: Timestamp) {
+        let mut settling: Vec<&PolicyName> = Vec::new();
+        for policy in arriving {
+            if arrive(&mut self.world, policy, from) {
+                settling.push(policy);
+            }
+        }
+        for policy in settling {
+            self.take_turn(policy.clone(), from);
+        }
+    }
+
+    /// Notes the values that are not known.
+    fn note_unknown(&mut self, assumed: &AssumedValues) {
+        for ((target, field), write) in &self.last_writes {
+            let is_stated = || assumed.contains_key(&(target.clone(), *field));
+            if write.value.is_none() && field.can_be_assumed() && !is_stated() {
+                let target = target.clone();
+                self.assumptions.push(Assumption::UnknownAtStart { target, field: *field });
+            }
+        }
+    }
+
+    /// Sets fields to the values that the caller specified.
+    fn assume(&mut self, assumed: &AssumedValues, from: Timestamp) {
         for ((target, field), write) in &mut self.last_writes {
             let place = (target.clone(), *field);
             if let Some(&number) = assumed.get(&place) {
                 field.begin_with(&mut self.world, target, number);
+                for follower in self.followers.get(target).into_iter().flatten() {
+                    self.agenda.bring_forward(follower, from);
+                }
                 let value = Some(Value::Number(number));
                 *write = LastWrite { value, origin: Origin::assumed(), since: None };
                 let (target, field) = place;
                 self.assumptions.push(Assumption::Stated { target, field, value: number });
-            } else if write.value.is_none() && field.can_be_assumed() {
-                let (target, field) = place;
-                self.assumptions.push(Assumption::UnknownAtStart { target, field });
             }
         }
         for ((target, field), &number) in assumed {

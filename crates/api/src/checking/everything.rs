@@ -64,6 +64,7 @@ pub fn check_everything(
                 identity: None,
                 slim: None,
                 scales: None,
+                named: None,
                 kind,
                 findings,
                 is_marked,

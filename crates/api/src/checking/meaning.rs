@@ -8,6 +8,7 @@ use almanac_engine::placement::{ClusterSet, HubObject};
 use almanac_engine::qos_levels::QosLevels;
 use almanac_engine::{Family, PolicyObject, Slim, Target, Workload};
 use jiff::Timestamp;
+use serde::Deserialize as _;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
@@ -43,6 +44,8 @@ pub(super) struct Mended<'a> {
 pub(super) struct Meaning {
     pub(super) slim: Option<Slim>,
     pub(super) scales: Option<Target>,
+    /// The target of a policy that cannot be used.
+    pub(super) named: Option<Target>,
     /// What was found beyond the shape.
     pub(super) findings: Vec<Finding>,
 }
@@ -75,6 +78,7 @@ impl Mended<'_> {
     }
 
     fn cron_scaling(mut self) -> Meaning {
+        let named = self.named_target();
         let checked =
             self.check_spec(|it, spec| cron_federated_hpa::check(&spec, it.namespace, it.now));
         let policy = checked.value.and_then(|policy| without_broken_rules(policy, self.findings));
@@ -83,22 +87,25 @@ impl Mended<'_> {
             None => status::cron_federated_hpa::read_without_policy(&self.status),
         };
         let scales = policy.as_ref().map(|policy| policy.target.clone());
+        let named = named.filter(|_| scales.is_none());
         let policy = policy.map(Arc::new);
         let slim = Slim::CronScaling(PolicyObject { policy, created: self.created, memory });
-        Meaning { slim: Some(slim), scales, findings: checked.findings }
+        Meaning { slim: Some(slim), scales, named, findings: checked.findings }
     }
 
     fn metric_scaling(mut self) -> Meaning {
+        let named = self.named_target();
         let checked = self
             .check_spec(|it, spec| horizontal_autoscaler::check(&spec, it.namespace, it.patterns));
         let policy = checked.value.filter(|_| self.is_sound());
         let scales = policy.as_ref().map(|policy| policy.target.clone());
+        let named = named.filter(|_| scales.is_none());
         let slim = Slim::MetricScaling(PolicyObject {
             policy: policy.map(Arc::new),
             created: self.created,
             memory: status::horizontal_autoscaler::read(&self.status),
         });
-        Meaning { slim: Some(slim), scales, findings: checked.findings }
+        Meaning { slim: Some(slim), scales, named, findings: checked.findings }
     }
 
     /// The policies of a `ConfigMap` of Volcano's agent. One without its document is as bad as one with a
@@ -168,7 +175,7 @@ impl Mended<'_> {
         };
         let scales = checked.value.filter(|_| self.is_sound());
         let slim = self.data(&checked.findings);
-        Meaning { slim, scales, findings: checked.findings }
+        Meaning { slim, scales, named: None, findings: checked.findings }
     }
 
     fn target_alone(&mut self) -> Option<Target> {
@@ -204,6 +211,14 @@ impl Mended<'_> {
 
     fn is_sound(&self) -> bool {
         errors(self.findings).next().is_none()
+    }
+
+    /// The target by its name, whether or not the rest can be used.
+    fn named_target(&self) -> Option<Target> {
+        let reference = self.object.get("spec")?.get("scaleTargetRef")?;
+        let reference = ScaleTargetReference::deserialize(reference).ok()?;
+        let found = check_target(&reference, &Path::Root, self.namespace, &mut Vec::new())?;
+        Some(found.target)
     }
 
     /// Turns the spec into its type and checks it.

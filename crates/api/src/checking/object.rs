@@ -49,6 +49,8 @@ pub struct CheckedObject {
     pub slim: Option<Slim>,
     /// Its target, if usable.
     pub scales: Option<Target>,
+    /// What it names as its target, if it is a policy that cannot be used.
+    pub named: Option<Target>,
     /// Which of the kinds we know.
     pub kind: Kind,
     /// What is wrong, or worth knowing, in the order of the fields' names.
@@ -130,8 +132,8 @@ fn check_node(
     findings.sort_by(|one, other| one.field.cmp(&other.field));
     let slim = meaning.slim.filter(|_| identity.is_some());
     let is_marked = is_marked_in(&metadata);
-    let scales = meaning.scales;
-    CheckedObject { identity, slim, scales, kind, findings, is_marked }
+    let (scales, named) = (meaning.scales, meaning.named);
+    CheckedObject { identity, slim, scales, named, kind, findings, is_marked }
 }
 
 /// The keys that are there, but for letters in them that look like a space or like nothing. Such a letter at the

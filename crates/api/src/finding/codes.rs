@@ -181,6 +181,8 @@ codes! {
     ScoreEnds = "score-ends", Warning;
     /// A selector that selects nothing in the files, although they have objects of that kind. Correct it, or add the objects to the files.
     SelectsNothing = "selects-nothing", Warning;
+    /// An autoscaler with several metrics takes the largest recommendation on the way up and the smallest on the way down, so that its replicas go up and down without end where these differ. Write the same `selectPolicy` for both directions.
+    MetricsAlternate = "metrics-alternate", Warning;
     /// A rule or a `CronJob` that is suspended, or a policy that is disabled. It does nothing; remove it if it is not needed any more.
     Suspended = "suspended", Info;
     /// A policy for units of nodes selects every pod of its namespace.

@@ -379,3 +379,20 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_same_query_may_have_other_spaces_comments_and_quotes() {
+    for (one, other) in [
+        ("sum(queue)", " sum ( queue ) # all of them"),
+        ("sum by (a) (up{b=\"c\"})", "SUM BY(a)(up{b='c'})"),
+        ("rate(x[5m]) + 1", "rate(x[300s])+1.0"),
+        ("nan", "NaN"),
+        ("not $ a query", " not $ a query"),
+    ] {
+        assert!(is_same_query(one, other), "{one}");
+    }
+    for (one, other) in [("up", "Up"), ("a b", "ab"), ("up", "up + 1"), ("1", "2"), ("$ a", "$  a")]
+    {
+        assert!(!is_same_query(one, other), "{one}");
+    }
+}

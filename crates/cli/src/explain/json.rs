@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use almanac_engine::{Division, Field, ScorePart, Value as FieldValue, Verdict};
+use almanac_forecast::LastWrite;
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -36,6 +37,8 @@ struct Told<'a> {
     policy: Value,
     target: Value,
     value: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<Value>,
     reasons: Vec<Reason<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<Value>,
@@ -61,6 +64,10 @@ struct Reason<'a> {
     total: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     scores: Option<Vec<Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sample: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recommendation: Option<u32>,
 }
 
 pub(super) fn write(
@@ -92,6 +99,8 @@ fn told<'a>(answer: &'a Answer<'_>) -> Told<'a> {
         until: reason.until,
         total: reason.scored.as_ref().map(|it| it.total),
         scores: reason.scored.as_ref().map(|it| it.scores.iter().map(score).collect()),
+        sample: reason.answered.map(|it| it.sample.get()),
+        recommendation: reason.answered.map(|it| it.recommendation),
     });
     let next = explanation.next.as_ref();
     let next = next.map(|next| json!({ "at": next.at, "value": value(&next.values) }));
@@ -101,7 +110,8 @@ fn told<'a>(answer: &'a Answer<'_>) -> Told<'a> {
         place: answer.place.name.as_deref(),
         policy: answer.place.reference(&explanation.policy.identity),
         target: answer.place.reference(&explanation.target),
-        value: value(&values),
+        value: answer.unit().map_or_else(|| value(&values), Value::from),
+        since: since(&explanation.values),
         reasons: reasons.collect(),
         next,
         groups: divisions.map(|it| groups(it)),
@@ -109,6 +119,16 @@ fn told<'a>(answer: &'a Answer<'_>) -> Told<'a> {
         clock_changes: answer.clock_changes().iter().map(|it| it.to_json(answer.place)).collect(),
         assumptions: answer.assumptions().collect(),
     }
+}
+
+/// Since when the value is so; of several fields, of each.
+fn since(values: &[(Field, LastWrite)]) -> Option<Value> {
+    let known = || values.iter().filter_map(|(field, write)| Some((field, write.since?)));
+    known().next()?;
+    Some(match values {
+        [(_, only)] => json!(only.since),
+        _ => known().map(|(field, since)| (field.to_string(), json!(since))).collect(),
+    })
 }
 
 /// The groups of what is divided, each with all that is in it.

@@ -55,7 +55,9 @@ fn write_answer(answer: &Answer<'_>, output: &mut impl Write) -> io::Result<()> 
     for (field, write) in &explanation.values {
         write_value(answer, *field, &target, write, output)?;
     }
-    if explanation.values.is_empty() && !is_own_target {
+    if let Some(unit) = answer.unit() {
+        writeln!(output, "unit{target} is {STRONG}{unit}{STRONG:#}")?;
+    } else if explanation.values.is_empty() && !is_own_target {
         writeln!(output, "{STRONG}{}{STRONG:#}", explanation.target)?;
     }
     writeln!(output)?;
@@ -103,10 +105,8 @@ fn write_value(
     write: &LastWrite,
     output: &mut impl Write,
 ) -> io::Result<()> {
-    let since = write
-        .since
-        .filter(|_| field != Field::Value)
-        .map_or(String::new(), |at| format!(", since {}", civil(answer.zone, at)));
+    let since =
+        write.since.map_or(String::new(), |at| format!(", since {}", civil(answer.zone, at)));
     writeln!(output, "{field}{target} is {STRONG}{}{STRONG:#}{since}", known(write.value.as_ref()))
 }
 

@@ -208,14 +208,15 @@ impl Conditions {
 
     /// States what is assumed, in each input in which it means something. It has to in one of them.
     pub(crate) fn state(&self, inputs: &mut [&mut Input], now: Timestamp) -> anyhow::Result<()> {
+        let samples = sample::read(&self.samples)?;
         if let [only] = inputs {
-            sample::state(&self.samples, &mut only.places)?;
+            sample::state(&samples, &mut only.places)?;
             return Ok(assume::assume(&self.assume, &mut only.places, now)?);
         }
         let mut places: Vec<&mut Vec<InputPlace>> =
             inputs.iter_mut().map(|input| &mut input.places).collect();
-        for text in &self.samples {
-            in_one(&mut places, |places| sample::state(slice::from_ref(text), places))?;
+        for stated in &samples {
+            in_one(&mut places, |places| sample::state(slice::from_ref(stated), places))?;
         }
         for text in &self.assume {
             in_one(&mut places, |places| assume::assume(slice::from_ref(text), places, now))?;

@@ -10,7 +10,7 @@ use almanac_api::reading::{CronJob, OtherObject, ReadNode, ReadPod, Reading};
 use almanac_engine::qos_levels::{AgentSettings, Node as PodNode};
 use almanac_engine::units::FleetObject;
 use almanac_engine::{
-    Family, Identity, Labels as PodLabels, NamespaceMark, Slim, Target, Workload, World,
+    Family, Identity, Labels as PodLabels, NamespaceMark, PolicyName, Slim, Target, Workload, World,
 };
 use almanac_forecast::AssumedValues;
 use serde_json::{Value, json};
@@ -47,6 +47,8 @@ pub(crate) struct InputPlace {
     pub(crate) initial: AssumedValues,
     api_versions: BTreeMap<Identity, String>,
     labels: BTreeMap<Identity, Labels>,
+    /// What each policy names as its target, also one that cannot be used.
+    named_targets: BTreeMap<Identity, Identity>,
     /// Which of the objects that were read has this name.
     pub(crate) positions: BTreeMap<Identity, usize>,
 }
@@ -147,7 +149,8 @@ struct Group {
 }
 
 fn target(objects: &[InputObject], position: usize) -> Option<&Identity> {
-    objects[position].checked.scales.as_ref().map(Target::identity)
+    let checked = &objects[position].checked;
+    checked.scales.as_ref().or(checked.named.as_ref()).map(Target::identity)
 }
 
 /// The policies among objects, with what they act on and what acts on the same, and what matters `also`.
@@ -199,6 +202,7 @@ impl InputPlace {
             initial: AssumedValues::new(),
             api_versions: BTreeMap::new(),
             labels: BTreeMap::new(),
+            named_targets: BTreeMap::new(),
             positions: BTreeMap::new(),
         };
         let duplicates = duplicates(objects.clone().map(|(_, object)| object));
@@ -210,6 +214,9 @@ impl InputPlace {
                 place.assumed.insert((Family::QosLevels, format!("{identity} {why}")));
             }
             place.api_versions.insert(identity.clone(), api_version.clone());
+            if let Some(target) = &checked.named {
+                place.named_targets.insert(identity.clone(), target.identity().clone());
+            }
             if checked.is_marked {
                 Arc::make_mut(&mut place.world.exempt).mark(identity, true);
             }
@@ -235,6 +242,12 @@ impl InputPlace {
             place.api_versions.entry(target.clone()).or_insert_with(|| written.to_string());
         }
         place
+    }
+
+    /// What a policy sets something of, if that is one object.
+    pub(crate) fn target_of(&self, policy: &PolicyName) -> Option<Identity> {
+        let used = self.world.target_of(policy).map(|it| it.target.identity().clone());
+        used.or_else(|| self.named_targets.get(&policy.identity).cloned())
     }
 
     /// The name of an object that was read.
@@ -297,6 +310,10 @@ impl InputPlace {
             self.world.upsert(identity, Slim::Fleet(FleetObject::Node(node.clone())));
         }
         for (identity, read) in once(pods.map(|it| (it.identity(namespace), it))) {
+            if let Some(number) = read.first_number {
+                let number = Slim::Fleet(FleetObject::FirstNumber(number));
+                self.world.upsert(identity.clone(), number);
+            }
             let pod = Box::new(read.unit_pod.clone());
             let is_template = read.pod.is_template;
             let object =

@@ -1,40 +1,69 @@
 //! Reading `--sample`: what a query is answered where there is no Prometheus to ask.
 
-use almanac_engine::metric_scaling::FiniteNumber;
+use almanac_api::is_same_query;
+use almanac_engine::metric_scaling::{FiniteNumber, SampleProblem};
 
 use super::InputPlace;
 use crate::argument_error::ArgumentError;
 
 const ARGUMENT: &str = "--sample";
 
-/// Lets queries have these answers wherever they are asked.
-pub(super) fn state(texts: &[String], places: &mut [InputPlace]) -> Result<(), ArgumentError> {
-    let mut stated: Vec<&str> = Vec::new();
+/// What a query yields.
+pub(super) struct Stated<'a> {
+    /// As it was first written.
+    text: &'a str,
+    query: &'a str,
+    numbers: Vec<f64>,
+}
+
+/// Reads all samples. A query that is stated several times yields as many.
+pub(super) fn read(texts: &[String]) -> Result<Vec<Stated<'_>>, ArgumentError> {
+    let mut all: Vec<Stated<'_>> = Vec::new();
     for text in texts {
-        let (query, answer) = parse(text)?;
-        if stated.contains(&query) {
-            let message = "the query has a value already";
-            return Err(ArgumentError::whole(ARGUMENT, text, message));
+        let (query, number) = parse(text)?;
+        match all.iter_mut().find(|stated| is_same_query(stated.query, query)) {
+            Some(stated) => stated.numbers.push(number),
+            None => all.push(Stated { text, query, numbers: vec![number] }),
         }
-        stated.push(query);
-        let asking = places.iter_mut().map(|place| place.world.answer(query, answer));
+    }
+    Ok(all)
+}
+
+/// Lets queries have these answers wherever they are asked.
+pub(super) fn state(all: &[Stated<'_>], places: &mut [InputPlace]) -> Result<(), ArgumentError> {
+    for stated in all {
+        let asks = |asked: &str| is_same_query(asked, stated.query);
+        let asking = places.iter_mut().map(|place| place.world.answer(asks, &stated.answer()));
         if asking.sum::<usize>() == 0 {
             let message = "no usable HorizontalAutoscaler has this query";
-            return Err(ArgumentError::whole(ARGUMENT, text, message));
+            return Err(ArgumentError::whole(ARGUMENT, stated.text, message));
         }
     }
     Ok(())
 }
 
+impl Stated<'_> {
+    /// What an autoscaler makes of it.
+    fn answer(&self) -> Result<FiniteNumber, SampleProblem> {
+        match self.numbers[..] {
+            [number] => FiniteNumber::new(number).ok_or(SampleProblem::NotFinite),
+            ref several => {
+                let count = u32::try_from(several.len()).unwrap_or(u32::MAX);
+                Err(SampleProblem::SeveralSamples { count })
+            }
+        }
+    }
+}
+
 /// A query may have equals signs of its own; the number has none.
-fn parse(text: &str) -> Result<(&str, FiniteNumber), ArgumentError> {
+fn parse(text: &str) -> Result<(&str, f64), ArgumentError> {
     let wrong = || {
         let message = "write a query, as in the autoscaler, and a number, such as \
                        'sum(queue)=12'";
         ArgumentError::whole(ARGUMENT, text, message)
     };
     let (query, number) = text.rsplit_once('=').ok_or_else(wrong)?;
-    let number = number.trim().parse().ok().and_then(FiniteNumber::new).ok_or_else(wrong)?;
+    let number = number.trim().parse().map_err(|_| wrong())?;
     Some((query.trim(), number)).filter(|(query, _)| !query.is_empty()).ok_or_else(wrong)
 }
 
@@ -43,12 +72,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sample_is_a_query_and_a_finite_number() {
-        let (query, answer) = parse("up{job=\"a\"} = -1.5").unwrap();
-        assert_eq!((query, answer.get()), ("up{job=\"a\"}", -1.5));
-        for wrong in ["", "up", "=3", "up=", "up=many", "up=NaN", "up=inf", "up{a=\"1\"}"] {
+    fn a_sample_is_a_query_and_a_number() {
+        assert_eq!(parse("up{job=\"a\"} = -1.5").unwrap(), ("up{job=\"a\"}", -1.5));
+        for wrong in ["", "up", "=3", "up=", "up=many", "up{a=\"1\"}"] {
             let error = parse(wrong).expect_err(wrong).to_string();
             assert!(error.contains("such as 'sum(queue)=12'"), "{wrong}: {error}");
         }
+    }
+
+    #[test]
+    fn what_is_no_finite_number_and_what_is_stated_twice_is_as_prometheus_would_have_it() {
+        let texts = ["a=NaN", "b=+Inf", "sum( c )=1", "sum(c)=2"].map(str::to_owned);
+        let answers: Vec<_> = read(&texts).unwrap().iter().map(Stated::answer).collect();
+        let not_finite = || Err(SampleProblem::NotFinite);
+        let several = Err(SampleProblem::SeveralSamples { count: 2 });
+        assert_eq!(answers, [not_finite(), not_finite(), several]);
     }
 }

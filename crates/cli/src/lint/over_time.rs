@@ -169,6 +169,9 @@ fn position(place: &InputPlace, doubt: &Doubt) -> Option<(usize, FieldPath)> {
     let field = match &doubt.about {
         About::PodsWait { .. } => Some((&spec.key("units")).into()),
         About::SelectsNothing { position, .. } => selector_field(place, &doubt.policy, *position),
+        About::MetricsAlternate { .. } => {
+            Some((&spec.key("behavior").key("scaleDown").key("selectPolicy")).into())
+        }
         About::ScoreEnds { .. } | About::ScoreEnded { .. } => {
             Some((&spec.key("prioritizerPolicy")).into())
         }
@@ -227,6 +230,7 @@ fn code(about: &About) -> Code {
         About::PodsWait { .. } => Code::UnitsTooSmall,
         About::ScoreEnds { .. } | About::ScoreEnded { .. } => Code::ScoreEnds,
         About::SelectsNothing { .. } => Code::SelectsNothing,
+        About::MetricsAlternate { .. } => Code::MetricsAlternate,
     }
 }
 

@@ -102,7 +102,8 @@ mod tests {
     ) -> String {
         let [ended, begun, from, to] = [ended, begun, from, to].map(|it| it.map(Arc::from));
         let pod = Identity::new("", "Pod", "shop", "web");
-        let recorded = Recorded { at: Timestamp::UNIX_EPOCH, pod, ended, begun, from, to };
+        let recorded =
+            Recorded { at: Timestamp::UNIX_EPOCH, pod, ended, begun, opened: None, from, to };
         let events = of_change(&recorded, "uid").into_iter();
         let lines: Vec<String> = events.map(|it| format!("{} {}", it.reason, it.note)).collect();
         lines.join("\n")

@@ -108,6 +108,10 @@ impl Logic for CronRules {
         Some(Closed { recorded, effects: Vec::new(), wake_at })
     }
 
+    fn sets_by_firings(&self) -> bool {
+        true
+    }
+
     fn explain(
         &self,
         world: &World,
@@ -145,6 +149,7 @@ impl Logic for CronRules {
             since: None,
             until: None,
             scored: None,
+            answered: None,
         });
         let mut explained: Vec<RuleExplanation> = usable.chain(unusable).collect();
         explained.sort_by_key(|it| it.position);
@@ -286,6 +291,7 @@ fn explained(policy: &CronScaling, reason: &Reason<Cause>) -> RuleExplanation {
         since: reason.since,
         until: reason.until,
         scored: None,
+        answered: None,
     }
 }
 

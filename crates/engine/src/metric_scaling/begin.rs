@@ -1,12 +1,21 @@
-//! Where a run of autoscalers begins: at the current state, if that is known. Otherwise early enough that
-//! whatever still counts at the beginning has been recommended and scaled in the run itself.
+//! Where a run of autoscalers begins: at the current state, if that is known. Otherwise at its first instant, with the
+//! recommendations of the windows before it. Nothing was scaled then: the replicas were what others have left.
 
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::decide::only_recommend;
+use super::memory::before;
+use super::{Memory, MetricScaling, gather};
 use crate::beginning::{Beginning, RunStart};
-use crate::{Exempt, Family, Identity, PolicyName, World};
+use crate::{Exempt, Family, Identity, PolicyName, Reach, World};
+
+const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
+
+/// The instants before the beginning at which a recommendation is looked for. A schedule changes once a minute at most,
+/// and a window is an hour at most.
+const MAX_LOOKBACK: usize = 1024;
 
 pub(super) fn begin(world: &mut World, policies: &[&Identity], beginning: Beginning) -> RunStart {
     let exempt = Arc::clone(&world.exempt);
@@ -22,19 +31,59 @@ pub(super) fn begin(world: &mut World, policies: &[&Identity], beginning: Beginn
             workload.current = None;
         }
         let name = PolicyName::new(Family::MetricScaling, (*identity).clone());
-        if let Some(at) = beginning.state_at {
-            start.first_turns.push((name, at));
+        // What a status says is when something last changed, and not when the replicas were what they are.
+        if let Some(seen) = world.seen_at.filter(|seen| *seen <= beginning.from) {
+            start.first_turns.push((name, seen));
             continue;
         }
-        object.memory = None;
         start.replayed.predates_state |= beginning.is_behind;
-        let rules = [&policy.up, &policy.down];
-        let windows = rules.iter().map(|rules| rules.window_seconds).max().unwrap_or_default();
-        let periods = rules.iter().filter_map(|rules| rules.longest_period()).max();
-        let seconds = i64::from(windows) + i64::from(periods.unwrap_or_default());
-        let earlier = SignedDuration::new(seconds, 1);
-        let first = beginning.from.checked_sub(earlier).unwrap_or(Timestamp::MIN);
-        start.first_turns.push((name, first));
+        let known = object.memory.as_ref().and_then(Memory::known_until);
+        if known.is_some_and(|known| known > beginning.from) {
+            object.memory = None;
+        }
+        start.arriving.push(name.clone());
+        start.first_turns.push((name, beginning.from));
     }
     start
+}
+
+/// Lets an autoscaler remember what it has recommended before the first instant. Whether nothing that it is answered changes
+/// there.
+pub(crate) fn arrive(world: &mut World, autoscaler: &Identity, from: Timestamp) -> bool {
+    let Some(object) = world.metric_scalings.get(autoscaler) else { return false };
+    let Some(policy) = object.policy.clone() else { return false };
+    let created = object.created.filter(|created| *created <= from);
+    let known = object.memory.as_ref().and_then(Memory::known_until);
+    let since = created.max(known);
+    let (memory, changes_at) = recommended_before(world, autoscaler, &policy, since, from);
+    if let Some(object) = world.metric_scalings.get_mut(autoscaler) {
+        object.memory = memory;
+    }
+    changes_at != Some(from)
+}
+
+/// What was recommended in the windows before an instant, as far back as nothing is known, and when time alone next changes
+/// an answer.
+fn recommended_before(
+    world: &World,
+    autoscaler: &Identity,
+    policy: &MetricScaling,
+    since: Option<Timestamp>,
+    until: Timestamp,
+) -> (Option<Memory>, Option<Timestamp>) {
+    let window = policy.up.window_seconds.max(policy.down.window_seconds);
+    let first =
+        before(until, window).min(until.saturating_sub(NANOSECOND).unwrap_or(Timestamp::MIN));
+    let mut next = Some(since.map_or(first, |since| since.max(first)));
+    let reach = Reach::everything();
+    let mut memory = world.metric_scalings.get(autoscaler).and_then(|it| it.memory.clone());
+    let mut changes_at = None;
+    for _ in 0..MAX_LOOKBACK {
+        let Some(at) = next.filter(|at| *at < until) else { break };
+        let Some(input) = gather(world, autoscaler, &reach, at) else { break };
+        memory = Some(only_recommend(&input, memory.unwrap_or_default(), at));
+        next = input.samples_change_at.filter(|change| *change > at);
+        changes_at = next;
+    }
+    (memory, changes_at)
 }

@@ -74,6 +74,22 @@ fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Cau
     decision
 }
 
+/// Remembers what is recommended at an instant, and scales nothing.
+pub(super) fn only_recommend(input: &Input<'_>, memory: Memory, now: Timestamp) -> Memory {
+    let mut reasons = Winners(Vec::new());
+    let TargetState::Workload(workload) = input.target else { return memory };
+    let set = workload.replicas;
+    let mut memory = memory.carried_over(input.policy.target.identity(), set, now);
+    let recommended = usable(input, &mut reasons).and_then(|samples| {
+        let replicas = (workload.current.or(set), set);
+        recommended(input, &samples, replicas, &mut reasons)
+    });
+    if let Some((_, it)) = recommended.and_then(|all| selected(input.policy, &all, set)) {
+        memory.recommend(it, now);
+    }
+    memory
+}
+
 /// Whether what the replicas are multiplied by was answered before they were last set. Multiplied once more, it
 /// would count twice: the last recommendation holds until there is another answer. The inner instant is when time
 /// alone brings one, where nobody is asked.

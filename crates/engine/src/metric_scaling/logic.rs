@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use super::decide::later;
 use super::reasons::{explained, metric_name};
 use super::{
-    Answer, Decision, FiniteNumber, Memory, MetricScaling, Sample, SampleProblem, decide, explain,
-    gather, settle,
+    Answer, Cause, Decision, FiniteNumber, Memory, MetricScaling, Sample, SampleProblem, decide,
+    explain, gather, settle,
 };
 use crate::answers::{ReplicasAskedFor, RuleExplanation};
 use crate::beginning::{Beginning, RunStart};
@@ -18,7 +18,7 @@ use crate::other_writer::ExternalChange;
 use crate::turn::{Closed, PolicyDecision};
 use crate::world::{Policies, PolicyObject};
 use crate::{
-    Exempt, Field, Footprint, Identity, Outcome, Presumption, Reach, Slim, TargetReference,
+    Exempt, Field, Footprint, Identity, Outcome, Presumption, Reach, Reason, Slim, TargetReference,
     Verdict, World,
 };
 
@@ -111,6 +111,10 @@ impl Logic for Autoscalers {
         Some(Closed { recorded: Vec::new(), effects: Vec::new(), wake_at: None })
     }
 
+    fn feeds_back(&self) -> bool {
+        true
+    }
+
     fn explain(
         &self,
         world: &World,
@@ -127,19 +131,27 @@ impl Logic for Autoscalers {
                 since: None,
                 until: None,
                 scored: None,
+                answered: None,
             }];
         }
         let reach = Reach::everything();
         let Some(input) = gather(world, policy, &reach, now) else { return Vec::new() };
         let reasons = explain(&input, now);
+        let last = input.memory.and_then(|memory| memory.last_scale);
+        // What was set last and is wanted again has been so since then.
+        let since = |reason: &Reason<Cause>| {
+            let last = last.filter(|last| reason.cause.keeps(last.replicas));
+            reason.since.or(last.map(|last| last.at))
+        };
         let lines = reasons.iter().map(|reason| RuleExplanation {
             rule: reason.rule.map(metric_name),
             position: reason.rule,
             verdict: reason.verdict,
             message: explained(&input, reason),
-            since: reason.since,
+            since: since(reason),
             until: reason.until,
             scored: None,
+            answered: reason.cause.answered(),
         });
         lines.collect()
     }
@@ -165,14 +177,21 @@ impl Logic for Autoscalers {
         let mut presumed = Vec::new();
         for metric in &checked.metrics {
             let query = Arc::clone(&metric.query.text);
-            let sample = world.samples.of(policy, &query).map(|sample| &sample.value);
-            match (sample, &metric.query.answer) {
+            let sample = world.samples.of(policy, &query);
+            match (sample.map(|sample| &sample.value), &metric.query.answer) {
                 (Some(Ok(number)), _) => {
                     let answer = Arc::from(number.to_string());
                     presumed.push(Presumption::Answered { query, answer });
                 }
+                // Nobody was asked: it is stated to be so.
+                (Some(Err(problem)), _) if sample.is_some_and(|sample| sample.at.is_none()) => {
+                    let (policy, target) = (policy.clone(), target.clone());
+                    let why = Arc::from(format!("{problem}, as specified"));
+                    presumed.push(Presumption::Unanswered { policy, target, query, why });
+                }
                 (None, Answer::External(why)) => {
-                    let why = SampleProblem::External(Arc::clone(why)).to_string().into();
+                    let why = SampleProblem::External(Arc::clone(why));
+                    let why = Arc::from(format!("{why}; state its value with --sample"));
                     let (policy, target) = (policy.clone(), target.clone());
                     presumed.push(Presumption::Unanswered { policy, target, query, why });
                 }
@@ -211,16 +230,19 @@ impl Logic for Autoscalers {
     }
 }
 
-/// Lets a query have the same answer all the time. How many autoscalers ask it.
-pub(crate) fn answer(world: &mut World, query: &str, answer: FiniteNumber) -> usize {
+/// Lets the queries that `is_it` tells have the same answer all the time. How many autoscalers ask one of them.
+pub(crate) fn answer(
+    world: &mut World,
+    is_it: impl Fn(&str) -> bool,
+    answer: &Result<FiniteNumber, SampleProblem>,
+) -> usize {
     let mut asking = 0;
     for (identity, object) in &world.metric_scalings {
         let metrics = object.policy.iter().flat_map(|policy| &policy.metrics);
-        let mut asked = metrics.map(|it| &it.query.text).filter(|it| it.trim() == query.trim());
-        if let Some(text) = asked.next() {
-            let query = Arc::clone(text);
-            world.samples.hold(identity, Sample::assumed(query, Ok(answer)));
-            asking += 1;
+        let asked: Vec<_> = metrics.map(|it| &it.query.text).filter(|it| is_it(it)).collect();
+        asking += usize::from(!asked.is_empty());
+        for query in asked {
+            world.samples.hold(identity, Sample::assumed(Arc::clone(query), answer.clone()));
         }
     }
     asking

@@ -24,6 +24,20 @@ pub struct MetricScaling {
     pub down: ScalingRules,
 }
 
+impl MetricScaling {
+    /// Whether the largest recommendation counts on the way up and the smallest on the way down: once one is reached,
+    /// the other counts.
+    #[must_use]
+    pub fn alternates(&self) -> bool {
+        let selects = (self.up.select, self.down.select);
+        let compared = |it: &Metric| (Arc::clone(&it.query.text), it.target_type, it.target);
+        let mut metrics = self.metrics.iter().map(compared);
+        let first = metrics.next();
+        let may_differ = metrics.any(|it| Some(it) != first) && self.bounds.min < self.bounds.max;
+        may_differ && selects == (Select::Max, Select::Min)
+    }
+}
+
 /// A query, and what its answer is compared with.
 #[derive(Clone, Debug)]
 pub struct Metric {

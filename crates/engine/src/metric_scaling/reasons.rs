@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{
     Amount, Direction, FiniteNumber, Input, Limited, MetricScaling, RatePolicy, Select, TargetType,
 };
+use crate::answers::Answered;
 use crate::{Identity, Reason, World};
 
 /// What became of a metric, or of an autoscaler as a whole, and why.
@@ -49,6 +50,44 @@ pub enum Cause {
         /// What is to be set again.
         replicas: u32,
     },
+}
+
+impl Cause {
+    /// Whether it decides, and so many replicas stay as they are.
+    pub(super) fn keeps(&self, replicas: u32) -> bool {
+        match self {
+            Cause::Sets { limited, .. }
+            | Cause::Holds { limited }
+            | Cause::OnlyBounds { limited } => {
+                limited.from == replicas && limited.replicas == replicas
+            }
+            Cause::Recommends { .. }
+            | Cause::NoSample
+            | Cause::ReplicasUnknown
+            | Cause::TargetMissing
+            | Cause::TargetUnreachable
+            | Cause::Contested { .. } => false,
+        }
+    }
+
+    /// What the query of the metric yields, and what it recommends by that.
+    pub(super) fn answered(&self) -> Option<Answered> {
+        match *self {
+            Cause::Sets { sample, limited } => {
+                Some(Answered { sample, recommendation: limited.recommended })
+            }
+            Cause::Recommends { sample, replicas } => {
+                Some(Answered { sample, recommendation: replicas })
+            }
+            Cause::Holds { .. }
+            | Cause::NoSample
+            | Cause::ReplicasUnknown
+            | Cause::OnlyBounds { .. }
+            | Cause::TargetMissing
+            | Cause::TargetUnreachable
+            | Cause::Contested { .. } => None,
+        }
+    }
 }
 
 /// A reason as a line for a person.

@@ -1,22 +1,46 @@
-//! Where a run of placements begins: when the world was as it is, if that is known, or just before the first instant,
-//! so that a score or a toleration that ends there is included. What the decisions say is all there is to know of
-//! the past.
+//! Where a run of placements begins: when the world was as it is, if that is known. Otherwise just before its first instant,
+//! so that only what changes there is a change; or at that instant where a score or a toleration ends at it. Those that may
+//! influence each other begin together. What the decisions say is all there is to know of the past.
+
+use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::gather;
+use super::logic::policy_of;
 use crate::beginning::{Beginning, RunStart};
 use crate::{Family, Identity, PolicyName, World};
 
 pub(super) fn begin(world: &World, policies: &[&Identity], beginning: Beginning) -> RunStart {
-    let moment_before = beginning.from.checked_sub(SignedDuration::from_nanos(1));
-    let moment_before = moment_before.unwrap_or(Timestamp::MIN);
-    let first = beginning.state_at.map_or(moment_before, |seen| seen.min(moment_before));
+    let from = beginning.from;
+    let moment_before = from.checked_sub(SignedDuration::from_nanos(1)).unwrap_or(Timestamp::MIN);
+    let first = match beginning.state_at {
+        Some(seen) if seen < from => seen,
+        // A decision of the moment before would count for the one at the beginning, which is the first there is.
+        _ if something_ends(world, policies, from) => from,
+        _ => moment_before,
+    };
     let mut begun = RunStart::default();
     for policy in policies {
-        if super::gather(world, policy).is_some() {
+        if gather(world, policy).is_some() {
             let name = PolicyName::new(Family::Placement, (*policy).clone());
             begun.first_turns.push((name, first));
         }
     }
     begun
+}
+
+/// Whether a score or a toleration ends at this very instant.
+fn something_ends(world: &World, policies: &[&Identity], at: Timestamp) -> bool {
+    let mut scores = world.hub.scores.values().flat_map(|of_clusters| of_clusters.values());
+    let tolerations = policies.iter().filter_map(|it| policy_of(world, it));
+    let tolerations = tolerations.flat_map(|policy| &policy.tolerations);
+    let tolerated: BTreeSet<i64> = tolerations.filter_map(|it| it.seconds).collect();
+    let mut taints = world.hub.clusters.values().flat_map(|cluster| &cluster.taints);
+    scores.any(|it| it.valid_until == Some(at))
+        || taints.any(|taint| {
+            let for_so_long = taint.added.map(|added| at.duration_since(added));
+            for_so_long
+                .is_some_and(|it| it.subsec_nanos() == 0 && tolerated.contains(&it.as_secs()))
+        })
 }

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 
 use super::ledger::decision_number;
 use super::{
-    Decision, DecisionLedger, HubChange, HubObject, Input, Memory, Placement, ScoreSource, Scores,
-    decide, explain, gather, settle, why_not_decided,
+    Decision, DecisionLedger, HubChange, HubObject, Memory, Placement, ScoreSource, Scores, decide,
+    explain, gather, settle, why_not_decided,
 };
 use crate::answers::{Division, EndedScore, RuleExplanation};
 use crate::beginning::{Beginning, RunStart};
@@ -76,8 +76,12 @@ impl Logic for Placements {
         _: Timestamp,
         _: Timestamp,
     ) -> Option<Closed> {
-        policy_of(world, policy)?;
+        world.placements.get(policy)?;
         Some(Closed { recorded: Vec::new(), effects: Vec::new(), wake_at: None })
+    }
+
+    fn feeds_back(&self) -> bool {
+        true
     }
 
     fn explain(
@@ -102,15 +106,34 @@ impl Logic for Placements {
             _ if input.candidates.is_empty() => {
                 format!("there is no cluster in its sets: {}", few(input.sets.iter()))
             }
-            _ => {
-                let mut verdicts = explain(&input, now);
-                if verdicts.iter().all(|it| it.verdict != Verdict::Error) {
-                    verdicts.extend(is_decided_otherwise(&input, &verdicts));
-                }
-                return verdicts;
-            }
+            _ => return explain(&input, now),
         };
         vec![whole(Verdict::Excluded, without_sets)]
+    }
+
+    /// What is selected has changed the very scores that it was selected by.
+    fn decides_otherwise(
+        &self,
+        world: &World,
+        policy: &Identity,
+        now: Timestamp,
+    ) -> Option<RuleExplanation> {
+        let input = gather(world, policy).filter(|it| !it.candidates.is_empty())?;
+        let verdicts = explain(&input, now);
+        if verdicts.iter().any(|it| it.verdict == Verdict::Error) {
+            return None;
+        }
+        let own = super::decide::own_clusters(&input).map(|it| &**it).collect::<BTreeSet<_>>();
+        let won = verdicts.iter().filter(|it| it.verdict == Verdict::Won);
+        let won: BTreeSet<&str> = won.filter_map(|it| it.rule.as_deref()).collect();
+        if input.decisions.is_empty() || own == won {
+            return None;
+        }
+        let next = if won.is_empty() { "nothing".to_owned() } else { few(won) };
+        let message = format!(
+            "when it is decided next, it selects {next}: what is selected counts for Balance and Steady"
+        );
+        Some(whole(Verdict::Inactive, message))
     }
 
     fn presumptions(&self, world: &World, policy: &Identity) -> Vec<Presumption> {
@@ -171,26 +194,16 @@ fn usable(object: &PolicyObject<Placement, Memory>) -> Option<&Placement> {
 
 fn whole(verdict: Verdict, message: String) -> RuleExplanation {
     let (since, until) = (None, None);
-    RuleExplanation { rule: None, position: None, verdict, message, since, until, scored: None }
-}
-
-/// What would be selected if it were decided once more, where that is something else: what is selected has changed
-/// the very scores that it was selected by.
-fn is_decided_otherwise(
-    input: &Input<'_>,
-    verdicts: &[RuleExplanation],
-) -> Option<RuleExplanation> {
-    let own = super::decide::own_clusters(input).map(|it| &**it).collect::<BTreeSet<_>>();
-    let won = verdicts.iter().filter(|it| it.verdict == Verdict::Won);
-    let won: BTreeSet<&str> = won.filter_map(|it| it.rule.as_deref()).collect();
-    if input.decisions.is_empty() || own == won {
-        return None;
+    RuleExplanation {
+        rule: None,
+        position: None,
+        verdict,
+        message,
+        since,
+        until,
+        scored: None,
+        answered: None,
     }
-    let next = if won.is_empty() { "nothing".to_owned() } else { few(won) };
-    let message = format!(
-        "when it is decided next, it selects {next}: what is selected counts for Balance and Steady"
-    );
-    Some(whole(Verdict::Inactive, message))
 }
 
 /// Holds a placement, with what is remembered of it. What an earlier spec was decided by says nothing

@@ -203,7 +203,16 @@ pub(super) fn of_changes(
 /// A line about no candidate.
 fn line_of_all(verdict: Verdict, message: &str) -> RuleExplanation {
     let (message, since, until) = (message.to_owned(), None, None);
-    RuleExplanation { rule: None, position: None, verdict, message, since, until, scored: None }
+    RuleExplanation {
+        rule: None,
+        position: None,
+        verdict,
+        message,
+        since,
+        until,
+        scored: None,
+        answered: None,
+    }
 }
 
 fn verdicts(
@@ -278,7 +287,8 @@ fn line(
     scored: Option<Scored>,
 ) -> RuleExplanation {
     let rule = Some(name(input, candidate).into());
-    RuleExplanation { rule, position: None, verdict, message, since, until, scored }
+    let (position, answered) = (None, None);
+    RuleExplanation { rule, position, verdict, message, since, until, scored, answered }
 }
 
 fn scored(input: &Input<'_>, ranking: &Ranking, it: &Ranked, now: Timestamp) -> Scored {

@@ -31,6 +31,8 @@ pub struct DecidedPod {
     pub reason: Reason<Cause>,
     /// The name of that policy.
     pub policy: Option<Arc<str>>,
+    /// When it opened, if another one has set the level before; `None` also for one that is always open.
+    pub opened: Option<Timestamp>,
     /// What its annotations should be.
     pub wanted: QosAnnotations,
     /// What they are.
@@ -89,7 +91,11 @@ fn decide_pod<'a>(
         None => (None, None, found.restored(), Cause::NothingOpen { entry }),
     };
     let reason = Reason { rule, verdict: Verdict::Won, cause, since: None, until: None };
-    Some(DecidedPod { pod: (*identity).clone(), reason, policy, wanted, found })
+    let replaces = found.policy.is_some() && found.policy != policy;
+    let opened = winner.filter(|_| replaces).and_then(|(_, policy)| {
+        policy.windows.previous_transition(open.now).map(|transition| transition.at)
+    });
+    Some(DecidedPod { pod: (*identity).clone(), reason, policy, opened, wanted, found })
 }
 
 /// Which policies of each list are enabled and open, in their order, each list looked at once a pod follows it.

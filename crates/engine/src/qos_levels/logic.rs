@@ -168,6 +168,7 @@ impl Logic for Levels {
             since: reason.since,
             until: reason.until,
             scored: None,
+            answered: None,
         });
         lines.collect()
     }
@@ -210,7 +211,16 @@ fn policy_of<'w>(world: &'w World, policy: &Identity) -> Option<&'w QosLevels> {
 
 fn whole(verdict: Verdict, message: String) -> RuleExplanation {
     let (since, until) = (None, None);
-    RuleExplanation { rule: None, position: None, verdict, message, since, until, scored: None }
+    RuleExplanation {
+        rule: None,
+        position: None,
+        verdict,
+        message,
+        since,
+        until,
+        scored: None,
+        answered: None,
+    }
 }
 
 /// Why nothing comes of a `ConfigMap`, if nothing does.
@@ -269,6 +279,7 @@ fn explain_lists(levels: &QosLevels, now: Timestamp) -> Vec<RuleExplanation> {
             since: change.and_then(|it| it.previous_transition(now)).map(|it| it.at),
             until: change.and_then(|it| it.next_transition(now)).map(|it| it.at),
             scored: None,
+            answered: None,
         }
     });
     lines.collect()

@@ -19,6 +19,8 @@ pub struct Recorded {
     pub ended: Option<Arc<str>>,
     /// The policy that sets it now.
     pub begun: Option<Arc<str>>,
+    /// When that one opened, if there was another one before; `None` also for one that is always open.
+    pub opened: Option<Timestamp>,
     /// Its level before.
     pub from: Option<Arc<str>>,
     /// Its level now.
@@ -31,9 +33,11 @@ impl Recorded {
         if self.ended == self.begun {
             return None;
         }
+        // What was open all the time decides from now on because the other one has closed.
+        let opens = self.ended.is_none() || self.opened == Some(self.at);
         Some(match &self.begun {
-            Some(policy) => (Occurrence::Opens, Some(Arc::clone(policy))),
-            None => (Occurrence::Closes, self.ended.clone()),
+            Some(policy) if opens => (Occurrence::Opens, Some(Arc::clone(policy))),
+            _ => (Occurrence::Closes, self.ended.clone()),
         })
     }
 }
@@ -84,6 +88,7 @@ fn recorded(pod: &DecidedPod, at: Timestamp) -> Recorded {
         pod: pod.pod.clone(),
         ended: pod.found.policy.clone(),
         begun: pod.policy.clone(),
+        opened: pod.opened,
         from: pod.found.level.clone(),
         to: pod.wanted.level.clone(),
     }

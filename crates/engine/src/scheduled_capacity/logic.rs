@@ -86,6 +86,7 @@ impl Logic for Schedules {
                 since: None,
                 until: None,
                 scored: None,
+                answered: None,
             }];
         }
         let Some(input) = gather(world, policy) else { return Vec::new() };
@@ -99,6 +100,7 @@ impl Logic for Schedules {
             since: reason.since,
             until: reason.until,
             scored: None,
+            answered: None,
         });
         explained.collect()
     }

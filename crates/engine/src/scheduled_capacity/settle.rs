@@ -54,7 +54,9 @@ impl Recorded {
         // A turn may be late: what closes and what opens are compared with each other, not with now.
         let has_opened_since = |rule: &u32| match (last_change(*rule), closed) {
             (Some(opened), Some(closed)) => opened.at >= closed.at,
-            _ => true,
+            // What has always been open has not opened now.
+            (None, Some(_)) => false,
+            (_, None) => true,
         };
         match self.published.winner.filter(has_opened_since) {
             Some(rule) => (Occurrence::Opens, Some(rule)),

@@ -39,6 +39,10 @@ pub fn standing_doubts(world: &World, policy: &PolicyName, from: Timestamp) -> V
         let about = About::SelectsNothing { position, what, seen };
         doubts.push(Doubt { policy: policy.clone(), rule: None, about, at: Vec::new() });
     }
+    if let Some(metrics) = world.alternating_metrics(policy) {
+        let about = About::MetricsAlternate { metrics };
+        doubts.push(Doubt { policy: policy.clone(), rule: None, about, at: Vec::new() });
+    }
     for EndedScore { resource, cluster, end } in world.ended_scores(policy, from) {
         let about = About::ScoreEnded { score: resource, cluster, at: end };
         doubts.push(Doubt { policy: policy.clone(), rule: None, about, at: vec![end] });

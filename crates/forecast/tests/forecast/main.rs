@@ -1,7 +1,12 @@
 //! What a forecast must be: of hand-built worlds, and of random ones against a loop of its own.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its builders too")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking, in its builders too"
+)]
 
+mod agreement;
 mod builders;
 mod differences;
 mod explaining;

@@ -300,7 +300,7 @@ fn a_placement_that_balances_is_decided_again_when_another_one_has_selected() {
     assert_eq!(told["value"], json!(["west"]));
     let reasons = told["reasons"].as_array().unwrap();
     assert_eq!((reasons.len(), &reasons[0]["rule"]), (2, &json!("west")));
-    assert_eq!((&reasons[0]["total"], &reasons[1]["total"]), (&json!(200), &json!(-100)));
+    assert_eq!((&reasons[0]["total"], &reasons[1]["total"]), (&json!(100), &json!(0)));
 }
 
 #[test]

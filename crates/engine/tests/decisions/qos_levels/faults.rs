@@ -111,6 +111,7 @@ const FOUND_BY_THE_CHECKER: [Fault<Spoil>; 8] = [
                 until: None,
             },
             policy: None,
+            opened: None,
             wanted: pod.pod.annotations(),
             found: pod.pod.annotations(),
         }));

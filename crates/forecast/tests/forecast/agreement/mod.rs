@@ -1,0 +1,297 @@
+//! Over random worlds of all families: `forecast`, `explain` and `next` agree with each other at every boundary and at random
+//! instants, and with the turns of controllers. `ALMANAC_AGREEMENT` is the number of worlds.
+
+mod turns;
+mod worlds;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use almanac_engine::{Family, Field, Identity, Occurrence, PolicyName, Value, Verdict, World};
+use almanac_fixtures::trials;
+use almanac_forecast::{
+    AssumedValues, Explanation, Forecast, Period, Segment, Series, Upcoming, explain_object,
+};
+use jiff::{SignedDuration, Timestamp};
+use proptest::test_runner::{
+    Config, RngSeed, TestCaseError, TestCaseResult, TestError, TestRunner,
+};
+
+use self::turns::{Story, last_firing, run, tell};
+use self::worlds::{Case, cases, deployment, instant};
+
+const WEEK: SignedDuration = SignedDuration::from_hours(7 * 24);
+/// How long each world is watched.
+const WATCHED: SignedDuration = SignedDuration::from_hours(48);
+/// How many boundaries and how many other instants of each world are explained.
+const EXPLAINED: usize = 4;
+
+fn differs(what: &str, one: &dyn std::fmt::Debug, other: &dyn std::fmt::Debug) -> TestCaseError {
+    TestCaseError::fail(format!("{what}: {one:#?} is not {other:#?}"))
+}
+
+fn holds(name: &str, usual: u32, thorough: u32, test: impl Fn(Case) -> TestCaseResult) {
+    let cases_of_it = trials::size("ALMANAC_AGREEMENT", usual, thorough);
+    let seed = trials::seed(&format!("{name}, {cases_of_it} worlds"));
+    let config = Config {
+        cases: cases_of_it,
+        rng_seed: RngSeed::Fixed(seed),
+        failure_persistence: None,
+        max_shrink_iters: 5_000,
+        ..Config::default()
+    };
+    match TestRunner::new(config).run(&cases(), test) {
+        Ok(()) => {}
+        Err(TestError::Fail(why, case)) => panic!(
+            "{name}: {why}\nthe smallest world that disagrees: {case:#?}\n\
+             run it again with ALMANAC_SEED={seed} cargo test --workspace --test forecast {name}"
+        ),
+        Err(error) => panic!("{name}: {error}"),
+    }
+}
+
+fn period(from: Timestamp, length: SignedDuration) -> Period {
+    Period::new(from, from + length).unwrap()
+}
+
+fn all_series(world: &World, period: Period) -> Vec<Series> {
+    let forecast = Forecast::new(world, period, AssumedValues::new());
+    forecast.parts().flat_map(|part| part.series).collect()
+}
+
+fn by(segment: &Segment) -> Option<(PolicyName, Option<Arc<str>>)> {
+    segment.origin.writer.as_ref().map(|it| (it.policy.clone(), it.rule.clone()))
+}
+
+/// What a forecast tells, as what controllers do is told.
+fn story(series: &[Series]) -> Story {
+    let told = |series: &Series| {
+        let mut told = Vec::new();
+        for segment in &series.segments {
+            tell(&mut told, (segment.from, segment.value.clone(), by(segment)));
+        }
+        ((series.target.clone(), series.field), told)
+    };
+    series.iter().map(told).collect()
+}
+
+#[test]
+fn a_forecast_tells_what_controllers_do_that_begin_with_the_same_world() {
+    holds("a_forecast_tells_what_controllers_do", 200, 20_000, |case| {
+        let series = all_series(&case.world(), period(case.from(), WATCHED));
+        let foretold = story(&series);
+        let done = run(&case, case.from() + WATCHED);
+        for (field, of_field) in foretold.into_iter().filter(|((_, field), _)| !is_of_units(*field))
+        {
+            let done = done.get(&field).cloned().unwrap_or_default();
+            let [of_field, done] = [of_field, done].map(without_nothing);
+            if of_field != done {
+                let at = of_field.iter().zip(&done).position(|(one, other)| one != other);
+                let at = at.unwrap_or(of_field.len().min(done.len()));
+                let what = format!("{field:?}, change {at}, forecast and controllers");
+                return Err(differs(&what, &of_field.get(at), &done.get(at)));
+            }
+        }
+        Ok(())
+    });
+}
+
+/// Where pods are in units follows from the replicas of their workloads, and begins with the pods there are.
+fn is_of_units(field: Field) -> bool {
+    matches!(field, Field::UnitPods | Field::PendingPods)
+}
+
+/// A pod that no policy has ever changed has no level, as one of which a window has just closed.
+fn without_nothing(mut told: Vec<turns::Told>) -> Vec<turns::Told> {
+    told.drain(..told.iter().take_while(|it| it.1 == Some(Value::Nothing)).count());
+    told
+}
+
+/// The instants of a world that are explained: boundaries, and others.
+fn instants(case: &Case, series: &[Series]) -> Vec<Timestamp> {
+    let mut boundaries: Vec<Timestamp> =
+        series.iter().flat_map(|it| it.segments.iter().map(|segment| segment.from)).collect();
+    boundaries.sort_unstable();
+    boundaries.dedup();
+    let step = boundaries.len().div_ceil(EXPLAINED).max(1);
+    let others = (0_i64..).map(|it| instant(case.from + 7 + it * 577)).take(EXPLAINED);
+    boundaries.into_iter().step_by(step).chain(others).collect()
+}
+
+#[test]
+fn an_explanation_says_what_a_forecast_from_its_instant_says() {
+    holds("an_explanation_says_what_a_forecast_says", 30, 3_000, |case| {
+        let world = case.world();
+        let watched = all_series(&world, period(case.from(), WATCHED));
+        for at in instants(&case, &watched) {
+            let told = Told {
+                case: &case,
+                world: &world,
+                from_then: all_series(&world, period(at, WATCHED)),
+                before: all_series(&world, Period::new(at - WEEK, just_after(at)).unwrap()),
+            };
+            for policy in world.policies() {
+                for target in targets(&world, &policy) {
+                    let none = AssumedValues::new();
+                    let explained = explain_object(&world, &policy, &target, at, &none).unwrap();
+                    told.compare(&explained)?;
+                }
+            }
+        }
+        Ok(())
+    });
+}
+
+fn targets(world: &World, policy: &PolicyName) -> Vec<Identity> {
+    let mut targets: Vec<Identity> =
+        world.footprint(policy).writes.into_iter().map(|(object, _)| object).collect();
+    targets.dedup();
+    targets
+}
+
+/// What forecasts tell around an instant.
+struct Told<'a> {
+    case: &'a Case,
+    world: &'a World,
+    /// From then on.
+    from_then: Vec<Series>,
+    /// In the week before.
+    before: Vec<Series>,
+}
+
+fn just_after(at: Timestamp) -> Timestamp {
+    at + SignedDuration::from_nanos(1)
+}
+
+fn of<'s>(all: &'s [Series], target: &Identity, field: Field) -> Option<&'s Series> {
+    all.iter().find(|it| it.target == *target && it.field == field)
+}
+
+impl Told<'_> {
+    /// Compares an explanation with them.
+    fn compare(&self, explained: &Explanation) -> TestCaseResult {
+        let Explanation { policy, target, at, values, reasons, next, .. } = explained;
+        let about = format!("{policy} of {target} at {at}");
+        for (field, write) in values {
+            let Some(series) = of(&self.from_then, target, *field) else { continue };
+            let first = &series.segments[0];
+            let writer = write.origin.writer.as_ref();
+            let writer = writer.map(|it| (it.policy.clone(), it.rule.clone()));
+            if (&write.value, &writer) != (&first.value, &by(first)) {
+                let what = format!("{about}: explained and forecast");
+                let foretold = (&first.value, &by(first));
+                return Err(differs(&what, &(&write.value, &writer), &foretold));
+            }
+            let since = self.since(explained, (*field, &write.value), writer.as_ref());
+            let is_older = write.since.is_some_and(|it| it <= *at - WEEK);
+            let may_be_older = policy.family == Family::ScheduledCapacity && since.is_none();
+            if write.since != since && !(is_older && may_be_older) {
+                let what =
+                    format!("{about}: since {writer:?} sets {field}, explained and forecast");
+                return Err(differs(&what, &write.since, &since));
+            }
+            let of_parts = self.world.explains_parts(policy) || !explained.divisions.is_empty();
+            if let Some((_, rule)) = writer.filter(|(it, _)| it == policy && !of_parts) {
+                let mut won = reasons.iter().filter(|it| it.verdict == Verdict::Won);
+                if !won.any(|it| it.rule == rule || it.rule.is_none()) {
+                    return Err(differs(&format!("{about}: who won"), reasons, &rule));
+                }
+            }
+        }
+        let series = values.iter().filter_map(|(field, _)| of(&self.from_then, target, *field));
+        let changes = series.filter_map(|series| {
+            let first = &series.segments[0].value;
+            Some(series.segments.iter().find(|it| it.value != *first)?.from)
+        });
+        let foretold = changes.min();
+        let told = next.as_ref().map(|it| it.at).filter(|it| *it < *at + WATCHED);
+        if foretold != told {
+            return Err(differs(&format!("{about}: the next change"), &told, &foretold));
+        }
+        Ok(())
+    }
+
+    /// Since when a field is set as it is: of a rule since it fired last, else since the forecast of the week before
+    /// says so.
+    fn since(
+        &self,
+        explained: &Explanation,
+        (field, value): (Field, &Option<Value>),
+        writer: Option<&(PolicyName, Option<Arc<str>>)>,
+    ) -> Option<Timestamp> {
+        let Explanation { at, target, .. } = explained;
+        let writer = writer?;
+        if writer.0.family == Family::CronScaling {
+            let number = (0..self.case.deployments.len()).find(|it| deployment(*it) == *target)?;
+            return last_firing(self.case, number, just_after(*at)).map(|(fired, ..)| fired);
+        }
+        // A placement has no rules; its forecast says by what each selection was changed.
+        let is_same = |it: &Segment| match by(it) {
+            Some((policy, _)) if policy.family == Family::Placement => policy == writer.0,
+            by => by.as_ref() == Some(writer),
+        };
+        let segments = &of(&self.before, target, field)?.segments;
+        let goes_on = |it: &&Segment| it.value == *value && is_same(it);
+        let first = segments.iter().rev().take_while(goes_on).last()?;
+        (first.from > *at - WEEK).then_some(first.from)
+    }
+}
+
+#[test]
+fn what_comes_next_are_the_changes_of_a_forecast() {
+    holds("what_comes_next_are_the_changes_of_a_forecast", 100, 10_000, |case| {
+        let (world, period) = (case.world(), period(case.from(), WATCHED));
+        let series = all_series(&world, period);
+        let mut last: BTreeMap<(Timestamp, Identity, Field), Value> = BTreeMap::new();
+        for event in Upcoming::new(world.clone(), period, &AssumedValues::new()) {
+            let hour = event.at.duration_since(instant(0)).as_secs().rem_euclid(86_400);
+            let window = event.rule.as_deref().and_then(|rule| window(&case, &event.policy, rule));
+            let due = window.map(|it| match event.what {
+                Occurrence::Opens => it.0,
+                _ => it.1,
+            });
+            let is_window = matches!(event.what, Occurrence::Opens | Occurrence::Closes);
+            if is_window && due.is_some_and(|due| i64::from(due) * 3600 != hour) {
+                return Err(differs("when a window opens or closes", &event, &window));
+            }
+            for (field, _, value) in event.sets {
+                last.insert((event.at, event.target.clone(), field), value);
+            }
+        }
+        for series in series.iter().filter(|it| !is_of_units(it.field)) {
+            for pair in series.segments.windows(2).filter(|pair| pair[0].value != pair[1].value) {
+                let place = (pair[1].from, series.target.clone(), series.field);
+                let told = last.remove(&place);
+                if told != pair[1].value {
+                    return Err(differs(&format!("next {place:?}"), &told, &pair[1].value));
+                }
+            }
+        }
+        for ((at, target, field), value) in last {
+            let of = series.iter().find(|it| it.target == target && it.field == field);
+            let foretold = of.and_then(|it| it.at(at)).and_then(|it| it.value.clone());
+            if foretold.as_ref() != Some(&value) {
+                let what = format!("{field} of {target} at {at}, next and forecast");
+                return Err(differs(&what, &value, &foretold));
+            }
+        }
+        Ok(())
+    });
+}
+
+/// The hours in which a rule is open.
+fn window(case: &Case, policy: &PolicyName, rule: &str) -> Option<(u32, u32)> {
+    let number = |text: &str| text.parse::<usize>().ok();
+    let window = match policy.family {
+        Family::ScheduledCapacity => {
+            let schedule = number(policy.identity.name().strip_prefix('s')?)?;
+            let behavior = number(rule.strip_prefix("behaviors[")?.strip_suffix(']')?)?;
+            case.schedules.get(schedule)?.1.get(behavior)?.0
+        }
+        Family::QosLevels => case.levels.get(number(rule.strip_prefix('l')?)?)?.0,
+        Family::CronScaling | Family::MetricScaling | Family::Placement | Family::Units => {
+            return None;
+        }
+    };
+    Some((window.start, window.end))
+}

@@ -1,0 +1,216 @@
+//! The turns of controllers that begin with a world at an instant, and run. What was before is told minute by minute: what
+//! the last firing of a rule left, and what an autoscaler recommended then. It shares nothing with where a forecast begins,
+//! and nothing with its clock.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use almanac_engine::metric_scaling::{Memory, Recommendation, TargetType};
+use almanac_engine::scheduled_capacity::value_at;
+use almanac_engine::turn;
+use almanac_engine::{Family, Field, Identity, Influences, Outcome, PolicyName, Value, World};
+use almanac_fixtures::names;
+use jiff::{SignedDuration, Timestamp};
+
+use super::worlds::{Case, Scaler, deployment, instant};
+
+/// A value, who set it, and from when on.
+pub(super) type Told = (Timestamp, Option<Value>, Option<(PolicyName, Option<Arc<str>>)>);
+
+/// What each field is over time.
+pub(super) type Story = BTreeMap<(Identity, Field), Vec<Told>>;
+
+/// Every rule comes within a week.
+const WEEK: i64 = 7 * 1440;
+
+/// The last firing for a Deployment before an instant: its minute, the policy, the rule and what it sets. Of several at one
+/// minute the last policy by name decides, and of its rules the last in the list.
+pub(super) fn last_firing(
+    case: &Case,
+    of: usize,
+    before: Timestamp,
+) -> Option<(Timestamp, PolicyName, Arc<str>, u32)> {
+    let elapsed = before.duration_since(instant(0));
+    let last = elapsed.as_secs().div_euclid(60) + i64::from(elapsed.subsec_nanos() > 0);
+    let first = last - WEEK - 1440;
+    (first..=last).rev().filter(|minute| instant(*minute) < before).find_map(|minute| {
+        let policies = case.crons.iter().enumerate().rev().filter(|(_, (target, _))| *target == of);
+        let mut rules = policies.flat_map(|(number, (_, rules))| {
+            rules.iter().enumerate().rev().map(move |(index, rule)| (number, index, rule))
+        });
+        let fired = rules.find(|(_, _, (firing, _))| firing.is_at(minute));
+        fired.map(|(number, index, (_, replicas))| {
+            let policy = names::cron_federated_hpa(&format!("c{number}"));
+            (instant(minute), policy, format!("r{index}").into(), *replicas)
+        })
+    })
+}
+
+/// What an autoscaler recommended before the beginning, minute by minute, of so many replicas.
+fn recommended(case: &Case, scaler: &Scaler, world: &World, replicas: u32) -> Option<Memory> {
+    let window = scaler.up_window.max(scaler.down_window);
+    let from = case.from();
+    let earliest = from - SignedDuration::from_secs(window.into());
+    let created = scaler.created.map(|minutes| from - SignedDuration::from_mins(minutes));
+    let earliest = created.map_or(earliest, |it| it.max(earliest));
+    let mut recommendations: Vec<Recommendation> = Vec::new();
+    let mut at = earliest;
+    while at < from {
+        let answer = match scaler.answer {
+            Err(sample) => sample,
+            Ok(number) => {
+                let schedule = names::metrics_producer(&format!("s{number}")).identity;
+                let policy = world.scheduled_capacities.get(&schedule)?.policy.as_ref()?;
+                value_at(policy, at)
+            }
+        };
+        let wanted = recommends(scaler, answer, replicas);
+        if recommendations.last().is_none_or(|last| last.replicas != wanted) {
+            recommendations.push(Recommendation { since: at, replicas: wanted });
+        }
+        at += SignedDuration::from_secs(1);
+    }
+    Some(Memory { recommendations, ..Memory::default() })
+}
+
+/// As Kubernetes documents it, in whole numbers. Within the tolerance, which is none, nothing changes.
+fn recommends(scaler: &Scaler, answer: u32, replicas: u32) -> u32 {
+    let (answer, target) = (u64::from(answer) * 1000, u64::from(scaler.target));
+    let needed = |factor: u64| u32::try_from((answer * factor).div_ceil(target)).unwrap();
+    match scaler.kind {
+        TargetType::AverageValue => needed(1),
+        TargetType::Value if answer == target && replicas > 0 => replicas,
+        TargetType::Value => needed(replicas.into()).max(1),
+        TargetType::Utilization if answer * 100 == target && replicas > 0 => replicas,
+        TargetType::Utilization => needed(u64::from(replicas) * 100).max(1),
+    }
+}
+
+/// Whether a schedule publishes another number from the beginning on than just before it.
+fn changes_at_the_beginning(case: &Case, scaler: &Scaler, world: &World) -> bool {
+    // One that is created at the beginning knows nothing of what was before.
+    let Ok(number) = scaler.answer else { return false };
+    if scaler.created == Some(0) {
+        return false;
+    }
+    let schedule = names::metrics_producer(&format!("s{number}")).identity;
+    let Some(object) = world.scheduled_capacities.get(&schedule) else { return false };
+    let policy = object.policy.as_ref().unwrap();
+    let from = case.from();
+    value_at(policy, from - SignedDuration::from_nanos(1)) != value_at(policy, from)
+}
+
+/// The world of a case at the beginning, with what was before, and what is told of that.
+fn begun(case: &Case) -> (World, Story) {
+    let (mut world, from) = (case.world(), case.from());
+    let mut story = Story::new();
+    for number in 0..case.deployments.len() {
+        let last = last_firing(case, number, from);
+        let replicas = last.as_ref().map_or(case.deployments[number], |it| it.3);
+        world.workloads.get_mut(&deployment(number)).unwrap().replicas = Some(replicas);
+        let by = last.map(|(_, policy, rule, _)| (policy, Some(rule)));
+        let told = (from, Some(Value::Number(replicas)), by);
+        story.insert((deployment(number), Field::Replicas), vec![told]);
+    }
+    for object in world.cron_scalings.values_mut() {
+        object.created = Some(from - SignedDuration::from_secs(1));
+    }
+    for (number, scaler) in case.scalers.iter().enumerate() {
+        let target = world.workloads[&deployment(scaler.deployment)];
+        let memory = recommended(case, scaler, &world, target.replicas.unwrap());
+        let name = names::horizontal_autoscaler(&format!("h{number}")).identity;
+        world.metric_scalings.get_mut(&name).unwrap().memory = memory;
+    }
+    (world, story)
+}
+
+/// What controllers make of a world until an instant.
+pub(super) fn run(case: &Case, until: Timestamp) -> Story {
+    let (mut world, mut story) = begun(case);
+    let from = case.from();
+    let of_units = |policy: &PolicyName| policy.family == Family::Units;
+    let mut due: BTreeSet<(Timestamp, PolicyName)> =
+        world.policies().filter(|it| !of_units(it)).map(|it| (from, it)).collect();
+    let (mut influences, mut woken) = (Influences::default(), BTreeSet::new());
+    // An autoscaler has begun before what happens at this very instant, unless it is answered something new then.
+    let mut first: Vec<PolicyName> = Vec::new();
+    for (number, scaler) in case.scalers.iter().enumerate() {
+        let name = names::horizontal_autoscaler(&format!("h{number}"));
+        if !changes_at_the_beginning(case, scaler, &world) && due.remove(&(from, name.clone())) {
+            first.push(name);
+        }
+    }
+    first.reverse();
+    while let Some((at, policy)) =
+        first.pop().map(|policy| (from, policy)).or_else(|| due.pop_first())
+    {
+        due.retain(|(_, other)| *other != policy);
+        if at >= until {
+            break;
+        }
+        let Some(turn) = turn::take(&mut world, &policy, at) else { continue };
+        if let Some(next) = turn.wake_at {
+            forward(&mut due, &policy, next);
+        }
+        let mut done = turn.done.iter().filter(|(_, outcome)| *outcome == Outcome::Done).peekable();
+        if done.peek().is_some() {
+            for (other, when) in influences.after_write(&world, &policy, at) {
+                let has_turn_now = due.contains(&(at, other.clone()));
+                if when > at {
+                    forward(&mut due, &other, when);
+                } else if !has_turn_now {
+                    woken.insert(other);
+                }
+            }
+        }
+        for (action, _) in done {
+            for (number, scaler) in case.scalers.iter().enumerate() {
+                let name = names::horizontal_autoscaler(&format!("h{number}"));
+                if deployment(scaler.deployment) == *action.target() && name != policy {
+                    forward(&mut due, &name, at + SignedDuration::from_secs(10));
+                }
+            }
+        }
+        if due.first().is_none_or(|(next, _)| *next > at) {
+            for other in std::mem::take(&mut woken) {
+                forward(&mut due, &other, at);
+            }
+        }
+        for effect in turn.effects {
+            let (rule, _) = effect.reason.render(&world, &policy.identity).unwrap();
+            let by = Some((policy.clone(), rule));
+            let of_field = story.entry((effect.target, effect.field)).or_default();
+            tell(of_field, (at, Some(effect.value), by));
+        }
+    }
+    story
+}
+
+fn forward(due: &mut BTreeSet<(Timestamp, PolicyName)>, policy: &PolicyName, at: Timestamp) {
+    let known = due.iter().find(|(_, it)| it == policy).cloned();
+    if known.as_ref().is_some_and(|(known, _)| *known <= at) {
+        return;
+    }
+    if let Some(known) = known {
+        due.remove(&known);
+    }
+    due.insert((at, policy.clone()));
+}
+
+/// Adds what is told. Of an instant, the last counts; what goes on is told once.
+pub(super) fn tell(of_field: &mut Vec<Told>, told: Told) {
+    if of_field.last().is_some_and(|last| last.1 == told.1 && last.2 == told.2) {
+        return;
+    }
+    if of_field.last().is_some_and(|last| last.0 == told.0) {
+        of_field.pop();
+        return tell_after(of_field, told);
+    }
+    of_field.push(told);
+}
+
+fn tell_after(of_field: &mut Vec<Told>, told: Told) {
+    if of_field.last().is_none_or(|last| last.1 != told.1 || last.2 != told.2) {
+        of_field.push(told);
+    }
+}
