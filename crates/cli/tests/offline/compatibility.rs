@@ -19,7 +19,14 @@ fn folder() -> PathBuf {
 /// The last cell of each row of a table of differences.
 fn examples(page: &str) -> Vec<&str> {
     let rows = page.lines().filter(|it| it.starts_with("| ") && !it.ends_with("| example |"));
-    rows.filter_map(|it| Some(it.strip_suffix(" |")?.rsplit_once(" | ")?.1)).collect()
+    let cells = rows.filter_map(|it| Some(it.strip_suffix(" |")?.rsplit_once(" | ")?.1));
+    cells
+        .flat_map(|cell| match cell.split_once("), `") {
+            // A file and the name of a test.
+            Some((file, _)) => vec![&cell[..=file.len()], &cell[file.len() + 3..]],
+            None => vec![cell],
+        })
+        .collect()
 }
 
 /// The file of an example, if it has one.
@@ -27,17 +34,23 @@ fn file_of(example: &str) -> Option<&str> {
     example.strip_suffix(')')?.split_once("](compatibility/").map(|(_, file)| file)
 }
 
-/// Runs the command that a file begins with. Its output must have the lines that follow, in this order.
+/// Runs the commands that a file begins with. The output of each must have the lines that follow, in this order.
 fn run(file: &str) -> anyhow::Result<()> {
     let text = fs::read_to_string(folder().join(file))?;
-    let mut lines = text.lines().map_while(|it| it.strip_prefix("# "));
-    let command = lines.next().and_then(|it| it.strip_prefix("$ almanac "));
-    let command = command.context("it begins with no command")?;
+    let lines: Vec<&str> = text.lines().map_while(|it| it.strip_prefix("# ")).collect();
+    let is_command = |line: &&str| line.starts_with("$ almanac ");
+    ensure!(lines.first().is_some_and(is_command), "it begins with no command");
+    let mut commands = lines.chunk_by(|_, next| !is_command(next));
+    commands.try_for_each(|lines| run_command(file, lines))
+}
+
+fn run_command(file: &str, lines: &[&str]) -> anyhow::Result<()> {
+    let (command, expected) = lines.split_first().context("it has no command")?;
+    let command = command.strip_prefix("$ almanac ").context("it has no command")?;
     let mut almanac = Command::new(env!("CARGO_BIN_EXE_almanac"));
     let output = almanac.current_dir(folder()).args(command.split(' ')).output()?;
     let printed = String::from_utf8(output.stdout)? + &String::from_utf8(output.stderr)?;
     let mut rest = &*printed;
-    let expected: Vec<&str> = lines.collect();
     ensure!(command.contains(file) && !expected.is_empty(), "it shows no output of its own");
     for line in expected {
         let found = rest.split_once(line);

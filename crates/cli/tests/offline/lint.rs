@@ -29,6 +29,7 @@ const OF_LINT: &[Code] = &[
     Code::OutOfBounds,
     Code::ScoreEnds,
     Code::SelectsNothing,
+    Code::MetricsAlternate,
     Code::Suspended,
     Code::AssumedZone,
     Code::UnitsTooSmall,

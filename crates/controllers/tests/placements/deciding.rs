@@ -240,6 +240,36 @@ async fn nothing_is_written_while_everything_is_stopped_or_the_placement_is_exem
 }
 
 #[tokio::test(start_paused = true)]
+async fn while_everything_is_stopped_a_placement_with_an_error_gets_no_first_decision() {
+    let mut hub = Hub::with(&["c1"]);
+    hub.run(&[]).await;
+    let stop = |why: Value| json!({ "metadata": { "annotations": { STOP: why } } });
+    hub.stub.change("leases", "default", "almanac", &stop(json!("audit")));
+    sleep(Duration::from_secs(10)).await;
+    let wrong = json!({ "predicates": [{ "requiredClusterSelector": {
+        "celSelector": { "celExpressions": ["managedCluster.metadata.name = 'c1'"] },
+    } }] });
+    hub.put("default", hub::placement("web", &wrong));
+    let turns = || hub.metric("almanac_placement_turns_total");
+    let before = turns();
+    sleep(Duration::from_secs(400)).await;
+    assert_eq!(hub.decision("web-decision-1"), None);
+    assert_eq!(turns(), before, "nothing is decided again and again");
+    hub.stub.change("leases", "default", "almanac", &stop(Value::Null));
+    sleep(Duration::from_secs(10)).await;
+    assert_eq!(hub.selected("web"), [""; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_field_without_effect_is_reported_by_a_condition() {
+    let mut hub = Hub::with(&["c1"]);
+    hub.put("default", hub::placement("web", &json!({ "sortBy": "Score" })));
+    hub.run(&[]).await;
+    let told = hub.condition("web", "PlacementMisconfigured");
+    assert!(told.starts_with("False Succeedconfigured: spec.sortBy: not supported yet"), "{told}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn beside_open_cluster_management_nothing_is_touched_unless_it_is_taken_over() {
     for (take_over, expected) in [(&[][..], None), (&[Family::Placement][..], Some(1))] {
         let mut hub = Hub::with(&["c1"]);

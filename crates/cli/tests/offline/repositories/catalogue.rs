@@ -487,6 +487,7 @@ const ONLY_OVER_TIME: &[Code] = &[
     Code::OutOfBounds,
     Code::ScoreEnds,
     Code::SelectsNothing,
+    Code::MetricsAlternate,
     Code::Suspended,
     Code::AssumedZone,
 ];
