@@ -69,16 +69,16 @@ pub fn with_a_part_in(world: &World, island: &[PolicyName], object: &Identity) -
             writers.entry(written).or_default().push(index);
         }
     }
-    let mut found = BTreeSet::new();
+    let (mut found, mut families) = (BTreeSet::new(), BTreeSet::new());
     let mut left: Vec<usize> = writers.get(object).cloned().unwrap_or_default();
     while let Some(index) = left.pop() {
         if !found.insert(index) {
             continue;
         }
-        let of_reads = footprints[index].reads.iter().filter_map(|it| writers.get(it));
-        left.extend(of_reads.flatten());
-        if decides_together(island[index].family) {
-            let family = island[index].family;
+        let of_reads = footprints[index].reads.iter().filter_map(|it| writers.get(it)).flatten();
+        left.extend(of_reads.filter(|it| !found.contains(it)));
+        let family = island[index].family;
+        if decides_together(family) && families.insert(family) {
             left.extend((0..island.len()).filter(|it| island[*it].family == family));
         }
     }

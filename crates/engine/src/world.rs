@@ -430,6 +430,31 @@ impl World {
         part
     }
 
+    /// The same world without what only policies about pods look at, which may be much.
+    #[must_use]
+    pub fn without_pods(&self) -> World {
+        World {
+            seen_at: self.seen_at,
+            exempt: Arc::clone(&self.exempt),
+            scheduled_capacities: self.scheduled_capacities.clone(),
+            cron_scalings: self.cron_scalings.clone(),
+            metric_scalings: self.metric_scalings.clone(),
+            qos_levels: Policies::new(),
+            placements: self.placements.clone(),
+            hub: Arc::clone(&self.hub),
+            decisions: self.decisions.clone(),
+            resource_policies: Policies::new(),
+            fleet: Arc::default(),
+            pouring: None,
+            agent: self.agent.clone(),
+            pods: BTreeMap::new(),
+            nodes: BTreeMap::new(),
+            workloads: self.workloads.clone(),
+            autoscalers: self.autoscalers.clone(),
+            samples: self.samples.clone(),
+        }
+    }
+
     /// Adds what policies act on to a part, if it is here.
     fn add_object(&self, object: &Identity, part: &mut World) {
         let workload = self.workloads.get_key_value(object);

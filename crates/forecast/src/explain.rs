@@ -87,7 +87,8 @@ pub fn explain_object(
         look_ahead(&mut simulation, target, at, &values)
     };
     let concerned = with_a_part_in(world, &island, target);
-    date(&mut values, world.part_with(&concerned, target), target, at, assumed);
+    let is_assumed = |field: Field| assumed.contains_key(&(target.clone(), field));
+    date(&mut values, world.part_with(&concerned, target), target, at, is_assumed);
     date_back(&mut values, policy, &reasons, known_until(&part).is_some_and(|it| it <= at));
     if divisions.is_empty() && !world.explains_parts(policy) {
         credit_writers(&mut reasons, policy, &values, &ahead.ends);
@@ -141,7 +142,7 @@ fn date(
     part: World,
     target: &Identity,
     at: Timestamp,
-    assumed: &AssumedValues,
+    is_assumed: impl Fn(Field) -> bool,
 ) {
     let is_decided = |write: &LastWrite| {
         let writer = write.origin.writer.as_ref();
@@ -151,12 +152,14 @@ fn date(
     for (_, write) in &mut decided {
         write.since = None;
     }
+    // What is assumed is so from this instant on, whatever was before.
+    decided.retain(|(field, _)| !is_assumed(*field));
     let from = at.checked_sub(LOOKS_BACK).unwrap_or(Timestamp::MIN);
     let from = known_until(&part).filter(|known| *known <= at).map_or(from, |it| it.max(from));
     let Some(period) = Period::new(from, just_after(at)).filter(|_| !decided.is_empty()) else {
         return;
     };
-    let mut simulation = Simulation::start(part, from, assumed);
+    let mut simulation = Simulation::start(part, from, &AssumedValues::new());
     let begin = |field: Field| {
         let write = simulation.last_writes().get(&(target.clone(), field))?;
         Some(Series::start(target.clone(), field, write, period))

@@ -27,7 +27,7 @@ impl LastTurn {
 
     pub(crate) fn begin_turn(&mut self, world: &World, policy: &PolicyName, at: Timestamp) {
         if *policy == self.policy {
-            self.begun = Some((world.clone(), at));
+            self.begun = Some((world.without_pods(), at));
         }
     }
 

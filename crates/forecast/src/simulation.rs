@@ -126,7 +126,7 @@ impl Simulation {
             simulation.assumptions.push(Assumption::InForceBefore { from });
         }
         simulation.assume(assumed, from);
-        simulation.settle(&begun.arriving, from);
+        simulation.settle(&begun.arriving, from, assumed);
         simulation.note_unknown(assumed);
         simulation
     }
@@ -261,10 +261,13 @@ impl Simulation {
 
     /// Lets those begin that depend on what others have left, and lets them have their first turns where nothing changes for
     /// them: that is before whatever else happens at this instant.
-    fn settle(&mut self, arriving: &[PolicyName], from: Timestamp) {
+    fn settle(&mut self, arriving: &[PolicyName], from: Timestamp, assumed: &AssumedValues) {
         let mut settling: Vec<&PolicyName> = Vec::new();
         for policy in arriving {
-            if arrive(&mut self.world, policy, from) {
+            let has_arrived = arrive(&mut self.world, policy, from);
+            // What is made of an assumed value is a change.
+            let written = self.world.footprint(policy).writes;
+            if has_arrived && !written.iter().any(|it| assumed.contains_key(it)) {
                 settling.push(policy);
             }
         }

@@ -56,7 +56,10 @@ fn write_answer(answer: &Answer<'_>, output: &mut impl Write) -> io::Result<()> 
         write_value(answer, *field, &target, write, output)?;
     }
     if let Some(unit) = answer.unit() {
-        writeln!(output, "unit{target} is {STRONG}{unit}{STRONG:#}")?;
+        // One without a node has only the next one.
+        let is_there = explanation.reasons.first().is_some_and(|it| it.verdict == Verdict::Won);
+        let next = if is_there { "" } else { "next " };
+        writeln!(output, "{next}unit{target} is {STRONG}{unit}{STRONG:#}")?;
     } else if explanation.values.is_empty() && !is_own_target {
         writeln!(output, "{STRONG}{}{STRONG:#}", explanation.target)?;
     }

@@ -210,7 +210,7 @@ impl NodeGroups {
     async fn say(&self, name: &Identity, subject: &Subject, outcome: &Outcome) -> bool {
         let Some(condition_states) = outcome.state.condition_states() else { return true };
         let is_left_alone = matches!(outcome.state, GroupState::LeftAlone(_));
-        let (version, status, news) = {
+        let (version, status, news, is_cleared) = {
             let mut state = self.cluster.lock();
             let entry = state.node_groups.get_mut(name).filter(|entry| entry.uid == subject.uid);
             let Some(entry) = entry else { return true };
@@ -223,12 +223,16 @@ impl NodeGroups {
             let (now, mut condition_states) = (self.clock.now(), condition_states.to_vec());
             let mut status = composed(entry, outcome, &condition_states, now);
             // Whoever carries them out has a CRD of its own.
-            if !is_left_alone {
+            let fitted = if is_left_alone {
+                None
+            } else {
                 let missing = self.schemas.missing(Controlled::NodeGroups);
                 let (missing, generation) = (missing.as_deref(), entry.generation);
-                let fitted = fit(missing, &mut status, &entry.recorded, generation, now);
-                condition_states.extend(fitted);
-            }
+                fit(missing, &mut status, &entry.recorded, generation, now)
+            };
+            // That the CRD has all fields again is left out of the status after this one.
+            let is_cleared = fitted.as_ref().is_some_and(|state| !state.holds);
+            condition_states.extend(fitted);
             // That it is left alone is said once, and not fought over with whoever carries it out.
             let is_said = is_left_alone && entry.is_left_alone;
             if is_said || entry.recorded.is(&status) {
@@ -237,7 +241,7 @@ impl NodeGroups {
             // Before it is written: the watch may tell of it before the response comes.
             let news = entry.recorded.news(&condition_states);
             let news = news.into_iter().rfind(|it| it.needs_attention()).cloned();
-            (entry.version.clone(), status, news)
+            (entry.version.clone(), status, news, is_cleared)
         };
         let written = self.write_status(name, &version, &status, is_left_alone).await;
         let written = match written {
@@ -263,6 +267,10 @@ impl NodeGroups {
         if !is_older(&version, &entry.version) {
             entry.version = version.into();
             entry.recorded = StatusSnapshot::of(&status);
+        }
+        drop(state);
+        if is_cleared {
+            self.queue.wake(name);
         }
         true
     }

@@ -186,7 +186,12 @@ impl Logic for Autoscalers {
                 // Nobody was asked: it is stated to be so.
                 (Some(Err(problem)), _) if sample.is_some_and(|sample| sample.at.is_none()) => {
                     let (policy, target) = (policy.clone(), target.clone());
-                    let why = Arc::from(format!("{problem}, as specified"));
+                    let why = match problem {
+                        SampleProblem::SeveralSamples { count } => {
+                            format!("yields {count} samples, as specified").into()
+                        }
+                        _ => Arc::from(format!("{problem}, as specified")),
+                    };
                     presumed.push(Presumption::Unanswered { policy, target, query, why });
                 }
                 (None, Answer::External(why)) => {

@@ -65,6 +65,8 @@ struct Members {
     made: u64,
     /// The number of its first pod, if they have numbers.
     first_number: u64,
+    /// The lowest and the highest number there is, if all pods have one.
+    span: Option<(u64, u64)>,
 }
 
 impl Pouring {
@@ -162,7 +164,10 @@ impl Pouring {
             let next = Pod { labels, owner, ..template.clone() };
             let pods = pods.into_iter().map(|(pod, _)| pod.clone()).collect();
             let first_number = fleet.first_numbers.get(workload).copied().unwrap_or(0);
-            let members = Members { next, pods, made: 0, first_number };
+            let mut members = Members { next, pods, made: 0, first_number, span: None };
+            if is_numbered(workload) {
+                members.note_numbers();
+            }
             self.workloads.insert(workload.clone(), members);
         }
     }
@@ -248,8 +253,7 @@ impl Pouring {
         let is_as_many = |(workload, members): (&Identity, &Members)| {
             wanted(replicas, workload).is_none_or(|wanted| {
                 if is_numbered(workload) {
-                    members.beyond(wanted).is_empty()
-                        && members.missing(workload, wanted, &self.pods).is_empty()
+                    members.is_complete(workload, wanted, &self.pods)
                 } else {
                     wanted == members.pods.len()
                 }
@@ -284,6 +288,10 @@ impl Pouring {
         }
         for (workload, wanted) in &wanted {
             is_changed |= self.make(workload, *wanted, now);
+            let members = self.workloads.get_mut(workload).filter(|_| is_numbered(workload));
+            if let Some(members) = members.filter(|_| is_changed) {
+                members.note_numbers();
+            }
         }
         self.schedule(now) || is_changed
     }

@@ -7,15 +7,40 @@ use std::ops::Range;
 use super::{Members, Pod};
 use crate::Identity;
 
-/// Whether a workload numbers its pods.
+/// Whether a workload numbers its pods as Kubernetes does. Those of other projects may leave numbers out.
 pub(super) fn is_numbered(workload: &Identity) -> bool {
-    workload.kind() == "StatefulSet"
+    (workload.group(), workload.kind()) == ("apps", "StatefulSet")
 }
 
 impl Members {
     /// The numbers that are to be there.
     fn numbers(&self, wanted: usize) -> Range<u64> {
         self.first_number..self.first_number.saturating_add(wanted as u64)
+    }
+
+    /// Notes the lowest and the highest number, which are asked for far more often than they change.
+    pub(super) fn note_numbers(&mut self) {
+        let numbers: Option<Vec<u64>> = self.pods.iter().map(number_of).collect();
+        let numbers = numbers.unwrap_or_default();
+        self.span = numbers.iter().min().copied().zip(numbers.iter().max().copied());
+    }
+
+    /// Whether these numbers are there, and no others.
+    pub(super) fn is_complete(
+        &self,
+        workload: &Identity,
+        wanted: usize,
+        pods: &BTreeMap<Identity, Pod>,
+    ) -> bool {
+        // As many numbers between the first and the last one as there are pods are all of them.
+        let range = self.numbers(wanted);
+        let is_whole = self.span.is_some_and(|(lowest, highest)| {
+            self.pods.len() == wanted
+                && lowest == range.start
+                && highest.saturating_add(1) == range.end
+        });
+        is_whole
+            || self.beyond(wanted).is_empty() && self.missing(workload, wanted, pods).is_empty()
     }
 
     /// The pods beyond those numbers, the highest first.
