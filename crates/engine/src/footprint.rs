@@ -58,8 +58,8 @@ pub fn islands(world: &World) -> Vec<Vec<PolicyName>> {
     islands.into_values().collect()
 }
 
-/// The policies of an island that have a part in what an object is: those that set it, those that set what one of these
-/// reads, and of families that share nodes, clusters or pods all.
+/// The policies of an island on which the values of an object depend: those that set it, those that set an input of these,
+/// and the whole family where policies share nodes, clusters or pods.
 #[must_use]
 pub fn with_a_part_in(world: &World, island: &[PolicyName], object: &Identity) -> Vec<PolicyName> {
     let footprints: Vec<Footprint> = island.iter().map(|it| world.footprint(it)).collect();
@@ -85,7 +85,7 @@ pub fn with_a_part_in(world: &World, island: &[PolicyName], object: &Identity) -
     found.into_iter().map(|index| island[index].clone()).collect()
 }
 
-/// Whether what one policy of a family has set counts for all others.
+/// Whether each policy of a family depends on all others.
 fn decides_together(family: Family) -> bool {
     match family {
         Family::QosLevels | Family::Placement | Family::Units => true,

@@ -134,9 +134,8 @@ fn is_untouched((_, write): &(Field, LastWrite)) -> bool {
     write.origin == Origin::initial()
 }
 
-/// Tells since when each value is set as it is: since the rule fired last where firings set it, else since the stretch
-/// began that a run over the week before shows, or one from the instant until which anything is known. What was so all
-/// that time has no beginning.
+/// Dates each value: by the last firing of its rule where firings set it, else by the beginning of its stretch in a run over
+/// the week before, or in a run from the known state. A value that is older has no date.
 fn date(
     values: &mut [(Field, LastWrite)],
     part: World,
@@ -191,7 +190,7 @@ fn is_same(one: &Origin, other: &Origin) -> bool {
     one.writer == other.writer
 }
 
-/// A schedule tells since when its rule wins, however long ago that was; a status, when an autoscaler has scaled.
+/// Dates older values: a schedule knows the beginning of its winner, and a status the last scaling of an autoscaler.
 fn date_back(
     values: &mut [(Field, LastWrite)],
     policy: &PolicyName,

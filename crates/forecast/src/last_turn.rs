@@ -1,5 +1,5 @@
-//! The world before the last turn of one policy, from which it is told why the policy decided as it did. Once a decision is
-//! carried out, the world would have it decide otherwise.
+//! The world before the last turn of one policy, which explains the decision of that turn. After the decision is carried
+//! out, the same policy may decide differently.
 
 use almanac_engine::{PolicyName, World};
 use jiff::Timestamp;

@@ -31,7 +31,7 @@ pub(super) fn begin(world: &mut World, policies: &[&Identity], beginning: Beginn
             workload.current = None;
         }
         let name = PolicyName::new(Family::MetricScaling, (*identity).clone());
-        // What a status says is when something last changed, and not when the replicas were what they are.
+        // A status has the time of the last change, and not the time at which the replicas were read.
         if let Some(seen) = world.seen_at.filter(|seen| *seen <= beginning.from) {
             start.first_turns.push((name, seen));
             continue;
@@ -47,8 +47,8 @@ pub(super) fn begin(world: &mut World, policies: &[&Identity], beginning: Beginn
     start
 }
 
-/// Lets an autoscaler remember what it has recommended before the first instant. Whether nothing that it is answered changes
-/// there.
+/// Gives an autoscaler its recommendations from before the first instant. Returns whether no answer to its queries changes
+/// at that instant.
 pub(crate) fn arrive(world: &mut World, autoscaler: &Identity, from: Timestamp) -> bool {
     let Some(object) = world.metric_scalings.get(autoscaler) else { return false };
     let Some(policy) = object.policy.clone() else { return false };
@@ -62,8 +62,8 @@ pub(crate) fn arrive(world: &mut World, autoscaler: &Identity, from: Timestamp) 
     changes_at != Some(from)
 }
 
-/// What was recommended in the windows before an instant, as far back as nothing is known, and when time alone next changes
-/// an answer.
+/// The memory with the recommendations of the windows before an instant, and the next instant at which an answer changes
+/// with time alone.
 fn recommended_before(
     world: &World,
     autoscaler: &Identity,

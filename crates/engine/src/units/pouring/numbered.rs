@@ -1,5 +1,5 @@
-//! The pods of a `StatefulSet`, which have numbers: those of a range are to be there, and no others. A pod that is lost is
-//! made again under its own name, once the one before it is gone.
+//! The pods of a `StatefulSet`, which have consecutive numbers. A lost pod is made again under the same name, once the
+//! previous pod of that name is gone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -13,12 +13,12 @@ pub(super) fn is_numbered(workload: &Identity) -> bool {
 }
 
 impl Members {
-    /// The numbers that are to be there.
+    /// The numbers of the wanted pods.
     fn numbers(&self, wanted: usize) -> Range<u64> {
         self.first_number..self.first_number.saturating_add(wanted as u64)
     }
 
-    /// Notes the lowest and the highest number, which are asked for far more often than they change.
+    /// Notes the lowest and the highest number, so that a complete range is recognized without a walk over all pods.
     pub(super) fn note_numbers(&mut self) {
         let numbers: Option<Vec<u64>> = self.pods.iter().map(number_of).collect();
         let numbers = numbers.unwrap_or_default();

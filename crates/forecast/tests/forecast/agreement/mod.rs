@@ -17,7 +17,7 @@ use proptest::test_runner::{
     Config, RngSeed, TestCaseError, TestCaseResult, TestError, TestRunner,
 };
 
-use self::turns::{Story, last_firing, run, tell};
+use self::turns::{Change, Timelines, add, last_firing, run};
 use self::worlds::{Case, cases, deployment, instant};
 
 const WEEK: SignedDuration = SignedDuration::from_hours(7 * 24);
@@ -63,25 +63,25 @@ fn by(segment: &Segment) -> Option<(PolicyName, Option<Arc<str>>)> {
     segment.origin.writer.as_ref().map(|it| (it.policy.clone(), it.rule.clone()))
 }
 
-/// What a forecast tells, as what controllers do is told.
-fn story(series: &[Series]) -> Story {
-    let told = |series: &Series| {
-        let mut told = Vec::new();
+/// The changes in a forecast.
+fn timelines(series: &[Series]) -> Timelines {
+    let timeline = |series: &Series| {
+        let mut changes = Vec::new();
         for segment in &series.segments {
-            tell(&mut told, (segment.from, segment.value.clone(), by(segment)));
+            add(&mut changes, (segment.from, segment.value.clone(), by(segment)));
         }
-        ((series.target.clone(), series.field), told)
+        ((series.target.clone(), series.field), changes)
     };
-    series.iter().map(told).collect()
+    series.iter().map(timeline).collect()
 }
 
 #[test]
-fn a_forecast_tells_what_controllers_do_that_begin_with_the_same_world() {
-    holds("a_forecast_tells_what_controllers_do", 200, 20_000, |case| {
+fn a_forecast_has_the_changes_that_controllers_make_in_the_same_world() {
+    holds("a_forecast_has_the_changes_that_controllers_make", 200, 20_000, |case| {
         let series = all_series(&case.world(), period(case.from(), WATCHED));
-        let foretold = story(&series);
+        let expected = timelines(&series);
         let done = run(&case, case.from() + WATCHED);
-        for (field, of_field) in foretold.into_iter().filter(|((_, field), _)| !is_of_units(*field))
+        for (field, of_field) in expected.into_iter().filter(|((_, field), _)| !is_of_units(*field))
         {
             let done = done.get(&field).cloned().unwrap_or_default();
             let [of_field, done] = [of_field, done].map(without_nothing);
@@ -102,9 +102,9 @@ fn is_of_units(field: Field) -> bool {
 }
 
 /// A pod that no policy has ever changed has no level, as one of which a window has just closed.
-fn without_nothing(mut told: Vec<turns::Told>) -> Vec<turns::Told> {
-    told.drain(..told.iter().take_while(|it| it.1 == Some(Value::Nothing)).count());
-    told
+fn without_nothing(mut changes: Vec<Change>) -> Vec<Change> {
+    changes.drain(..changes.iter().take_while(|it| it.1 == Some(Value::Nothing)).count());
+    changes
 }
 
 /// The instants of a world that are explained: boundaries, and others.
@@ -124,7 +124,7 @@ fn an_explanation_says_what_a_forecast_from_its_instant_says() {
         let world = case.world();
         let watched = all_series(&world, period(case.from(), WATCHED));
         for at in instants(&case, &watched) {
-            let told = Told {
+            let forecasts = Forecasts {
                 case: &case,
                 world: &world,
                 from_then: all_series(&world, period(at, WATCHED)),
@@ -134,7 +134,7 @@ fn an_explanation_says_what_a_forecast_from_its_instant_says() {
                 for target in targets(&world, &policy) {
                     let none = AssumedValues::new();
                     let explained = explain_object(&world, &policy, &target, at, &none).unwrap();
-                    told.compare(&explained)?;
+                    forecasts.compare(&explained)?;
                 }
             }
         }
@@ -149,8 +149,8 @@ fn targets(world: &World, policy: &PolicyName) -> Vec<Identity> {
     targets
 }
 
-/// What forecasts tell around an instant.
-struct Told<'a> {
+/// Forecasts before and after an instant.
+struct Forecasts<'a> {
     case: &'a Case,
     world: &'a World,
     /// From then on.
@@ -163,24 +163,24 @@ fn just_after(at: Timestamp) -> Timestamp {
     at + SignedDuration::from_nanos(1)
 }
 
-fn of<'s>(all: &'s [Series], target: &Identity, field: Field) -> Option<&'s Series> {
+fn series_of<'s>(all: &'s [Series], target: &Identity, field: Field) -> Option<&'s Series> {
     all.iter().find(|it| it.target == *target && it.field == field)
 }
 
-impl Told<'_> {
+impl Forecasts<'_> {
     /// Compares an explanation with them.
     fn compare(&self, explained: &Explanation) -> TestCaseResult {
         let Explanation { policy, target, at, values, reasons, next, .. } = explained;
         let about = format!("{policy} of {target} at {at}");
         for (field, write) in values {
-            let Some(series) = of(&self.from_then, target, *field) else { continue };
+            let Some(series) = series_of(&self.from_then, target, *field) else { continue };
             let first = &series.segments[0];
             let writer = write.origin.writer.as_ref();
             let writer = writer.map(|it| (it.policy.clone(), it.rule.clone()));
             if (&write.value, &writer) != (&first.value, &by(first)) {
                 let what = format!("{about}: explained and forecast");
-                let foretold = (&first.value, &by(first));
-                return Err(differs(&what, &(&write.value, &writer), &foretold));
+                let forecast = (&first.value, &by(first));
+                return Err(differs(&what, &(&write.value, &writer), &forecast));
             }
             let since = self.since(explained, (*field, &write.value), writer.as_ref());
             let is_older = write.since.is_some_and(|it| it <= *at - WEEK);
@@ -198,21 +198,22 @@ impl Told<'_> {
                 }
             }
         }
-        let series = values.iter().filter_map(|(field, _)| of(&self.from_then, target, *field));
+        let series =
+            values.iter().filter_map(|(field, _)| series_of(&self.from_then, target, *field));
         let changes = series.filter_map(|series| {
             let first = &series.segments[0].value;
             Some(series.segments.iter().find(|it| it.value != *first)?.from)
         });
-        let foretold = changes.min();
-        let told = next.as_ref().map(|it| it.at).filter(|it| *it < *at + WATCHED);
-        if foretold != told {
-            return Err(differs(&format!("{about}: the next change"), &told, &foretold));
+        let forecast = changes.min();
+        let explained = next.as_ref().map(|it| it.at).filter(|it| *it < *at + WATCHED);
+        if forecast != explained {
+            return Err(differs(&format!("{about}: the next change"), &explained, &forecast));
         }
         Ok(())
     }
 
-    /// Since when a field is set as it is: of a rule since it fired last, else since the forecast of the week before
-    /// says so.
+    /// The instant since which a field has its value and writer: the last firing of a cron rule, else the beginning of
+    /// the stretch in the forecast of the week before.
     fn since(
         &self,
         explained: &Explanation,
@@ -230,7 +231,7 @@ impl Told<'_> {
             Some((policy, _)) if policy.family == Family::Placement => policy == writer.0,
             by => by.as_ref() == Some(writer),
         };
-        let segments = &of(&self.before, target, field)?.segments;
+        let segments = &series_of(&self.before, target, field)?.segments;
         let goes_on = |it: &&Segment| it.value == *value && is_same(it);
         let first = segments.iter().rev().take_while(goes_on).last()?;
         (first.from > *at - WEEK).then_some(first.from)
@@ -261,18 +262,18 @@ fn what_comes_next_are_the_changes_of_a_forecast() {
         for series in series.iter().filter(|it| !is_of_units(it.field)) {
             for pair in series.segments.windows(2).filter(|pair| pair[0].value != pair[1].value) {
                 let place = (pair[1].from, series.target.clone(), series.field);
-                let told = last.remove(&place);
-                if told != pair[1].value {
-                    return Err(differs(&format!("next {place:?}"), &told, &pair[1].value));
+                let listed = last.remove(&place);
+                if listed != pair[1].value {
+                    return Err(differs(&format!("next {place:?}"), &listed, &pair[1].value));
                 }
             }
         }
         for ((at, target, field), value) in last {
             let of = series.iter().find(|it| it.target == target && it.field == field);
-            let foretold = of.and_then(|it| it.at(at)).and_then(|it| it.value.clone());
-            if foretold.as_ref() != Some(&value) {
+            let forecast = of.and_then(|it| it.at(at)).and_then(|it| it.value.clone());
+            if forecast.as_ref() != Some(&value) {
                 let what = format!("{field} of {target} at {at}, next and forecast");
-                return Err(differs(&what, &value, &foretold));
+                return Err(differs(&what, &value, &forecast));
             }
         }
         Ok(())

@@ -1,6 +1,6 @@
-//! The turns of controllers that begin with a world at an instant, and run. What was before is told minute by minute: what
-//! the last firing of a rule left, and what an autoscaler recommended then. It shares nothing with where a forecast begins,
-//! and nothing with its clock.
+//! The turns of controllers that start with a world at an instant. The time before is computed minute by minute: the last
+//! firing of each rule, and the recommendations of each autoscaler. This module shares no code with the beginning or the
+//! clock of a forecast.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use jiff::{SignedDuration, Timestamp};
 use super::worlds::{Case, Scaler, deployment, instant};
 
 /// A value, who set it, and from when on.
-pub(super) type Told = (Timestamp, Option<Value>, Option<(PolicyName, Option<Arc<str>>)>);
+pub(super) type Change = (Timestamp, Option<Value>, Option<(PolicyName, Option<Arc<str>>)>);
 
-/// What each field is over time.
-pub(super) type Story = BTreeMap<(Identity, Field), Vec<Told>>;
+/// The changes of each field, in order.
+pub(super) type Timelines = BTreeMap<(Identity, Field), Vec<Change>>;
 
 /// Every rule comes within a week.
 const WEEK: i64 = 7 * 1440;
@@ -46,7 +46,7 @@ pub(super) fn last_firing(
     })
 }
 
-/// What an autoscaler recommended before the beginning, minute by minute, of so many replicas.
+/// The recommendations of an autoscaler before the beginning, second by second, for this number of replicas.
 fn recommended(case: &Case, scaler: &Scaler, world: &World, replicas: u32) -> Option<Memory> {
     let window = scaler.up_window.max(scaler.down_window);
     let from = case.from();
@@ -73,7 +73,7 @@ fn recommended(case: &Case, scaler: &Scaler, world: &World, replicas: u32) -> Op
     Some(Memory { recommendations, ..Memory::default() })
 }
 
-/// As Kubernetes documents it, in whole numbers. Within the tolerance, which is none, nothing changes.
+/// As Kubernetes documents it, in whole numbers. An answer equal to the target changes nothing.
 fn recommends(scaler: &Scaler, answer: u32, replicas: u32) -> u32 {
     let (answer, target) = (u64::from(answer) * 1000, u64::from(scaler.target));
     let needed = |factor: u64| u32::try_from((answer * factor).div_ceil(target)).unwrap();
@@ -88,7 +88,7 @@ fn recommends(scaler: &Scaler, answer: u32, replicas: u32) -> u32 {
 
 /// Whether a schedule publishes another number from the beginning on than just before it.
 fn changes_at_the_beginning(case: &Case, scaler: &Scaler, world: &World) -> bool {
-    // One that is created at the beginning knows nothing of what was before.
+    // An autoscaler that is created at the beginning has no past.
     let Ok(number) = scaler.answer else { return false };
     if scaler.created == Some(0) {
         return false;
@@ -100,17 +100,17 @@ fn changes_at_the_beginning(case: &Case, scaler: &Scaler, world: &World) -> bool
     value_at(policy, from - SignedDuration::from_nanos(1)) != value_at(policy, from)
 }
 
-/// The world of a case at the beginning, with what was before, and what is told of that.
-fn begun(case: &Case) -> (World, Story) {
+/// The world of a case at the beginning, including its past, and the values it begins with.
+fn begun(case: &Case) -> (World, Timelines) {
     let (mut world, from) = (case.world(), case.from());
-    let mut story = Story::new();
+    let mut timelines = Timelines::new();
     for number in 0..case.deployments.len() {
         let last = last_firing(case, number, from);
         let replicas = last.as_ref().map_or(case.deployments[number], |it| it.3);
         world.workloads.get_mut(&deployment(number)).unwrap().replicas = Some(replicas);
         let by = last.map(|(_, policy, rule, _)| (policy, Some(rule)));
-        let told = (from, Some(Value::Number(replicas)), by);
-        story.insert((deployment(number), Field::Replicas), vec![told]);
+        let change = (from, Some(Value::Number(replicas)), by);
+        timelines.insert((deployment(number), Field::Replicas), vec![change]);
     }
     for object in world.cron_scalings.values_mut() {
         object.created = Some(from - SignedDuration::from_secs(1));
@@ -121,12 +121,12 @@ fn begun(case: &Case) -> (World, Story) {
         let name = names::horizontal_autoscaler(&format!("h{number}")).identity;
         world.metric_scalings.get_mut(&name).unwrap().memory = memory;
     }
-    (world, story)
+    (world, timelines)
 }
 
-/// What controllers make of a world until an instant.
-pub(super) fn run(case: &Case, until: Timestamp) -> Story {
-    let (mut world, mut story) = begun(case);
+/// The changes that controllers make in a world until an instant.
+pub(super) fn run(case: &Case, until: Timestamp) -> Timelines {
+    let (mut world, mut timelines) = begun(case);
     let from = case.from();
     let of_units = |policy: &PolicyName| policy.family == Family::Units;
     let mut due: BTreeSet<(Timestamp, PolicyName)> =
@@ -179,11 +179,11 @@ pub(super) fn run(case: &Case, until: Timestamp) -> Story {
         for effect in turn.effects {
             let (rule, _) = effect.reason.render(&world, &policy.identity).unwrap();
             let by = Some((policy.clone(), rule));
-            let of_field = story.entry((effect.target, effect.field)).or_default();
-            tell(of_field, (at, Some(effect.value), by));
+            let of_field = timelines.entry((effect.target, effect.field)).or_default();
+            add(of_field, (at, Some(effect.value), by));
         }
     }
-    story
+    timelines
 }
 
 fn forward(due: &mut BTreeSet<(Timestamp, PolicyName)>, policy: &PolicyName, at: Timestamp) {
@@ -197,20 +197,20 @@ fn forward(due: &mut BTreeSet<(Timestamp, PolicyName)>, policy: &PolicyName, at:
     due.insert((at, policy.clone()));
 }
 
-/// Adds what is told. Of an instant, the last counts; what goes on is told once.
-pub(super) fn tell(of_field: &mut Vec<Told>, told: Told) {
-    if of_field.last().is_some_and(|last| last.1 == told.1 && last.2 == told.2) {
+/// Adds a change. The last one at an instant counts, and a value that continues is added once.
+pub(super) fn add(of_field: &mut Vec<Change>, change: Change) {
+    if of_field.last().is_some_and(|last| last.1 == change.1 && last.2 == change.2) {
         return;
     }
-    if of_field.last().is_some_and(|last| last.0 == told.0) {
+    if of_field.last().is_some_and(|last| last.0 == change.0) {
         of_field.pop();
-        return tell_after(of_field, told);
+        return add_after(of_field, change);
     }
-    of_field.push(told);
+    of_field.push(change);
 }
 
-fn tell_after(of_field: &mut Vec<Told>, told: Told) {
-    if of_field.last().is_none_or(|last| last.1 != told.1 || last.2 != told.2) {
-        of_field.push(told);
+fn add_after(of_field: &mut Vec<Change>, change: Change) {
+    if of_field.last().is_none_or(|last| last.1 != change.1 || last.2 != change.2) {
+        of_field.push(change);
     }
 }
