@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
 
 mod autoscalers;
+mod beginnings;
 mod clock_changes;
 mod formats;
 mod hostile_levels;
