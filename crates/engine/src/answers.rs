@@ -75,6 +75,14 @@ pub struct RuleExplanation {
     pub answered: Option<Answered>,
 }
 
+impl RuleExplanation {
+    /// A verdict without dates, a position or numbers.
+    pub(crate) fn new(rule: Option<Arc<str>>, verdict: Verdict, message: String) -> Self {
+        let (position, since, until, scored, answered) = (None, None, None, None, None);
+        Self { rule, position, verdict, message, since, until, scored, answered }
+    }
+}
+
 /// What the query of a metric yields, and how many replicas it recommends by that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Answered {

@@ -123,16 +123,8 @@ impl Logic for Autoscalers {
         now: Timestamp,
     ) -> Vec<RuleExplanation> {
         if let Some(exempt) = exempt(world, policy) {
-            return vec![RuleExplanation {
-                rule: None,
-                position: None,
-                verdict: Verdict::Excluded,
-                message: format!("not carried out; {exempt}"),
-                since: None,
-                until: None,
-                scored: None,
-                answered: None,
-            }];
+            let message = format!("not carried out; {exempt}");
+            return vec![RuleExplanation::new(None, Verdict::Excluded, message)];
         }
         let reach = Reach::everything();
         let Some(input) = gather(world, policy, &reach, now) else { return Vec::new() };

@@ -193,17 +193,7 @@ fn usable(object: &PolicyObject<Placement, Memory>) -> Option<&Placement> {
 }
 
 fn whole(verdict: Verdict, message: String) -> RuleExplanation {
-    let (since, until) = (None, None);
-    RuleExplanation {
-        rule: None,
-        position: None,
-        verdict,
-        message,
-        since,
-        until,
-        scored: None,
-        answered: None,
-    }
+    RuleExplanation::new(None, verdict, message)
 }
 
 /// Holds a placement, with what is remembered of it. What an earlier spec was decided by says nothing

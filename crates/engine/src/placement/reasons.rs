@@ -202,17 +202,7 @@ pub(super) fn of_changes(
 
 /// A line about no candidate.
 fn line_of_all(verdict: Verdict, message: &str) -> RuleExplanation {
-    let (message, since, until) = (message.to_owned(), None, None);
-    RuleExplanation {
-        rule: None,
-        position: None,
-        verdict,
-        message,
-        since,
-        until,
-        scored: None,
-        answered: None,
-    }
+    RuleExplanation::new(None, verdict, message.to_owned())
 }
 
 fn verdicts(
@@ -287,8 +277,7 @@ fn line(
     scored: Option<Scored>,
 ) -> RuleExplanation {
     let rule = Some(name(input, candidate).into());
-    let (position, answered) = (None, None);
-    RuleExplanation { rule, position, verdict, message, since, until, scored, answered }
+    RuleExplanation { since, until, scored, ..RuleExplanation::new(rule, verdict, message) }
 }
 
 fn scored(input: &Input<'_>, ranking: &Ranking, it: &Ranked, now: Timestamp) -> Scored {

@@ -210,17 +210,7 @@ fn policy_of<'w>(world: &'w World, policy: &Identity) -> Option<&'w QosLevels> {
 }
 
 fn whole(verdict: Verdict, message: String) -> RuleExplanation {
-    let (since, until) = (None, None);
-    RuleExplanation {
-        rule: None,
-        position: None,
-        verdict,
-        message,
-        since,
-        until,
-        scored: None,
-        answered: None,
-    }
+    RuleExplanation::new(None, verdict, message)
 }
 
 /// Why nothing comes of a `ConfigMap`, if nothing does.

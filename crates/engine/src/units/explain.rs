@@ -43,17 +43,7 @@ pub(super) fn explain(
 }
 
 fn line(unit: Option<Arc<str>>, verdict: Verdict, message: String) -> RuleExplanation {
-    let (since, until) = (None, None);
-    RuleExplanation {
-        rule: unit,
-        position: None,
-        verdict,
-        message,
-        since,
-        until,
-        scored: None,
-        answered: None,
-    }
+    RuleExplanation::new(unit, verdict, message)
 }
 
 fn as_rule(verdict: PodVerdict) -> Verdict {
