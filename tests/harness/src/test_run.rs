@@ -3,7 +3,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, bail};
@@ -17,7 +17,7 @@ use tokio::sync::OnceCell;
 use crate::belongings::{self, Belongings};
 use crate::bootstrapped;
 use crate::needs::{self, Needs};
-use crate::permits;
+use crate::permits::{self, Permit};
 use crate::service_account::ServiceAccountAccess;
 use crate::shared::SharedCluster;
 use almanac_local::Kubectl;
@@ -59,13 +59,26 @@ pub struct OwnTest {
 /// It is never dropped; it ends with the process.
 pub struct SharedPlane<T> {
     cell: OnceCell<(SharedCluster, T, Belongings)>,
+    /// Shared by the tests that are on it, so that others may run when none is.
+    permit: tokio::sync::Mutex<Weak<Permit>>,
 }
 
 impl<T> SharedPlane<T> {
     /// One that the first test starts.
     #[must_use]
     pub const fn new() -> Self {
-        Self { cell: OnceCell::const_new() }
+        Self { cell: OnceCell::const_new(), permit: tokio::sync::Mutex::const_new(Weak::new()) }
+    }
+
+    /// Waits until it may run, unless another test is on it already.
+    async fn to_run(&self, is_whole: bool) -> Result<Arc<Permit>> {
+        let mut current = self.permit.lock().await;
+        if let Some(permit) = current.upgrade() {
+            return Ok(permit);
+        }
+        let permit = Arc::new(permits::to_run(is_whole).await?);
+        *current = Arc::downgrade(&permit);
+        Ok(permit)
     }
 }
 
@@ -154,6 +167,7 @@ pub fn on_shared_plane<T: Sync>(
             let made = prepare(&own).await?;
             Ok::<_, anyhow::Error>((SharedCluster::Started(own.plane), made, belongings::take()))
         };
+        let _permit = shared.to_run(options.is_whole()).await?;
         let (cluster, made, beside) = shared.cell.get_or_try_init(start).await?;
         let shared = SharedTest::prepare(cluster).await?;
         let outcome = contained(test(&shared, made)).await;

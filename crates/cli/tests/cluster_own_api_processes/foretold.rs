@@ -158,7 +158,9 @@ fn a_cluster_does_minute_by_minute_what_its_forecast_said() -> TestResult {
             let before = (minute - SignedDuration::from_secs(3)).to_string();
             let controller = cluster.start_at(&before, ALONE).await?;
             await_what_was_said(cluster, &said, minute).await?;
-            ensure!(controller.now() < minute + 50.seconds(), "too slow a machine to tell");
+            let is_last = minute.as_second() / 60 == first + MINUTES - 1;
+            let is_in_time = controller.now() < minute + 50.seconds();
+            ensure!(is_last || is_in_time, "too slow a machine to tell");
             // In turn: told to end, and killed where it stands.
             if minute.as_second() % 120 == 0 {
                 controller.stop().await?;

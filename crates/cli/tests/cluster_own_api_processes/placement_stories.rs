@@ -3,7 +3,7 @@
 
 use crate::controller::{Cluster, on_cluster};
 use crate::documented::run_section;
-use almanac_harness::{Kubectl, OwnTest, TestResult};
+use almanac_harness::{Kubectl, Observation, OwnTest, PATIENCE, TestResult, await_condition};
 use anyhow::ensure;
 use jiff::Timestamp;
 
@@ -29,7 +29,12 @@ fn scores_that_agents_push_select_until_the_instant_at_which_an_agent_has_fallen
     on_hub(async |test, _, kubectl| {
         run_section(test, kubectl, (PAGE, "Try it")).await?;
         let told = run_section(test, kubectl, (PAGE, "When an agent falls silent")).await?;
-        ensure!(told.contains("added north; removed east"), "{told}");
+        // The Event comes a moment after the decision, so the page may show it or not.
+        await_condition("the Event of the decision", PATIENCE, async || {
+            let told = kubectl.run(&["events", "-n", "shop", "--for", "placement/idle"]).await?;
+            Ok(Observation::of(told.contains("added north; removed east"), told))
+        })
+        .await?;
         ensure!(told.contains("usage/cpuratio counts 0: it was valid until"), "{told}");
         ensure!(told.contains("clusters is north, west"), "{told}");
         Ok(())

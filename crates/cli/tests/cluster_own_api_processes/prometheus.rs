@@ -1,6 +1,7 @@
 //! A real Prometheus scrapes running controllers: values change exactly at the boundary, each
 //! series exists once, and removed ones disappear.
 
+use crate::controller::head_start;
 use crate::dashboard;
 
 use std::collections::BTreeSet;
@@ -17,12 +18,10 @@ use almanac_harness::{
 };
 use almanac_shell::calls::{Call, PassingOn};
 use anyhow::{Context as _, ensure};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde_json::json;
 
 const SERIES: [&str; 2] = ["karpenter_scheduled_capacity", "karpenter_scheduled_replicas_value"];
-/// Prometheus is to have seen the old value before the boundary.
-const BEFORE: SignedDuration = SignedDuration::from_secs(25);
 /// A scrape is stamped with its beginning, and answered a moment later.
 const A_SCRAPE: f64 = 1.0;
 
@@ -34,8 +33,10 @@ async fn two_replicas(test: &OwnTest) -> anyhow::Result<(Program, Program, Times
     let arguments = ["controller", "--lease-namespace=default", "--simulated-nodes", &controllers];
     let arguments = arguments.map(String::from);
     let kubeconfig = test.plane.kubeconfig();
-    let leader = start(&arguments, &kubeconfig, BEFORE)?;
-    let boundary = Timestamp::now() + BEFORE;
+    // Prometheus is to have seen the old value before the boundary.
+    let before = head_start() * 3;
+    let leader = start(&arguments, &kubeconfig, before)?;
+    let boundary = Timestamp::now() + before;
     await_metric(&leader, "almanac_leader 1").await?;
     let before = boundary.duration_since(Timestamp::now());
     let standby = start(&arguments, &kubeconfig, before)?;

@@ -2,7 +2,9 @@
 //! which fields they lack.
 
 use almanac_fixtures::objects;
-use almanac_harness::{ControlPlaneOptions, TestResult, on_own_control_plane};
+use almanac_harness::{
+    ControlPlaneOptions, Observation, PATIENCE, TestResult, await_condition, on_own_control_plane,
+};
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
@@ -93,10 +95,13 @@ fn each_family_works_beside_published_crds_or_says_what_they_lack() -> TestResul
         ensure_missing(cluster, AUTOSCALER, "tide", "status.recommendations").await?;
         ensure_missing(cluster, NODE_GROUP, "pool", "status.observedGeneration").await?;
         ensure!(missing(cluster, PLACEMENT, "one").await?.is_none(), "a hub lacks nothing");
-        let events = cluster.events(NAMESPACE, "shop").await?;
-        let warnings =
-            events.iter().filter(|it| it.contains("FieldsMissing: the CRD of Cron")).count();
-        ensure!(warnings == 1, "{events:#?}");
+        await_condition("an Event of what is missing", PATIENCE, async || {
+            let events = cluster.events(NAMESPACE, "shop").await?;
+            let warnings =
+                events.iter().filter(|it| it.contains("FieldsMissing: the CRD of Cron")).count();
+            Ok(Observation::of(warnings == 1, format!("{events:#?}")))
+        })
+        .await?;
 
         // No write was refused, and none of them was made again and again.
         let writes = cluster.writes().await?;

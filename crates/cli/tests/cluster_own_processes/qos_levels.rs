@@ -4,8 +4,8 @@
 use crate::documented::run_section;
 use crate::reading::{await_value, get};
 use almanac_harness::{
-    ControlPlaneOptions, Kubectl, NodeSpec, OwnTest, Program, ServiceAccountAccess, TestResult,
-    on_own_control_plane,
+    ControlPlaneOptions, Kubectl, NodeSpec, Observation, OwnTest, PATIENCE, Program,
+    ServiceAccountAccess, TestResult, await_condition, on_own_control_plane,
 };
 use anyhow::{Context as _, ensure};
 use jiff::Timestamp;
@@ -84,8 +84,14 @@ fn the_commands_of_the_page_change_pods_at_the_boundary_and_bring_them_back() ->
             });
             assert_eq!(*pod, expected, "{printed}");
         }
+        // Events are written after the levels, so the page may show them or not.
         let told = "policy batch-at-night sets the QoS level to 1; it was -1";
-        assert!(printed.contains(told), "{printed}");
+        await_condition("the Events of the page", PATIENCE, async || {
+            let activated = ["get", "events", "-A", "--field-selector", "reason=PolicyActivated"];
+            let events = kubectl.run(&activated).await?;
+            Ok(Observation::of(events.contains(told), events))
+        })
+        .await?;
         stop(agents).await?;
 
         let agents = start_agents(test, &kubectl, nodes.names(), "2027-03-03T04:59:58Z").await?;

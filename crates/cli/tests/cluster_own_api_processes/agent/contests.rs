@@ -11,6 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::agent::place::{Agent, CLOSES, INSIDE, Place, daily, own, under};
 use crate::agent::stage::at_place;
+use crate::controller::head_start;
 
 /// An agent, and what it sends.
 struct Contestant {
@@ -59,7 +60,8 @@ fn agents_that_write_levels_in_different_forms_do_so_ever_more_rarely_until_they
         place.configure(&[daily("night", "batch", -1)]).await?;
         place.pod("job", "batch", "1").await?;
         // The window closes while they are at it.
-        let instant = CLOSES.parse::<Timestamp>()? - SignedDuration::from_secs(60);
+        let closes: Timestamp = CLOSES.parse()?;
+        let instant = closes - SignedDuration::from_secs(60) - head_start() * 2;
         let numbers = Contestant::start(place, &instant.to_string(), &[]).await?;
         let now = numbers.agent.now().to_string();
         let names = Contestant::start(place, &now, &["--qos-level-format", "name"]).await?;
@@ -68,7 +70,11 @@ fn agents_that_write_levels_in_different_forms_do_so_ever_more_rarely_until_they
             contestant.agent.await_metric("almanac_qos_contested_total 1").await?;
         }
         place.await_event("job", "Warning LevelContested: something else keeps changing").await?;
-        names.agent.await_time(CLOSES).await?;
+        await_condition("the window to close", 2 * PATIENCE, async || {
+            let now = names.agent.now();
+            Ok(Observation::of(now > closes, now))
+        })
+        .await?;
         place.await_pods(&[("job", own("1"))]).await?;
         for contestant in [&numbers, &names] {
             contestant.ensure_ever_rarer()?;

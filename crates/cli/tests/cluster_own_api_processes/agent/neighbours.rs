@@ -5,7 +5,7 @@ use anyhow::ensure;
 use jiff::SignedDuration;
 use serde_json::json;
 
-use crate::agent::place::{INSIDE, OPENS, Place, daily, early, own, under};
+use crate::agent::place::{INSIDE, OPENS, Place, daily, early_for_two, own, under};
 use crate::agent::stage::at_place;
 
 const MANIFEST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/agent/daemonset.yaml");
@@ -83,7 +83,7 @@ fn two_agents_of_one_node_with_the_same_settings_write_each_pod_once_a_change() 
             FaultProxy::start(place.cluster.client())?,
             FaultProxy::start(place.cluster.client())?,
         ];
-        let first = place.start_behind(&proxies[0], &early(OPENS)?, &[]).await?;
+        let first = place.start_behind(&proxies[0], &early_for_two(OPENS)?, &[]).await?;
         // Its clock is a bit behind, so that it sees everything too early by it.
         let late = first.now() - SignedDuration::from_millis(400);
         let second = place.start_behind(&proxies[1], &late.to_string(), &[]).await?;

@@ -298,6 +298,11 @@ pub(crate) fn early(boundary: &str) -> Result<String> {
     Ok((boundary.parse::<Timestamp>()? - head_start()).to_string())
 }
 
+/// The same for two agents that start one after the other.
+pub(crate) fn early_for_two(boundary: &str) -> Result<String> {
+    Ok((boundary.parse::<Timestamp>()? - head_start() * 2).to_string())
+}
+
 /// A pod that has no node.
 pub(crate) fn pod_object(name: &str, labels: &Value, annotations: &Value) -> Value {
     json!({

@@ -62,7 +62,7 @@ fn an_agent_that_is_shut_down_amid_many_pods_leaves_the_others_to_its_successor(
     at_place("shutdown", 1, async |place| {
         place.configure(&[daily("night", "batch", -1)]).await?;
         let pods = place.many_pods("batch", 60).await?;
-        let slowly = ["--writes-at-once", "2", "--writes-per-second", "10", "--write-burst", "1"];
+        let slowly = ["--writes-at-once", "2", "--writes-per-second", "2", "--write-burst", "1"];
         let agent = place.start(INSIDE, &slowly).await?;
         await_condition("some pods to be written", PATIENCE, async || {
             let written = place.written().await?.len();

@@ -6,7 +6,8 @@ use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
 use crate::agent::place::{
-    Agent, CLOSES, INSIDE, OPENS, POD, Place, daily, early, own, pod_object, policy, under,
+    Agent, CLOSES, INSIDE, OPENS, POD, Place, daily, early, early_for_two, own, pod_object, policy,
+    under,
 };
 use crate::controller::{LEASE, on_cluster};
 
@@ -51,6 +52,7 @@ async fn unbound_pod(place: &Place, name: &str) -> TestResult {
 fn a_leader_killed_in_a_window_is_succeeded_by_one_that_catches_up_with_the_boundary_since()
 -> TestResult {
     at_whole_cluster(2, async |place, _| {
+        const BOUNDARY: &str = "2026-11-30T09:01:00Z";
         let (first_window, next_window) = (("09:00", "17:00"), ("09:01", "17:00"));
         place
             .configure(&[
@@ -63,7 +65,7 @@ fn a_leader_killed_in_a_window_is_succeeded_by_one_that_catches_up_with_the_boun
         place.pod_with("one", batch, own(""), 1).await?;
         place.pod("web", "web", "1").await?;
         unbound_pod(place, "unbound").await?;
-        let first = start(place, "2026-11-30T09:00:44Z", "first").await?;
+        let first = start(place, &early_for_two(BOUNDARY)?, "first").await?;
         await_holder(place, "first").await?;
         let second = start(place, &first.now().to_string(), "second").await?;
         let inside = || under("night", "-1", "1");
@@ -75,9 +77,11 @@ fn a_leader_killed_in_a_window_is_succeeded_by_one_that_catches_up_with_the_boun
         ];
         place.await_pods(&of_first).await?;
         first.await_done().await?;
-        first.program.kill()?;
-        first.ensure_before("2026-11-30T09:01:00Z")?;
+        first.ensure_before(BOUNDARY)?;
         // Its lease outlasts the boundary.
+        first.await_time("2026-11-30T09:00:52Z").await?;
+        first.program.kill()?;
+        first.ensure_still_before(BOUNDARY)?;
         place.edit("zero", Some("2")).await?;
         place.relabel("one", "nobodys").await?;
         place.pod("made", "batch", "0").await?;
@@ -154,7 +158,7 @@ fn an_agent_of_a_node_beside_one_of_all_nodes_costs_no_second_write_with_the_sam
         place.configure(&[daily("night", "batch", -1)]).await?;
         let pods = place.many_pods("batch", 20).await?;
         place.pod_with("elsewhere", json!({"app": "batch"}), own("1"), 1).await?;
-        let all = start(place, &early(OPENS)?, "all").await?;
+        let all = start(place, &early_for_two(OPENS)?, "all").await?;
         let one = place.start(&all.now().to_string(), &[]).await?;
         one.await_done().await?;
         all.ensure_before(OPENS)?;
@@ -185,13 +189,16 @@ fn an_api_server_that_is_killed_at_a_boundary_only_delays_it() -> TestResult {
         place.configure(&[daily("night", "batch", -1)]).await?;
         place.pod("job", "batch", "1").await?;
         let agents = [
-            start(place, &early(CLOSES)?, "all").await?,
+            start(place, &early_for_two(CLOSES)?, "all").await?,
             place.start(&early(CLOSES)?, &["--node-name", "nobodys"]).await?,
         ];
         place.await_pods(&[("job", under("night", "-1", "1"))]).await?;
         agents[0].await_done().await?;
         agents[0].ensure_before(CLOSES)?;
+        // The lease is not lost before the boundary.
+        agents[0].await_time("2026-11-30T16:59:54Z").await?;
         own_test.plane.kill(Component::ApiServer)?;
+        agents[0].ensure_still_before(CLOSES)?;
         agents[0].await_time("2026-11-30T17:00:01Z").await?;
         own_test.plane.restart(Component::ApiServer).await?;
         place.await_pods(&[("job", own("1"))]).await?;

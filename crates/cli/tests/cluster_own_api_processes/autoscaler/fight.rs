@@ -19,8 +19,8 @@ use crate::controller::{AUTOSCALER, Cluster, DEPLOYMENT, on_cluster, target};
 
 const NOW: &str = "2026-11-30T09:10:00Z";
 const PERIOD: SignedDuration = SignedDuration::from_secs(2);
-/// The audit log knows when a write was answered, the controller when it was sent.
-const ANSWER: SignedDuration = SignedDuration::from_millis(200);
+/// The audit log knows when a write was answered, the controller when it was sent. That differs on a busy machine.
+const ANSWER: SignedDuration = SignedDuration::from_secs(1);
 /// How many writes of Almanac are enough to know how it begins to fight; later it pauses for minutes.
 const WRITES: usize = 3;
 

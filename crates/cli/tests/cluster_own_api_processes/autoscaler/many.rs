@@ -24,8 +24,8 @@ const REPLICAS: u32 = 7;
 const PERIOD: u64 = 10;
 /// How many periods are looked at.
 const PERIODS: usize = 3;
-/// A request is noticed a little later than it was sent, which differs from one to the next.
-const JITTER: Duration = Duration::from_secs(1);
+/// A request is noticed a little later than it was sent, which differs from one to the next. Less than half a period.
+const JITTER: Duration = Duration::from_secs(4);
 /// How many objects are made at once.
 const AT_ONCE: usize = 200;
 

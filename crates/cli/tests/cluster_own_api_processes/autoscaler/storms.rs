@@ -27,8 +27,8 @@ use crate::controller::{
 
 /// The seconds are chosen so that the first freeze begins shortly before a firing.
 const BEFORE: &str = "2026-11-30T08:59:42Z";
-/// How late the cron rule may be. It has no query, so hanging queries delay it by nothing.
-const LATE: SignedDuration = SignedDuration::from_secs(3);
+/// How late the cron rule may be. It has no query, so hanging queries delay it by nothing. They hang for 8 s.
+const LATE: SignedDuration = SignedDuration::from_secs(6);
 /// How late a slow Prometheus responds.
 const DELAY: Duration = Duration::from_secs(2);
 /// The time until a step has reached all autoscalers. A query that has timed out is paused for at most a minute.

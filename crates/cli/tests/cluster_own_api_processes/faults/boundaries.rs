@@ -308,7 +308,9 @@ fn no_boundary_is_lost_or_carried_out_twice_whatever_happens_to_the_api_server()
             let carried_out = await_carried_out(cluster, &place, number).await;
             carried_out.with_context(|| format!("minute {number}: {trouble:?}"))?;
             processes.check_running()?;
-            ensure!(processes.controller.now() < minute(number + 1)?.0, "too slow to tell");
+            let is_last = number + 1 == minutes();
+            let is_in_time = processes.controller.now() < minute(number + 1)?.0;
+            ensure!(is_last || is_in_time, "too slow to tell");
             *met.entry(trouble).or_default() += 1;
         }
         announce(&format!("{} boundaries of five families, with {met:?}", 5 * minutes()));

@@ -16,15 +16,15 @@ use crate::controller::{
     AUTOSCALER, CRON, Cluster, Controller, DEPLOYMENT, Kind, NODE_GROUP, PRODUCER, cron,
     deployment, target,
 };
-use crate::placement::stage::{PLACEMENT, on_hub, prepare};
+use crate::placement::stage::{DECISION, PLACEMENT, on_hub, prepare};
 
 /// How many objects come each second; as many change and go.
 const A_SECOND: u64 = 20;
 /// How many others come before an object changes, and again before it goes.
 const LATER: u64 = 10 * A_SECOND;
 const NAMESPACES: u64 = 50;
-/// The time until what the process takes is level.
-const WARMING_UP: Duration = Duration::from_mins(5);
+/// The time until what the process takes is level: Events are remembered for six minutes.
+const WARMING_UP: Duration = Duration::from_mins(8);
 /// A figure is the median over this time.
 const SPAN: Duration = Duration::from_mins(2);
 
@@ -123,6 +123,14 @@ async fn turn(cluster: &Cluster, number: u64, is_over: bool) -> TestResult {
         let (kind, namespace, _) = object(number);
         cluster.delete(kind, &namespace, &name(number)).await?;
     }
+    // Nobody else collects garbage here. A decision may come just after its placement is gone.
+    if let Some(number) = number.checked_sub(3 * LATER).filter(|it| it % 6 == 5) {
+        let (_, namespace, _) = object(number);
+        let decision = format!("{}-decision-1", name(number));
+        if !cluster.get(DECISION, &namespace, &decision).await?.is_null() {
+            cluster.delete(DECISION, &namespace, &decision).await?;
+        }
+    }
     Ok(())
 }
 
@@ -168,10 +176,15 @@ fn what_comes_changes_and_goes_leaves_nothing_behind() -> TestResult {
             if number.is_multiple_of(5 * A_SECOND) {
                 taken.push(Usage::now(&controller).await?);
             }
+            if number.is_multiple_of(60 * A_SECOND) {
+                let [memory, ..] = Usage::now(&controller).await?.figures();
+                let seconds = begun.elapsed().as_secs();
+                announce(&format!("churn: {number} objects in {seconds} s, {memory:.1} MB"));
+            }
         }
         let seconds = begun.elapsed().as_secs_f64();
         announce(&format!("churn: {number} objects in {seconds:.0} s"));
-        for gone in number..number + 2 * LATER {
+        for gone in number..number + 3 * LATER {
             turn(cluster, gone, true).await?;
         }
         if lasting() >= 2 * WARMING_UP {

@@ -9,7 +9,7 @@ use almanac_harness::{AuditedRequest, Observation, TestResult, await_condition};
 use anyhow::ensure;
 use jiff::SignedDuration;
 
-use crate::controller::{Cluster, on_cluster};
+use crate::controller::{Cluster, head_start, on_cluster};
 use crate::faults::replica::{ALONE, NAMESPACE, Replica, await_armed, prepare};
 
 /// The time to arm and to carry out ten thousand rules.
@@ -43,7 +43,8 @@ fn rules_of_one_minute_write_each_target_and_each_status_once() -> TestResult {
             prepare(cluster, name, None).await?;
         }
         // Long enough before the firing that all are armed by then.
-        let before = SignedDuration::from_secs(20 + i64::try_from(names.len() / 40)?);
+        let arming = SignedDuration::from_secs(i64::try_from(names.len() / 40)?);
+        let before = head_start() * 2 + arming;
         let replica = Replica::start(test, before, ALONE)?;
         for name in &names {
             await_armed(cluster, name).await?;

@@ -23,8 +23,9 @@ fn an_api_server_killed_during_a_firing_only_delays_it() -> TestResult {
         prepare(cluster, "shop", Some(60)).await?;
         let replica = Replica::start(test, head_start(), &["--identity", "only"])?;
         await_armed(cluster, "shop").await?;
-        replica.await_after_firing(-3).await?;
         replica.ensure_before_firing()?;
+        replica.await_after_firing(-3).await?;
+        replica.ensure_still_before_firing()?;
         test.plane.kill(Component::ApiServer)?;
         replica.await_after_firing(1).await?;
         test.plane.restart(Component::ApiServer).await?;
@@ -46,8 +47,9 @@ fn an_etcd_stopped_during_a_firing_costs_only_the_lease() -> TestResult {
         prepare(cluster, "shop", Some(90)).await?;
         let replica = Replica::start(test, head_start(), &["--identity", "only"])?;
         await_armed(cluster, "shop").await?;
-        replica.await_after_firing(-2).await?;
         replica.ensure_before_firing()?;
+        replica.await_after_firing(-2).await?;
+        replica.ensure_still_before_firing()?;
         test.plane.pause(Component::Etcd)?;
         replica.controller.program.await_log("no longer the leader").await?;
         replica.await_after_firing(18).await?;

@@ -40,11 +40,12 @@ fn a_leader_paused_during_a_firing_returns_as_a_standby_and_writes_nothing() -> 
         prepare(cluster, "shop", Some(60)).await?;
         let (first, second) = Replica::start_two(test, cluster).await?;
         await_armed(cluster, "shop").await?;
+        first.ensure_before_firing()?;
         // The lease outlasts the firing.
         first.await_after_firing(-7).await?;
         ensure!(serves_numbers(&first).await? && !serves_numbers(&second).await?, "who serves?");
         first.controller.program.pause()?;
-        first.ensure_before_firing()?;
+        first.ensure_still_before_firing()?;
         first.proxy.clear();
 
         await_carried_out_once(cluster, "shop").await?;

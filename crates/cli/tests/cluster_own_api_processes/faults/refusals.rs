@@ -13,6 +13,9 @@ use crate::faults::replica::{
     replicas,
 };
 
+/// In seconds. There are attempts at once and after one and three; a fourth would come after seven.
+const THREE_ATTEMPTS: u32 = 6;
+
 fn answer(code: StatusCode) -> Fault {
     Fault::answer(Answer::with(code))
 }
@@ -20,14 +23,13 @@ fn answer(code: StatusCode) -> Fault {
 #[test]
 fn a_firing_refused_until_its_deadline_is_given_up_and_reported() -> TestResult {
     on_cluster(async |test, cluster| {
-        prepare(cluster, "refused", Some(4)).await?;
+        prepare(cluster, "refused", Some(THREE_ATTEMPTS)).await?;
         let replica = Replica::start(test, head_start(), ALONE)?;
         await_armed(cluster, "refused").await?;
         let broken = answer(StatusCode::INTERNAL_SERVER_ERROR).always();
         let refusing = replica.spoil_scaling("refused", broken);
         let record = await_record(cluster, "refused").await?;
         let message = record.failure()?;
-        // At once, after one second and after two more.
         let expected = "gave up after 3 attempts: injected by a test";
         ensure!(message == expected, "{message}");
         ensure!(refusing.taken() == 3, "{} attempts", refusing.taken());
@@ -84,7 +86,7 @@ async fn admit_not(cluster: &Cluster, replicas: u32) -> TestResult {
 #[test]
 fn a_firing_denied_by_admission_is_not_reported_as_forbidden() -> TestResult {
     on_cluster(async |test, cluster| {
-        prepare(cluster, "denied", Some(4)).await?;
+        prepare(cluster, "denied", Some(THREE_ATTEMPTS)).await?;
         prepare(cluster, "tried", None).await?;
         admit_not(cluster, crate::faults::replica::AFTER).await?;
         await_condition("the policy to be in force", PATIENCE, async || {

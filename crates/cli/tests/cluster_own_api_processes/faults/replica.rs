@@ -74,7 +74,7 @@ impl Replica {
 
     /// Starts two before the firing that share a lease: the first leads, the second stands by.
     pub(crate) async fn start_two(test: &OwnTest, cluster: &Cluster) -> Result<(Self, Self)> {
-        let first = Self::start(test, head_start(), &["--identity", "first"])?;
+        let first = Self::start(test, head_start() * 2, &["--identity", "first"])?;
         await_holder(cluster, "first").await?;
         let second = first.start_beside(test, &["--identity", "second"])?;
         second.controller.program.await_ready().await?;
@@ -84,6 +84,11 @@ impl Replica {
     /// Notes that it is in place, and checks that the firing lies ahead.
     pub(crate) fn ensure_before_firing(&self) -> TestResult {
         self.controller.ensure_before(FIRING)
+    }
+
+    /// Checks that the firing still lies ahead.
+    pub(crate) fn ensure_still_before_firing(&self) -> TestResult {
+        self.controller.ensure_still_before(FIRING)
     }
 
     /// Waits until the policy clock shows so many seconds after the firing.

@@ -78,7 +78,8 @@ fn a_policy_deleted_while_its_status_write_fails_is_neither_written_nor_fired() 
 fn a_firing_whose_status_is_unwritten_when_the_lease_is_lost_is_not_recorded_as_missed()
 -> TestResult {
     on_cluster(async |test, cluster| {
-        prepare(cluster, "shop", Some(2)).await?;
+        // Over when the lease, which lasts for 15 s, can be taken again.
+        prepare(cluster, "shop", Some(10)).await?;
         let replica = Replica::start(test, head_start(), &["--identity", "only"])?;
         await_armed(cluster, "shop").await?;
         replica.ensure_before_firing()?;
@@ -92,10 +93,12 @@ fn a_firing_whose_status_is_unwritten_when_the_lease_is_lost_is_not_recorded_as_
         await_carried_out_once(cluster, "shop").await?;
         replica.await_leading().await?;
         ensure_carried_out_once(cluster, "shop", 1).await?;
-        let events = cluster.events(NAMESPACE, "shop").await?;
-        let scaled = events.iter().filter(|it| it.starts_with("Normal ScaledByRule")).count();
-        ensure!(scaled == 1 && events.len() == 1, "{events:?}");
-        Ok(())
+        await_condition("one Event, that it was scaled", PATIENCE, async || {
+            let events = cluster.events(NAMESPACE, "shop").await?;
+            let scaled = events.iter().filter(|it| it.starts_with("Normal ScaledByRule")).count();
+            Ok(Observation::of(scaled == 1 && events.len() == 1, format!("{events:?}")))
+        })
+        .await
     })
 }
 

@@ -4,7 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use crate::live::{PRESENT, ROOT, almanac, answer, await_definitions, stderr, stdout};
-use almanac_harness::{ControlPlaneOptions, Kubectl, OwnTest, TestResult, on_own_control_plane};
+use almanac_harness::{
+    ControlPlaneOptions, Kubectl, Observation, OwnTest, PATIENCE, TestResult, await_condition,
+    on_own_control_plane,
+};
 use serde_json::{Value, json};
 
 const EXPORTED: &str = "resourcepolicies,metricsproducers,horizontalautoscalers,cronfederatedhpas,\
@@ -120,23 +123,33 @@ async fn what_is_missing_is_told(test: &OwnTest, kubectl: &Kubectl) -> TestResul
     ];
     grant(kubectl, "Role", &json!(in_namespace)).await?;
     let forecast = ["forecast", "rp/tickets", "-n", "default", "--from", PRESENT, "-o", "json"];
-    let output = almanac(&reader, &forecast).await?;
     let kind = "ResourcePolicy.scheduling.sigs.x-k8s.io";
     let unread =
         format!("no {kind} in namespace default was read: missing permission to list nodes");
-    assert!(stderr(&output).contains(&unread), "{}", stderr(&output));
+    // Permissions take effect a moment after they are written.
+    await_condition("nodes to be missing", PATIENCE, async || {
+        let told = stderr(&almanac(&reader, &forecast).await?);
+        Ok(Observation::of(told.contains(&unread), told))
+    })
+    .await?;
     let everything = [&["forecast"], &forecast[2..]].concat();
     let told = stdout(&almanac(&reader, &everything).await?);
     assert!(told.contains(&unread), "{told}");
     grant(kubectl, "ClusterRole", &json!([of_group("", &["nodes"])])).await?;
     let elsewhere =
         "no Pod outside namespace default was read, so how much room nodes have is not known";
-    let told = stdout(&almanac(&reader, &forecast).await?);
-    assert!(told.contains(elsewhere) && told.contains("unitPods"), "{told}");
+    await_condition("pods elsewhere to be missing", PATIENCE, async || {
+        let told = stdout(&almanac(&reader, &forecast).await?);
+        Ok(Observation::of(told.contains(elsewhere) && told.contains("unitPods"), told))
+    })
+    .await?;
     grant(kubectl, "ClusterRole", &json!([of_group("", &["nodes", "pods", "namespaces"])])).await?;
-    let told = stdout(&almanac(&reader, &forecast).await?);
-    assert!(told.contains("unitPods") && !told.contains("missing permission"), "{told}");
-    Ok(())
+    await_condition("nothing to be missing", PATIENCE, async || {
+        let told = stdout(&almanac(&reader, &forecast).await?);
+        let is_whole = told.contains("unitPods") && !told.contains("missing permission");
+        Ok(Observation::of(is_whole, told))
+    })
+    .await
 }
 
 /// Gives the reader these permissions, in its namespace or in the whole cluster.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::controller::{
     CRON, Cluster, Controller, DEPLOYMENT, PRODUCER, SCHEDULE_OF_THE_DESIGN, cron, deployment,
-    on_cluster, target,
+    head_start, on_cluster, target,
 };
 use crate::on_time::histories::condition;
 
@@ -74,7 +74,8 @@ fn a_schedule_has_its_new_number_at_the_first_scrape_after_the_boundary() -> Tes
         let scaling = cron("web", &target("apps/v1", "Deployment", "web"), &rules);
         cluster.create(CRON, "shop", &scaling).await?;
         let only = ["--controllers=metrics-producer"];
-        let controller = cluster.start_at("2026-11-30T16:59:54Z", &only).await?;
+        let before = BOUNDARY.parse::<Timestamp>()? - head_start();
+        let controller = cluster.start_at(&before.to_string(), &only).await?;
 
         let status = await_producer(cluster, "scheduling", "published", |it| !it.is_null()).await?;
         let monday = json!({

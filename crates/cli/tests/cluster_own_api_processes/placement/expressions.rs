@@ -122,12 +122,12 @@ fn an_expression_that_cannot_be_used_keeps_what_is_selected_and_is_told_with_wha
 fn scores_that_an_expression_reads_are_gone_from_their_last_instant_on() -> TestResult {
     on_hub(async |_, cluster| {
         prepare(cluster, &["c1", "c2"]).await?;
-        let end = score_for_now(cluster, "c1", 50).await?;
-        ratio(cluster, "c2", 20).await?;
         let busy =
             "managedCluster.scores('default').exists(s, s.name == 'cpuratio' && s.value > 10)";
         place(cluster, "busy", &[busy]).await?;
         let controller = start(cluster).await?;
+        let end = score_for_now(cluster, "c1", 50).await?;
+        ratio(cluster, "c2", 20).await?;
         await_end(cluster, "busy", end, (&["c1", "c2"], &["c2"])).await?;
         ratio(cluster, "c2", 5).await?;
         await_selected(cluster, "busy", &[]).await?;

@@ -98,9 +98,10 @@ pub(crate) async fn ratio(cluster: &Cluster, of: &str, score_of_it: i64) -> Test
     score(cluster, of, &hub::scored(&[("cpuratio", score_of_it)], None)).await
 }
 
-/// The same, with a score that ends in some seconds; when. The API has whole seconds.
+/// The same, with a score that ends soon, but not before a slow machine has selected by it; when. The API has whole
+/// seconds.
 pub(crate) async fn score_for_now(cluster: &Cluster, of: &str, it: i64) -> Result<Timestamp> {
-    let end = Timestamp::from_second(Timestamp::now().as_second() + 12)?;
+    let end = Timestamp::from_second(Timestamp::now().as_second() + 30)?;
     score(cluster, of, &hub::scored(&[("cpuratio", it)], Some(&end.to_string()))).await?;
     Ok(end)
 }

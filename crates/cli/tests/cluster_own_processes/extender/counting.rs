@@ -35,7 +35,8 @@ fn pods_fill_the_best_unit_first_and_leave_the_worst_first() -> TestResult {
             assert_eq!(annotations[POLICY], "shop", "{pod}");
             assert_eq!(annotations["controller.kubernetes.io/pod-deletion-cost"], cost, "{pod}");
         }
-        scene.kubectl.run(&["wait", "pod", "-l", "app=shop", "--for=condition=Ready"]).await?;
+        let ready = ["wait", "pod", "-l", "app=shop", "--for=condition=Ready", "--timeout=90s"];
+        scene.kubectl.run(&ready).await?;
         scene.kubectl.run(&["scale", "deployment", "shop", "--replicas=4"]).await?;
         scene.await_spread("shop", &of, &[4, 0, 0]).await?;
 

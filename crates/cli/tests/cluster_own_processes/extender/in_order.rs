@@ -18,8 +18,9 @@ use tokio::task::JoinHandle;
 
 use crate::extender::stage::SCHEDULER_NAME;
 
-/// How long after a change a binding may still follow the state before it.
-pub(crate) const LATENCY: Duration = Duration::from_secs(2);
+/// How long after a change a binding may still follow the state before it: 5 s until the extender gives up its request,
+/// 5 s until the API server does, and what the watch takes.
+pub(crate) const LATENCY: Duration = Duration::from_secs(12);
 
 /// The cap of a unit without `maxCount`.
 const NO_CAP: i64 = i64::MAX / 2;

@@ -54,14 +54,17 @@ fn a_changed_cap_evicts_nobody_and_the_pods_over_it_go_first() -> TestResult {
         scene.check_stays("shop", &OF, &[3, 1, 0]).await?;
         await_costs(scene, &["-100", "-200", "200", "300"]).await?;
         let events = ["events", "--field-selector", "involvedObject.name=shop,reason=TooManyPods"];
-        let told = get(&scene.kubectl, &events).await?;
-        assert!(
-            told["items"][0]["message"].to_string().contains("takes no more pods")
-                || told["items"][0]["message"].to_string().contains("take no more pods"),
-            "{told}"
-        );
+        await_condition("the Event of too many pods", PATIENCE, async || {
+            let told = get(&scene.kubectl, &events).await?;
+            let message = told["items"][0]["message"].to_string();
+            let says = |words: &str| message.contains(words);
+            let is_told = says("takes no more pods") || says("take no more pods");
+            Ok(Observation::of(is_told, told))
+        })
+        .await?;
 
-        scene.kubectl.run(&["wait", "pod", "-l", "app=shop", "--for=condition=Ready"]).await?;
+        let ready = ["wait", "pod", "-l", "app=shop", "--for=condition=Ready", "--timeout=90s"];
+        scene.kubectl.run(&ready).await?;
         scene.kubectl.run(&["scale", "deployment", "shop", "--replicas=2"]).await?;
         scene.await_spread("shop", &OF, &[1, 1, 0]).await?;
         await_condition_of(scene, "OverCap", "False", "no unit has more pods").await?;

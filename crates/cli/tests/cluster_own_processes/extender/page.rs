@@ -7,7 +7,7 @@ use almanac_harness::{
 use anyhow::Context as _;
 use serde_json::json;
 
-use crate::documented::run_section;
+use crate::documented::{run_section, shell, shell_blocks};
 use crate::extender::rights::{compare_rights, use_rights};
 use crate::extender::scene::Scene;
 use crate::extender::stage::{ACCOUNT, SCHEDULER_NAME, Stage, pod, unit_nodes};
@@ -28,11 +28,18 @@ fn what_the_page_installs_does_what_it_says_with_the_rights_it_has_and_is_missed
         let stage = Stage::installed(test, kubectl).await?;
         stage.begin().await?;
         stage.start_extender().await?;
-        let printed = run_section(test, &stage.kubectl, (PAGE, "Try it")).await?;
-        let (_, table) = printed.rsplit_once("UNIT\n").context("a table")?;
-        let units: Vec<&str> =
-            table.lines().filter_map(|line| line.split_whitespace().nth(1)).collect();
-        assert_eq!(units, ["reserved"; 3], "{printed}");
+        run_section(test, &stage.kubectl, (PAGE, "Try it")).await?;
+        // Pods that are about to end are in the table as well.
+        let last = shell_blocks(PAGE, "Try it")?.pop().context("a block")?;
+        await_condition("the table to have three reserved pods", PATIENCE, async || {
+            let printed = shell(test, &stage.kubectl, &last).await?.stdout;
+            let printed = String::from_utf8_lossy(&printed);
+            let (_, table) = printed.rsplit_once("UNIT\n").context("a table")?;
+            let units: Vec<&str> =
+                table.lines().filter_map(|line| line.split_whitespace().nth(1)).collect();
+            Ok(Observation::of(units == ["reserved"; 3], &printed))
+        })
+        .await?;
         let told = run_section(test, &stage.kubectl, (PAGE, "Ask why")).await?;
         let here = "in unit \"reserved\" of ResourcePolicy default/shop (3 of 3 pods)";
         assert_eq!(told.matches(here).count(), 3, "{told}");

@@ -3,7 +3,7 @@
 use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
 use serde_json::{Value, json};
 
-use crate::extender::stage::{on_stage, pod, policy, unit_nodes};
+use crate::extender::stage::{URGENT, on_stage, pod, policy, unit_nodes};
 use crate::reading::{await_value, get};
 
 fn sized(name: &str, app: &str, cpu: &str, class: Option<&str>) -> Value {
@@ -20,12 +20,6 @@ fn sized(name: &str, app: &str, cpu: &str, class: Option<&str>) -> Value {
 fn a_cap_alone_never_preempts_and_where_resources_lack_the_count_does_not_grow() -> TestResult {
     let nodes = [unit_nodes("best", 1).size("2", "8Gi"), unit_nodes("wide", 1).size("8", "8Gi")];
     on_stage(&nodes, async |_, scene| {
-        scene
-            .apply(&json!({
-                "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
-                "metadata": {"name": "urgent"}, "value": 1000,
-            }))
-            .await?;
         scene.govern(&policy("wide", "required", &[("wide", 1, Some(1))])).await?;
         scene.govern(&policy("shop", "required", &[("best", 1, Some(2))])).await?;
         let phase = "/status/phase";
@@ -37,13 +31,13 @@ fn a_cap_alone_never_preempts_and_where_resources_lack_the_count_does_not_grow()
         await_value(&scene.kubectl, &["pod", "held"], phase, &json!("Running")).await?;
 
         // The node has room for it, and only the cap is in the way.
-        scene.apply(&sized("capped", "wide", "100m", Some("urgent"))).await?;
+        scene.apply(&sized("capped", "wide", "100m", Some(URGENT))).await?;
         let reason = "/status/conditions/0/reason";
         await_value(&scene.kubectl, &["pod", "capped"], reason, &json!("Unschedulable")).await?;
         scene.check_stays("wide", &["wide"], &[1, 1]).await?;
 
         // The node lacks resources without a victim, and a victim is of the same unit: the count stays as it is.
-        scene.apply(&sized("urgent", "shop", "900m", Some("urgent"))).await?;
+        scene.apply(&sized("urgent", "shop", "900m", Some(URGENT))).await?;
         await_value(&scene.kubectl, &["pod", "urgent"], phase, &json!("Running")).await?;
         scene.await_spread("shop", &["best"], &[2, 0]).await?;
         let held = get(&scene.kubectl, &["pod", "held"]).await?;
@@ -55,19 +49,13 @@ fn a_cap_alone_never_preempts_and_where_resources_lack_the_count_does_not_grow()
 #[test]
 fn no_more_pods_are_evicted_than_a_unit_has_places() -> TestResult {
     on_stage(&[unit_nodes("only", 5).size("1", "8Gi")], async |_, scene| {
-        scene
-            .apply(&json!({
-                "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
-                "metadata": {"name": "urgent"}, "value": 1000,
-            }))
-            .await?;
         for number in 0..5 {
             scene.apply(&sized(&format!("free-{number}"), "free", "900m", None)).await?;
         }
         scene.await_spread("free", &["only"], &[5, 0]).await?;
         scene.govern(&policy("shop", "required", &[("only", 1, Some(1))])).await?;
         for number in 0..5 {
-            scene.apply(&sized(&format!("shop-{number}"), "shop", "900m", Some("urgent"))).await?;
+            scene.apply(&sized(&format!("shop-{number}"), "shop", "900m", Some(URGENT))).await?;
         }
         scene.await_spread("shop", &["only"], &[1, 4]).await?;
         scene.check_stays("shop", &["only"], &[1, 4]).await?;

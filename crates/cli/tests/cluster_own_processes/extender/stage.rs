@@ -27,6 +27,9 @@ pub(crate) const SCHEDULER_NAME: &str = "almanac-scheduler";
 /// As whom its programs run.
 pub(crate) const ACCOUNT: &str = "system:serviceaccount:almanac-scheduler:almanac-scheduler";
 
+/// The priority class of pods that preempt others. All tests of a stage share it: two that create it at once fail.
+pub(crate) const URGENT: &str = "urgent";
+
 /// The stage of all tests in which nothing is killed.
 static SHARED: SharedPlane<Stage> = SharedPlane::new();
 
@@ -73,7 +76,8 @@ impl Stage {
         kubectl.run(&["apply", "-f", &format!("{ROOT}/deploy/units-crds")]).await?;
         kubectl.run(&["apply", "-f", &format!("{ROOT}/{MANIFEST}")]).await?;
         let crd = "customresourcedefinition/resourcepolicies.scheduling.sigs.x-k8s.io";
-        kubectl.run(&["wait", crd, "--for=condition=Established"]).await?;
+        kubectl.run(&["wait", crd, "--for=condition=Established", "--timeout=90s"]).await?;
+        kubectl.run(&["create", "priorityclass", URGENT, "--value=1000"]).await?;
         let stage = Stage::installed(test, kubectl).await?;
         stage.begin().await?;
         Ok(stage)

@@ -1,10 +1,13 @@
 //! A tenant with more policies than count: others are scheduled, and what it is told stays short.
 
-use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
+use almanac_harness::{
+    ControlPlaneOptions, Observation, PATIENCE, TestResult, await_condition, on_own_control_plane,
+};
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-use crate::extender::stage::{Stage, on_stage, pod, policy, unit_nodes};
+use crate::extender::scene::Scene;
+use crate::extender::stage::{Stage, pod, policy, unit_nodes};
 use crate::reading::{await_value, get};
 
 const POLICIES: usize = 1_500;
@@ -26,8 +29,13 @@ async fn resident(stage: &Stage) -> anyhow::Result<f64> {
 #[test]
 fn the_oldest_policies_of_a_namespace_count_and_no_other_namespace_notices_the_rest() -> TestResult
 {
-    on_stage(&[unit_nodes("best", 200)], async |stage, scene| {
-        let elsewhere = scene.in_namespace(&format!("{}-elsewhere", scene.namespace)).await?;
+    on_own_control_plane(&ControlPlaneOptions::whole(), async |test| {
+        let _simulator = test.nodes(&[unit_nodes("best", 200)]).await?;
+        let stage = Stage::set(test).await?;
+        stage.start_extender().await?;
+        let scene = Scene::whole(test).await?;
+        scene.await_nodes().await?;
+        let elsewhere = scene.in_namespace("elsewhere").await?;
         elsewhere.govern(&policy("shop", "required", &[("best", 1, Some(1))])).await?;
         let all: Vec<Value> = (0..POLICIES).map(of_every_pod).collect();
         let all = json!({"apiVersion": "v1", "kind": "List", "items": all}).to_string();
@@ -46,15 +54,13 @@ fn the_oldest_policies_of_a_namespace_count_and_no_other_namespace_notices_the_r
         })
         .await?;
         elsewhere.apply(&pod("free", "shop")).await?;
-        let free = ["pod", "free"];
-        // No simulated kubelet runs what is in this namespace.
-        let is_scheduled = "/status/conditions/0/status";
-        await_value(&elsewhere.kubectl, &free, is_scheduled, &json!("True")).await?;
-        let resident = resident(stage).await?;
+        let (free, phase) = (["pod", "free"], "/status/phase");
+        await_value(&elsewhere.kubectl, &free, phase, &json!("Running")).await?;
+        let resident = resident(&stage).await?;
         println!("{resident} bytes resident");
         assert!(resident < 200e6, "{resident} bytes");
         scene.kubectl.run(&["delete", "pod", "selected", "--now"]).await?;
         scene.kubectl.run(&["delete", "resourcepolicies", "--all"]).await?;
-        Ok(())
+        scene.check_export().await
     })
 }

@@ -5,10 +5,10 @@
 
 #![allow(dead_code, unused_imports, reason = "every test program uses a part of it")]
 
+mod head_start;
 mod objects;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use almanac_harness::{
@@ -24,6 +24,7 @@ pub(crate) use almanac_fixtures::objects::{
     cron_federated_hpa as cron, deployment, federated_hpa as federated,
     horizontal_pod_autoscaler as horizontal, stateful_set as stateful, target,
 };
+pub(crate) use head_start::head_start;
 pub(crate) use objects::{
     AUTOSCALER, CRON, CRON_VERSION, DEPLOYMENT, FEDERATED, HORIZONTAL, Kind, LEASE, NODE,
     NODE_GROUP, PRODUCER, SCHEDULE_OF_THE_DESIGN, STATEFUL,
@@ -50,15 +51,6 @@ pub(crate) struct Controller {
     pub(crate) limit: MemoryLimit,
     ahead: SignedDuration,
     started: Instant,
-}
-
-/// The seconds that the last program of this process has taken to be in place. The first ones start all at once.
-static LAST_TOOK: AtomicU64 = AtomicU64::new(8);
-
-/// How long before an instant a program starts that has to be in place by then: three times as long as the last one has
-/// taken, so that a busy machine gets more. Three times as much is still less than a condition is waited for.
-pub(crate) fn head_start() -> SignedDuration {
-    SignedDuration::from_secs(3 * LAST_TOOK.load(Ordering::SeqCst).clamp(3, 9).cast_signed())
 }
 
 /// The limit of memory that the container has in the manifests, in bytes.
@@ -365,7 +357,12 @@ impl Controller {
 
     /// Notes that it is in place, and checks that its policy clock does not show this instant yet.
     pub(crate) fn ensure_before(&self, instant: &str) -> TestResult {
-        LAST_TOOK.store(self.started.elapsed().as_secs() + 1, Ordering::SeqCst);
+        head_start::note(self.started.elapsed());
+        self.ensure_still_before(instant)
+    }
+
+    /// Checks that its policy clock does not show this instant yet.
+    pub(crate) fn ensure_still_before(&self, instant: &str) -> TestResult {
         ensure!(
             self.now() < instant.parse()?,
             "this machine was too slow to be there before {instant}"
