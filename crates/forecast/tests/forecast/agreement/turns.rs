@@ -12,6 +12,7 @@ use almanac_engine::{Family, Field, Identity, Influences, Outcome, PolicyName, V
 use almanac_fixtures::names;
 use jiff::{SignedDuration, Timestamp};
 
+use super::pods::Pods;
 use super::worlds::{Case, Scaler, deployment, instant};
 
 /// A value, who set it, and from when on.
@@ -129,8 +130,12 @@ pub(super) fn run(case: &Case, until: Timestamp) -> Timelines {
     let (mut world, mut timelines) = begun(case);
     let from = case.from();
     let of_units = |policy: &PolicyName| policy.family == Family::Units;
+    let mut pods = case.units.map(Pods::new);
     let mut due: BTreeSet<(Timestamp, PolicyName)> =
         world.policies().filter(|it| !of_units(it)).map(|it| (from, it)).collect();
+    if due.is_empty() {
+        follow(&mut pods, &world, &mut timelines, from);
+    }
     let (mut influences, mut woken) = (Influences::default(), BTreeSet::new());
     // An autoscaler has begun before what happens at this very instant, unless it is answered something new then.
     let mut first: Vec<PolicyName> = Vec::new();
@@ -182,8 +187,18 @@ pub(super) fn run(case: &Case, until: Timestamp) -> Timelines {
             let of_field = timelines.entry((effect.target, effect.field)).or_default();
             add(of_field, (at, Some(effect.value), by));
         }
+        if first.is_empty() && due.first().is_none_or(|(next, _)| *next > at) {
+            follow(&mut pods, &world, &mut timelines, at);
+        }
     }
     timelines
+}
+
+/// The pods become as many as the Deployments of a world are to have.
+fn follow(pods: &mut Option<Pods>, world: &World, timelines: &mut Timelines, at: Timestamp) {
+    let Some(pods) = pods else { return };
+    pods.become_as_many([0, 1].map(|it| world.workloads[&deployment(it)].replicas.unwrap()));
+    pods.tell(timelines, at);
 }
 
 fn forward(due: &mut BTreeSet<(Timestamp, PolicyName)>, policy: &PolicyName, at: Timestamp) {

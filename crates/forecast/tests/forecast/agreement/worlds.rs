@@ -257,7 +257,10 @@ impl Case {
             let scores = placements::scores(&[("cpu", i64::from(*score))], until);
             placements::add_scores(world, name, "default", scores);
         }
-        for (number, selection) in self.selections.iter().enumerate() {
+        // What is selected from no clusters is unknown to those who read files, and nothing on a hub.
+        let selections: &[Selection] =
+            if self.clusters.is_empty() { &[][..] } else { &self.selections };
+        for (number, selection) in selections.iter().enumerate() {
             let name = format!("p{number}");
             let sources = ["Balance", "Steady", "default/cpu"];
             let mut seen = [false; 3];
@@ -295,8 +298,7 @@ impl Case {
             strategy: OfNodes::Required,
             units: [unit("x", 2, first), unit("y", 1, second)].into(),
         };
-        let name = Identity::new("scheduling.sigs.x-k8s.io", "ResourcePolicy", "default", "u");
-        world.upsert(name, Slim::Units(PolicyObject::new(policy)));
+        world.upsert(names::resource_policy("u").identity, Slim::Units(PolicyObject::new(policy)));
         for pool in ["x", "y"] {
             let labels = levels::labels(&format!("pool={pool}"));
             let node = units::Node { labels, ..units::Node::default() };
