@@ -77,6 +77,10 @@ impl<Inner: Follower> Follower for Excluding<Inner> {
         self.inner.list_complete();
     }
 
+    fn wants_list(&self) -> bool {
+        self.inner.wants_list()
+    }
+
     fn failed(&mut self, why: &WatchFailure) {
         self.inner.failed(why);
     }
@@ -230,4 +234,29 @@ impl<Tell: Fn(&str, NamespaceMark) + Send> Follower for NamespaceFollower<Tell> 
     }
 
     fn versions_went_back(&mut self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One that wants a list, and nothing else.
+    struct Wanting;
+
+    impl Follower for Wanting {
+        fn begin_list(&mut self) {}
+        fn upsert(&mut self, _: DynamicObject) {}
+        fn delete(&mut self, _: DynamicObject) {}
+        fn list_complete(&mut self) {}
+        fn failed(&mut self, _: &WatchFailure) {}
+        fn wants_list(&self) -> bool {
+            true
+        }
+        fn versions_went_back(&mut self) {}
+    }
+
+    #[test]
+    fn a_list_that_is_wanted_behind_an_exemption_is_asked_for() {
+        assert!(Excluding::new(&[], Wanting).wants_list());
+    }
 }

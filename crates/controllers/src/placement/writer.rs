@@ -229,7 +229,10 @@ impl DecisionWriter {
             state.world.upsert(decision.clone(), Slim::Hub(HubObject::Decision(now)));
         } else {
             let placement = Kind::Placement.identity(decision.namespace(), owner.name);
-            state.hub.note_other_writer(&placement, self.clock.now());
+            // One that is gone meanwhile is not to be remembered again.
+            if state.world.placements.contains_key(&placement) {
+                state.hub.note_other_writer(&placement, self.clock.now());
+            }
             self.metrics.count_undone();
         }
         is_latest
