@@ -21,9 +21,11 @@ mod label_sets;
 mod max_delay;
 mod meaning;
 mod metrics_producer;
+mod misnamed;
 mod object;
 mod placement;
 mod places;
+mod pod_demand;
 mod pods_together;
 mod qos_levels;
 pub(crate) mod quantity;
@@ -36,6 +38,7 @@ mod target;
 mod together;
 mod unit_caps;
 mod units_together;
+mod unknown_field;
 
 use crate::finding::Finding;
 
@@ -47,6 +50,7 @@ pub use envelope::why_no_namespace;
 pub use everything::{Everything, check_everything};
 pub use object::{CheckContext, CheckedObject, check, check_json};
 pub use places::{Layout, Place, Places};
+pub use pod_demand::pod_demands;
 pub use query::lacks_room;
 pub use together::check_together;
 pub use units_together::{Governed, check_units_together};

@@ -27,15 +27,35 @@ pub struct Finding {
     pub message: String,
     /// What to do, where there is one thing to do.
     pub fix: Option<Box<str>>,
-    /// What to write instead of the key that it is about, or else of the value, where only one thing can be
-    /// meant and the object cannot be used as it is. Written without quotes.
-    pub replacement: Option<Box<str>>,
+    /// What to write instead of the key that it is about, or else of the value, where only one thing can be meant.
+    pub replacement: Option<Box<Replacement>>,
     /// The instants at which it occurs, if any.
     pub at: Box<[Timestamp]>,
     /// The other object that it is about, of two that set the same.
     pub other: Option<Box<Identity>>,
     /// Where it is in the document that its field is of, if that is the text of a value in the object.
     pub in_text: Option<Span>,
+    /// Whether it is only worth knowing, whatever its code is elsewhere.
+    pub is_info: bool,
+}
+
+/// What can only be meant.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Replacement {
+    /// A text, in quotes where it needs them.
+    Text(Box<str>),
+    /// A number, or `true` or `false`.
+    Bare(Box<str>),
+}
+
+impl Replacement {
+    /// As it is, without quotes.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Text(text) | Self::Bare(text) => text,
+        }
+    }
 }
 
 impl Finding {
@@ -52,6 +72,7 @@ impl Finding {
             at: Box::default(),
             other: None,
             in_text: None,
+            is_info: false,
         }
     }
 
@@ -62,10 +83,34 @@ impl Finding {
         self
     }
 
-    /// The same with what can only be meant, if there is such a thing.
+    /// The same with the text that can only be meant, if there is one.
     #[must_use]
     pub fn with_replacement(mut self, replacement: Option<impl Into<Box<str>>>) -> Self {
-        self.replacement = replacement.map(Into::into);
+        self.replacement = replacement.map(|text| Box::new(Replacement::Text(text.into())));
+        self
+    }
+
+    /// The same with the text that can only be meant, as what to do.
+    #[must_use]
+    pub fn meaning(self, meant: impl Into<Box<str>>) -> Self {
+        let meant = meant.into();
+        self.with_fix(format!("write {meant}")).with_replacement(Some(meant))
+    }
+
+    /// The same with the number or the truth value that can only be meant by a text, as what to do.
+    #[must_use]
+    pub fn meaning_bare(mut self, written: &str, meant: impl Into<Box<str>>) -> Self {
+        let meant = meant.into();
+        let verb = if *written == *meant { "remove the quotes:" } else { "write" };
+        self.fix = Some(format!("{verb} {meant}").into());
+        self.replacement = Some(Box::new(Replacement::Bare(meant)));
+        self
+    }
+
+    /// The same as something that is only worth knowing.
+    #[must_use]
+    pub fn as_info(mut self) -> Self {
+        self.is_info = true;
         self
     }
 
@@ -86,20 +131,20 @@ impl Finding {
     /// Its severity.
     #[must_use]
     pub fn severity(&self) -> Severity {
-        self.code.severity()
+        if self.is_info { Severity::Info } else { self.code.severity() }
     }
 
     /// The line that says it all, and what to do if it does not say that already: for a condition, or an answer to
     /// `kubectl apply`.
     #[must_use]
     pub fn sentence(&self) -> String {
-        with_fix(self.to_string(), self)
+        with_fix(self.headline(), self)
     }
 
     /// The same without the field, for those who say that beside it.
     #[must_use]
     pub fn sentence_about_field(&self) -> String {
-        with_fix(self.message.clone(), self)
+        with_fix(self.problem().to_owned(), self)
     }
 
     /// A value that is there but cannot be, in Kubernetes' words.

@@ -15,7 +15,8 @@ pub use names::kind_named;
 pub(crate) use names::nearest;
 pub use recognition::group_and_version;
 pub(crate) use recognition::{
-    APPS_MISTYPED, Recognised, is_group_of_kubernetes, is_group_of_ours, recognise,
+    APPS_MISTYPED, Recognised, RemovedVersion, is_group_of_kubernetes, is_group_of_ours,
+    is_nearly_ours, near_kind, recognise, removed_version,
 };
 
 /// The role of a kind.

@@ -4,7 +4,8 @@
 //! `kinds` says which objects are of interest, `objects` are the types and their schemas, `checking`
 //! turns an object into the slim form that the engine decides over (with `slim` for what policies
 //! act on), and whatever is wrong on the way becomes a [`finding::Finding`]. `exempt` is the mark that exempts
-//! an object from all policies, `policy_clock` the clock that they follow, and `promql` reads queries.
+//! an object from all policies, `policy_clock` the clock that they follow, `promql` reads queries, and `near_name`
+//! says which names are slips.
 //! The way back is `status`: the engine's memory as the object's status.
 
 pub mod checking;
@@ -12,6 +13,7 @@ pub mod exempt;
 pub mod finding;
 pub mod kinds;
 mod lenient;
+mod near_name;
 pub mod objects;
 pub mod policy_clock;
 mod promql;

@@ -4,6 +4,7 @@
 //! YAML 1.1, and whatever starts with `{` is JSON first. What comes out is a tree of plain JSON
 //! values with positions; what the values mean is up to the caller.
 
+mod agent_config_name;
 mod claim;
 mod cron_jobs;
 mod embedded;
@@ -20,10 +21,12 @@ mod locator;
 mod map;
 mod mending;
 mod mistakes;
+mod near_names;
 mod objects;
 mod other_object;
 mod placeholder;
 mod pods;
+mod quotas;
 mod reported;
 mod scalar;
 mod scheduler_profile;
@@ -34,7 +37,8 @@ mod tree;
 mod typography;
 mod yaml;
 
-pub use claim::{Names, may_hold_policies};
+pub(crate) use claim::values_of;
+pub use claim::{Names, claims_kind_of_ours, may_hold_policies};
 pub use cron_jobs::{CronJob, Starts};
 pub(crate) use embedded::{EmbeddedDocument, read_embedded};
 pub use folder::Folder;
@@ -45,11 +49,13 @@ pub use limits::FILE_BYTES;
 pub use locator::Locator;
 pub(crate) use map::MERGE_KEY;
 pub use mending::{Change, Mended, mend};
+pub use near_names::NearNames;
 pub use objects::{PassedOver, PlacedFinding, ReadObject, Reading, read_objects, read_targets};
 pub use other_object::OtherObject;
 pub(crate) use placeholder::placeholder;
 pub use placeholder::{Engine, Template, substituting_program};
 pub use pods::{ReadNode, ReadPod, may_hold_pods};
+pub use quotas::{Hard, ReadLimitRange, ReadQuota, may_bound_pods};
 pub(crate) use reported::unfilled;
 pub use source::{Position, Source, Span};
 pub use tree::{Entry, Node, Value};

@@ -6,6 +6,7 @@
 
 mod cluster_document;
 mod hub;
+mod requirements;
 mod units;
 
 use std::sync::Arc;
@@ -18,9 +19,11 @@ use kube::core::DynamicObject;
 use serde_json::Value;
 
 pub use self::hub::hub_object;
+pub use self::requirements::{PodRequirements, Requirements};
 use crate::kinds::{Kind, Role};
 use crate::lenient::count;
 
+pub(crate) use self::requirements::{THOUSANDTH, WHOLE, amount, container_defaults};
 pub(crate) use self::units::unit_pod_of_template;
 pub use self::units::{
     BOUND_POLICY, BOUND_UNIT, DELETION_COST, DELETION_COST_OWNER, first_number, unit_node,

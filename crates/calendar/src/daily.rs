@@ -205,6 +205,28 @@ impl DailyWindowError {
         self.part
     }
 
+    /// The time of day that can only be meant.
+    ///
+    /// ```
+    /// use almanac_calendar::DailyWindow;
+    ///
+    /// let instead = |start| DailyWindow::parse(start, "20:00").unwrap_err().instead();
+    /// assert_eq!(instead("8:30").as_deref(), Some("08:30"));
+    /// assert_eq!(instead("8pm").as_deref(), Some("20:00"));
+    /// assert_eq!(instead("evening"), None);
+    /// ```
+    #[must_use]
+    pub fn instead(&self) -> Option<String> {
+        match self.kind {
+            DailyWindowErrorKind::Format => {
+                let (hour, minute) = as_people_write_it(&self.given)?;
+                Some(format!("{hour:02}:{minute:02}"))
+            }
+            DailyWindowErrorKind::StartAtEndOfDay => Some("00:00".to_owned()),
+            _ => None,
+        }
+    }
+
     /// The bytes of that text that are wrong: all of it.
     ///
     /// ```
@@ -225,7 +247,7 @@ impl fmt::Display for DailyWindowError {
             DailyWindowErrorKind::Format if self.given.is_empty() => {
                 f.write_str("a time of day is missing; write two digits each, as in 08:00")
             }
-            DailyWindowErrorKind::Format => match with_two_digits(&self.given) {
+            DailyWindowErrorKind::Format => match self.instead() {
                 Some(time) => write!(f, "{given} is not a time of day; write {time}"),
                 None => {
                     write!(f, "{given} is not a time of day; write two digits each, as in 08:00")
@@ -253,9 +275,22 @@ impl fmt::Display for DailyWindowError {
 
 impl std::error::Error for DailyWindowError {}
 
-/// `8:5` as `08:05`, if that was intended.
-fn with_two_digits(text: &str) -> Option<String> {
-    let (hour, minute) = text.trim().split_once(':')?;
+/// The hour and the minute in `8:5`, `8am` or `8:30 PM`, if they can only mean a time of day.
+pub(crate) fn as_people_write_it(text: &str) -> Option<(u8, u8)> {
+    let lower = text.trim().to_ascii_lowercase();
+    let half = ["am", "pm"].into_iter().find_map(|it| Some((lower.strip_suffix(it)?.trim(), it)));
+    let time = half.map_or(lower.as_str(), |(time, _)| time);
+    let (hour, minute) = match time.split_once(':') {
+        None if half.is_some() => (time, "0"),
+        parts => parts?,
+    };
     let (hour, minute): (u8, u8) = (hour.parse().ok()?, minute.parse().ok()?);
-    (hour < 24 && minute < 60).then(|| format!("{hour:02}:{minute:02}"))
+    let hour = match half {
+        Some((_, half)) if (1..=12).contains(&hour) => {
+            hour % 12 + if half == "pm" { 12 } else { 0 }
+        }
+        Some(_) => return None,
+        None => hour,
+    };
+    (hour < 24 && minute < 60).then_some((hour, minute))
 }

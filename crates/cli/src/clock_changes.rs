@@ -10,7 +10,7 @@ use almanac_forecast::Event;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use crate::cron_jobs::ShownCronJob;
+use crate::cron_jobs::{ShownCronJob, WrittenAt, called, reference};
 use crate::input::InputPlace;
 use crate::when::schedule::ScheduleEvent;
 
@@ -18,6 +18,8 @@ use crate::when::schedule::ScheduleEvent;
 #[derive(Debug)]
 pub(crate) struct TouchedRule {
     object: Identity,
+    /// Where a `CronJob` is written, if another one has the same name.
+    written_at: Option<WrittenAt>,
     /// The rule; a `CronJob` has none.
     rule: Option<Arc<str>>,
     zone: Zone,
@@ -38,6 +40,7 @@ impl TouchedRule {
             let effects = world.clock_effects(&policy, from, to).into_iter();
             effects.map(move |it| TouchedRule {
                 object: policy.identity.clone(),
+                written_at: None,
                 rule: Some(it.rule),
                 zone: it.zone,
                 effect: it.effect,
@@ -55,9 +58,9 @@ impl TouchedRule {
         (from, to): (Timestamp, Timestamp),
     ) -> Vec<TouchedRule> {
         let of_job = |job: &'a ShownCronJob| {
-            let object = job.identity.clone();
             let touched = move |effect| TouchedRule {
-                object: object.clone(),
+                object: job.identity.clone(),
+                written_at: job.written_at.clone(),
                 rule: None,
                 zone: job.zone(),
                 effect,
@@ -94,9 +97,10 @@ impl TouchedRule {
 
     /// The JSON form, the same in every command.
     pub(crate) fn to_json(&self, place: &InputPlace) -> Value {
+        let policy = reference(place, &self.object, self.written_at.as_ref());
         let mut told = json!({
             "at": self.at(),
-            "policy": place.reference(&self.object),
+            "policy": policy,
             "zone": self.zone.name(),
             "note": self.effect.to_string(),
         });
@@ -116,10 +120,10 @@ impl TouchedRule {
 
 impl fmt::Display for TouchedRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let TouchedRule { object, rule, zone, effect } = self;
+        let TouchedRule { object, written_at, rule, zone, effect } = self;
         match rule {
             Some(rule) => write!(f, "{}/{} {rule}", object.namespace(), object.name())?,
-            None => write!(f, "{object}")?,
+            None => f.write_str(&called(object, written_at.as_ref()))?,
         }
         write!(f, ": in {zone}, {effect}")
     }

@@ -3,17 +3,20 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::fmt;
 
-use almanac_api::reading::{CronJob, Starts};
+use almanac_api::reading::{CronJob, Source, Starts};
 use almanac_calendar::{ClockEffect, Zone};
 use almanac_engine::Identity;
-use almanac_forecast::Period;
+use almanac_forecast::{Period, Sentence};
 use clap::Args;
 use clap_complete::ArgValueCandidates;
 use jiff::Timestamp;
+use serde_json::Value;
 
 use crate::argument_error::ArgumentError;
 use crate::completion;
+use crate::input::InputPlace;
 
 /// What files and clusters don't say of `CronJobs`.
 #[derive(Args)]
@@ -39,17 +42,80 @@ impl CronJobArguments {
 pub(crate) struct ShownCronJob {
     pub(crate) identity: Identity,
     pub(crate) job: CronJob,
+    /// Where it is written, if another one of the place has the same name. The namespace may be written elsewhere, so
+    /// several of one name are not the same object.
+    pub(crate) written_at: Option<WrittenAt>,
+}
+
+/// Where a `CronJob` is written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct WrittenAt {
+    /// The file, as findings call it.
+    pub(crate) file: Box<str>,
+    /// The line of its schedule, if the file has several of its name.
+    pub(crate) line: Option<usize>,
+}
+
+impl fmt::Display for WrittenAt {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.file)?;
+        self.line.map_or(Ok(()), |line| write!(formatter, ":{line}"))
+    }
+}
+
+/// What a `CronJob` is called: by its name, and by where it is written if another one has the same.
+pub(crate) fn called(identity: &Identity, written_at: Option<&WrittenAt>) -> String {
+    written_at.map_or_else(|| identity.to_string(), |at| format!("{identity} ({at})"))
+}
+
+/// The object that a `CronJob` is, as a program is told.
+pub(crate) fn reference(
+    place: &InputPlace,
+    identity: &Identity,
+    written_at: Option<&WrittenAt>,
+) -> Value {
+    let mut object = place.reference(identity);
+    if let Some(WrittenAt { file, line }) = written_at {
+        object["file"] = Value::from(&**file);
+        if let Some(line) = line {
+            object["line"] = Value::from(*line);
+        }
+    }
+    object
+}
+
+/// Tells those of one name apart by where they are written. They are in the order of their names.
+pub(crate) fn tell_apart(jobs: &mut [ShownCronJob], sources: &[Source]) {
+    let file = |job: &ShownCronJob| sources.get(job.job.source).map_or("", Source::name).to_owned();
+    for of_name in jobs.chunk_by_mut(|one, other| one.identity == other.identity) {
+        if of_name.len() < 2 {
+            continue;
+        }
+        let files: Vec<String> = of_name.iter().map(file).collect();
+        for (job, own) in of_name.iter_mut().zip(&files) {
+            let is_alone = files.iter().filter(|file| *file == own).count() == 1;
+            let line = || {
+                let source = sources.get(job.job.source)?;
+                Some(source.position(job.job.schedule_at.start).line)
+            };
+            let line = if is_alone { None } else { line() };
+            job.written_at = Some(WrittenAt { file: own.as_str().into(), line });
+        }
+    }
 }
 
 /// What a `CronJob` does, as every output calls it.
 pub(crate) const STARTS: &str = "starts";
+
+/// What is said of one whose date does not exist.
+const NEVER: &str = "starts nothing by itself: its schedule has a date that does not exist";
 
 impl ShownCronJob {
     /// When it starts Jobs in a period, in order; never if it is suspended or nobody knows.
     pub(crate) fn starts(&self, period: Period) -> impl Iterator<Item = Timestamp> {
         let firings = match &self.job.starts {
             Starts::At(firings) if !self.job.is_suspended() => Some(firings),
-            Starts::At(_) | Starts::Every(_) | Starts::Unusable => None,
+            Starts::At(_) | Starts::Every(_) | Starts::Never | Starts::Unusable => None,
         };
         firings.into_iter().flat_map(move |it| it.between(period.from(), period.to()))
     }
@@ -62,7 +128,7 @@ impl ShownCronJob {
     ) -> impl Iterator<Item = ClockEffect> {
         let firings = match &self.job.starts {
             Starts::At(firings) if !self.job.is_suspended() && !self.job.is_hourly => Some(firings),
-            Starts::At(_) | Starts::Every(_) | Starts::Unusable => None,
+            Starts::At(_) | Starts::Every(_) | Starts::Never | Starts::Unusable => None,
         };
         firings.into_iter().flat_map(move |it| it.clock_effects(from, to))
     }
@@ -71,7 +137,7 @@ impl ShownCronJob {
     pub(crate) fn zone(&self) -> Zone {
         match &self.job.starts {
             Starts::At(firings) => firings.zone(),
-            Starts::Every(_) | Starts::Unusable => Zone::utc(),
+            Starts::Every(_) | Starts::Never | Starts::Unusable => Zone::utc(),
         }
     }
 
@@ -82,7 +148,7 @@ impl ShownCronJob {
                 let assumed = if self.job.names_zone { "" } else { ", assumed" };
                 format!("{} ({}{assumed})", firings.cron().describe(), firings.zone())
             }
-            Starts::Every(_) | Starts::Unusable => String::new(),
+            Starts::Every(_) | Starts::Never | Starts::Unusable => String::new(),
         }
     }
 
@@ -92,13 +158,29 @@ impl ShownCronJob {
             _ if self.job.is_suspended() => "is suspended".to_owned(),
             Starts::At(_) => "starts nothing in this period".to_owned(),
             Starts::Every(every) => format!("starts {every:?}, from when on is not known"),
+            Starts::Never => NEVER.to_owned(),
             Starts::Unusable => "can't be used as it is written".to_owned(),
         }
     }
 
-    /// Its name and what its schedule means.
+    /// What it is called.
+    pub(crate) fn name(&self) -> String {
+        called(&self.identity, self.written_at.as_ref())
+    }
+
+    /// Where it is written, if another one has the same name; nothing if none has.
+    pub(crate) fn location(&self) -> String {
+        self.written_at.as_ref().map_or(String::new(), ToString::to_string)
+    }
+
+    /// The object that it is, as a program is told.
+    pub(crate) fn reference(&self, place: &InputPlace) -> Value {
+        reference(place, &self.identity, self.written_at.as_ref())
+    }
+
+    /// What it is called and what its schedule means.
     pub(crate) fn described(&self) -> String {
-        format!("{} {}", self.identity, self.meaning()).trim_end().to_owned()
+        format!("{} {}", self.name(), self.meaning()).trim_end().to_owned()
     }
 
     /// What is taken for granted of it, or not known, in sentences that begin with its name.
@@ -111,6 +193,7 @@ impl ShownCronJob {
             Starts::Unusable => {
                 [Some("is left out: it can't be used as it is written".to_owned()), None]
             }
+            Starts::Never => [Some(NEVER.to_owned()), None],
             Starts::Every(every) => {
                 let why = "in intervals since its last start, which is not known: it is left out";
                 [Some(format!("starts {every:?}, {why}")), None]
@@ -131,8 +214,10 @@ impl ShownCronJob {
 /// What is taken for granted of these.
 pub(crate) fn notes<'a>(
     jobs: impl Iterator<Item = &'a ShownCronJob>,
-) -> impl Iterator<Item = String> {
-    jobs.flat_map(|job| job.notes().map(|note| format!("{} {note}", job.identity)))
+) -> impl Iterator<Item = Sentence> {
+    jobs.flat_map(|job| {
+        job.notes().map(move |note| (Some(job.name()), format!("{} {note}", job.name())))
+    })
 }
 
 /// The starts of many `CronJobs` in a period, in order of time; of several at one instant, in their order.

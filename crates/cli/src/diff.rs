@@ -22,7 +22,7 @@ use std::thread;
 
 use almanac_calendar::Zone;
 use almanac_engine::Identity;
-use almanac_forecast::{Comparison, Forecast, Period};
+use almanac_forecast::{AssumedValues, Comparison, Forecast, Period};
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 
@@ -135,15 +135,15 @@ pub(crate) fn run(
     let question = Question { old, new, pairs, period, zone, threads, incomplete, uncompared };
     let has_colours = arguments.output == Output::Text;
     let written = |mut output: &mut dyn Write| write(&question, arguments.output, &mut output);
-    let is_changed = write_to(arguments.out.as_deref(), has_colours, output, written)?;
+    let may_differ = write_to(arguments.out.as_deref(), has_colours, output, written)?;
     let code = side::exit_code(arguments.fail_on, old, new);
     // A gate that cannot see everything stays shut.
-    let may_change = is_changed || !question.is_complete();
+    let may_change = may_differ || !question.is_complete();
     let fails = may_change && arguments.fail_on_change && code == ExitCode::SUCCESS;
     Ok(if fails { ExitCode::FAILURE } else { code })
 }
 
-/// Writes the answer; returns whether anything changes.
+/// Writes the answer; returns whether anything changes, or may.
 fn write(question: &Question<'_>, how: Output, output: &mut impl Write) -> anyhow::Result<bool> {
     match how {
         Output::Text => text::write(question, output),
@@ -162,9 +162,13 @@ fn compared<'a>(
     period: Period,
     only: &[Subject],
 ) -> (Comparison<'a>, BTreeSet<Identity>) {
-    let forecast =
-        |place: &'a InputPlace| Forecast::new(&place.world, period, place.initial.clone());
-    let (mut earlier, mut later) = (before.map(forecast), after.map(forecast));
+    // An assumption holds on both sides, also where only one of them has a policy for it.
+    let assumed: AssumedValues =
+        [before, after].into_iter().flatten().flat_map(|it| it.initial.clone()).collect();
+    let forecast = |place: &'a InputPlace| Forecast::new(&place.world, period, assumed.clone());
+    let mut earlier = before.map(forecast);
+    // All of it, since what is asked about may depend on what is not.
+    let mut later = after.map(|place| forecast(place).taking_over(earlier.as_ref()));
     let sides = [(old, before, earlier.as_ref()), (new, after, later.as_ref())];
     if !only.is_empty() || old.input.is_narrowed() {
         let mut asked: BTreeSet<Identity> = BTreeSet::new();

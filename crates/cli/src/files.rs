@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 use almanac_api::checking::{Layout, Place};
 use almanac_api::kinds::Kind;
 use almanac_api::reading::{
-    Folder, Names, Node, PlacedFinding, Reading, Source, may_hold_pods, may_hold_policies,
-    read_objects, read_targets,
+    Folder, Names, NearNames, Node, PlacedFinding, Reading, Source, claims_kind_of_ours,
+    may_bound_pods, may_hold_pods, may_hold_policies, read_objects, read_targets,
 };
 use anyhow::Context as _;
 use clap::{Args, ValueHint};
@@ -51,6 +51,10 @@ pub(crate) struct FileArguments {
     /// Only the cluster with this directory, or the place with this name in almanac.toml
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     place: Vec<String>,
+
+    /// Whether it matters what all pods take together, so that quotas are read, and pods that no policy scales
+    #[arg(skip)]
+    pub(crate) adds_up_pods: bool,
 }
 
 /// From where files are looked at.
@@ -129,7 +133,7 @@ impl FileArguments {
             layout.fixed = fixed;
         }
         let found = Found::without(unnamed.clone(), reads_ignored);
-        let reading = Reading::default();
+        let reading = Reading::new(self.adds_up_pods);
         let mut files = Files { reading, layout, targets, found, here, unnamed };
         let mut standard_input = Some(io::stdin());
         let mut named = Vec::new();
@@ -178,8 +182,15 @@ impl FileArguments {
 
 /// What policies scale, by kind and name.
 pub(crate) fn targets_of(reading: &Reading) -> Targets {
-    let targets = reading.targets().into_iter();
-    targets.map(|(kind, name)| (kind.to_owned(), name.to_owned())).collect()
+    owned(&reading.targets())
+}
+
+fn owned(targets: &BTreeSet<(&str, &str)>) -> Targets {
+    targets.iter().map(|(kind, name)| ((*kind).to_owned(), (*name).to_owned())).collect()
+}
+
+fn borrowed(targets: &Targets) -> BTreeSet<(&str, &str)> {
+    targets.iter().map(|(kind, name)| (kind.as_str(), name.as_str())).collect()
 }
 
 /// The files that are read if these files and folders are named, as far as names tell.
@@ -227,13 +238,17 @@ impl Files {
     /// that hold what these scale. Most of a repository is looked at and never read as YAML.
     fn read_found(&mut self) {
         let mut others = Vec::new();
-        for path in self.found.candidates() {
+        let candidates = self.found.candidates();
+        self.reading.passed_over.files += self.found.expectations;
+        for path in candidates {
             let Some(bytes) = self.found.open(&path) else { continue };
             if let Some(chart) = self.found.chart_of_template(&path, &self.here) {
                 // What Helm has yet to render is no object, be there a placeholder in it or not.
-                self.found.unrendered.extend(may_hold_policies(&bytes).then_some(chart));
+                self.found.unrendered.extend(claims_kind_of_ours(&bytes).then_some(chart));
                 self.reading.passed_over.files += 1;
-            } else if may_hold_policies(&bytes) {
+            } else if may_hold_policies(&bytes)
+                || self.reading.adds_up_pods() && may_bound_pods(&bytes)
+            {
                 let source = self.found_source(&path, bytes);
                 read_objects(&mut self.reading, source);
             } else {
@@ -242,20 +257,25 @@ impl Files {
         }
         let mut targets = targets_of(&self.reading);
         targets.extend(self.targets.iter().cloned());
-        let targets: BTreeSet<(&str, &str)> =
-            targets.iter().map(|(kind, name)| (kind.as_str(), name.as_str())).collect();
-        let has_pods = self.reading.has_policies_about_pods();
+        let targets = borrowed(&targets);
+        let needs_pods = self.reading.needs_pods();
         let names = Names::new(targets.iter().map(|(_, name)| *name));
+        let of_policies = owned(&self.reading.targets_of_policies());
+        let of_policies = borrowed(&of_policies);
+        let mut near_names = NearNames::new(&of_policies);
         for path in others {
-            let is_asked = !targets.is_empty() || has_pods;
+            let is_asked = !targets.is_empty() || needs_pods;
             let bytes = if is_asked { self.found.open(&path) } else { None };
+            let similar = bytes.as_ref().map(|bytes| near_names.in_text(bytes)).unwrap_or_default();
             let matters = |bytes: &[u8]| {
-                !targets.is_empty() && names.may_be_in(bytes) || has_pods && may_hold_pods(bytes)
+                !targets.is_empty() && names.may_be_in(bytes)
+                    || needs_pods && may_hold_pods(bytes)
+                    || !similar.is_empty()
             };
             match bytes.filter(|bytes| matters(bytes)) {
                 Some(bytes) => {
                     let source = self.found_source(&path, bytes);
-                    read_targets(&mut self.reading, source, &targets);
+                    read_targets(&mut self.reading, source, &targets, &borrowed(&similar));
                 }
                 None => self.reading.passed_over.files += 1,
             }
@@ -318,6 +338,8 @@ impl Files {
             reading.foreign.retain(|it| is_in(&it.namespace));
             reading.foreign_policies.retain(|it| is_in(&it.namespace));
             reading.cron_jobs.retain(|it| is_in(&it.namespace));
+            reading.quotas.retain(|it| is_in(&it.namespace));
+            reading.limit_ranges.retain(|it| is_in(&it.namespace));
         }
         if let Some(selector) = selector {
             reading.foreign_policies.retain(|it| selector.fits(Some(&it.labels)));

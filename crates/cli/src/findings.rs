@@ -4,6 +4,7 @@
 
 mod arguments;
 mod github;
+mod ignoring;
 mod json;
 mod junit;
 mod location;
@@ -17,7 +18,8 @@ use almanac_api::checking::Everything;
 use almanac_api::reading::{PlacedFinding, Reading};
 use clap::ValueEnum;
 
-pub(crate) use self::arguments::{CheckArguments, Checked};
+pub(crate) use self::arguments::{CheckArguments, Checked, LINT};
+pub(crate) use self::ignoring::IgnoreArguments;
 pub(crate) use self::json::{Fixed, Item};
 pub(crate) use self::text::{printable, write_finding};
 use crate::drawing::Drawing;
@@ -82,6 +84,6 @@ impl Report {
         let place = place.map_or(String::new(), |place| format!("\nplace: {place}"));
         let fix = placed.finding.fix.as_ref();
         let fix = fix.map_or(String::new(), |fix| format!("\nfix: {fix}"));
-        format!("{}{place}{fix}", placed.finding)
+        format!("{}{place}{fix}", placed.finding.headline())
     }
 }

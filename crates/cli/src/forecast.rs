@@ -1,6 +1,7 @@
 //! `almanac forecast`: what will happen, exactly, and why.
 
 mod agreeing;
+mod assumptions;
 mod csv;
 pub(crate) mod destination;
 mod drawn;
@@ -37,7 +38,7 @@ pub(crate) use self::text::{in_zone, who};
 use crate::completion;
 use crate::cron_jobs::{CronJobArguments, ShownCronJob};
 use crate::drawing::Drawing;
-use crate::input::{Input, InputArguments, InputPlace};
+use crate::input::{BeginningArguments, Input, InputArguments, InputPlace};
 use crate::outcome::{FailOn, exit_codes};
 use crate::period::PeriodArguments;
 use crate::shell_word;
@@ -66,6 +67,9 @@ pub(crate) struct ForecastArguments {
 
     #[command(flatten)]
     input: InputArguments,
+
+    #[command(flatten)]
+    beginning: BeginningArguments,
 
     #[command(flatten)]
     cron_jobs: CronJobArguments,
@@ -122,9 +126,11 @@ fn run_on(
     let checked_at = arguments.period.from(now, zone.unwrap_or(Zone::utc()))?;
     let only = Subject::parse_all("NAME", &arguments.only)?;
     let zone_of_jobs = Some(arguments.cron_jobs.zone()?);
-    let input = arguments.input.load("forecast", checked_at, now, &only, zone_of_jobs)?;
+    arguments.beginning.check(&arguments.input)?;
+    let mut input = arguments.input.load("forecast", checked_at, now, &only, zone_of_jobs)?;
     let shown_in = zone.or_else(|| input.only_zone()).unwrap_or(Zone::utc());
     let period = arguments.period.period(USUAL_PERIOD, now, shown_in)?;
+    arguments.beginning.apply(&mut input, period.from());
     input.check_names_and_jobs(&only)?;
     let mut forecasts = Vec::new();
     for place in &input.places {

@@ -18,7 +18,9 @@ use almanac_calendar::Zone;
 use almanac_engine::{Family, PolicyName};
 use jiff::Timestamp;
 
-pub(crate) use self::arguments::{Conditions, InputArguments, Narrowing, Wanted};
+pub(crate) use self::arguments::{
+    BeginningArguments, Conditions, InputArguments, Narrowing, Wanted,
+};
 use self::place::grouped;
 pub(crate) use self::place::{InputObject, InputPlace, together};
 use crate::argument_error::ArgumentError;

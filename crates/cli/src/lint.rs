@@ -1,7 +1,7 @@
 //! `almanac lint`: all that `validate` finds, and what only shows over time.
 
+mod fitting;
 mod fixing;
-mod ignoring;
 mod over_time;
 
 use std::io::Write;
@@ -12,9 +12,8 @@ use almanac_api::reading::PlacedFinding;
 use clap::Args;
 use jiff::Timestamp;
 
-use self::ignoring::IgnoreArguments;
 use crate::cron_jobs::CronJobArguments;
-use crate::findings::{CheckArguments, Checked, Format, Report};
+use crate::findings::{CheckArguments, Checked, Format, IgnoreArguments, LINT, Report};
 use crate::outcome::{FailOn, exit_codes};
 
 /// How often files are mended in a row.
@@ -90,7 +89,7 @@ pub(crate) fn run(
 
 /// All that is found and is to be told, and how much is not.
 fn check(arguments: &LintArguments, now: Timestamp) -> anyhow::Result<(Checked, usize)> {
-    let mut checked = arguments.check.check("lint", now)?;
+    let mut checked = arguments.check.check(LINT, now)?;
     let zone = arguments.cron_jobs.zone()?;
     checked.files.reading.cron_jobs.iter_mut().for_each(|job| job.assume_zone(zone));
     let found = findings(&mut checked)?;

@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use almanac_api::writing::JsonAsYaml;
 use almanac_calendar::Zone;
-use almanac_engine::{Identity, PolicyName};
-use almanac_forecast::{Event, Period, Upcoming};
+use almanac_engine::{Field, Identity, PolicyName};
+use almanac_forecast::{Assumption, Event, Period, Sentence, Upcoming};
 use clap::{Args, ValueEnum};
 use clap_complete::{ArgValueCandidates, ArgValueCompleter};
 use jiff::{SignedDuration, Timestamp};
@@ -23,7 +23,7 @@ use crate::argument_error::ArgumentError;
 use crate::clock_changes::TouchedRule;
 use crate::completion;
 use crate::cron_jobs::{self, CronJobArguments, ShownCronJob};
-use crate::input::{Input, InputArguments, InputPlace};
+use crate::input::{BeginningArguments, Input, InputArguments, InputPlace};
 use crate::moment;
 use crate::outcome::{FailOn, exit_codes};
 use crate::subject::Subject;
@@ -48,6 +48,9 @@ pub(crate) struct NextArguments {
 
     #[command(flatten)]
     input: InputArguments,
+
+    #[command(flatten)]
+    beginning: BeginningArguments,
 
     #[command(flatten)]
     cron_jobs: CronJobArguments,
@@ -156,7 +159,9 @@ pub(crate) fn run(
     };
     let only = Subject::parse_all("NAME", &arguments.only)?;
     let zone_of_jobs = Some(arguments.cron_jobs.zone()?);
-    let input = arguments.input.load("next", from, now, &only, zone_of_jobs)?;
+    arguments.beginning.check(&arguments.input)?;
+    let mut input = arguments.input.load("next", from, now, &only, zone_of_jobs)?;
+    arguments.beginning.apply(&mut input, from);
     input.check_names_and_jobs(&only)?;
     input.tell_unseen();
     let question = Question { input: &input, zone, period, count, only };
@@ -240,12 +245,29 @@ impl Question<'_> {
         place.cron_jobs.iter().filter(is_named)
     }
 
-    /// What is taken for granted of the `CronJobs` that are asked about, each with its place.
-    fn assumptions(&self) -> impl Iterator<Item = String> {
-        self.input.places.iter().flat_map(|place| {
+    /// What is taken for granted, each with its place: as lines, which `lines` makes of the sentences of a place.
+    fn assumptions<Lines: IntoIterator<Item = String>>(
+        &self,
+        lines: impl Fn(Vec<Sentence>) -> Lines,
+    ) -> Vec<String> {
+        let of_place = |place: &InputPlace| {
             let of = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));
-            cron_jobs::notes(self.cron_jobs(place)).map(move |note| format!("{of}{note}"))
-        })
+            let lines = lines(self.assumed(place)).into_iter().map(move |it| format!("{of}{it}"));
+            lines.collect::<Vec<_>>()
+        };
+        self.input.places.iter().flat_map(of_place).collect()
+    }
+
+    /// What is taken for granted of placements and of `CronJobs` that are asked about.
+    fn assumed(&self, place: &InputPlace) -> Vec<Sentence> {
+        let world = &place.world;
+        let is_unknown = |policy: &PolicyName| {
+            world.why_unknown(&policy.identity, Field::Clusters).is_some()
+                && self.is_policy_wanted(place, policy, &policy.identity)
+        };
+        let unknown = world.policies().filter(is_unknown).flat_map(|it| world.presumptions(&it));
+        let unknown = unknown.map(|it| Assumption::Presumed(it).sentence());
+        unknown.chain(cron_jobs::notes(self.cron_jobs(place))).collect()
     }
 
     fn is_policy_wanted(&self, place: &InputPlace, policy: &PolicyName, target: &Identity) -> bool {

@@ -7,7 +7,7 @@ use almanac_api::checking::clock_changes;
 use clap::Args;
 use jiff::Timestamp;
 
-use crate::findings::{CheckArguments, Format};
+use crate::findings::{CheckArguments, Format, IgnoreArguments, Report};
 use crate::outcome::{FailOn, exit_codes};
 
 /// Check policies in files as the webhook does
@@ -20,6 +20,7 @@ use crate::outcome::{FailOn, exit_codes};
   almanac validate examples
   almanac validate examples --exclude placements --fail-on warning
   almanac validate 'examples/*/deployment.yaml' -o json
+  almanac validate examples --ignore clock-change
   almanac validate -k docs/gitops-repository/overlays/prod
   kubectl get cronfhpa -A -o yaml | almanac validate -f -
 
@@ -27,6 +28,9 @@ use crate::outcome::{FailOn, exit_codes};
 pub(crate) struct ValidateArguments {
     #[command(flatten)]
     check: CheckArguments,
+
+    #[command(flatten)]
+    ignore: IgnoreArguments,
 
     #[command(flatten)]
     fail_on: FailOn,
@@ -44,7 +48,9 @@ pub(crate) fn run(
     let mut checked = arguments.check.check("validate", now)?;
     let met = clock_changes(&checked.files.reading, &checked.everything, checked.from, 1);
     checked.everything.findings.extend(met);
-    let report = checked.report();
+    checked.narrow();
+    let ignored = arguments.ignore.apply(&mut checked)?;
+    let report = Report { ignored, ..checked.report() };
     report.write(arguments.output, arguments.fail_on, output)?;
     Ok(arguments.fail_on.code(&report.everything.findings))
 }

@@ -2,13 +2,13 @@
 //! been in force as they are now.
 //!
 //! What that means for a policy is up to its family. This module makes sure that connected policies begin in
-//! the same way.
+//! the same way. Which of them are new to a world, and since when, is up to the caller.
 
 use jiff::Timestamp;
 
 use crate::families::EffectReason;
 use crate::footprint::islands;
-use crate::{Family, Field, Identity, PolicyName, Value, World, metric_scaling};
+use crate::{Family, Field, Identity, PolicyName, Value, World, cron_scaling, metric_scaling};
 
 /// How connected policies begin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -102,4 +102,25 @@ pub fn begin(world: &mut World, from: Timestamp) -> RunStart {
 /// that its first turn only begins.
 pub fn arrive(world: &mut World, policy: &PolicyName, from: Timestamp) -> bool {
     policy.family == Family::MetricScaling && metric_scaling::arrive(world, &policy.identity, from)
+}
+
+/// Lets a policy be new at an instant: it has done nothing before. What falls due at that very instant is its first firing.
+pub fn begin_anew(world: &mut World, policy: &PolicyName, at: Timestamp) {
+    match policy.family {
+        Family::CronScaling => cron_scaling::begin_anew(world, &policy.identity, at),
+        Family::MetricScaling => metric_scaling::begin_anew(world, &policy.identity, at),
+        // What these want depends on an instant and on what is there by then, and on nothing they did before.
+        Family::ScheduledCapacity | Family::QosLevels | Family::Placement | Family::Units => {}
+    }
+}
+
+/// Whether a policy goes on with what it did in an earlier version of the world. A rule that is new or edited does not: to a
+/// controller, it is new when the object is applied.
+#[must_use]
+pub fn goes_on(world: &World, policy: &PolicyName, before: &World) -> bool {
+    match policy.family {
+        Family::CronScaling => cron_scaling::goes_on(world, &policy.identity, before),
+        Family::MetricScaling => before.metric_scalings.contains_key(&policy.identity),
+        Family::ScheduledCapacity | Family::QosLevels | Family::Placement | Family::Units => true,
+    }
 }

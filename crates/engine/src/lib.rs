@@ -28,6 +28,7 @@ mod answers;
 mod beginning;
 pub mod cron_scaling;
 mod decision;
+mod demand;
 mod exempt;
 mod families;
 mod family;
@@ -62,8 +63,11 @@ pub use answers::{
     Answered, Division, EndedScore, ReplicasAskedFor, RuleClockEffect, RuleExplanation, ScorePart,
     Scored, Unmatched,
 };
-pub use beginning::{PriorWrite, Replayed, RunStart, arrive, begin, known_until};
+pub use beginning::{
+    PriorWrite, Replayed, RunStart, arrive, begin, begin_anew, goes_on, known_until,
+};
 pub use decision::Decision;
+pub use demand::{Allowance, Amounts, Bound, Bounding, Consumer, Demand, Quantified, Resource};
 pub use exempt::{Exempt, Exemption, Exemptions, NamespaceMark};
 pub use families::{EffectReason, OpenDecision, Recorded};
 pub use family::{Family, PolicyName};

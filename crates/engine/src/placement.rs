@@ -50,4 +50,4 @@ pub(crate) use logic::{
     upsert_hub_object,
 };
 pub(crate) use reasons::describe;
-pub(crate) use undecided::why_not_decided;
+pub(crate) use undecided::{why_not_decided, why_unknown};

@@ -36,6 +36,13 @@ pub enum Presumption {
         /// Its name.
         node: Arc<str>,
     },
+    /// What a placement selects is not known, so nothing is.
+    UnknownSelection {
+        /// The placement.
+        placement: Identity,
+        /// Why it is not known.
+        why: &'static str,
+    },
     /// Nothing is selected yet, so that a placement selects when a run begins.
     SelectsAfresh {
         /// The placement.
@@ -84,6 +91,28 @@ pub enum Presumption {
     },
 }
 
+impl Presumption {
+    /// What its sentence begins with, where the same may be taken for granted of others.
+    #[must_use]
+    pub fn subject(&self) -> Option<String> {
+        match self {
+            Presumption::TemplateStandsForPods { workload } => Some(workload.to_string()),
+            Presumption::NodeWithoutLabels { node } => Some(format!("Node {node}")),
+            Presumption::UnknownSelection { placement, .. }
+            | Presumption::SelectsAfresh { placement } => Some(placement.to_string()),
+            Presumption::FollowsAtOnce { target } => Some(target.to_string()),
+            Presumption::Unanswered { .. }
+            | Presumption::Answered { .. }
+            | Presumption::NodesEnough { .. }
+            | Presumption::FirstOfEquals { .. }
+            | Presumption::WithinBounds { .. }
+            | Presumption::OneRevision { .. }
+            | Presumption::UnknownNumber { .. }
+            | Presumption::TooManyPods { .. } => None,
+        }
+    }
+}
+
 impl fmt::Display for Presumption {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -99,6 +128,9 @@ impl fmt::Display for Presumption {
             ),
             Presumption::NodeWithoutLabels { node } => {
                 write!(formatter, "Node {node} has no labels; it is not among the objects")
+            }
+            Presumption::UnknownSelection { placement, why } => {
+                write!(formatter, "{placement} has an unknown selection: {why}")
             }
             Presumption::SelectsAfresh { placement } => {
                 write!(formatter, "{placement} has no decisions yet, and selects at the beginning")

@@ -11,7 +11,7 @@ use crate::{Family, Field, PolicyName, RuleClockEffect, World};
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
 /// When a rule fires, or when it is open.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Schedule {
     /// It fires.
     Firings(Firings),

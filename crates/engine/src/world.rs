@@ -1,7 +1,7 @@
-//! Everything that decisions are based on: policies, and the slim form of what they act on.
+//! The inputs of all decisions: policies, and the slim form of the objects they act on.
 //!
-//! It is filled from files or from a cluster, through the same [`Slim`] forms, and nothing else knows where an
-//! object came from. Which parts of it a decision depends on is up to each family's `gather`.
+//! Files or a cluster fill it, through the same [`Slim`] forms, and nothing else depends on the origin of an object.
+//! Which parts of it a decision depends on is up to each family's `gather`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ use crate::qos_levels::{self, AgentSettings, Node, Pod, QosLevels};
 use crate::scheduled_capacity::{self, Published, ScheduledCapacity};
 use crate::units::{self, Fleet, Pouring, ResourcePolicy};
 use crate::{
-    Action, Autoscaler, Division, EndedScore, Exempt, Exemptions, Family, Footprint, Identity,
-    Outcome, PolicyName, Presumption, Recorded, ReplicasAskedFor, RuleExplanation, Slim,
+    Action, Autoscaler, Division, EndedScore, Exempt, Exemptions, Family, Field, Footprint,
+    Identity, Outcome, PolicyName, Presumption, Recorded, ReplicasAskedFor, RuleExplanation, Slim,
     TargetReference, Unmatched, Workload,
 };
 
@@ -43,10 +43,10 @@ pub type Policies<Policy, Memory> = BTreeMap<Identity, PolicyObject<Policy, Memo
 /// All objects, by their identity.
 #[derive(Clone, Debug, Default)]
 pub struct World {
-    /// When this state of the world was observed; `None` for one that is only in files. Whatever was
-    /// due before that has happened, or has been missed.
+    /// When this state of the world was observed; `None` for one that is only in files. All that was due before has
+    /// happened, or has been missed.
     pub seen_at: Option<Timestamp>,
-    /// What is exempt from all policies. Parts of a world share it.
+    /// The objects that are exempt from all policies. Parts of a world share it.
     pub exempt: Arc<Exemptions>,
     /// Policies that publish a number by schedule.
     pub scheduled_capacities: Policies<ScheduledCapacity, Published>,
@@ -54,20 +54,20 @@ pub struct World {
     pub cron_scalings: Policies<CronScaling, cron_scaling::Memory>,
     /// Policies that set replicas by the answers to queries.
     pub metric_scalings: Policies<MetricScaling, metric_scaling::Memory>,
-    /// Policies that set the levels of pods. Whoever knows that a cluster has none holds an empty one, and
-    /// removes it before the first one that is there.
+    /// Policies that set the QoS levels of pods. Callers insert an empty entry once the `ConfigMap` is known to be
+    /// absent, and remove it before the first policy.
     pub qos_levels: Policies<QosLevels, ()>,
     /// Policies that select clusters.
     pub placements: Policies<Placement, placement::Memory>,
-    /// What they select from. Parts of a world share it.
+    /// The objects they select from. Parts of a world share it.
     pub hub: Arc<Hub>,
-    /// What they have selected.
+    /// Their selections.
     pub decisions: DecisionLedger,
     /// Policies for units of nodes.
     pub resource_policies: Policies<ResourcePolicy, units::Memory>,
     /// The pods and nodes that these are about, where a run begins. Parts of a world share it.
     pub fleet: Arc<Fleet>,
-    /// The pods in units as they have been poured since; `None` before a run has begun.
+    /// The pods in units as assigned since; `None` before a run has begun.
     pub pouring: Option<Box<Pouring>>,
     /// How the agent of the cluster runs that carries them out.
     pub agent: AgentSettings,
@@ -75,9 +75,9 @@ pub struct World {
     pub pods: BTreeMap<Identity, Pod>,
     /// Nodes, by name.
     pub nodes: BTreeMap<Arc<str>, Node>,
-    /// What has a `scale` subresource.
+    /// Objects with a `scale` subresource.
     pub workloads: BTreeMap<Identity, Workload>,
-    /// What has bounds.
+    /// Objects with bounds.
     pub autoscalers: BTreeMap<Identity, Autoscaler>,
     /// The answers to queries, and who gives them.
     pub samples: Samples,
@@ -102,7 +102,7 @@ impl World {
         })
     }
 
-    /// What a policy reads and writes; nothing for an invalid one.
+    /// The reads and writes of a policy; nothing for an invalid one.
     #[must_use]
     pub fn footprint(&self, policy: &PolicyName) -> Footprint {
         policy.family.logic().footprint(self, &policy.identity).unwrap_or_default()
@@ -114,7 +114,7 @@ impl World {
         policy.family.logic().target(self, &policy.identity)
     }
 
-    /// Why nothing comes of a `ConfigMap` of the agent, if nothing does.
+    /// Why the agent ignores a `ConfigMap`; `None` if it applies it.
     #[must_use]
     pub fn why_no_levels(&self, config: &PolicyName) -> Option<String> {
         let is_one = config.family == Family::QosLevels;
@@ -128,10 +128,17 @@ impl World {
         is_one.then(|| placement::why_not_decided(self, &placement.identity)).flatten()
     }
 
-    /// What is new about an object that placements read, compared with what is here.
+    /// The changes of an object that placements read, compared with the one here.
     #[must_use]
     pub fn hub_change(&self, identity: &Identity, object: &HubObject) -> HubChange {
         placement::hub_change(self, identity, object)
+    }
+
+    /// Why a field of an object is unknown, regardless of its policies; `None` if it is known.
+    #[must_use]
+    pub fn why_unknown(&self, object: &Identity, field: Field) -> Option<&'static str> {
+        let is_selection = field == Field::Clusters;
+        is_selection.then(|| placement::why_unknown(self, object)).flatten()
     }
 
     /// Why a policy is not carried out, if it or its target is exempt.
@@ -199,7 +206,7 @@ impl World {
         policy.family.logic().feeds_back()
     }
 
-    /// What a policy would decide if it decided once more, where that is something else.
+    /// The decision of a policy if it decided once more, where that differs.
     #[must_use]
     pub fn decides_otherwise(
         &self,
@@ -242,13 +249,13 @@ impl World {
         Some(checked.metrics.len())
     }
 
-    /// What a policy's turns take for granted when they are taken without a cluster.
+    /// The assumptions of a policy's turns without a cluster.
     #[must_use]
     pub fn presumptions(&self, policy: &PolicyName) -> Vec<Presumption> {
         policy.family.logic().presumptions(self, &policy.identity)
     }
 
-    /// Lets the queries that `is_it` tells have the same answer all the time. How many policies ask one of them.
+    /// Gives the queries that `is_it` selects a constant sample. Returns the number of policies with one of them.
     pub fn answer(
         &mut self,
         is_it: impl Fn(&str) -> bool,
@@ -270,7 +277,7 @@ impl World {
         policy.family.logic().follows_target(self, &policy.identity, now)
     }
 
-    /// The policies that may decide otherwise because this one has just set something that is no target of theirs.
+    /// The policies that may decide otherwise because this one has just set something that is not their target.
     pub(crate) fn influenced_by(&self, policy: &PolicyName) -> impl Iterator<Item = PolicyName> {
         let family = policy.family;
         let influenced = family.logic().influenced_by(self, &policy.identity);
@@ -285,8 +292,8 @@ impl World {
         readers.map(|reader| PolicyName::new(Family::MetricScaling, reader.clone()))
     }
 
-    /// The policies that may decide otherwise because an object that they read, and that is no policy, is new,
-    /// was edited or is gone. Whoever edits one asks before and after: not the same policies may read it then.
+    /// The policies that may decide otherwise because an object that they read, other than a policy, is new, was edited
+    /// or is gone. The caller of an edit calls this before and after: not the same policies may read it then.
     pub fn readers_of_object(&self, changed: &Identity) -> impl Iterator<Item = PolicyName> {
         let is_of_hub = changed.group() == placement::GROUP;
         let readers = is_of_hub.then(|| placement::readers(self, changed));
@@ -313,9 +320,9 @@ impl World {
         readers.map(|(reader, ..)| PolicyName::new(Family::Placement, reader.clone()))
     }
 
-    /// The placements that may select a cluster by expressions, with what these say of it at `now`. Whoever changes
-    /// nothing of a cluster but what only expressions read asks before and after: those decide otherwise of which
-    /// something else is said then, and no others.
+    /// The placements that may select a cluster by expressions, with the result of these for it at `now`. After a
+    /// change that only expressions read, the caller compares the results before and after: only placements with a
+    /// changed result decide otherwise.
     #[must_use]
     pub fn matched_by_expressions(
         &self,
@@ -325,8 +332,8 @@ impl World {
         placement::matched_by_expressions(self, cluster, now)
     }
 
-    /// Detects values of a policy that other writers have replaced, given their known changes of its
-    /// target (`foreign`). What is new is returned, once.
+    /// Detects values of a policy that other field managers have replaced, given their known changes of its target
+    /// (`foreign`). Each new one is returned once.
     pub fn detect_undone(
         &mut self,
         policy: &PolicyName,
@@ -371,7 +378,7 @@ impl World {
         }
     }
 
-    /// The slim form of a policy, with what is remembered of it.
+    /// The slim form of a policy, with its policy state.
     #[must_use]
     pub fn slim_of(&self, policy: &PolicyName) -> Option<Slim> {
         policy.family.logic().slim(self, &policy.identity)
@@ -479,7 +486,7 @@ impl World {
             }
             Action::SetReplicas { target, replicas } => {
                 present(self.workloads.get_mut(target), target, |workload| {
-                    // Whoever has no cluster takes it that the workload follows at once.
+                    // Without a cluster, the workload is assumed to follow at once.
                     workload.current = None;
                     replace(&mut workload.replicas, Some(*replicas))
                 })

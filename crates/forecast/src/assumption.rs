@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use almanac_engine::{Field, Identity, Presumption};
+use almanac_engine::{Field, Identity, Presumption, few};
 use jiff::Timestamp;
 
 /// Values that the caller specifies for the start of a forecast.
@@ -14,6 +14,11 @@ pub type AssumedValues = BTreeMap<(Identity, Field), u32>;
 pub enum Assumption {
     /// Rules are assumed to have been in force before the beginning.
     InForceBefore {
+        /// The beginning.
+        from: Timestamp,
+    },
+    /// Another version of the policies was in force before the beginning, or none.
+    TakesOver {
         /// The beginning.
         from: Timestamp,
     },
@@ -56,12 +61,62 @@ pub enum Assumption {
     },
 }
 
+/// What is assumed, as a sentence, and what that begins with if the same may be assumed of others.
+pub type Sentence = (Option<String>, String);
+
+/// Sentences in their order, those that say the same of several as one: `A, B, C, D, E and 3 more: each exists`.
+#[must_use]
+pub fn told_together(sentences: impl IntoIterator<Item = Sentence>) -> Vec<String> {
+    let mut told: Vec<(Vec<String>, String)> = Vec::new();
+    let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    for (subject, sentence) in sentences {
+        let Some(subject) = subject else {
+            told.push((Vec::new(), sentence));
+            continue;
+        };
+        let rest = sentence.strip_prefix(&*subject).unwrap_or(&sentence).trim_start().to_owned();
+        let index = *known.entry(rest.clone()).or_insert(told.len());
+        match told.get_mut(index) {
+            Some((subjects, _)) => subjects.push(subject),
+            None => told.push((vec![subject], rest)),
+        }
+    }
+    let line = |(subjects, rest): (Vec<String>, String)| match &*subjects {
+        [] => rest,
+        [only] => format!("{only} {rest}"),
+        several => format!("{}: each {rest}", few(several)),
+    };
+    told.into_iter().map(line).collect()
+}
+
+impl Assumption {
+    /// As a sentence.
+    #[must_use]
+    pub fn sentence(&self) -> Sentence {
+        let subject = match self {
+            Assumption::TargetExists { target } => Some(target.to_string()),
+            Assumption::UnknownAtStart { target, field } => Some(format!("{field} of {target}")),
+            Assumption::Presumed(presumption) => presumption.subject(),
+            Assumption::InForceBefore { .. }
+            | Assumption::TakesOver { .. }
+            | Assumption::Replayed { .. }
+            | Assumption::Stated { .. }
+            | Assumption::MadeWay { .. } => None,
+        };
+        (subject, self.to_string())
+    }
+}
+
 impl fmt::Display for Assumption {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Assumption::InForceBefore { from } => {
                 write!(formatter, "before {from:.0}, the rules were in force as they are now")
             }
+            Assumption::TakesOver { from } => write!(
+                formatter,
+                "this version takes over at {from:.0}: firings of new and edited rules before that set nothing"
+            ),
             Assumption::Replayed { from } => write!(
                 formatter,
                 "{from:.0} is earlier than the state that was read; what happened in between is replayed \
@@ -82,5 +137,34 @@ impl fmt::Display for Assumption {
                 "{field} of {target} starts at {value}, to make way for the other bound"
             ),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_assumed_of_several_is_told_as_one() {
+        let target = |name: &str| Identity::new("apps", "Deployment", "default", name);
+        let exists = |name: &str| Assumption::TargetExists { target: target(name) };
+        let all = |names: &[&str]| {
+            let other = Assumption::InForceBefore { from: Timestamp::UNIX_EPOCH };
+            let field = Field::Replicas;
+            let unknown = Assumption::UnknownAtStart { target: target("a"), field };
+            let exist = names.iter().map(|name| exists(name));
+            told_together([other].into_iter().chain(exist).chain([unknown]).map(|it| it.sentence()))
+        };
+        let in_force = "before 1970-01-01T00:00:00Z, the rules were in force as they are now";
+        let unknown = "replicas of Deployment.apps default/a is unknown until a rule sets it";
+        let one = "Deployment.apps default/a exists, although it is not in the input";
+        assert_eq!(all(&["a"]), [in_force, one, unknown]);
+        let several = "Deployment.apps default/a, Deployment.apps default/b: each exists, although it is not in the \
+                       input";
+        assert_eq!(all(&["a", "b"]), [in_force, several, unknown]);
+        let [_, many, _] = &*all(&["a", "b", "c", "d", "e", "f", "g"]) else {
+            panic!("three lines")
+        };
+        assert!(many.contains("default/e and 2 more: each exists"), "{many}");
     }
 }

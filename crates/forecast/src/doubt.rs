@@ -1,7 +1,8 @@
-//! What is probably not meant in policies, found by running them, and how to say it.
+//! Probable mistakes in policies, found by running them, and the messages about them.
 //!
-//! Nothing here looks at the fields of a policy: what happens is observed under the virtual clock, and what time alone
-//! says of a schedule is asked of the calendar. Where a rule is written, and what a doubt is called, is up to the caller.
+//! Nothing here looks at the fields of a policy: a run observes the events under the virtual clock, and the calendar
+//! supplies the facts about a schedule that time alone determines. The caller determines the locations of rules and the
+//! names of findings.
 
 mod alone;
 mod bounds;
@@ -19,10 +20,10 @@ use std::sync::Arc;
 use almanac_engine::{Field, Identity, PolicyName, Value};
 use jiff::{SignedDuration, Timestamp};
 
-pub(crate) use days::days_to_run;
+pub(crate) use days::{days_to_run, different_schedules};
 pub(crate) use held::RECENT;
 pub use standing::standing_doubts;
-pub(crate) use watch::Watch;
+pub(crate) use watch::{SOON, Watch};
 
 use crate::Writer;
 
@@ -33,23 +34,23 @@ pub struct Doubt {
     pub policy: PolicyName,
     /// The rule by name, if it is about one.
     pub rule: Option<Arc<str>>,
-    /// What it is.
+    /// The mistake.
     pub about: About,
     /// The instants that it is about, in order.
     pub at: Vec<Timestamp>,
 }
 
-/// What is probably not meant.
+/// A probable mistake.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum About {
     /// A rule is suspended or disabled.
     Suspended,
-    /// A rule does not fire as far as anybody looks ahead.
+    /// A rule does not fire within the search range.
     NeverFires {
         /// When it last did.
         last: Option<Timestamp>,
     },
-    /// A window does not open as far as anybody looks ahead.
+    /// A window does not open within the search range.
     NeverOpens {
         /// When it last closed.
         last: Option<Timestamp>,
@@ -65,9 +66,9 @@ pub enum About {
     ListOrder {
         /// The rule that wins.
         winner: Arc<str>,
-        /// What it sets.
+        /// The value that it sets.
         value: u32,
-        /// What the other one would set.
+        /// The value that the other one would set.
         other: u32,
         /// From when on.
         from: Timestamp,
@@ -85,8 +86,8 @@ pub enum About {
         /// When it begins and ends.
         span: (Timestamp, Timestamp),
     },
-    /// What a rule has set is lowered by one of another policy or clock, or by one that otherwise raises, before it was
-    /// to end.
+    /// A value of a rule is lowered early. The cause is a rule of another policy or clock, or one that otherwise
+    /// raises.
     CutShort {
         /// The object.
         target: Identity,
@@ -105,13 +106,13 @@ pub enum About {
         /// Whether the rule that has set it comes at most once a year, and the one that lowers it otherwise raises.
         is_rare: bool,
     },
-    /// A rule sets another value than one of another policy asks for, at the same instant or before that is over.
+    /// A rule sets another value than one of another policy, at the same instant or while that one still applies.
     TwoWriters {
         /// The object.
         target: Identity,
         /// Its field.
         field: Field,
-        /// Who asks for it.
+        /// The writer of the other value.
         by: Writer,
         /// Since when.
         since: Timestamp,
@@ -121,16 +122,16 @@ pub enum About {
         values: (u32, u32),
         /// When it is changed.
         at: Timestamp,
-        /// When whoever asks for it would have set something else.
+        /// When that writer would have set something else.
         until: Option<Timestamp>,
     },
-    /// A rule sets one bound so that the other has to make way.
+    /// A rule sets one bound so that the other has to yield.
     MovesOtherBound {
         /// The autoscaler.
         target: Identity,
-        /// The bound that makes way.
+        /// The bound that yields.
         moved: Field,
-        /// What it was and what it becomes.
+        /// Its values before and after.
         values: (u32, u32),
         /// When, at first.
         at: Timestamp,
@@ -139,7 +140,7 @@ pub enum About {
     OutOfBounds {
         /// The workload.
         target: Identity,
-        /// What is set.
+        /// The value that it sets.
         value: u32,
         /// When that was set, if it is the bounds that are set later.
         since: Option<Timestamp>,
@@ -178,7 +179,7 @@ pub enum About {
         score: Arc<str>,
         /// The cluster.
         cluster: Arc<str>,
-        /// What was selected, and what is.
+        /// The selections before and after.
         values: (Value, Value),
         /// When.
         at: Timestamp,
@@ -187,7 +188,7 @@ pub enum About {
     SelectsNothing {
         /// The position of the rule or the unit that it is of; `None` for that of the policy as a whole.
         position: Option<u32>,
-        /// What it is to select, in the plural.
+        /// The kind of object that it selects, in the plural.
         what: &'static str,
         /// How many of that there are.
         seen: usize,
@@ -347,7 +348,7 @@ fn would_have_ended(f: &mut fmt::Formatter<'_>, end: Option<Timestamp>) -> fmt::
     }
 }
 
-/// What a rule changes that another one has set.
+/// The change that a rule makes to a value of another one.
 fn changed(
     f: &mut fmt::Formatter<'_>,
     (target, field): (&Identity, Field),

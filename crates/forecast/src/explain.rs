@@ -78,8 +78,12 @@ pub fn explain_object(
     let last_turn = simulation.take_last_turn();
     let (world_then, then) =
         last_turn.as_ref().map_or((simulation.world(), at), |(world, then)| (world, *then));
-    let mut reasons = world_then.explain_object(policy, target, then);
-    reasons.extend(simulation.world().decides_otherwise(policy, at));
+    let reasons = || {
+        let mut reasons = world_then.explain_object(policy, target, then);
+        reasons.extend(simulation.world().decides_otherwise(policy, at));
+        reasons
+    };
+    let mut reasons = why_unknown(simulation.world(), target).map_or_else(reasons, |it| vec![it]);
     let divisions = simulation.world().divisions(policy);
     let ahead = if values.is_empty() {
         Ahead::default()
@@ -97,6 +101,21 @@ pub fn explain_object(
     let target = target.clone();
     let policy = policy.clone();
     Some(Explanation { policy, target, at, values, reasons, next, divisions, assumptions })
+}
+
+/// Why the selection of a placement is unknown, in place of the verdict on each cluster.
+fn why_unknown(world: &World, target: &Identity) -> Option<RuleExplanation> {
+    let why = world.why_unknown(target, Field::Clusters)?;
+    Some(RuleExplanation {
+        rule: None,
+        position: None,
+        verdict: Verdict::Excluded,
+        message: format!("unknown: {why}"),
+        since: None,
+        until: None,
+        scored: None,
+        answered: None,
+    })
 }
 
 /// The island of a policy; of one that sets nothing, with whoever sets the object.

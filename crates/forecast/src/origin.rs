@@ -47,6 +47,11 @@ impl Origin {
         Origin::of_nobody("unknown; no rule has set it yet")
     }
 
+    /// The value is unknown, and stays so.
+    pub(crate) fn unknown_because(why: &str) -> Arc<Origin> {
+        Origin::of_nobody(&format!("unknown: {why}"))
+    }
+
     /// The value is the one that the caller specified.
     pub(crate) fn assumed() -> Arc<Origin> {
         Origin::of_nobody("assumed, as specified")

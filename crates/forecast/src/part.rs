@@ -4,13 +4,18 @@
 //! order, and its series are handed over and dropped. Memory grows with the largest island, not with the
 //! number of policies.
 
+mod takeover;
+
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::sync::Arc;
 
 use almanac_engine::{Field, Identity, PolicyName, Value, World, islands};
 
 use jiff::{SignedDuration, Timestamp};
 
+pub(crate) use self::takeover::Left;
+use self::takeover::Takeover;
 use crate::doubt::{RECENT, Watch, days_to_run};
 use crate::overlap::Meetings;
 use crate::{
@@ -25,6 +30,8 @@ pub struct Forecast<'a> {
     period: Period,
     assumed: AssumedValues,
     islands: Vec<Island>,
+    /// The version from which this one takes over when the period begins.
+    takeover: Option<Arc<Takeover<'a>>>,
 }
 
 /// Connected policies.
@@ -59,7 +66,16 @@ impl<'a> Forecast<'a> {
     pub fn new(world: &'a World, period: Period, assumed: AssumedValues) -> Forecast<'a> {
         let islands = islands(world).into_iter().map(|policies| Island::of(world, policies));
         let islands = islands.filter(|island| !island.shown.is_empty()).collect();
-        Forecast { world, period, assumed, islands }
+        Forecast { world, period, assumed, islands, takeover: None }
+    }
+
+    /// The same, if another version of the policies is in force until the period begins, or none: a change that is applied
+    /// then. What is new or edited begins there, as it does in a cluster, and finds the values that the other version has
+    /// set. What has a status begins as its status says.
+    #[must_use]
+    pub fn taking_over(mut self, before: Option<&Forecast<'a>>) -> Forecast<'a> {
+        self.takeover = Some(Arc::new(Takeover::of(before)));
+        self
     }
 
     /// Runs whoever sets a workload together with whoever sets the bounds of its autoscaler.
@@ -144,6 +160,16 @@ impl<'a> Forecast<'a> {
         Some(Series::start(target.clone(), field, &write, self.period))
     }
 
+    /// The policies of a part.
+    pub(crate) fn policies_of(&self, part: usize) -> &[PolicyName] {
+        self.islands.get(part).map_or(&[][..], |island| &island.policies)
+    }
+
+    /// A run of some policies from an instant.
+    pub(crate) fn run_of(&self, policies: &[PolicyName], from: Timestamp) -> Simulation {
+        Simulation::start(self.world.part(policies), from, &self.assumed)
+    }
+
     /// Whether an object is a policy that carries its number to others here, which read it.
     pub(crate) fn is_carrier(&self, part: usize, object: &Identity) -> bool {
         self.islands.get(part).is_some_and(|island| {
@@ -200,8 +226,7 @@ impl<'a> Forecast<'a> {
     /// The windows of one part that are open at once though they ask for different values.
     #[must_use]
     pub fn open_windows(&self, part: usize) -> OpenWindows<'a> {
-        let policies = self.islands.get(part).map_or(&[][..], |island| &island.policies);
-        OpenWindows::new(self.world, policies, self.period)
+        OpenWindows::new(self.world, self.policies_of(part), self.period)
     }
 
     /// Runs one part for what is probably not meant in it; nothing, out of range. Days on which rules come as on earlier
@@ -227,8 +252,7 @@ impl<'a> Forecast<'a> {
                     if let Some((_, until)) = last {
                         watch.leave(until);
                     }
-                    let world = self.world.part(&island.policies);
-                    let simulation = Simulation::start(world, stretch.from(), &self.assumed);
+                    let simulation = self.run_of(&island.policies, stretch.from());
                     watch.begin(&simulation, stretch.from());
                     (simulation, stretch.from())
                 }
@@ -286,7 +310,13 @@ impl<'a> Forecast<'a> {
     }
 
     fn simulation(&self, island: &Island) -> Simulation {
-        Simulation::start(self.world.part(&island.policies), self.period.from(), &self.assumed)
+        match &self.takeover {
+            Some(takeover) => {
+                let world = self.world.part(&island.policies);
+                takeover.start(world, self.period.from(), &self.assumed)
+            }
+            None => self.run_of(&island.policies, self.period.from()),
+        }
     }
 }
 

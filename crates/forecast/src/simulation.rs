@@ -1,5 +1,7 @@
 //! The virtual clock: every policy takes its turns, and time jumps from one turn to the next.
 
+mod given;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -12,6 +14,7 @@ use jiff::Timestamp;
 
 use crate::last_turn::LastTurn;
 use crate::origin::Origins;
+use crate::part::Left;
 use crate::{AssumedValues, Assumption, Origin};
 
 /// A world in which time passes.
@@ -84,10 +87,30 @@ impl Simulation {
 
     /// The same; keeps the world before the last turn of a policy.
     pub(crate) fn start_watching(
-        mut world: World,
+        world: World,
         from: Timestamp,
         assumed: &AssumedValues,
         watched: Option<&PolicyName>,
+    ) -> Simulation {
+        Simulation::set_to(from, world, assumed, watched, None)
+    }
+
+    /// The same, for a version of the policies that takes over there and finds what another one has left.
+    pub(crate) fn start_after(
+        left: Left,
+        world: World,
+        from: Timestamp,
+        assumed: &AssumedValues,
+    ) -> Simulation {
+        Simulation::set_to(from, world, assumed, None, Some(left))
+    }
+
+    fn set_to(
+        from: Timestamp,
+        mut world: World,
+        assumed: &AssumedValues,
+        watched: Option<&PolicyName>,
+        left: Option<Left>,
     ) -> Simulation {
         let mut assumptions = add_missing_targets(&mut world);
         let presumed = world.policies().flat_map(|policy| world.presumptions(&policy));
@@ -124,6 +147,10 @@ impl Simulation {
         simulation.first_turns.clear();
         if replayed.as_if_in_force {
             simulation.assumptions.push(Assumption::InForceBefore { from });
+        }
+        if let Some(left) = left {
+            simulation.assumptions.push(Assumption::TakesOver { from });
+            simulation.take_over(left, from);
         }
         simulation.assume(assumed, from);
         simulation.settle(&begun.arriving, from, assumed);
@@ -275,66 +302,6 @@ impl Simulation {
             self.take_turn(policy.clone(), from);
         }
     }
-
-    /// Notes the values that are not known.
-    fn note_unknown(&mut self, assumed: &AssumedValues) {
-        for ((target, field), write) in &self.last_writes {
-            let is_stated = || assumed.contains_key(&(target.clone(), *field));
-            if write.value.is_none() && field.can_be_assumed() && !is_stated() {
-                let target = target.clone();
-                self.assumptions.push(Assumption::UnknownAtStart { target, field: *field });
-            }
-        }
-    }
-
-    /// Sets fields to the values that the caller specified.
-    fn assume(&mut self, assumed: &AssumedValues, from: Timestamp) {
-        for ((target, field), write) in &mut self.last_writes {
-            let place = (target.clone(), *field);
-            if let Some(&number) = assumed.get(&place) {
-                field.begin_with(&mut self.world, target, number);
-                for follower in self.followers.get(target).into_iter().flatten() {
-                    self.agenda.bring_forward(follower, from);
-                }
-                let value = Some(Value::Number(number));
-                *write = LastWrite { value, origin: Origin::assumed(), since: None };
-                let (target, field) = place;
-                self.assumptions.push(Assumption::Stated { target, field, value: number });
-            }
-        }
-        for ((target, field), &number) in assumed {
-            self.make_way(target, *field, number, assumed);
-        }
-    }
-
-    /// An autoscaler cannot have contradicting bounds. If the assumptions would cause that, the
-    /// bound that was not specified makes way.
-    fn make_way(&mut self, target: &Identity, assumed: Field, number: u32, all: &AssumedValues) {
-        let (other, crosses): (Field, fn(u32, u32) -> bool) = match assumed {
-            Field::MinReplicas => (Field::MaxReplicas, |min, max| min > max),
-            Field::MaxReplicas => (Field::MinReplicas, |max, min| min > max),
-            Field::Replicas
-            | Field::Value
-            | Field::QosLevel
-            | Field::Clusters
-            | Field::UnitPods
-            | Field::PendingPods => return,
-        };
-        let place = (target.clone(), other);
-        let Some(write) = self.last_writes.get_mut(&place).filter(|_| !all.contains_key(&place))
-        else {
-            return;
-        };
-        let is_crossed =
-            write.value.as_ref().and_then(Value::number).is_some_and(|it| crosses(number, it));
-        if is_crossed {
-            other.begin_with(&mut self.world, target, number);
-            let value = Some(Value::Number(number));
-            *write = LastWrite { value, origin: Origin::made_way(), since: None };
-            let (target, field) = place;
-            self.assumptions.push(Assumption::MadeWay { target, field, value: number });
-        }
-    }
 }
 
 /// Whom it matters to that somebody else changes an object.
@@ -387,7 +354,11 @@ fn initial_writes(world: &World) -> BTreeMap<(Identity, Field), LastWrite> {
     let written = world.policies().flat_map(|policy| world.footprint(&policy).writes);
     let last_writes = written.map(|(object, field)| {
         let value = field.read(world, &object);
-        let origin = Arc::clone(if value.is_some() { &given } else { &unknown });
+        let origin = match (&value, world.why_unknown(&object, field)) {
+            (Some(_), _) => Arc::clone(&given),
+            (None, None) => Arc::clone(&unknown),
+            (None, Some(why)) => Origin::unknown_because(why),
+        };
         ((object, field), LastWrite { value, origin, since: None })
     });
     last_writes.collect()

@@ -14,7 +14,7 @@ use crate::reading::{Locator, PlacedFinding, Reading};
 /// Every clock change of a year, and the first of them once more.
 const YEAR: SignedDuration = SignedDuration::from_hours(24 * 366);
 
-/// A finding for each rule, and each `CronJob`, that meets an hour that is skipped or comes twice within so many years.
+/// A finding for each rule, and each `CronJob`, that meets a skipped or repeated hour within this number of years.
 #[must_use]
 pub fn clock_changes(
     reading: &Reading,
@@ -48,7 +48,8 @@ pub fn clock_changes(
 #[must_use]
 pub fn placed(reading: &Reading, index: usize, mut finding: Finding) -> PlacedFinding {
     let object = &reading.objects[index];
-    if object.kind == Kind::ConfigMap {
+    let metadata = FieldPath::from(Path::Root.key("metadata"));
+    if object.kind == Kind::ConfigMap && !finding.field.is_within(&metadata) {
         finding.in_text = qos_levels::place_in_text(object, &finding);
     }
     let span = Locator::new(&reading.sources[object.source], object).locate(&finding);
@@ -94,7 +95,7 @@ pub(super) fn of_schedule(
     effects: &[ClockEffect],
     field: FieldPath,
 ) -> Option<Finding> {
-    // How long a window is open is what its times say; that a time is not what was written is news.
+    // The times of a window show how long it is open; a changed boundary deserves a finding.
     let is_moved = |effect: &&ClockEffect| {
         !matches!(effect.effect, Effect::Shorter { .. } | Effect::Longer { .. })
     };

@@ -1,10 +1,9 @@
 //! The shortest time between two firings, independent of the current date.
 //!
-//! What is valid must also be valid tomorrow, and everywhere. So the time is computed over a fixed
-//! stretch, which is long enough for every weekday to fall on every date. Not every firing of that
-//! stretch is visited, because checking ten thousand rules would take too long. How far two firings
-//! can be apart follows from the times of day and from the days; only a clock change can bring them
-//! closer, so the surroundings of each are checked as well.
+//! A valid object must also be valid tomorrow, and everywhere. So the time is computed over a fixed stretch, which is
+//! long enough for every weekday to fall on every date. Not every firing of that stretch is visited, because checking
+//! ten thousand rules would take too long. How far two firings can be apart follows from the times of day and from the
+//! days; only a clock change can bring them closer, so the surroundings of each are checked as well.
 
 use almanac_calendar::{Cron, Firings, Zone};
 use jiff::{SignedDuration, Timestamp};

@@ -20,7 +20,7 @@ use crate::finding::{Code, Finding, Path, Severity};
 use crate::objects::{CronFederatedHPARule, CronFederatedHPASpec};
 use crate::reading::LookAlike;
 
-/// Checks an object. `namespace` is where it is; `now` is where warnings about what comes begin.
+/// Checks an object of `namespace`; `now` is the start of warnings about the future.
 pub(super) fn check(
     written: &CronFederatedHPASpec,
     namespace: &str,

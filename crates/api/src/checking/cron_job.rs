@@ -1,24 +1,55 @@
-//! When a `CronJob` starts Jobs, with what is wrong with how it says so, and what is worth knowing over time.
+//! When a `CronJob` starts Jobs, the mistakes in the fields that determine it, and the findings over time.
 
-use almanac_calendar::{Firings, Zone, ZoneErrorKind};
+use std::sync::LazyLock;
+
+use almanac_calendar::{Cron, CronErrorKind, Firings, Zone, ZoneErrorKind};
 use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
 
 use super::clock_changes::of_schedule;
+use super::envelope::metadata_shape;
 use super::everything::Everything;
 use super::go_duration;
 use super::schedule::check_firings;
-use crate::finding::{Code, Finding, Path};
+use super::shape::Shape;
+use crate::finding::{Code, Finding, Path, Segment};
 use crate::reading::{CronJob, Node, PlacedFinding, Reading, Span, Starts, Value};
 
 /// So far ahead is looked for the next start.
 const TWO_YEARS: SignedDuration = SignedDuration::from_hours(24 * 366 * 2);
 
-/// What Kubernetes' scheduler of `CronJobs` knows beside the expressions of our dialect.
+/// The syntax of Kubernetes' scheduler of `CronJobs` that our dialect lacks.
 const EVERY: &str = "@every ";
 
-/// Checks `spec.schedule`, `spec.timeZone` and `spec.suspend`.
+/// The fields of a `CronJob`. Other code checks the content of those that determine its starts.
+static SHAPE: LazyLock<Shape> = LazyLock::new(|| {
+    let count = json!({ "type": "integer", "minimum": 0 });
+    let spec = json!({
+        "type": "object",
+        "properties": {
+            "schedule": {}, "timeZone": {}, "suspend": {}, "jobTemplate": {},
+            "concurrencyPolicy": { "type": "string", "enum": ["Allow", "Forbid", "Replace"] },
+            "startingDeadlineSeconds": count, "successfulJobsHistoryLimit": count,
+            "failedJobsHistoryLimit": count
+        }
+    });
+    let mut shape = Shape::of(&json!({ "type": "object", "properties": { "spec": spec } }));
+    for name in ["apiVersion", "kind", "status"] {
+        shape.set(name, Shape::default());
+    }
+    shape.set("metadata", metadata_shape());
+    shape
+});
+
+/// Checks the fields of a `CronJob` but for its Jobs.
 pub(crate) fn check_cron_job(node: &Node) -> (Starts, Vec<Finding>) {
     let (mut starts, mut findings) = check_starts(node);
+    let mut of_shape = Vec::new();
+    SHAPE.examine(node, &Path::Root, &mut of_shape);
+    // A field that is there under another name is not missing.
+    let is_there = |finding: &Finding| of_shape.iter().any(|known| names(known, finding));
+    findings.retain(|finding| finding.code != Code::MissingField || !is_there(finding));
+    findings.extend(of_shape);
     let suspend = node.get("spec").and_then(|spec| spec.get("suspend"));
     if suspend.is_some_and(|it| !matches!(it.value, Value::Null | Value::Bool(_))) {
         let message = "Invalid value: must be true or false";
@@ -27,6 +58,18 @@ pub(crate) fn check_cron_job(node: &Node) -> (Starts, Vec<Finding>) {
         starts = Starts::Unusable;
     }
     (starts, findings)
+}
+
+/// Whether a finding says that the field of another one, or one around it, is there under a name that is not its own.
+pub(super) fn names(unknown: &Finding, missing: &Finding) -> bool {
+    let Some((_, around)) = unknown.field.segments().split_last() else { return false };
+    let within = missing.field.segments().strip_prefix(around);
+    let name = match within.and_then(<[Segment]>::first) {
+        Some(Segment::Key(name)) => name,
+        Some(Segment::Index(_)) | None => return false,
+    };
+    unknown.code == Code::UnknownField
+        && unknown.replacement.as_deref().is_some_and(|it| it.as_str() == &**name)
 }
 
 fn check_starts(node: &Node) -> (Starts, Vec<Finding>) {
@@ -59,8 +102,15 @@ fn check_starts(node: &Node) -> (Starts, Vec<Finding>) {
         findings.push(Finding::invalid(Code::TimeZone, &spec.key("timeZone"), zone, why));
         return (Starts::Unusable, findings);
     }
+    if Cron::parse(schedule).is_err_and(|error| *error.kind() == CronErrorKind::NeverFires) {
+        let is_suspended = of_spec("suspend").is_some_and(|it| it.value == Value::Bool(true));
+        let told = "starts nothing by itself: no such date exists in the given months";
+        let fix = "leave it so if its Jobs are started by hand; suspend: true says the same";
+        let finding = Finding::new(Code::NeverFires, field, told).with_fix(fix).as_info();
+        return (Starts::Never, if is_suspended { findings } else { vec![finding] });
+    }
     let firings = check_firings(schedule, zone, &spec, &mut findings);
-    // Its controller matches the wall clock as it is, and catches nothing up.
+    // Its controller matches the wall clock unchanged, and catches nothing up.
     let matching = |it: Firings| it.cron().clone().matching_the_wall_clock().in_zone(it.zone());
     (firings.map_or(Starts::Unusable, |it| Starts::At(matching(it))), findings)
 }
@@ -72,7 +122,8 @@ fn names_weekday_seven(schedule: &str) -> bool {
     days.flat_map(|it| it.split('-')).any(|it| it.trim_start_matches('0') == "7")
 }
 
-/// Why a text is no zone of a `CronJob`, where elsewhere one would leave it out for UTC.
+/// Why a text is not a time zone of a `CronJob`, if the advice differs from that for other kinds: there, an omitted
+/// zone is UTC.
 fn why_no_zone(zone: &str) -> Option<&'static str> {
     match Zone::named(zone).err()?.kind() {
         ZoneErrorKind::Empty => {
@@ -86,7 +137,7 @@ fn why_no_zone(zone: &str) -> Option<&'static str> {
     }
 }
 
-/// What is worth knowing of the `CronJobs` over time, beside clock changes.
+/// The findings about the `CronJobs` over time, except clock changes.
 #[must_use]
 pub fn cron_jobs_over_time(
     reading: &Reading,
@@ -97,8 +148,8 @@ pub fn cron_jobs_over_time(
     everything.cron_jobs(reading).flat_map(of_job).collect()
 }
 
-/// What clock changes do to the `CronJobs` in `[from, to)`. To one that comes in every hour alike they do nothing: an
-/// hour that is skipped is one that does not pass.
+/// The effects of clock changes on the `CronJobs` in `[from, to)`. One that starts every hour in the same way has none:
+/// a skipped hour does not pass.
 pub(super) fn clock_changes<'a>(
     reading: &'a Reading,
     everything: &'a Everything,
@@ -124,7 +175,7 @@ fn over_time(job: &CronJob, from: Timestamp) -> impl Iterator<Item = (Span, Find
     });
     let firings = match &job.starts {
         Starts::At(firings) if !job.is_suspended() => Some(firings),
-        Starts::At(_) | Starts::Every(_) | Starts::Unusable => None,
+        Starts::At(_) | Starts::Every(_) | Starts::Never | Starts::Unusable => None,
     };
     let until = from.saturating_add(TWO_YEARS).unwrap_or(Timestamp::MAX);
     let never = firings.filter(|it| it.between(from, until).next().is_none()).map(|firings| {

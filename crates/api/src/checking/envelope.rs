@@ -5,7 +5,7 @@ use serde_json::json;
 use super::shape::Shape;
 use crate::finding::{Code, Finding, Path};
 
-/// The shape of `metadata`: the fields Kubernetes knows, as far as people write them.
+/// The shape of `metadata`: the Kubernetes fields that people write.
 pub(super) fn metadata_shape() -> Shape {
     let text = json!({ "type": "string", "nullable": true });
     let texts =
@@ -42,7 +42,7 @@ pub(super) fn check_names(name: &str, namespace: Option<&str>, findings: &mut Ve
         let fix = better.filter(|better| why_no_namespace(better).is_none());
         let finding = invalid_name(&field, namespace, &why);
         findings.push(match fix {
-            Some(better) => finding.with_fix(format!("write {better}")),
+            Some(better) => finding.meaning(better),
             None => finding.with_fix(USUAL_NAME),
         });
     }
@@ -52,12 +52,12 @@ pub(super) fn check_names(name: &str, namespace: Option<&str>, findings: &mut Ve
 pub(super) fn invalid_name(field: &Path<'_>, name: &str, why: &str) -> Finding {
     let finding = Finding::invalid(Code::InvalidName, field, name, why);
     match nearest_name(name) {
-        Some(better) => finding.with_fix(format!("write {better}")),
+        Some(better) => finding.meaning(better),
         None => finding.with_fix(USUAL_NAME),
     }
 }
 
-/// What a name without an obvious correction may consist of.
+/// The allowed letters of a name without an obvious correction.
 const USUAL_NAME: &str = "use only the letters a to z, digits and '-' inside it";
 
 /// Why a text is not what Kubernetes calls a DNS subdomain: the rule for most names.
@@ -95,7 +95,7 @@ fn is_label(label: &str) -> bool {
 
 /// `FakeScheduling` becomes `fake-scheduling`.
 fn nearest_name(name: &str) -> Option<String> {
-    // Only its author knows how to spell it without the letters that DNS lacks.
+    // Only the author can choose a spelling without the letters that DNS lacks.
     if name.chars().any(|letter| letter.is_alphanumeric() && !letter.is_ascii()) {
         return None;
     }

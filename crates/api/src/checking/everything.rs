@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use almanac_engine::Identity;
 
+use super::misnamed::{check_names, names_beside, unread_names};
 use super::object::{CheckContext, CheckedObject, check};
 use super::places::{Layout, Places};
 use super::pods_together::{Found, check_pods_together};
@@ -16,7 +17,7 @@ use crate::kinds::{Kind, Recognised, recognise};
 use crate::objects::CONFIG_NAMESPACE;
 use crate::reading::{
     CronJob, Engine, ForeignScaler, Locator, PlacedFinding, ReadObject, Reading, Span, Template,
-    name_letters, placeholder, unfilled,
+    claims_kind_of_ours, name_letters, placeholder, unfilled,
 };
 
 /// The result of checking everything.
@@ -24,7 +25,7 @@ use crate::reading::{
 pub struct Everything {
     /// The objects, in the order of [`Reading::objects`].
     pub objects: Vec<CheckedObject>,
-    /// What was found, about the files as well, in the order of their places.
+    /// The findings, including those about files, in the order of their locations.
     pub findings: Vec<PlacedFinding>,
     /// The files that are templates, in the order of the sources.
     pub templates: Vec<Template>,
@@ -50,6 +51,7 @@ pub fn check_everything(
     };
     let mut checked: Vec<_> = reading.objects.iter().map(check).collect();
     let mut templates = reading.templates.clone();
+    let named = reading.targets();
     for (object, checked) in reading.objects.iter().zip(&mut checked) {
         // Of one with a wrong version, only what is wrong is of use.
         if !matches!(recognise(&object.api_version, object.kind.name()), Recognised::Supported(_)) {
@@ -57,18 +59,10 @@ pub fn check_everything(
         }
         if let Some((engine, finding)) = as_template(reading, object, checked) {
             let is_found = reading.sources[object.source].is_found();
-            templates.push(Template { source: object.source, engine });
+            let template = Template { source: object.source, engine };
+            templates.extend(is_told_of(reading, object, &named).then_some(template));
             let findings = if is_found { Vec::new() } else { vec![finding] };
-            let CheckedObject { kind, is_marked, .. } = *checked;
-            *checked = CheckedObject {
-                identity: None,
-                slim: None,
-                scales: None,
-                named: None,
-                kind,
-                findings,
-                is_marked,
-            };
+            *checked = unfilled_object(checked, findings);
         }
     }
     templates.sort();
@@ -144,6 +138,28 @@ fn as_template(
     Some((engine, Finding { field, ..unfilled(engine, source.text()) }))
 }
 
+/// An object of which nothing is known before it is filled in.
+fn unfilled_object(checked: &CheckedObject, findings: Vec<Finding>) -> CheckedObject {
+    let CheckedObject { kind, is_marked, .. } = *checked;
+    CheckedObject {
+        identity: None,
+        slim: None,
+        scales: None,
+        named: None,
+        kind,
+        findings,
+        is_marked,
+    }
+}
+
+/// Whether a template is reported: if its file is named, or has a policy, an autoscaler or a target.
+fn is_told_of(reading: &Reading, object: &ReadObject, targets: &BTreeSet<(&str, &str)>) -> bool {
+    let source = &reading.sources[object.source];
+    let name = || object.node.get("metadata")?.get("name")?.as_text();
+    let is_target = || name().is_some_and(|it| targets.contains(&(object.kind.name(), it)));
+    !source.is_found() || claims_kind_of_ours(source.text().as_bytes()) || is_target()
+}
+
 /// The targets of the objects whose kinds match.
 fn targets(checked: &[CheckedObject], of: impl Fn(Kind) -> bool) -> BTreeSet<Identity> {
     let scaling = checked.iter().filter(|object| of(object.kind));
@@ -174,7 +190,7 @@ fn places_of(
     Places::of(layout, objects.chain(others).chain(foreign))
 }
 
-/// What another project has that scales the target of a policy or an autoscaler.
+/// An object of another project that scales the target of a policy or an autoscaler.
 struct ForeignWriter {
     identity: Identity,
     target: Identity,
@@ -204,7 +220,7 @@ fn foreign_writers(
 /// A finding, and the place it holds in if it does not hold in all of them.
 type InPlace = (Finding, Option<usize>);
 
-/// What shows only when the objects of a place are seen together, by object.
+/// Findings that depend on all objects of a place, by object.
 fn checked_by_place(
     reading: &Reading,
     checked: &[CheckedObject],
@@ -223,7 +239,11 @@ fn checked_by_place(
     let pod_folders = reading.pods.iter().map(|it| reading.sources[it.source].folder());
     let pods_of = places.split(pod_folders);
     let both = places.split(folders).into_iter().zip(places.split(foreign_folders));
-    for (place, ((here, beside), pods)) in both.zip(pods_of).enumerate() {
+    let names = names_beside(reading, checked, context.namespace);
+    let name_folders = names.iter().map(|(_, source)| reading.sources[*source].folder());
+    let rest = pods_of.into_iter().zip(places.split(name_folders));
+    let unread = unread_names(reading);
+    for (place, ((here, beside), (pods, names_here))) in both.zip(rest).enumerate() {
         let here = here.into_iter().map(|index| (index, &checked[index]));
         let written = beside.into_iter().map(|index| &foreign[index]);
         let written = written
@@ -240,8 +260,10 @@ fn checked_by_place(
             line(pod.source, pod.span)
         };
         let of_units = check_units_together(here.clone(), pods, written_at, pod_written_at);
+        let names_here = names_here.into_iter().map(|index| &names[index].0);
+        let misnamed = check_names(here.clone(), names_here, &unread);
         let told = check_together(here, written_at).into_iter().chain(against_foreign);
-        for (index, finding) in told.chain(of_units) {
+        for (index, finding) in told.chain(of_units).chain(misnamed) {
             let of_object = found.entry(index).or_default();
             match of_object.iter_mut().find(|(known, _)| *known == finding) {
                 Some((_, in_places)) => in_places.push(place),
@@ -271,7 +293,7 @@ fn told_of_files(
     told.filter(|it| belongs_somewhere(reading, it.source, places)).cloned().collect()
 }
 
-/// Tells of the pods and nodes that are defined twice, where policies read them.
+/// Reports pods and nodes that are defined twice, where policies read them.
 fn tell_of_pods(
     reading: &Reading,
     checked: &[CheckedObject],
@@ -294,7 +316,7 @@ fn tell_of_pods(
         let found = check_pods_together(reading, (&pods, &nodes), namespace, line);
         let place = Some(place).filter(|_| places.count() > 1);
         for Found { source, span, finding } in found {
-            // Of some kinds it is told of the object already, and of all in another place.
+            // A duplicate of some kinds is reported with the object already, and one of any kind in another place.
             let is_same =
                 |it: &PlacedFinding| it.source == source && it.finding.message == finding.message;
             let is_told = told.iter().any(is_same);
@@ -305,12 +327,12 @@ fn tell_of_pods(
     }
 }
 
-fn line_of(reading: &Reading, source: usize, span: Span) -> String {
+pub(super) fn line_of(reading: &Reading, source: usize, span: Span) -> String {
     let source = &reading.sources[source];
     format!("{}:{}", source.name(), source.position(span.start).line)
 }
 
-/// Whether a file belongs to a place that is asked about.
+/// Whether a file belongs to a requested place.
 pub(super) fn belongs_somewhere(reading: &Reading, source: usize, places: &Places) -> bool {
     !places.holding(reading.sources[source].folder()).is_empty()
 }
@@ -326,6 +348,7 @@ impl Everything {
         named
             .chain(of_objects)
             .chain(of_jobs)
+            .chain(self.sources_of_bounds(reading))
             .chain(self.findings.iter().map(|it| it.source))
             .collect()
     }
@@ -335,7 +358,17 @@ impl Everything {
         reading.cron_jobs.iter().filter(|job| belongs_somewhere(reading, job.source, &self.places))
     }
 
-    /// What the place is called in which alone a finding holds.
+    /// The sources of the quotas and limit ranges that were looked at, one for each of them.
+    pub fn sources_of_bounds<'a>(
+        &'a self,
+        reading: &'a Reading,
+    ) -> impl Iterator<Item = usize> + 'a {
+        let quotas = reading.quotas.iter().map(|it| it.source);
+        let sources = quotas.chain(reading.limit_ranges.iter().map(|it| it.source));
+        sources.filter(|source| belongs_somewhere(reading, *source, &self.places))
+    }
+
+    /// The name of the only place in which a finding holds.
     #[must_use]
     pub fn place_of(&self, placed: &PlacedFinding) -> Option<&str> {
         placed.place.map(|place| self.places.name(place))

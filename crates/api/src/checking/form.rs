@@ -1,6 +1,6 @@
-//! What the patterns and formats of schemas ask of a text, in words.
+//! The requirements of the patterns and formats of schemas, in words.
 //!
-//! An API server says the pattern; here is what somebody meant by it, and what to write instead.
+//! An API server prints the pattern; the words here give the probable intention and the fix.
 
 use std::sync::LazyLock;
 
@@ -27,7 +27,7 @@ const INSTANT: &str = "^[0-9]{4}-[0-9]{2}-[0-9]{2}[tT]([01][0-9]|2[0-3]):[0-5][0
      ([zZ]|[+-][0-9]{2}:[0-9]{2})$";
 const BASE64: &str = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$";
 
-/// What the pattern or the format of a schema asks for, if it has one that we know.
+/// The form behind the pattern or the format of a schema, if it is a known one.
 pub(super) fn form_of(schema: &Json) -> Option<&'static Form> {
     static FORMS: LazyLock<Vec<Form>> = LazyLock::new(forms);
     let written = schema["pattern"].as_str().or(schema["format"].as_str())?;
@@ -35,7 +35,7 @@ pub(super) fn form_of(schema: &Json) -> Option<&'static Form> {
 }
 
 impl Form {
-    /// What is wrong with a text.
+    /// The mistake in a text.
     pub(super) fn finding(&self, text: &str, path: &Path<'_>) -> Option<Finding> {
         let has_date = |text: &str| text.get(..10).is_some_and(|it| it.parse::<Date>().is_ok());
         let fits = self.pattern.is_match(text) && (self.written != "date-time" || has_date(text));

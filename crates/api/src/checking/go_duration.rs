@@ -40,7 +40,7 @@ pub(super) fn read(text: &str) -> Option<SignedDuration> {
     Some(SignedDuration::from_nanos(if is_negative { -total } else { total }))
 }
 
-/// So many units in nanoseconds, of which fractions are cut off.
+/// A number of units in nanoseconds, without fractions.
 fn amount(number: &str, of_unit: u64) -> Option<u64> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if whole.is_empty() && fraction.is_empty() || fraction.contains('.') {

@@ -66,8 +66,7 @@ pub(super) fn check(
     Checked { value, findings }
 }
 
-/// The rules of a direction; what is not said of it is as by default. `None` for numbers that the schema
-/// forbids.
+/// The rules of a direction, with defaults for omitted fields. `None` for numbers that the schema forbids.
 fn rules(
     written: Option<&objects::ScalingRules>,
     by_default: ScalingRules,

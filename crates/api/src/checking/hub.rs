@@ -1,4 +1,4 @@
-//! The rules for what placements select from. What is wrong with one part leaves that part out, and no more.
+//! The rules for the objects from which placements select. A mistake in one part excludes that part only.
 
 use almanac_engine::placement::{ClusterSet, HubObject};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector as Written;
@@ -36,7 +36,7 @@ pub(super) fn check(kind: Kind, object: &Json, status: &Json) -> CheckedHubObjec
     CheckedHubObject { object, findings }
 }
 
-/// A set whose selector cannot be used has clusters that nobody knows.
+/// A set whose selector is unusable has unknown clusters.
 fn check_set(object: &Json, findings: &mut Vec<Finding>) -> ClusterSet {
     let spec = Path::Root.key("spec");
     let field = spec.key("clusterSelector");
@@ -67,7 +67,7 @@ fn check_binding(object: &Json, findings: &mut Vec<Finding>) -> Option<HubObject
         let metadata = Path::Root.key("metadata");
         let why = "a binding has the name of the set that it binds";
         let finding = Finding::invalid(Code::InvalidName, &metadata.key("name"), name, why);
-        findings.push(finding.with_fix(format!("write {set}")));
+        findings.push(finding.meaning(set));
         return None;
     }
     Some(HubObject::Binding(set.into()))
@@ -144,6 +144,10 @@ fn check_score<'a>(
         let why = "must be a whole number from -100 to 100";
         let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let finding = Finding::invalid(Code::OutOfRange, &score.key("value"), shown, why);
-        findings.push(finding.with_fix("scale the scores to -100 to 100 before they are written"));
+        let number = value.as_str().filter(|it| it.parse::<i64>().is_ok_and(|it| it.abs() <= 100));
+        findings.push(match number {
+            Some(number) => finding.meaning_bare(number, number),
+            None => finding.with_fix("scale the scores to -100 to 100 before they are written"),
+        });
     }
 }

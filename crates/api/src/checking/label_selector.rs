@@ -14,11 +14,11 @@ use crate::kinds::nearest;
 /// The longest name and value of a label.
 const CHARACTERS: usize = 63;
 
-/// What the key of a label is.
+/// The rule for the key of a label.
 pub(super) const KEY_OF_LABEL: &str = "the key of a label has at most 63 letters, digits, '-', '_' and '.', begins and ends with a letter or a digit, \
      and may have a DNS name and '/' before it";
 
-/// What the value of a label is.
+/// The rule for the value of a label.
 pub(super) const VALUE_OF_LABEL: &str = "the value of a label has at most 63 letters, digits, '-', '_' and '.', and begins and ends with a letter or a \
      digit";
 
@@ -45,7 +45,7 @@ pub(super) fn check_selector(
     (findings.len() == before).then(|| LabelSelector::new(requirements))
 }
 
-/// What is wrong with the operators of a selector, where its schema leaves them to whoever uses it.
+/// The mistakes in the operators of a selector, where its schema leaves them to the reader.
 pub(super) fn note_operators(written: &Written, path: &Path<'_>, findings: &mut Vec<Finding>) {
     const OPERATORS: [&str; 4] = ["In", "NotIn", "Exists", "DoesNotExist"];
     let list = path.key("matchExpressions");
@@ -57,14 +57,14 @@ pub(super) fn note_operators(written: &Written, path: &Path<'_>, findings: &mut 
     }
 }
 
-/// A finding about a text that is none of those there are, with the one that was probably meant.
+/// A finding about a text that is not one of the choices, with the one that was probably meant.
 pub(super) fn unsupported(field: &Path<'_>, written: &str, choices: &[&str]) -> Finding {
     let quoted: Vec<String> = choices.iter().map(|it| format!("{it:?}")).collect();
     let message =
         format!("Unsupported value: {written:?}: supported values: {}", quoted.join(", "));
     let finding = Finding::new(Code::UnsupportedValue, field, message);
     match nearest(written, choices.iter().copied()) {
-        Some(meant) => finding.with_fix(format!("write {meant}")),
+        Some(meant) => finding.meaning(meant),
         None => finding,
     }
 }

@@ -1,6 +1,6 @@
-//! What selectors select, as sets of labels: whether one selects nothing, or nothing that others don't select too.
+//! The objects of selectors, as sets of labels: whether one selects nothing, or nothing that others don't select too.
 //!
-//! Exact, because a selector asks something of each label by itself, and there are always more values than it names.
+//! Exact, because a selector has a condition on each label by itself, and there are always more values than it names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use almanac_engine::{LabelSelector, ValueRequirement};
 /// How often a set is divided before the question is given up. Few selectors take more than a few dozen.
 const DIVISIONS: usize = 1_000;
 
-/// The objects that a selector selects, by what it asks of each label.
+/// The objects that a selector selects, by its condition on each label.
 #[derive(Clone, Debug)]
 pub(super) struct LabelSet(BTreeMap<Arc<str>, Allowed>);
 
-/// What a label may be.
+/// The allowed values of a label.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Allowed {
     /// Whether the label may be missing.
@@ -29,7 +29,7 @@ enum Values {
 }
 
 impl LabelSet {
-    /// What a selector selects.
+    /// The set of a selector.
     pub(super) fn of(selector: &LabelSelector) -> LabelSet {
         let everything = LabelSet(BTreeMap::new());
         selector.requirements().iter().fold(everything, |set, requirement| {
@@ -37,7 +37,7 @@ impl LabelSet {
         })
     }
 
-    /// Whether no labels fulfil it.
+    /// Whether no labels match it.
     pub(super) fn is_empty(&self) -> bool {
         self.0.values().any(Allowed::is_nothing)
     }
@@ -229,7 +229,7 @@ mod tests {
             [&of_key("a")[..], &of_key("b")[..], &["!a".into(), "!b".into()]].concat();
         let double =
             single.iter().flat_map(|one| single.iter().map(move |it| format!("{one},{it}")));
-        // A value that nobody names stands for all of them.
+        // An unnamed value stands for all of them.
         let values = [None, Some("x"), Some("y"), Some("other")];
         let labels: Vec<Labels> = values
             .iter()

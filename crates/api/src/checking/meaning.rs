@@ -20,18 +20,19 @@ use super::{
 use crate::finding::{Code, FieldPath, Finding, Path, Severity};
 use crate::kinds::{Kind, Role};
 use crate::lenient;
+use crate::objects::agent_config::{GLOBAL, NODES, POLICIES};
 use crate::objects::{ScaleTargetReference, document_key};
 use crate::slim;
 use crate::status;
 
-/// An object whose shape has been looked at, and mended where it did not fit.
+/// An object after a shape check, with corrections where it did not fit.
 pub(super) struct Mended<'a> {
     pub(super) kind: Kind,
     /// All of it but its status.
     pub(super) object: Json,
     /// As it is there: it is the controllers' own, and never worth failing for.
     pub(super) status: Json,
-    /// What was found about the shape.
+    /// The findings about the shape.
     pub(super) findings: &'a [Finding],
     pub(super) namespace: &'a str,
     pub(super) now: Timestamp,
@@ -39,14 +40,14 @@ pub(super) struct Mended<'a> {
     pub(super) patterns: Option<&'a PatternPool>,
 }
 
-/// What an object comes to.
+/// The meaning of an object.
 #[derive(Default)]
 pub(super) struct Meaning {
     pub(super) slim: Option<Slim>,
     pub(super) scales: Option<Target>,
     /// The target of a policy that cannot be used.
     pub(super) named: Option<Target>,
-    /// What was found beyond the shape.
+    /// The findings beyond the shape.
     pub(super) findings: Vec<Finding>,
 }
 
@@ -115,12 +116,18 @@ impl Mended<'_> {
         let Some(key) = document_key(name) else { return Meaning::default() };
         let data = Path::Root.key("data");
         let field = data.key(key);
-        let checked = if let Some(text) = self.object["data"][key].as_str() {
+        let mut checked = if let Some(text) = self.object["data"][key].as_str() {
             qos_levels::check(text, &field)
         } else {
-            let finding = Finding::required(&field, "the configuration of the agent");
-            Checked { value: None, findings: vec![finding] }
+            Checked { value: None, findings: vec![missing_document(&self.object["data"], key)] }
         };
+        let beside = [GLOBAL, NODES, POLICIES].into_iter();
+        let beside = beside.filter(|it| self.object["data"].get(it).is_some());
+        checked.findings.extend(beside.map(|it| {
+            let why = format!("Ignored: the agent reads only {key}");
+            let finding = Finding::new(Code::IgnoredField, data.key(it), why);
+            finding.with_fix(format!("indent it, so that it is a part of the text of {key}"))
+        }));
         let levels = checked.value.filter(|_| self.is_sound()).unwrap_or_else(QosLevels::unusable);
         let slim =
             Slim::QosLevels(PolicyObject { created: self.created, ..PolicyObject::new(levels) });
@@ -151,8 +158,8 @@ impl Mended<'_> {
         Meaning { slim: Some(slim), findings: checked.findings, ..Meaning::default() }
     }
 
-    /// What a placement selects from. Where its shape does not fit, it is as if it were not there; a set is there,
-    /// with clusters that nobody knows.
+    /// An object from which placements select. If its shape does not fit, it counts as absent; a set counts as present,
+    /// with unknown clusters.
     fn hub_object(self) -> Meaning {
         let checked = hub::check(self.kind, &self.object, &self.status);
         let object = match checked.object {
@@ -231,6 +238,17 @@ impl Mended<'_> {
     }
 }
 
+/// Says that the document of the agent is missing, or is the only one and has another name.
+fn missing_document(documents: &Json, key: &str) -> Finding {
+    let data = Path::Root.key("data");
+    let mut others = documents.as_object().into_iter().flatten().map(|(other, _)| other);
+    if let (Some(other), None) = (others.next(), others.next()) {
+        let message = "Required value: the agent reads its configuration from another key";
+        return Finding::new(Code::MistypedField, data.key(other), message).meaning(key);
+    }
+    Finding::required(&data.key(key), "the configuration of the agent")
+}
+
 fn checked_spec<Spec: DeserializeOwned, T>(
     spec: Json,
     check: impl FnOnce(Spec) -> Checked<T>,
@@ -249,8 +267,7 @@ fn errors(findings: &[Finding]) -> impl Iterator<Item = &Finding> {
     findings.iter().filter(|finding| finding.severity() == Severity::Error)
 }
 
-/// Leaves out the rules whose shape is broken: each stands on its own. What is broken elsewhere
-/// leaves nothing to use.
+/// Leaves out the rules whose shape is broken: each stands on its own. A mistake elsewhere leaves nothing to use.
 fn without_broken_rules(mut policy: CronScaling, findings: &[Finding]) -> Option<CronScaling> {
     let spec = Path::Root.key("spec");
     let rules = spec.key("rules");

@@ -1,5 +1,7 @@
 //! From a `MetricsProducer` to the schedule it follows.
 
+use std::ops::Range;
+
 use almanac_calendar::{
     Pattern as CalendarPattern, PatternError, PatternText, PatternWindow, Windows, Zone,
 };
@@ -140,7 +142,7 @@ fn check_pattern(
     }
 }
 
-/// The mistakes in each field by itself: a pattern is refused at the first, but all are told.
+/// The mistakes in each field by itself: a pattern is refused at the first, but the findings cover all.
 fn wrong_on_their_own(written: PatternText<'_>) -> Vec<PatternError> {
     let alone = [
         PatternText { minutes: written.minutes, ..PatternText::default() },
@@ -162,10 +164,41 @@ fn pattern_finding(error: &PatternError, written: PatternText<'_>, path: &Path<'
             Finding::invalid(Code::Pattern, &path.key(name), value, &error.to_string())
         }
     };
-    match error.advice() {
-        Some(advice) => finding.with_fix(advice),
-        None => finding,
+    match (instead_of(error, written), error.advice()) {
+        (Some(text), _) => finding.meaning(text),
+        (None, Some(advice)) => finding.with_fix(advice),
+        (None, None) => finding,
     }
+}
+
+/// The text of a field that can only be meant. Midnight at the end of a day is on the next one, so where days are named,
+/// their author has to say which.
+fn instead_of(error: &PatternError, written: PatternText<'_>) -> Option<String> {
+    let named = [written.days, written.weekdays, written.months, written.years];
+    if error.is_end_of_day() && named.iter().any(Option::is_some) {
+        return None;
+    }
+    let name = error.field()?.name();
+    let text = field_of(written, name);
+    let Range { start, end } = error.span();
+    // `17:00` says the minute, too.
+    let says_minute = text.get(start..end)?.contains(':') && written.minutes.is_some();
+    let text = format!("{}{}{}", text.get(..start)?, error.instead()?, text.get(end..)?);
+    (!says_minute && CalendarPattern::parse(alone(&text, name)).is_ok()).then_some(text)
+}
+
+/// A pattern with nothing but one field.
+fn alone<'a>(text: &'a str, name: &str) -> PatternText<'a> {
+    let mut alone = PatternText::default();
+    *match name {
+        "minutes" => &mut alone.minutes,
+        "hours" => &mut alone.hours,
+        "days" => &mut alone.days,
+        "months" => &mut alone.months,
+        "weekdays" => &mut alone.weekdays,
+        _ => &mut alone.years,
+    } = Some(text);
+    alone
 }
 
 fn field_of<'a>(text: PatternText<'a>, name: &str) -> &'a str {

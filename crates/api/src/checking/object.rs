@@ -8,17 +8,18 @@ use almanac_engine::{Identity, Slim, Target};
 use jiff::Timestamp;
 use serde_json::Value as Json;
 
+use super::cron_job::names;
 use super::envelope::check_names;
 use super::meaning::{Mended, meaning_of};
 use super::shapes::shape_of;
 use crate::exempt::is_marked_in;
-use crate::finding::{Code, FieldPath, Finding, Path, Segment};
-use crate::kinds::Kind;
+use crate::finding::{Code, FieldPath, Finding, Path, Replacement, Segment};
+use crate::kinds::{Kind, Role};
 use crate::lenient;
 use crate::policy_clock::PolicyClock;
 use crate::reading::{LookAlike, Node, ReadObject, as_meant};
 
-/// The context of a check besides the object.
+/// The context of a check, apart from the object.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckContext<'a> {
     /// The default namespace.
@@ -44,16 +45,16 @@ impl<'a> CheckContext<'a> {
 pub struct CheckedObject {
     /// Its name in the world; `None` when it has none.
     pub identity: Option<Identity>,
-    /// Its slim form. An object with a name that says a policy always has one, if only to say that
-    /// nothing of it can be used; what policies act on has none when its numbers are not in order.
+    /// Its slim form. An object with the name of a policy always has one, if only to record that it is unusable. A
+    /// target has none when its numbers are not in order.
     pub slim: Option<Slim>,
     /// Its target, if usable.
     pub scales: Option<Target>,
-    /// What it names as its target, if it is a policy that cannot be used.
+    /// Its named target, if it is an unusable policy.
     pub named: Option<Target>,
     /// Which of the kinds we know.
     pub kind: Kind,
-    /// What is wrong, or worth knowing, in the order of the fields' names.
+    /// The findings, in the order of the fields' names.
     pub findings: Vec<Finding>,
     /// Whether it bears the mark that exempts it from all policies.
     pub is_marked: bool,
@@ -65,7 +66,7 @@ pub fn check(object: &ReadObject, context: CheckContext<'_>) -> CheckedObject {
     check_node(object.kind, &object.node, None, context, UnknownFields::AreMistakes)
 }
 
-/// What a field means that our schema does not have.
+/// How to treat a field that our schema lacks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum UnknownFields {
     /// A typo in the file.
@@ -83,7 +84,7 @@ pub fn check_json(kind: Kind, mut object: Json, context: CheckContext<'_>) -> Ch
     if let Some(Json::Object(metadata)) = object.get_mut("metadata") {
         metadata.remove("managedFields");
     }
-    // A status has no shape to look at, and may be long; it is taken as it is.
+    // A status has no shape to look at, and may be long; it is taken unchanged.
     let status = object.as_object_mut().and_then(|fields| fields.remove("status"));
     let node = Node::from_json(&object);
     drop(object);
@@ -99,6 +100,12 @@ fn check_node(
 ) -> CheckedObject {
     let mut findings = Vec::new();
     let mut mended = shape_of(kind).examine(node, &Path::Root, &mut findings);
+    if kind == Kind::CronFederatedHPA {
+        let target = mended["spec"]["scaleTargetRef"]["kind"].as_str().unwrap_or_default();
+        for finding in &mut findings {
+            fit_to_target(finding, target);
+        }
+    }
     if unknown == UnknownFields::AreNewer {
         findings.retain(|finding| finding.code != Code::UnknownField);
     }
@@ -136,6 +143,24 @@ fn check_node(
     CheckedObject { identity, slim, scales, named, kind, findings, is_marked }
 }
 
+/// A rule sets replicas or bounds, depending on its target. Where another name means the field that its target does not
+/// have, its author has to choose.
+fn fit_to_target(finding: &mut Finding, target: &str) {
+    let meant = finding.replacement.as_deref().map_or("", Replacement::as_str);
+    let is_bound = ["targetMinReplicas", "targetMaxReplicas"].contains(&meant);
+    if finding.code != Code::UnknownField || !is_bound && meant != "targetReplicas" {
+        return;
+    }
+    let is_autoscaler = Kind::named(target).is_some_and(|kind| kind.role() == Role::Bounds);
+    let fix = match (is_bound, is_autoscaler) {
+        (true, false) => "write targetReplicas, with the number of replicas from then on",
+        (false, true) => "write targetMinReplicas, targetMaxReplicas or both",
+        (true, true) | (false, false) => return,
+    };
+    finding.replacement = None;
+    finding.fix = Some(fix.into());
+}
+
 /// The keys that are there, but for letters in them that look like a space or like nothing. Such a letter at the
 /// beginning of a line moves the key out of its map as well.
 fn disguised_keys(findings: &[Finding]) -> BTreeSet<String> {
@@ -161,8 +186,8 @@ fn as_created(metadata: &Json, clock: PolicyClock) -> Option<Timestamp> {
     Some(clock.shown_at(created))
 }
 
-/// Adds findings about the meaning, but for those about fields whose shape is already complained
-/// of, and for comparisons with a field beside it that is.
+/// Adds findings about the meaning, but for those about fields that already have one about their shape, and for
+/// comparisons with a sibling that has.
 fn add_what_is_new(findings: &mut Vec<Finding>, further: Vec<Finding>) {
     let of_shape = findings.len();
     for finding in further {
@@ -181,9 +206,6 @@ fn add_what_is_new(findings: &mut Vec<Finding>, further: Vec<Finding>) {
 /// Whether one finding makes another needless: it is about the same field or one around it, or
 /// says that the field is there under a misspelled name.
 fn covers(known: &Finding, finding: &Finding) -> bool {
-    let misspelled = known.code == Code::UnknownField
-        && known.field.is_beside(&finding.field)
-        && known.fix == finding.field.last_key().map(|key| format!("write {key}").into());
     let related = finding.field.is_within(&known.field) || known.field.is_within(&finding.field);
-    misspelled || related
+    related || names(known, finding)
 }

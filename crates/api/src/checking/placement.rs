@@ -17,7 +17,7 @@ use super::label_selector::{check_selector, note_operators, unsupported};
 use crate::finding::{Code, Finding, Path, Severity};
 use crate::objects::{self, DISABLE_ANNOTATION, PlacementSpec};
 
-/// How often scores are updated unless a placement says so.
+/// How often scores are updated by default.
 const USUAL_RATE_LIMIT: &str = "1m";
 
 /// Checks a placement.
@@ -46,8 +46,7 @@ pub(super) fn check(written: &PlacementSpec, metadata: &Json) -> Checked<Placeme
     Checked { value: if is_sound { policy() } else { None }, findings }
 }
 
-/// What is left of a placement whose spec has an error: the sets that it names. `None` if it is not to be decided
-/// anyway.
+/// The rest of a placement whose spec has an error: the sets that it names. `None` if it must not be decided anyway.
 pub(super) fn unusable(object: &Json) -> Option<Placement> {
     let sets = object["spec"]["clusterSets"].as_array().into_iter().flatten();
     let sets = sets.filter_map(|it| it.as_str().map(Arc::from)).collect();
@@ -85,7 +84,7 @@ fn check_predicates(
 ) -> Option<Vec<ClusterSelector>> {
     let list = spec.key("predicates");
     let (mut predicates, mut allowance) = (Some(Vec::new()), Allowance::new());
-    // Of those that are too many, the first says so.
+    // The first expression beyond the limit gets the finding.
     let mut looked_at = MOST_EXPRESSIONS + 1;
     for (position, predicate) in written.predicates.iter().enumerate() {
         let item = list.index(position);
@@ -108,6 +107,27 @@ fn check_predicates(
     predicates
 }
 
+/// An expression with `==` where its author has written `=`, outside of texts.
+fn compared(text: &str) -> Option<String> {
+    let mut compared = String::with_capacity(text.len() + 4);
+    let (mut quote, mut before) = (None, ' ');
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        compared.push(letter);
+        match quote {
+            Some(open) if letter == open && before != '\\' => quote = None,
+            None if matches!(letter, '"' | '\'') => quote = Some(letter),
+            None if letter == '=' && !"=<>!".contains(before) => match letters.peek() {
+                Some('=' | '<' | '>' | '!' | '~') => {}
+                _ => compared.push('='),
+            },
+            _ => {}
+        }
+        before = letter;
+    }
+    (compared.len() > text.len()).then_some(compared)
+}
+
 /// Compiles expressions. Each is evaluated over every cluster, so that is done once.
 fn check_expressions(
     written: &[String],
@@ -128,7 +148,13 @@ fn check_expressions(
                 } else {
                     "write a CEL expression over managedCluster that is true or false"
                 };
-                findings.push(Finding::invalid(Code::Expression, &field, text, &why).with_fix(fix));
+                let finding = Finding::invalid(Code::Expression, &field, text, &why);
+                findings.push(match compared(text) {
+                    Some(compared) if Expression::compile(&compared).is_ok() => {
+                        finding.meaning(compared)
+                    }
+                    _ => finding.with_fix(fix),
+                });
             }
             Ok(expression) => {
                 for doubt in expression.doubts() {
@@ -241,13 +267,13 @@ fn check_prioritizers(
                 Finding::new(Code::DuplicateItem, item, message).with_fix("remove one of them"),
             );
         }
-        // What is out of bounds has been found by its shape.
+        // The shape check has found values out of bounds.
         listed.push((score, Weight::new(config.weight.unwrap_or(1).into())));
     }
     is_complete.then(|| mode.prioritizers(listed))
 }
 
-/// The score of a configuration. What the coordinate says outweighs the name.
+/// The score of a configuration. The coordinate outweighs the name.
 fn check_source(
     config: &objects::PrioritizerConfig,
     item: &Path<'_>,

@@ -1,11 +1,11 @@
-//! Places: what one cluster gets, derived from folders.
+//! Places: the files that one cluster receives, derived from directories.
 //!
-//! A repository often holds one policy several times: in `prod/` and `staging/`, for several clusters,
-//! in overlays. Each copy is right, and a conflict is only what one cluster would get twice. So files
-//! form one place unless an object occurs twice; then the highest folders that separate the copies are
-//! places, and what lies outside of them belongs to each. Somebody may say it otherwise.
+//! A repository often holds one policy several times: in `prod/` and `staging/`, for several clusters, in overlays.
+//! Each copy is right, and a conflict only exists within one cluster. So files form one place unless an object occurs
+//! twice; then the highest directories that separate the copies are places, and files outside of them belong to each.
+//! Configuration can override this.
 //!
-//! Decided from names and folders alone, without reading files.
+//! Decided from names and directories alone, without reading files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use almanac_engine::Identity;
 
 use crate::reading::Folder;
 
-/// What one cluster gets.
+/// The files of one cluster.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Place {
     /// Its name.
@@ -29,7 +29,7 @@ pub struct Layout {
     pub here: Folder,
     /// The configured places; if there are none, they are derived from copies.
     pub fixed: Vec<Place>,
-    /// What is a place of its own unless it lies in a configured one, by name: kustomizations.
+    /// Directories that are places unless they lie in a configured one, by name: kustomizations.
     pub named: Vec<(String, Folder)>,
     /// The requested places, by name or as folders; if there are none, all of them.
     pub only: Vec<(String, Folder)>,
@@ -113,14 +113,13 @@ impl Places {
         self.named.len() > 1
     }
 
-    /// What a place is called.
+    /// The name of a place.
     #[must_use]
     pub fn name(&self, place: usize) -> &str {
         self.named.get(place).map_or("", |place| &place.name)
     }
 
-    /// The places that get what lies in a folder, by their numbers. What no folder separates belongs to
-    /// each.
+    /// The places of a directory, by their indexes. A directory that none separates belongs to each.
     #[must_use]
     pub fn holding(&self, folder: Option<&Folder>) -> &[usize] {
         let around = folder.into_iter().flat_map(Folder::around);
@@ -128,7 +127,7 @@ impl Places {
         closest.unwrap_or(&self.all)
     }
 
-    /// What belongs to each place, of things that lie in these folders: their numbers, by place.
+    /// The content of each place, of things in these directories: their indexes, by place.
     #[must_use]
     pub fn split<'a>(&self, folders: impl Iterator<Item = Option<&'a Folder>>) -> Vec<Vec<usize>> {
         let mut of_places = vec![Vec::new(); self.count()];
@@ -157,7 +156,7 @@ fn alone(layout: &Layout, folder: &Folder) -> Place {
     Place { name, folders: vec![folder.clone()] }
 }
 
-/// Only the places that are asked about. A folder that is none of them becomes one.
+/// Only the requested places. Another directory becomes one.
 fn narrowed(layout: &Layout, places: &[Place], separating: &mut BTreeSet<Folder>) -> Vec<Place> {
     let mut chosen: Vec<Place> = Vec::new();
     for (name, folder) in &layout.only {

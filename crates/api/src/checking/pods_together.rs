@@ -1,5 +1,4 @@
-//! Pods, nodes and what makes pods that are defined twice. Only policies that are about pods read them; without one, nobody
-//! does.
+//! Pods, nodes and makers of pods that are defined twice. Only policies about pods read them.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +8,7 @@ use super::together::defined_twice;
 use crate::finding::Finding;
 use crate::reading::{Reading, Span};
 
-/// What is wrong at a place in a source.
+/// A mistake at a location in a source.
 pub(super) struct Found {
     pub(super) source: usize,
     pub(super) span: Span,

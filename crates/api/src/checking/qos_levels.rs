@@ -4,6 +4,7 @@
 //! document belongs to others. A list is used as a whole or not at all, and no list keeps another one from
 //! being used.
 
+mod misplaced;
 mod policy;
 
 use std::sync::LazyLock;
@@ -11,6 +12,7 @@ use std::sync::LazyLock;
 use almanac_engine::qos_levels::{NodeList, NodeLists, PolicyList, QosLevels};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
+use self::misplaced::tell_misplaced;
 use self::policy::check_policies;
 use super::Checked;
 use super::label_selector::check_selector;
@@ -20,8 +22,8 @@ use crate::objects::agent_config::{GLOBAL, NODES, POLICIES, selector_schema};
 use crate::objects::document_key;
 use crate::reading::{EmbeddedDocument, Entry, Node, ReadObject, Span, Value, read_embedded};
 
-/// How many findings about one document are told, more than anybody makes by hand, and the rest is counted: there is
-/// room for hundreds of thousands, and each costs whoever shows it a look through the file.
+/// The maximum number of findings about one document, more than a person makes by hand; the rest is counted. There is
+/// room for hundreds of thousands, and each costs its reporter a scan of the file.
 const TOLD: usize = 1_000;
 
 /// Checks the document of a `ConfigMap`. Fields are those of the document, and findings say where in the text
@@ -91,8 +93,8 @@ pub(super) fn place_in_text(object: &ReadObject, finding: &Finding) -> Option<Sp
     Some(root.locate(&finding.field, finding.code.is_about_the_key()))
 }
 
-/// Whether a mistake in the text leaves open what it says of policies: a key that is there twice does only
-/// if it is one of those that lead to them, or inside of a policy.
+/// Whether a mistake in the text makes its policies ambiguous. A duplicate key does only if it leads to them, or is
+/// inside of a policy.
 fn is_about_our_fields(finding: &Finding, text: &str) -> bool {
     let key = finding.in_text.and_then(|span| text.get(span.start as usize..span.end as usize));
     let ours = [GLOBAL, NODES, POLICIES, "selector"].into_iter().chain(policy::fields());
@@ -107,6 +109,7 @@ fn check_root(root: &Node, field: &Path<'_>, findings: &mut Vec<Finding>) -> Qos
         return QosLevels::unusable();
     };
     tell_wrong_letter_case(entries, &Path::Root, &[GLOBAL, NODES], findings);
+    tell_misplaced(root, findings);
     QosLevels { global: check_global(root, findings), nodes: check_nodes(root, findings) }
 }
 
@@ -212,9 +215,7 @@ fn tell_wrong_letter_case(
         if let Some(meant) = meant {
             let why = format!("Ignored: the field is called {meant}");
             let field = path.key(&entry.key);
-            findings.push(
-                Finding::new(Code::IgnoredField, field, why).with_fix(format!("write {meant}")),
-            );
+            findings.push(Finding::new(Code::IgnoredField, field, why).meaning(*meant));
         }
     }
 }

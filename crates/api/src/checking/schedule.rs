@@ -17,7 +17,7 @@ pub(super) fn check_firings(
             let why = error.to_string();
             let finding = Finding::invalid(Code::Schedule, &field, schedule, &why);
             findings.push(match instead_of(&error, time_zone) {
-                Some(fix) => finding.with_fix(fix),
+                Some(fix) => finding.with_fix(fix).with_replacement(error.instead()),
                 None => finding,
             });
         })
@@ -91,7 +91,7 @@ pub(super) fn check_zone(
         .map_err(|error| {
             let finding = Finding::invalid(Code::TimeZone, field, name, &error.to_string());
             findings.push(match error.nearest() {
-                Some(nearest) => finding.with_fix(format!("write {nearest}")),
+                Some(nearest) => finding.meaning(nearest),
                 None => finding,
             });
         })

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value as Json};
 
 use super::form::{Form, form_of};
+use super::{go_duration, unknown_field};
 use crate::finding::{Code, Finding, Path, Shown};
 use crate::kinds::nearest;
 use crate::reading::{Entry, Node, Value};
@@ -128,7 +129,7 @@ impl Shape {
 
     fn examine_map(&self, entries: &[Entry], path: &Path<'_>, findings: &mut Vec<Finding>) -> Json {
         let mut mended = Map::new();
-        let mut misspelled = BTreeSet::new();
+        let mut unknown = Vec::new();
         for entry in entries {
             let field = path.key(&entry.key);
             let shape = self.properties.get(&*entry.key).or(self.values.as_deref());
@@ -139,13 +140,16 @@ impl Shape {
                 let value = shape.examine(&entry.value, &field, findings);
                 mended.insert(entry.key.to_string(), value);
             } else {
-                let meant = self.probably_meant(&entry.key, entries);
-                misspelled.extend(meant);
-                let is_required =
-                    meant.is_some_and(|it| self.required.iter().any(|name| name == it));
-                findings.push(unknown_field(path, &entry.key, meant, is_required));
+                unknown.push(entry);
             }
         }
+        let misspelled = if unknown.is_empty() {
+            BTreeSet::new()
+        } else {
+            let (misspelled, of_unknown) = unknown_field::look_at(self, &unknown, entries, path);
+            findings.extend(of_unknown);
+            misspelled
+        };
         for name in &self.required {
             if !mended.contains_key(name) {
                 if !misspelled.contains(name.as_str()) {
@@ -214,7 +218,7 @@ impl Shape {
             );
             let finding = Finding::new(Code::UnsupportedValue, path, message);
             findings.push(match nearest(text, self.choices.iter().map(String::as_str)) {
-                Some(meant) => finding.with_fix(format!("write {meant}")),
+                Some(meant) => finding.meaning(meant),
                 None => finding,
             });
             return false;
@@ -287,33 +291,88 @@ impl Shape {
             path,
             format!("Invalid value: {shown}: must be {due}, not {found}"),
         );
+        if let Some(text) = node.as_text()
+            && let Some(meant) = self.bare(text, path)
+        {
+            return finding.meaning_bare(text, meant);
+        }
         match (&node.value, self.kind) {
             (Value::Number(_) | Value::Bool(_), ShapeKind::Text) => {
                 // What was read is not always what was written: 0123 is 83, and 1.10 is 1.1.
                 finding.with_fix("put it in quotes, as it is written")
             }
-            (Value::Text(text), ShapeKind::Integer | ShapeKind::Number)
-                if text.parse::<f64>().is_ok() =>
-            {
-                finding.with_fix(format!("remove the quotes: {text}"))
-            }
-            (Value::Text(text), ShapeKind::Bool) if matches!(&**text, "true" | "false") => {
-                finding.with_fix(format!("remove the quotes: {text}"))
-            }
             // A word in braces, which is to be replaced, is a map in YAML.
             (Value::Map(entries), ShapeKind::Text) if is_word_in_braces(entries) => {
                 finding.with_fix("replace the braces and what is in them by what is meant")
             }
+            // The documents of a ConfigMap are texts.
+            (Value::Map(_), ShapeKind::Text)
+                if matches!(path, Path::Key(Path::Key(Path::Root, "data"), _)) =>
+            {
+                finding.with_fix("write | after its colon, which makes what follows one text")
+            }
             (Value::Map(_), ShapeKind::List) => finding.with_fix("begin each item with '- '"),
             (Value::Null, _) => finding.with_fix("give it a value, or remove the field"),
-            _ => finding.with_fix(format!("write {due}")),
+            _ => finding.with_fix(format!("write {due} instead")),
         }
     }
 
-    /// The field a name that isn't one was probably meant to be: none that is there already.
-    fn probably_meant(&self, written: &str, entries: &[Entry]) -> Option<&str> {
-        let absent = |name: &&str| !entries.iter().any(|entry| &*entry.key == *name);
-        nearest(written, self.properties.keys().map(String::as_str).filter(absent))
+    /// The number or the truth value that a text is meant to be.
+    fn bare(&self, text: &str, path: &Path<'_>) -> Option<String> {
+        match self.kind {
+            ShapeKind::Integer => whole_number(text, path.last_key()?),
+            // A number that begins with 0 may be in another base.
+            ShapeKind::Number => {
+                let number = text.parse().ok().and_then(serde_json::Number::from_f64)?;
+                let number = text.parse::<i64>().map_or(number, Into::into).to_string();
+                (!text.starts_with('0') || text.starts_with("0.")).then_some(number)
+            }
+            ShapeKind::Bool => matches!(text, "true" | "false").then(|| text.to_owned()),
+            _ => None,
+        }
+    }
+
+    /// The names of its fields.
+    pub(super) fn fields(&self) -> impl Iterator<Item = &str> {
+        self.properties.keys().map(String::as_str)
+    }
+
+    /// A field of it.
+    pub(super) fn field(&self, name: &str) -> Option<&Shape> {
+        self.properties.get(name)
+    }
+
+    fn field_in_any_case(&self, key: &str) -> Option<&str> {
+        self.fields().find(|it| it.eq_ignore_ascii_case(key))
+    }
+
+    /// Where a field belongs that is one of a part of it, if there is one such part; and what it is called there.
+    pub(super) fn part_with<'s>(&'s self, key: &str) -> Option<(String, &'s str)> {
+        let place = |(name, part): (&String, &'s Shape)| {
+            if let Some(field) = part.field_in_any_case(key) {
+                return Some((name.clone(), field));
+            }
+            let field = part.items.as_deref()?.field_in_any_case(key)?;
+            Some((format!("each of {name}"), field))
+        };
+        let mut places = self.properties.iter().filter_map(place);
+        places.next().filter(|_| places.next().is_none())
+    }
+
+    /// Whether a value is of its type, or is meant to be.
+    pub(super) fn takes(&self, field: &str, value: &Node) -> bool {
+        let is_number =
+            |text: &str| text.parse::<f64>().is_ok() || whole_number(text, field).is_some();
+        match (&value.value, self.kind) {
+            (_, ShapeKind::Anything)
+            | (Value::Map(_), ShapeKind::Map)
+            | (Value::List(_), ShapeKind::List)
+            | (Value::Text(_) | Value::Number(_), ShapeKind::Text | ShapeKind::IntegerOrText)
+            | (Value::Number(_), ShapeKind::Integer | ShapeKind::Number)
+            | (Value::Bool(_), ShapeKind::Bool) => true,
+            (Value::Text(text), ShapeKind::Integer | ShapeKind::Number) => is_number(text),
+            _ => false,
+        }
     }
 
     /// The substitute for a missing required value.
@@ -342,12 +401,18 @@ fn is_word_in_braces(entries: &[Entry]) -> bool {
     matches!(entries, [entry] if entry.value.value == Value::Null)
 }
 
-/// Without a field that is required the object cannot be used; another one would change what it does.
-fn unknown_field(path: &Path<'_>, key: &str, meant: Option<&str>, is_required: bool) -> Finding {
-    let message = "Unknown field: no such field here";
-    let finding = Finding::new(Code::UnknownField, path.key(key), message);
-    let Some(meant) = meant else { return finding };
-    finding
-        .with_fix(format!("write {meant}"))
-        .with_replacement((is_required && meant.eq_ignore_ascii_case(key)).then_some(meant))
+/// The whole number that a text is meant to be in a field: in quotes, a duration where seconds are due, or the level that
+/// Volcano calls so. One that begins with 0 may be in another base.
+fn whole_number(text: &str, field: &str) -> Option<String> {
+    if let Ok(number) = text.parse::<i64>() {
+        let number = number.to_string();
+        return (number == text).then_some(number);
+    }
+    if field.ends_with("Seconds") {
+        let duration = go_duration::read(text)?;
+        return (duration.subsec_nanos() == 0).then(|| duration.as_secs().to_string());
+    }
+    let levels = [("BE", "-1"), ("LS", "1"), ("LC", "2")];
+    let level = levels.iter().find(|(name, _)| field == "targetQoSLevel" && *name == text)?;
+    Some(level.1.to_owned())
 }

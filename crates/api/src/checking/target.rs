@@ -107,6 +107,7 @@ fn check_api_version(api_version: &str, kind: &str, field: &Path<'_>, findings: 
         let why = format!("the apiVersion of a {kind} is {usual}");
         Finding::invalid(Code::Target, field, api_version, &why)
             .with_fix(format!("write apiVersion: {usual}"))
+            .with_replacement(Some(usual))
     } else {
         return;
     };
@@ -121,13 +122,21 @@ fn kind_of_group(group: &str, kind: &str, field: &Path<'_>) -> Option<Finding> {
         return None;
     }
     if is_group_of_ours(group) {
+        let Some(first) = scalable().next() else {
+            // Whether a kind that we do not know has a scale is for the cluster to say.
+            of_group().find(|it| it.name() == kind)?;
+            let why = format!("a {kind} has no replicas to set");
+            return Some(
+                Finding::invalid(Code::Target, field, kind, &why)
+                    .with_fix("name what is to be scaled, such as a Deployment"),
+            );
+        };
         let choices = scalable().collect::<Vec<_>>().join(" or a ");
         let why = format!("in {group}, only a {choices} can be scaled");
-        let finding = Finding::invalid(Code::Target, field, kind, &why);
-        return Some(match scalable().next() {
-            Some(first) => finding.with_fix(format!("write kind: {first}")),
-            None => finding,
-        });
+        return Some(
+            Finding::invalid(Code::Target, field, kind, &why)
+                .with_fix(format!("write kind: {first}")),
+        );
     }
     if group != Kind::Deployment.group() {
         return None;
@@ -144,6 +153,6 @@ fn kind_of_group(group: &str, kind: &str, field: &Path<'_>) -> Option<Finding> {
     Some(
         Finding::invalid(Code::Target, field, kind, &why)
             .with_fix(format!("write kind: {meant}"))
-            .with_replacement(meant.eq_ignore_ascii_case(kind).then_some(meant)),
+            .with_replacement(Some(meant)),
     )
 }

@@ -203,7 +203,7 @@ fn keys_of_no_pod(policy: &ResourcePolicy, governed: &[&Governed<'_>]) -> Vec<Fi
         );
         let finding = Finding::new(Code::LabelOfNoPod, list.index(position), message);
         Some(match meant {
-            Some(meant) => finding.with_fix(format!("write {meant}")),
+            Some(meant) => finding.with_fix(format!("write {meant} if that is meant")),
             None => finding.with_fix("write the key of a label that the pods have, or remove it"),
         })
     });

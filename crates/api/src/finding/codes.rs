@@ -45,7 +45,7 @@ macro_rules! codes {
                 match self { $(Self::$variant => $name,)+ }
             }
 
-            /// How bad every finding of this code is.
+            /// How bad a finding of this code is, unless it is only worth knowing in its place.
             #[must_use]
             pub fn severity(self) -> Severity {
                 match self { $(Self::$variant => Severity::$severity,)+ }
@@ -83,8 +83,12 @@ codes! {
     TooLarge = "too-large", Error;
     /// A document is not a Kubernetes object: it isn't a map, or `apiVersion` or `kind` is missing.
     NotAnObject = "not-an-object", Error;
-    /// The API group is known but has no such kind or version. Correct it as the message says.
+    /// The `apiVersion` of a kind that Almanac reads has another group or version than the kind. Correct it as the message says.
     UnknownKind = "unknown-kind", Error;
+    /// A kind that is one or two letters away from a kind of the same API group that Almanac reads, in groups with policies, such as `Placment`. Almanac skips it. Write the kind as the message says, unless the group has such a kind.
+    MistypedKind = "mistyped-kind", Warning;
+    /// An API version that Kubernetes has removed: `batch/v1beta1` of a `CronJob`, or `autoscaling/v2beta2` of a `HorizontalPodAutoscaler`. Write the version in the message.
+    RemovedVersion = "removed-version", Warning;
     /// The same object (group, kind, namespace and name) is defined more than once. Neither definition would win reliably: remove one.
     DuplicateObject = "duplicate-object", Error;
     /// A name that Kubernetes does not accept. Use lower-case letters, digits, `-` and `.`, and start and end with a letter or digit.
@@ -147,6 +151,10 @@ codes! {
     LookAlike = "look-alike", Warning;
     /// Two policies, or a policy and an autoscaler, write the same field of one target, be the other one Almanac's, Kubernetes' or another project's. They will undo each other's work. Between cron rules, `lint` finds it by running them: a value that one policy has raised is changed by another one before it is lowered again.
     TwoWriters = "two-writers", Warning;
+    /// A policy names an object that is not in the input, and one of nearly the same name is: its target, the `MetricsProducer` in its query, or a `ManagedClusterSet`. Or a `ConfigMap` with policies for QoS levels has nearly the name that the agent reads. Write the name in the message, unless the object is elsewhere.
+    NoSuchTarget = "no-such-target", Warning;
+    /// A policy is in a namespace that is exempt from all policies: `kube-system`, or one that the annotation `almanac.dev/ignore` exempts. It does nothing. Move it to another namespace.
+    ExemptNamespace = "exempt-namespace", Warning;
     /// A selector whose requirements contradict each other, such as two values for one label. It selects nothing.
     Contradiction = "contradiction", Warning;
     /// All nodes that a unit selects belong to better units, so that no pod ever counts in it. Raise its priority, or narrow the others.
@@ -161,7 +169,7 @@ codes! {
     UnitsTooSmall = "units-too-small", Warning;
     /// A profile of kube-scheduler names the plugin `resourcepolicy`, which is not a part of it: a scheduler that was not built with the plugin does not start.
     SchedulerPlugin = "scheduler-plugin", Warning;
-    /// A rule, or a `CronJob`, that does not fire within two years: its date is over, or comes rarely. Correct the schedule, or remove the rule.
+    /// A rule, or a `CronJob`, that does not fire within two years: its date is over, or comes rarely. Correct the schedule, or remove the rule. A `CronJob` with a date that does not exist, such as 31 February, is one to start by hand, and only worth knowing.
     NeverFires = "never-fires", Warning;
     /// A window that does not open within two years: its date is over, or comes rarely. Correct it, or remove it.
     NeverOpens = "never-opens", Warning;
@@ -177,6 +185,10 @@ codes! {
     MovesOtherBound = "moves-other-bound", Warning;
     /// A rule sets replicas that are outside the bounds of the workload's autoscaler, or the bounds below the replicas, and the autoscaler sets them back at once. Let the rules set the bounds instead.
     OutOfBounds = "out-of-bounds", Warning;
+    /// The pods of a namespace together request more CPU or memory, have higher limits, or are more, than a `ResourceQuota` allows, from when on a policy scales them so: pods beyond it are not created. The message has the instant and the numbers, and the fix the highest number within two years. A lower bound: only pods are counted whose number and requests are known. Raise the quota, or ask for fewer replicas.
+    AboveQuota = "above-quota", Warning;
+    /// The pods together request more than all nodes in the files can allocate, or a pod of a workload more than each of them, from when on a policy scales them so. A lower bound: the sums are compared, and pods are not placed on nodes. Nodes that are cordoned are left out. Add nodes, or ask for fewer replicas.
+    AboveCapacity = "above-capacity", Warning;
     /// A score of a cluster ends within two years, and the placement selects other clusters from then on; or it has ended, and counts as 0. Renew it, or leave `validUntil` out.
     ScoreEnds = "score-ends", Warning;
     /// A selector that selects nothing in the files, although they have objects of that kind. Correct it, or add the objects to the files.

@@ -6,6 +6,29 @@
 use super::{Code, Finding};
 
 impl Finding {
+    /// What is wrong, without what to do where the fix says that.
+    #[must_use]
+    pub fn problem(&self) -> &str {
+        let Some((problem, advice)) = self.message.rsplit_once("; ") else { return &self.message };
+        let meant = MEANING.iter().find_map(|begin| advice.strip_prefix(begin));
+        let meant = meant.map(|meant| meant.trim_end_matches('?'));
+        let is_said = |fix: &str| {
+            let says = |text: &str| fix.contains(text) || text.contains(fix);
+            says(advice) || meant.is_some_and(says)
+        };
+        if self.fix.as_deref().is_some_and(is_said) { problem } else { &self.message }
+    }
+
+    /// The same with the field.
+    #[must_use]
+    pub fn headline(&self) -> String {
+        if self.field.segments().is_empty() {
+            self.problem().to_owned()
+        } else {
+            format!("{}: {}", self.field, self.problem())
+        }
+    }
+
     /// The same with something to do about it, whatever it is.
     #[must_use]
     pub fn with_some_fix(mut self) -> Self {
@@ -54,6 +77,10 @@ impl Finding {
     }
 }
 
+/// How the end of a message begins that names what is meant.
+const MEANING: [&str; 4] =
+    ["write its three letters, ", "write ", "did you mean ", "the nearest name is "];
+
 /// The part of a message that says what to do: what stands behind the last semicolon, if that begins
 /// with a verb.
 fn advice(message: &str) -> Option<&str> {
@@ -71,6 +98,26 @@ fn bounds(message: &str) -> Option<&str> {
 mod tests {
     use super::*;
     use crate::finding::Path;
+
+    #[test]
+    fn what_the_fix_says_is_not_said_twice() {
+        let problem = |message: &str, fix: Option<&str>| {
+            let finding = Finding::new(Code::Schedule, Path::Root.key("a"), message);
+            let finding = fix.map_or(finding.clone(), |fix| finding.with_fix(fix));
+            finding.problem().to_owned()
+        };
+        for (message, fix) in [
+            ("it is wrong; write 5", "write 5"),
+            ("it is wrong; the nearest name is Europe/Berlin", "write Europe/Berlin"),
+            ("it is wrong; did you mean sep?", "write \"0 8 1 sep *\""),
+            ("it is wrong; write its three letters, sep", "write \"0 8 1 sep *\""),
+            ("it is wrong; write a date that exists, or none", "write a date that exists"),
+        ] {
+            assert_eq!(problem(message, Some(fix)), "it is wrong", "{message}");
+            assert_eq!(problem(message, None), message);
+            assert_eq!(problem(message, Some("remove it")), message);
+        }
+    }
 
     #[test]
     fn the_advice_in_a_message_is_the_fix() {

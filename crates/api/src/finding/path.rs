@@ -29,6 +29,15 @@ impl<'a> Path<'a> {
         Path::Key(self, key)
     }
 
+    /// The name of the field it leads to, unless that is an item of a list.
+    #[must_use]
+    pub fn last_key(&self) -> Option<&'a str> {
+        match self {
+            Path::Key(_, key) => Some(key),
+            Path::Root | Path::Index(..) => None,
+        }
+    }
+
     /// An item of what this path leads to.
     #[must_use]
     pub fn index(&'a self, index: usize) -> Path<'a> {

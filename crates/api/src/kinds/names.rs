@@ -115,10 +115,19 @@ impl Kind {
 
 /// The name that was probably meant: few slips away, and nearer than any other.
 pub(crate) fn nearest<'a>(written: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    nearest_within(written, names, |name| (name.len() / 3).clamp(1, 4))
+}
+
+/// The same, with at most so many slips in a name. The case of letters is not one.
+pub(super) fn nearest_within<'a>(
+    written: &str,
+    names: impl Iterator<Item = &'a str>,
+    most: impl Fn(&str) -> usize,
+) -> Option<&'a str> {
     let lower = written.to_lowercase();
     names
         .map(|name| (strsim::damerau_levenshtein(&lower, &name.to_lowercase()), name))
-        .filter(|(slips, name)| *slips <= (name.len() / 3).clamp(1, 4))
+        .filter(|(slips, name)| *slips <= most(name))
         .min()
         .map(|(_, name)| name)
 }

@@ -1,12 +1,14 @@
 //! Which kind an `apiVersion` and a `kind` mean, and what to say about those that are nearly one.
 
-use super::{Kind, nearest};
+use super::Kind;
+use super::names::nearest_within;
 
 /// What published examples write for the group `apps`.
 pub(crate) const APPS_MISTYPED: &str = "app/v1";
 
-/// The kinds in groups of policies that have nothing to do with them.
-const NOT_OURS: [(&str, &str); 1] = [("cluster.open-cluster-management.io", "ClusterClaim")];
+/// In how many letters a mistyped kind differs. What differs in more is another kind: a group of policies has kinds
+/// that we do not know, such as `BackupSchedule` beside `Placement`.
+const MOST_SLIPS: usize = 2;
 
 /// What the table says about an `apiVersion` and a `kind`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,7 +32,7 @@ pub fn group_and_version(api_version: &str) -> (&str, &str) {
     api_version.rsplit_once('/').unwrap_or(("", api_version))
 }
 
-/// Whether a group is that of policies: of such a group we know every kind. That of `ConfigMaps` is not.
+/// Whether a group is that of policies. There may be further kinds in it. That of `ConfigMaps` is not.
 pub(crate) fn is_group_of_ours(group: &str) -> bool {
     !group.is_empty() && Kind::ALL.iter().any(|it| it.group() == group && it.is_policy())
 }
@@ -51,14 +53,8 @@ pub(crate) fn recognise(api_version: &str, kind: &str) -> Recognised {
             Recognised::Mistyped { field: "apiVersion", meant: known.api_version() }
         };
     }
-    if NOT_OURS.contains(&(group, kind)) {
-        return Recognised::Other;
-    }
-    if is_group_of_ours(group) {
-        let kinds = || Kind::ALL.iter().filter(|it| it.group() == group).map(|it| it.name());
-        let meant = nearest(kind, kinds()).map(str::to_owned);
-        let meant = meant.unwrap_or_else(|| kinds().collect::<Vec<_>>().join(" or "));
-        return Recognised::Mistyped { field: "kind", meant };
+    if let Some(meant) = near_kind(group, kind) {
+        return Recognised::Mistyped { field: "kind", meant: meant.to_owned() };
     }
     if let Some(known) = Kind::written(kind)
         && (is_group_of_ours(known.group()) || api_version == APPS_MISTYPED || group.is_empty())
@@ -66,6 +62,42 @@ pub(crate) fn recognise(api_version: &str, kind: &str) -> Recognised {
         return Recognised::Mistyped { field: "apiVersion", meant: known.api_version() };
     }
     Recognised::Other
+}
+
+/// The kind in a group of policies that was probably meant by another name.
+pub(crate) fn near_kind(group: &str, kind: &str) -> Option<&'static str> {
+    let of_group = Kind::ALL.iter().filter(|it| it.group() == group && is_group_of_ours(group));
+    nearest_within(kind, of_group.map(|it| it.name()), |_| MOST_SLIPS)
+}
+
+/// Whether an `apiVersion` and a `kind`, of which one may be empty, are those of a kind in a group of policies, or
+/// nearly.
+pub(crate) fn is_nearly_ours(api_version: &str, kind: &str) -> bool {
+    let (group, _) = group_and_version(api_version);
+    let is_written = Kind::written(kind).is_some_and(|it| is_group_of_ours(it.group()));
+    let is_of_group = is_group_of_ours(group) && kind.is_empty();
+    is_written || is_of_group || near_kind(group, kind).is_some()
+}
+
+/// A version of an API that Kubernetes had.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct RemovedVersion {
+    /// The release of Kubernetes that has it no more.
+    pub(crate) release: &'static str,
+    /// The `apiVersion` that has taken its place.
+    pub(crate) now: &'static str,
+}
+
+/// The version of the kinds that we read which Kubernetes has removed, if it is one.
+pub(crate) fn removed_version(api_version: &str, kind: &str) -> Option<RemovedVersion> {
+    let (release, now) = match (api_version, kind) {
+        ("batch/v2alpha1", "CronJob") => ("1.21", "batch/v1"),
+        ("batch/v1beta1", "CronJob") => ("1.25", "batch/v1"),
+        ("autoscaling/v2beta1", "HorizontalPodAutoscaler") => ("1.25", "autoscaling/v2"),
+        ("autoscaling/v2beta2", "HorizontalPodAutoscaler") => ("1.26", "autoscaling/v2"),
+        _ => return None,
+    };
+    Some(RemovedVersion { release, now })
 }
 
 impl Kind {
@@ -113,8 +145,52 @@ mod tests {
         assert_eq!(recognise("app/v1", "Deployment"), mistyped("apiVersion", "apps/v1"));
         assert_eq!(recognise("v1", "Deployment"), mistyped("apiVersion", "apps/v1"));
         assert_eq!(
-            recognise("autoscaling.karmada.io/v1alpha1", "Gadget"),
-            mistyped("kind", "CronFederatedHPA or FederatedHPA")
+            recognise("autoscaling.karmada.io/v1alpha1", "MetricsProducer"),
+            mistyped("apiVersion", "autoscaling.karpenter.sh/v1alpha1")
         );
+    }
+
+    #[test]
+    fn an_unknown_kind_of_a_group_with_known_kinds_is_another_kind() {
+        let hub = "cluster.open-cluster-management.io/v1beta1";
+        for (api_version, kind) in [
+            (hub, "BackupSchedule"),
+            (hub, "Restore"),
+            (hub, "ClusterCurator"),
+            (hub, "ClusterClaim"),
+            (hub, "ManagedClusterView"),
+            (hub, "PlacementRule"),
+            ("scheduling.sigs.x-k8s.io/v1alpha1", "PodGroup"),
+            ("scheduling.sigs.x-k8s.io/v1alpha1", "ElasticQuota"),
+            ("autoscaling.karpenter.sh/v1alpha1", "HorizontalPodAutoscaler"),
+            ("autoscaling.karmada.io/v1alpha1", "Deployment"),
+            ("autoscaling.karmada.io/v1alpha1", "Gadget"),
+        ] {
+            assert_eq!(recognise(api_version, kind), Recognised::Other, "{kind}");
+            assert!(!is_nearly_ours(api_version, kind), "{kind}");
+        }
+        for (api_version, kind, meant) in [
+            (hub, "Placment", "Placement"),
+            (hub, "placementdecisions", "PlacementDecision"),
+            (hub, "AddonPlacementScore", "AddOnPlacementScore"),
+            (hub, "ManagedClusterSets", "ManagedClusterSet"),
+            ("autoscaling.karpenter.sh/v2", "MetricProducer", "MetricsProducer"),
+            ("scheduling.sigs.x-k8s.io/v1alpha1", "ResourcesPolicy", "ResourcePolicy"),
+        ] {
+            assert_eq!(recognise(api_version, kind), mistyped("kind", meant));
+            assert!(is_nearly_ours(api_version, kind), "{kind}");
+        }
+        assert!(is_nearly_ours(hub, "") && is_nearly_ours("", "Placement"));
+        assert!(!is_nearly_ours("", "") && !is_nearly_ours("apps/v1", "Deployment"));
+    }
+
+    #[test]
+    fn a_version_that_kubernetes_has_removed_is_known_with_the_one_that_has_taken_its_place() {
+        let removed = removed_version("batch/v1beta1", "CronJob");
+        assert_eq!(removed, Some(RemovedVersion { release: "1.25", now: "batch/v1" }));
+        let removed = removed_version("autoscaling/v2beta2", "HorizontalPodAutoscaler");
+        assert_eq!(removed, Some(RemovedVersion { release: "1.26", now: "autoscaling/v2" }));
+        assert_eq!(removed_version("autoscaling/v1", "HorizontalPodAutoscaler"), None);
+        assert_eq!(removed_version("batch/v1", "CronJob"), None);
     }
 }

@@ -4,7 +4,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, CustomResourceDefinitionVersion,
 };
 use kube::CustomResourceExt;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{
     CronFederatedHPA, FederatedHPA, HorizontalAutoscaler, MetricsProducer, ResourcePolicy,
@@ -111,6 +111,42 @@ fn schema_of(version: &CustomResourceDefinitionVersion) -> Value {
     serde_json::to_value(schema).unwrap_or_default()
 }
 
+/// Says in plain JSON Schema which fields the rules of a map forbid or ask for, as far as a rule says nothing else.
+fn apply_rules(fields: &mut Map<String, Value>) {
+    let rules = fields.get("x-kubernetes-validations").and_then(Value::as_array);
+    let texts = rules.into_iter().flatten().filter_map(|rule| rule["rule"].as_str());
+    let texts: Vec<String> = texts.map(str::to_owned).collect();
+    let parts = |begin, end| {
+        texts.iter().filter_map(move |rule| {
+            let last = rule.rsplit(" || ").next()?;
+            Some((rule, last.strip_prefix(begin)?.strip_suffix(end)?))
+        })
+    };
+    let forbidden: Vec<&str> =
+        parts("!has(self.", ")").filter(|(rule, _)| !rule.contains("||")).map(|it| it.1).collect();
+    // A field that may be left out only where a forbidden one is there may not be left out.
+    let is_needed = |rule: &str| {
+        let first = rule.split(" || ").next().and_then(|it| it.strip_prefix("has(self."));
+        first.and_then(|it| it.strip_suffix(")")).is_some_and(|it| forbidden.contains(&it))
+    };
+    let needed = parts("size(self.", ") > 0").filter(|(rule, _)| is_needed(rule)).map(|it| it.1);
+    let needed: Vec<&str> = needed.collect();
+    if let Some(properties) = fields.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.retain(|name, _| !forbidden.contains(&name.as_str()));
+        for name in &needed {
+            if let Some(Value::Object(field)) = properties.get_mut(*name) {
+                field.entry("minLength").or_insert(json!(1));
+            }
+        }
+    }
+    if !needed.is_empty() {
+        let required = fields.entry("required").or_insert_with(|| json!([]));
+        let known = required.as_array().cloned().unwrap_or_default();
+        let more = needed.into_iter().map(Value::from).filter(|it| !known.contains(it));
+        *required = known.iter().cloned().chain(more).collect();
+    }
+}
+
 /// Says in plain JSON Schema what Kubernetes says with words of its own: null besides a type, whole
 /// numbers or text, and that a map has no other fields than those it names.
 fn to_plain(schema: &mut Value) {
@@ -118,6 +154,7 @@ fn to_plain(schema: &mut Value) {
     let flag = |name: &str| fields.get(name) == Some(&Value::Bool(true));
     let (nullable, either) = (flag("nullable"), flag("x-kubernetes-int-or-string"));
     let open = flag("x-kubernetes-preserve-unknown-fields");
+    apply_rules(fields);
     let mut types: Vec<Value> = if either {
         vec![json!("integer"), json!("string")]
     } else {

@@ -1,6 +1,7 @@
 //! What a text says it holds, told by its words alone: quickly for the ten thousand files of a
 //! repository that hold nothing of interest, and for those that cannot be read at all.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -11,8 +12,9 @@ use almanac_engine::Family;
 use super::mistakes::is_command;
 use super::{cron_jobs, foreign};
 use crate::exempt::MARK;
-use crate::kinds::{Kind, Role, group_and_version, is_group_of_ours};
+use crate::kinds::{Kind, Role, group_and_version, is_group_of_ours, near_kind};
 use crate::objects::AGENT_CONFIGS;
+use crate::objects::agent_config::POLICIES;
 
 /// The words without which a text holds no policy and no autoscaler, of ours or of others, and nothing
 /// else of the groups of policies, of which every mistake is told, and exempts nothing from a policy.
@@ -25,7 +27,8 @@ static WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     // Case is for whoever reads it to complain of.
     let mut builder = AhoCorasick::builder();
     let names = AGENT_CONFIGS.iter().map(|(name, _)| *name);
-    let words = words.chain(names).chain(foreign::WORDS).chain([MARK, cron_jobs::WORD]);
+    let words = words.chain(names).chain([POLICIES]);
+    let words = words.chain(foreign::WORDS).chain([MARK, cron_jobs::WORD]);
     builder.ascii_case_insensitive(true).build(words).ok()
 });
 
@@ -43,6 +46,18 @@ fn is_looked_for(kind: Kind) -> bool {
 #[must_use]
 pub fn may_hold_policies(bytes: &[u8]) -> bool {
     may_be_wide(bytes) || WORDS.as_ref().is_none_or(|words| words.is_match(bytes))
+}
+
+/// Whether a file says that it holds a policy or an autoscaler, if only once another program has filled it in. Of other
+/// files that are templates, nothing is told.
+#[must_use]
+pub fn claims_kind_of_ours(bytes: &[u8]) -> bool {
+    let is_ours = |kind: &str| {
+        let mut known = Kind::ALL.iter().filter(|it| is_looked_for(**it));
+        known.any(|it| it.name().eq_ignore_ascii_case(kind))
+    };
+    let text = String::from_utf8_lossy(bytes);
+    values_of(&text, "kind").any(is_ours) || claims_agent_config(&text)
 }
 
 /// Whether the letters may be of several bytes, so that words cannot be looked for.
@@ -98,10 +113,32 @@ pub(super) fn claims_policy(text: &str) -> bool {
     if describes {
         return false;
     }
-    let is_agent_config = || AGENT_CONFIGS.iter().any(|(name, _)| claims(text, "ConfigMap", name));
     values_of(text, "kind").any(is_policy)
-        || is_agent_config()
-        || values_of(text, "apiVersion").any(|it| is_group_of_ours(group_and_version(it).0))
+        || claims_agent_config(text)
+        || claims_group_of_ours(text)
+}
+
+/// In so many values of `kind`, one that is nearly ours is looked for, so that a hostile text takes no time.
+const MOST_KINDS: usize = 1_000;
+
+/// Whether a text says that it holds something of the groups of policies, and not that it is of a kind which we do not
+/// know.
+fn claims_group_of_ours(text: &str) -> bool {
+    let groups = values_of(text, "apiVersion").map(|it| group_and_version(it).0);
+    let groups: BTreeSet<&str> = groups.filter(|group| is_group_of_ours(group)).collect();
+    if groups.is_empty() {
+        return false;
+    }
+    let is_name = |kind: &&str| kind.starts_with(|letter: char| letter.is_ascii_alphabetic());
+    let kinds = values_of(text, "kind").filter(is_name);
+    let mut kinds = kinds.take(MOST_KINDS).peekable();
+    let is_near = |kind: &str| groups.iter().any(|group| near_kind(group, kind).is_some());
+    kinds.peek().is_none() || kinds.any(is_near)
+}
+
+/// Whether a text says that it is a `ConfigMap` of Volcano's agent.
+fn claims_agent_config(text: &str) -> bool {
+    AGENT_CONFIGS.iter().any(|(name, _)| claims(text, "ConfigMap", name))
 }
 
 /// Whether a text says that it holds an object of this kind and this name.
@@ -121,7 +158,7 @@ pub(super) fn looks_like_manifest(text: &str) -> bool {
 }
 
 /// What stands as plain values behind a key, wherever it stands but in a comment.
-fn values_of<'a>(text: &'a str, key: &str) -> impl Iterator<Item = &'a str> {
+pub(crate) fn values_of<'a>(text: &'a str, key: &str) -> impl Iterator<Item = &'a str> {
     text.match_indices(key).filter_map(move |(at, _)| {
         let before = text[..at].chars().next_back();
         let is_whole = before.is_none_or(|it| it.is_whitespace() || "\"'{,-".contains(it));
@@ -166,6 +203,8 @@ mod tests {
             "{\"kind\":\"MetricsProducer\",}",
             "- {apiVersion: autoscaling.karmada.io/v1alpha1, kind: [",
             "  \"apiVersion\" : \"autoscaling.karpenter.sh/v1alpha1\"",
+            "apiVersion: autoscaling.karpenter.sh/v1alpha1\nkind: {{ .Values.kind }}\n",
+            "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placment\n\tname: a\n",
         ] {
             assert!(claims_policy(text), "{text}");
         }
@@ -177,6 +216,7 @@ mod tests {
             "openapi: 3.0.0\nx: {group: autoscaling.karmada.io, kind: CronFederatedHPA}\n",
             "# mankind: CronFederatedHPA\n",
             "# kind: CronFederatedHPA\n",
+            "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: BackupSchedule\n\tname: a\n",
             "a: b # kind: CronFederatedHPA\n",
             "// \"kind\": \"CronFederatedHPA\"\n",
         ] {
@@ -184,6 +224,26 @@ mod tests {
         }
         assert!(claims("kind: Deployment\nmetadata:\n\tname: shop\n", "Deployment", "shop"));
         assert!(!claims("kind: Deployment\nmetadata: {name: shop-2}", "Deployment", "shop"));
+    }
+
+    #[test]
+    fn a_template_is_of_interest_by_the_kinds_of_policies_and_autoscalers_in_it() {
+        for text in [
+            "{{ if .a }}\nkind: CronFederatedHPA\n{{ end }}\n",
+            "{\"kind\": \"horizontalpodautoscaler\", {{ .Values.b }}}",
+            "kind: ConfigMap\nmetadata: {name: volcano-agent-config}\n{{ .Values.c }}\n",
+        ] {
+            assert!(claims_kind_of_ours(text.as_bytes()), "{text}");
+        }
+        for text in [
+            "kind: CronJob\n{{ .Values.a }}\n",
+            "kind: ApplicationSet\nlabels: {cluster.open-cluster-management.io/placement: {{name}}}\n",
+            "kind: ScaledObject\napiVersion: keda.sh/v1alpha1\n{{ .Values.a }}\n",
+            "kind: Namespace\nmetadata: {annotations: {almanac.dev/ignore: {{ .Values.a }}}}\n",
+            "# kind: CronFederatedHPA\n{{ .Values.a }}\n",
+        ] {
+            assert!(!claims_kind_of_ours(text.as_bytes()), "{text}");
+        }
     }
 
     #[test]

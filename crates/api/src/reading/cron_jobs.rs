@@ -55,6 +55,8 @@ pub enum Starts {
     At(Firings),
     /// In intervals since its creation or its last start, which files don't say: `@every 1h`.
     Every(Box<str>),
+    /// Never by itself: at a date that does not exist. Its Jobs are started by hand.
+    Never,
     /// Nobody knows: what is written can't be used.
     Unusable,
 }

@@ -1,9 +1,10 @@
 //! The two fields by which an object says what it is, and what is said where they are missing or nearly right.
 
+use super::scheduler_profile;
 use super::tree::{Entry, Node, Value};
 use super::typography::as_meant;
 use crate::finding::{Code, FieldPath, Finding, Path, Shown};
-use crate::kinds::{APPS_MISTYPED, Kind, nearest};
+use crate::kinds::{APPS_MISTYPED, Kind, RemovedVersion, is_nearly_ours, nearest};
 
 /// The two fields every object begins with.
 pub(super) fn envelope(node: &Node) -> Result<(&str, &str), Finding> {
@@ -47,7 +48,7 @@ fn misspelled(node: &Node, key: &str) -> Option<Finding> {
         return Some(unlike(Path::Root.key(&entry.key)));
     }
     let entry = entries.iter().find(is_slip)?;
-    Some(unlike(Path::Root.key(&entry.key)).with_fix(format!("write {key}")))
+    Some(unlike(Path::Root.key(&entry.key)).meaning(key))
 }
 
 /// The fields at the top of most objects. None of them is a slip of another one.
@@ -59,21 +60,48 @@ fn not_an_object(key: &str, what: &str) -> Finding {
     Finding::new(Code::NotAnObject, Path::Root.key(key), message)
 }
 
+/// Whether something that is no object of ours was probably meant to be a policy: by the half of its
+/// kind that is there, or by the group. The items of a list need both halves: what maps kinds to something else is
+/// often a list with a `kind` in each item.
+pub(super) fn is_nearly_a_policy(node: &Node) -> bool {
+    if let Some(items) = node.as_list() {
+        let is_object = |it: &Node| ["apiVersion", "kind"].iter().all(|key| it.get(key).is_some());
+        return items.iter().any(|it| is_object(it) && is_nearly_a_policy(it));
+    }
+    if scheduler_profile::told(node).is_some() {
+        return true;
+    }
+    let text = |key: &str| node.get(key).and_then(Node::as_text).unwrap_or_default();
+    is_nearly_ours(text("apiVersion"), text("kind"))
+}
+
 /// What is said of an `apiVersion` or a `kind` that is nearly right.
 pub(super) fn mistyped(field: &str, written: &str, kind: &str, meant: &str) -> Finding {
-    let code = if written == APPS_MISTYPED { Code::MistypedVersion } else { Code::UnknownKind };
+    let code = match field {
+        // There may be such a kind: only a part of the group is known.
+        "kind" => Code::MistypedKind,
+        _ if written == APPS_MISTYPED => Code::MistypedVersion,
+        _ => Code::UnknownKind,
+    };
     let message = if field == "kind" {
-        format!(
-            "Invalid value: {}: this API group has no such kind; write {meant}",
-            written.shown()
-        )
+        let written = written.shown();
+        format!("Invalid value: {written}: not a known kind of this API group, but nearly {meant}")
     } else {
         format!("Invalid value: {}: the apiVersion of a {kind} is {meant}", written.shown())
     };
-    // Of another group there may be several versions, with other fields.
-    let is_certain =
-        meant == "apps/v1" && code == Code::MistypedVersion || meant.eq_ignore_ascii_case(written);
+    // Another kind of the group may be called nearly so.
+    let is_certain = field != "kind" || meant.eq_ignore_ascii_case(written);
     Finding::new(code, Path::Root.key(field), message)
         .with_fix(format!("write {field}: {meant}"))
         .with_replacement(is_certain.then_some(meant))
+}
+
+/// What is said of a version that Kubernetes has removed. The version after it may have other fields, so there is no
+/// replacement that can only be meant.
+pub(super) fn removed(written: &str, kind: &str, version: RemovedVersion) -> Finding {
+    let RemovedVersion { release, now } = version;
+    let why = format!("Kubernetes {release} removed this version of {kind}; write {now}");
+    let field = Path::Root.key("apiVersion");
+    Finding::invalid(Code::RemovedVersion, &field, written, &why)
+        .with_fix(format!("write apiVersion: {now}"))
 }

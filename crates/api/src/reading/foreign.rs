@@ -1,5 +1,5 @@
-//! Who else scales: policies of other projects that follow the clock, which are recognized by name and
-//! not carried out, and whatever else of theirs sets the replicas of a target.
+//! Other scalers: policies of other projects that follow the clock, which are recognized by name and not reconciled,
+//! and any other objects of theirs that set the replicas of a target.
 
 use std::collections::BTreeMap;
 
@@ -61,7 +61,7 @@ fn has_cron_trigger(node: &Node) -> bool {
     triggers.is_some_and(|triggers| triggers.iter().any(is_cron))
 }
 
-/// The annotation by which kube-downscaler follows the clock, if it is not told to leave this alone.
+/// The annotation by which kube-downscaler follows the clock, unless another one exempts the object.
 fn downscaler(node: &Node) -> Option<&'static str> {
     let annotations = node.get("metadata")?.get("annotations")?;
     let is_excluded = text(annotations, EXCLUDE) == Some("true");
@@ -75,7 +75,7 @@ pub struct ForeignPolicy {
     pub namespace: Option<Box<str>>,
     /// Its labels.
     pub labels: BTreeMap<String, String>,
-    /// What is told of it.
+    /// The finding about it.
     pub finding: PlacedFinding,
 }
 
@@ -98,17 +98,17 @@ pub fn labels(node: &Node) -> BTreeMap<String, String> {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ForeignScaler {
     itself: Named,
-    /// What it scales; `None` if that is the object itself, by its annotations.
+    /// Its target; `None` if that is the object itself, by its annotations.
     target: Option<Named>,
     /// The namespace it names, if it names one.
     pub namespace: Option<Box<str>>,
     /// Which source it came from: a position in [`super::Reading::sources`].
     pub source: usize,
-    /// Where it stands.
+    /// Its location.
     pub span: Span,
 }
 
-/// An object of a namespace that is told elsewhere.
+/// An object whose namespace is determined elsewhere.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Named {
     group: Box<str>,
@@ -138,7 +138,7 @@ impl ForeignScaler {
             let kind = text(reference, "kind").unwrap_or(usual.name());
             Some(Named::new(group, kind, text(reference, "name")?))
         } else {
-            // What is said of a whole namespace is said of nothing that a policy names.
+            // An annotation of a whole namespace applies to no object that a policy names.
             Kind::of(group, kind).and(downscaler(node))?;
             None
         };
@@ -152,13 +152,13 @@ impl ForeignScaler {
         })
     }
 
-    /// What names it, if it is in the namespace it names, or else in the given one.
+    /// The name of the object, if it is in the namespace it names, or else in the given one.
     #[must_use]
     pub fn identity(&self, namespace: &str) -> Identity {
         self.named(&self.itself, namespace)
     }
 
-    /// What it scales.
+    /// Its target.
     #[must_use]
     pub fn target(&self, namespace: &str) -> Identity {
         self.named(self.target.as_ref().unwrap_or(&self.itself), namespace)

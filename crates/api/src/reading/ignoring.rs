@@ -1,8 +1,7 @@
-//! Comments with which somebody asks not to be told of something: `# almanac:ignore same-minute  as agreed with ops`.
+//! Comments that suppress a finding: `# almanac:ignore same-minute  as agreed with ops`.
 //!
 //! Behind a value, such a comment is about its line. On a line of its own, it is about the next line and all that is
-//! nested below it; above the first line of a document, about the document. What is told otherwise is up to the
-//! caller.
+//! nested below it; above the first line of a document, about the document. The caller supplies the findings.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,9 +17,9 @@ const MARK: &str = "almanac:ignore";
 /// The comments in one file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Ignores {
-    /// The bytes at which a code is not told, in order and apart.
+    /// The bytes at which a code is suppressed, in order and disjoint.
     covered: BTreeMap<Code, Vec<Range<usize>>>,
-    /// What is wrong with them, and where.
+    /// The mistakes in the comments, and their locations.
     wrong: Vec<(Span, Wrong)>,
 }
 
@@ -71,7 +70,7 @@ impl Ignores {
         }
     }
 
-    /// Whether one of the comments asks not to be told of a finding.
+    /// Whether one of the comments suppresses a finding.
     #[must_use]
     pub fn cover(&self, placed: &PlacedFinding) -> bool {
         let Some(start) = placed.span.map(|span| span.start as usize) else { return false };
@@ -80,7 +79,7 @@ impl Ignores {
         ranges[..after].last().is_some_and(|range| range.contains(&start))
     }
 
-    /// What is wrong with the comments of a file.
+    /// The mistakes in the comments of a file.
     #[must_use]
     pub fn findings(&self, source: usize) -> Vec<PlacedFinding> {
         let told = |(at, wrong): &(Span, Wrong)| {
@@ -138,7 +137,7 @@ struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// What stands before a comment of ours, where the words behind its mark begin, and these words.
+    /// The text before a comment of ours, the offset of the words behind its mark, and these words.
     fn comment(self) -> Option<(&'a str, usize, &'a str)> {
         self.text.rmatch_indices(MARK).find_map(|(mark, _)| self.comment_at(mark))
     }
@@ -170,7 +169,8 @@ impl<'a> Line<'a> {
         text == "-" || text.starts_with("- ")
     }
 
-    /// How many brackets are open behind it, of so many before it. One that is quoted, or within a text, is a letter.
+    /// The number of open brackets behind it, given the number before it. A quoted one, or one within a text, is a
+    /// letter.
     fn open_behind(self, open_before: usize) -> usize {
         let (mut open, mut quote, mut before, mut last) = (open_before, None, ' ', ':');
         for letter in self.text.chars() {
@@ -197,7 +197,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// The codes that stand at the beginning of some words, and where. What follows them is the reason.
+/// The codes at the beginning of some words, and their locations. The reason follows them.
 fn codes(begin: usize, words: &str) -> Vec<(Span, Result<Code, Wrong>)> {
     let is_between = |letter: char| letter.is_whitespace() || ",:;.".contains(letter);
     let mut found = Vec::new();
@@ -223,7 +223,7 @@ fn codes(begin: usize, words: &str) -> Vec<(Span, Result<Code, Wrong>)> {
     }
 }
 
-/// The lines of a text, with what is asked of each often.
+/// The lines of a text, with their often needed properties.
 struct Lines<'a> {
     all: Vec<Line<'a>>,
     /// For each, the next one with something other than a comment, in the same document.
@@ -268,7 +268,7 @@ impl<'a> Lines<'a> {
             let deeper = self.all[line].indentation().cmp(&head.indentation());
             // The items of a list may stand right below its key.
             let is_item = deeper.is_eq() && self.all[line].is_item() && !head.is_item();
-            // What is in brackets is nested, however it is indented.
+            // Content in brackets is nested, regardless of its indentation.
             if !(self.is_first[comment] || deeper.is_gt() || is_item || open > 0) {
                 break;
             }
@@ -300,7 +300,7 @@ h: 5
 # almanac:ignore schedule
 ";
 
-    /// The letters of the keys whose lines a code is not told of.
+    /// The letters of the keys whose lines suppress a code.
     fn covered(text: &str, code: Code) -> String {
         let ignores = Ignores::read(&Source::new("a.yaml", text));
         let is_covered = |(byte, letter): &(usize, char)| {

@@ -10,20 +10,21 @@ use super::objects::PlacedFinding;
 use super::reads_as_text;
 use super::stream::{self, Documents};
 use super::tree::{Node, Value};
+use crate::finding::Replacement;
 
 /// How often the whole text is read again at most, to find which changes are sound.
 const TRIES: u32 = 64;
 
-/// A text in which something is mended.
+/// A text with fixes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mended {
     /// The whole text.
     pub text: String,
-    /// What is changed for it, in the order of the text.
+    /// The changes, in the order of the text.
     pub changes: Vec<Change>,
 }
 
-/// Mends as much as can be mended of what was found in a text, if there is anything.
+/// Applies all possible fixes of the findings about a text, if there are any.
 #[must_use]
 pub fn mend<'a>(
     text: &str,
@@ -50,30 +51,32 @@ pub struct Change {
     pub at: Range<usize>,
     /// As it is written, with quotes where they are needed.
     pub written: String,
-    /// Which of the findings are mended by it, by their positions.
+    /// The fixed findings, by their indexes.
     pub findings: Vec<usize>,
-    meant: Box<str>,
+    meant: Replacement,
 }
 
 impl Change {
     fn of(finding: usize, placed: &PlacedFinding, text: &str) -> Option<Change> {
-        let meant = placed.finding.replacement.clone()?;
+        let meant = placed.finding.replacement.as_deref()?.clone();
         let at = placed.span?.range();
         let written = written_like(text.get(at.clone())?, &meant)?;
         Some(Change { at, written, meant, findings: vec![finding] })
     }
 }
 
-/// Writes a word in the quotes that another one has.
-fn written_like(before: &str, meant: &str) -> Option<String> {
+/// Writes a text in the quotes that another one has, and a number without any.
+fn written_like(before: &str, replacement: &Replacement) -> Option<String> {
+    let meant = replacement.as_str();
+    let is_text = matches!(replacement, Replacement::Text(_));
     let in_double_quotes = || serde_json::to_string(meant).ok();
     match before.chars().next()? {
-        '"' => in_double_quotes(),
-        '\'' => Some(format!("'{}'", meant.replace('\'', "''"))),
-        // What has an anchor or a tag may stand for more than this place; a block has no one line.
-        // Nor is a quote within quotes to be told from others.
+        '"' if is_text => in_double_quotes(),
+        '\'' if is_text => Some(format!("'{}'", meant.replace('\'', "''"))),
+        // A value with an anchor or a tag may stand for more than this location; a block spans several lines. Nor can a
+        // quote within quotes be distinguished from others.
         '&' | '!' | '*' | '|' | '>' | '\\' => None,
-        _ if needs_no_quotes(meant) => Some(meant.to_owned()),
+        _ if !is_text || needs_no_quotes(meant) => Some(meant.to_owned()),
         _ => in_double_quotes(),
     }
 }
@@ -86,7 +89,7 @@ fn needs_no_quotes(text: &str) -> bool {
         && reads_as_text(text)
 }
 
-/// What is found twice in one place is changed once; of several changes that touch the same letters, none is made.
+/// Two equal changes of one location become one; of several changes that touch the same letters, none is made.
 fn unambiguous(changes: Vec<Change>) -> Vec<Change> {
     let mut merged: Vec<Change> = Vec::new();
     for change in changes {
@@ -107,8 +110,8 @@ fn unambiguous(changes: Vec<Change>) -> Vec<Change> {
     clear.into_iter().map(|place| merged[place].clone()).collect()
 }
 
-/// The changes after which the text says what is meant. Where one of several is not sound, halves are tried, and where
-/// two halves are sound but not both, none of them: somebody has to choose.
+/// The changes that give the text its intended meaning. Where one of several is not sound, halves are tried. Where two
+/// halves are sound but not both, none of them: the user has to choose.
 fn sound(text: &str, before: &Documents, changes: &[Change], tries: &mut u32) -> Vec<Change> {
     let Some(left) = tries.checked_sub(1) else { return Vec::new() };
     *tries = left;
@@ -141,7 +144,7 @@ fn is_sound(text: &str, before: &Documents, changes: &[Change]) -> bool {
             .iter()
             .zip(&after.documents)
             .all(|(one, other)| compare(one, other, MOST_EMBEDDED, &mut found));
-    let mut meant: Vec<&str> = changes.iter().map(|change| &*change.meant).collect();
+    let mut meant: Vec<&str> = changes.iter().map(|change| change.meant.as_str()).collect();
     found.sort_unstable();
     meant.sort_unstable();
     is_alike && found == meant
@@ -159,7 +162,7 @@ fn changed(text: &str, changes: &[Change]) -> String {
     result
 }
 
-/// What is JSON has to remain it: not all that read it read YAML.
+/// JSON has to remain JSON: not all its readers read YAML.
 fn is_json(text: &str) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
@@ -204,6 +207,14 @@ fn compare(before: &Node, after: &Node, embedded: usize, found: &mut Vec<String>
             }
         }
         (_, Value::Text(after)) => {
+            found.push(after.to_string());
+            true
+        }
+        (Value::Text(_), Value::Number(after)) => {
+            found.push(after.to_string());
+            true
+        }
+        (Value::Text(_), Value::Bool(after)) => {
             found.push(after.to_string());
             true
         }

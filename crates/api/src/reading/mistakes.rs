@@ -30,7 +30,7 @@ pub(super) fn syntax(error: &Error, text: &str, offset: usize) -> TextFinding {
     }
 }
 
-/// What the parser says, and what usually lies behind it.
+/// The parser's message, and its usual cause.
 fn in_plain_words(problem: &str) -> (String, &'static str) {
     let (message, fix) = match problem {
         "mapping values are not allowed in this context" => (
@@ -102,7 +102,7 @@ fn in_plain_words(problem: &str) -> (String, &'static str) {
     (message.to_owned(), fix)
 }
 
-/// The same for what hardly anybody means: tags and directives.
+/// The same for rarely intended syntax: tags and directives.
 fn in_plain_words_of_signs(problem: &str) -> (&str, &'static str) {
     let is_about = |parts: &[&str]| parts.iter().any(|part| problem.contains(part));
     if is_about(&[
@@ -165,8 +165,8 @@ fn indenting_tab(text: &str, byte: usize) -> Option<usize> {
     })
 }
 
-/// Replaces every line that begins with `//` by a comment of the same length, and says so for
-/// each. `None` when there is none.
+/// Replaces every line that begins with `//` by a comment of the same length, with a finding for each. `None` when
+/// there is none.
 pub(super) fn mend_slash_comments(
     text: &str,
     offset: usize,
@@ -188,8 +188,8 @@ pub(super) fn mend_slash_comments(
     mended
 }
 
-/// Turns lines that are no YAML to kubectl into comments of the same length, and says so for each: a
-/// `%YAML` directive, and a shell's prompt with a command above what the command printed.
+/// Turns lines that kubectl cannot read as YAML into comments of the same length, with a finding for each: a `%YAML`
+/// directive, and a shell's prompt with a command above the output of the command.
 pub(super) fn mend_strange_lines(
     text: &str,
     offset: usize,

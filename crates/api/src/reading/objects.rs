@@ -1,17 +1,19 @@
-//! From documents to objects: lists are opened, kinds recognized, strangers noted by name.
+//! From documents to objects: lists are opened, kinds recognized, foreign objects recorded by name.
 //!
-//! A file that somebody named is held to account for all of it. Of one that was found in a folder only
-//! what it says of policies and their targets counts: the rest of it is passed over.
+//! All content of a file that the user named counts. Of a file found in a directory, only its policies and their
+//! targets count; the rest is skipped.
 
 use std::collections::BTreeSet;
 
+use super::agent_config_name;
 use super::cron_jobs::CronJob;
-use super::envelope::{envelope, mistyped};
+use super::envelope::{envelope, is_nearly_a_policy, mistyped, removed};
 use super::foreign::{self, ForeignPolicy, ForeignScaler};
 use super::limits;
 use super::other_object::OtherObject;
 use super::placeholder::Template;
 use super::pods::{ReadNode, ReadPod};
+use super::quotas::{ReadLimitRange, ReadQuota};
 use super::reported::{is_said_already, to_be_told};
 use super::scheduler_profile;
 use super::source::{Source, Span};
@@ -21,7 +23,7 @@ use super::tree::Node;
 use super::typography::name_letters;
 use crate::checking::check_cron_job;
 use crate::finding::Finding;
-use crate::kinds::{Kind, Recognised, group_and_version, is_group_of_ours, recognise};
+use crate::kinds::{Kind, Recognised, is_group_of_ours, recognise, removed_version};
 
 /// One object of a kind we know, as it was written.
 #[derive(Clone, Debug)]
@@ -36,7 +38,7 @@ pub struct ReadObject {
     pub node: Node,
 }
 
-/// A finding, and where it is.
+/// A finding and its location.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PlacedFinding {
     /// Which source: a position in [`Reading::sources`].
@@ -52,7 +54,7 @@ pub struct PlacedFinding {
 }
 
 impl PlacedFinding {
-    /// A finding about a text, in whatever place that is.
+    /// A finding about a text, in any place.
     #[must_use]
     pub fn new(source: usize, span: Option<Span>, finding: Finding) -> PlacedFinding {
         let finding = finding.with_some_fix();
@@ -60,8 +62,8 @@ impl PlacedFinding {
     }
 }
 
-/// A finding about an object that is none of ours as it stands. Whether it is of interest depends on
-/// whether some policy scales what it was meant to be.
+/// A finding about an object that is not one of ours in its current form. Whether it is of interest depends on whether
+/// some policy scales the kind that it was meant to be.
 #[derive(Clone, Debug)]
 pub(crate) struct Doubtful {
     pub(crate) kind: Box<str>,
@@ -69,7 +71,7 @@ pub(crate) struct Doubtful {
     pub(crate) finding: PlacedFinding,
 }
 
-/// What was read or looked at and is of no interest.
+/// Files and objects that were read and are of no interest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PassedOver {
     /// Files that were found, with nothing in them that is a policy, an autoscaler or a target.
@@ -85,7 +87,7 @@ pub struct Reading {
     pub sources: Vec<Source>,
     /// The objects, in the order they were written.
     pub objects: Vec<ReadObject>,
-    /// What is wrong with the files as such.
+    /// Mistakes in the files as such.
     pub findings: Vec<PlacedFinding>,
     /// The objects of kinds we don't know, as far as they have names, in the order they were written.
     pub others: Vec<OtherObject>,
@@ -93,19 +95,27 @@ pub struct Reading {
     pub pods: Vec<ReadPod>,
     /// The nodes.
     pub nodes: Vec<ReadNode>,
-    /// What other projects have that sets the replicas of something.
+    /// Objects of other projects that set the replicas of something.
     pub foreign: Vec<ForeignScaler>,
-    /// What is told of the policies of other projects.
+    /// The findings about the policies of other projects.
     pub foreign_policies: Vec<ForeignPolicy>,
     /// The `CronJobs`, in the order they were written.
     pub cron_jobs: Vec<CronJob>,
-    /// Files that were found and are no objects before another program has filled them in.
+    /// The quotas.
+    pub quotas: Vec<ReadQuota>,
+    /// The limit ranges.
+    pub limit_ranges: Vec<ReadLimitRange>,
+    /// Discovered files that contain no objects before another program has filled them in.
     pub templates: Vec<Template>,
-    /// What was passed over.
+    /// Counts of the skipped files and objects.
     pub passed_over: PassedOver,
     pub(crate) doubtful: Vec<Doubtful>,
+    /// Objects that only matter for their names: a policy nearly names them, or they are nearly objects of ours.
+    pub(crate) similar: Vec<OtherObject>,
     /// How many findings about objects of the text that is being read are only counted.
     unreported: usize,
+    /// Whether it matters what all pods take together, so that quotas are read.
+    adds_up_pods: bool,
 }
 
 /// Reads the objects of a text and adds them to what was read.
@@ -113,29 +123,44 @@ pub fn read_objects(reading: &mut Reading, source: Source) {
     read(reading, source, None);
 }
 
-/// Reads of a file that was found the objects that are targets, each by its kind and its name.
-pub fn read_targets(reading: &mut Reading, source: Source, targets: &Targets<'_>) {
-    read(reading, source, Some(targets));
+/// Reads of a file that was found the objects that are targets, each by its kind and its name. Of those that are
+/// `similar` to targets, only the names are kept.
+pub fn read_targets(
+    reading: &mut Reading,
+    source: Source,
+    targets: &Targets<'_>,
+    similar: &Targets<'_>,
+) {
+    read(reading, source, Some(Only { targets, similar }));
 }
 
-/// What is scaled, by kind and name.
+/// The scaled objects, by kind and name.
 pub(super) type Targets<'a> = BTreeSet<(&'a str, &'a str)>;
 
-fn read(reading: &mut Reading, mut source: Source, only: Option<&Targets<'_>>) {
+/// The objects to read in a file that holds no policy.
+#[derive(Clone, Copy)]
+struct Only<'a> {
+    targets: &'a Targets<'a>,
+    similar: &'a Targets<'a>,
+}
+
+fn read(reading: &mut Reading, mut source: Source, only: Option<Only<'_>>) {
     let index = reading.sources.len();
     let documents = stream::read(source.text());
     let findings = source.take_mistake().into_iter().chain(documents.findings);
     let sizes = |it: &Reading| {
-        let told = it.findings.len() + it.doubtful.len() + it.foreign_policies.len();
+        let told =
+            it.findings.len() + it.doubtful.len() + it.foreign_policies.len() + it.similar.len();
         // Pods and nodes matter to policies about pods only, and those have been read by then.
         let pods = if only.is_some() { it.pods.len() + it.nodes.len() } else { 0 };
-        [it.objects.len(), it.others.len(), told, pods, it.cron_jobs.len()]
+        let bounds = it.quotas.len() + it.limit_ranges.len();
+        [it.objects.len(), it.others.len(), told, pods, it.cron_jobs.len(), bounds]
     };
     let before = sizes(reading);
     let pods = (reading.pods.len(), reading.nodes.len());
     let mut template = None;
     for finding in findings {
-        let (engine, told) = to_be_told(&source, finding, only);
+        let (engine, told) = to_be_told(&source, finding, only.map(|it| it.targets));
         template = engine.or(template);
         let told = told.filter(|told| !is_said_already(reading, index, told));
         let placed = told.map(|it| PlacedFinding::new(index, Some(it.span), *it.finding));
@@ -143,7 +168,7 @@ fn read(reading: &mut Reading, mut source: Source, only: Option<&Targets<'_>>) {
     }
     reading.sources.push(source);
     for document in documents.documents {
-        reading.take(index, document, only);
+        reading.take(index, &document, only);
     }
     reading.report_remaining(index);
     reading.templates.extend(template.map(|engine| Template { source: index, engine }));
@@ -157,7 +182,19 @@ fn read(reading: &mut Reading, mut source: Source, only: Option<&Targets<'_>>) {
 }
 
 impl Reading {
-    /// Orders sources by their names and objects by their places, whatever order they were read in.
+    /// Nothing yet; quotas are read only if what all pods take together matters.
+    #[must_use]
+    pub fn new(adds_up_pods: bool) -> Reading {
+        Reading { adds_up_pods, ..Reading::default() }
+    }
+
+    /// Whether quotas are read.
+    #[must_use]
+    pub fn adds_up_pods(&self) -> bool {
+        self.adds_up_pods
+    }
+
+    /// Orders sources by their names and objects by their locations, independent of the reading order.
     pub fn sort(&mut self) {
         let mut order: Vec<usize> = (0..self.sources.len()).collect();
         order.sort_by(|one, other| self.sources[*one].name().cmp(self.sources[*other].name()));
@@ -170,7 +207,7 @@ impl Reading {
         sources.sort_by_key(|(_, place)| **place);
         self.sources = sources.into_iter().map(|(source, _)| source).collect();
         let of_objects = self.objects.iter_mut().map(|it| &mut it.source);
-        let of_others = self.others.iter_mut().map(|it| &mut it.source);
+        let of_others = self.others.iter_mut().chain(&mut self.similar).map(|it| &mut it.source);
         let of_foreign = self.foreign.iter_mut().map(|it| &mut it.source);
         let of_pods = self.pods.iter_mut().map(|it| &mut it.source);
         let of_nodes = self.nodes.iter_mut().map(|it| &mut it.source);
@@ -182,8 +219,10 @@ impl Reading {
         });
         let of_policies = self.foreign_policies.iter_mut().map(|it| &mut it.finding.source);
         let of_templates = self.templates.iter_mut().map(|it| &mut it.source);
+        let of_quotas = self.quotas.iter_mut().map(|it| &mut it.source);
+        let of_ranges = self.limit_ranges.iter_mut().map(|it| &mut it.source);
         let of_all = of_objects.chain(of_others).chain(of_findings).chain(of_doubtful);
-        let of_all = of_all.chain(of_pods).chain(of_nodes);
+        let of_all = of_all.chain(of_pods).chain(of_nodes).chain(of_quotas).chain(of_ranges);
         for source in of_all.chain(of_templates).chain(of_foreign).chain(of_policies).chain(of_jobs)
         {
             *source = place[*source];
@@ -194,10 +233,17 @@ impl Reading {
         self.foreign.sort_by_key(|scaler| (scaler.source, scaler.span.start));
     }
 
-    /// What autoscalers and policies scale, by kind and name, whatever else is wrong with them.
+    /// The objects that autoscalers and policies scale, by kind and name, also for those with other mistakes.
     #[must_use]
     pub fn targets(&self) -> Targets<'_> {
         self.objects.iter().filter_map(target_of).collect()
+    }
+
+    /// The same of policies and autoscalers in the groups of policies alone.
+    #[must_use]
+    pub fn targets_of_policies(&self) -> Targets<'_> {
+        let ours = self.objects.iter().filter(|object| object.kind.is_ours());
+        ours.filter_map(target_of).collect()
     }
 
     fn tell(&mut self, source: usize, node: &Node, finding: Finding) {
@@ -224,65 +270,120 @@ impl Reading {
         PlacedFinding::new(source, Some(span), finding)
     }
 
-    fn take(&mut self, source: usize, node: Node, only: Option<&Targets<'_>>) {
+    fn take(&mut self, source: usize, node: &Node, only: Option<Only<'_>>) {
         let is_found = self.sources[source].is_found();
-        self.take_pods(source, &node, only.is_some());
-        if let Some(finding) = scheduler_profile::told(&node) {
-            self.tell(source, &node, finding);
+        self.take_pods(source, node, only.is_some());
+        if let Some(finding) = scheduler_profile::told(node) {
+            self.tell(source, node, finding);
         }
-        match envelope(&node) {
-            Err(_) if is_found && !is_nearly_a_policy(&node) => {}
-            Err(finding) => self.tell(source, &node, finding),
-            Ok((_, kind)) if kind.ends_with("List") && is_list(&node) => {
-                self.open_list(source, &node, only);
+        match envelope(node) {
+            Err(_) if is_found && !is_nearly_a_policy(node) => {}
+            Err(finding) => self.tell(source, node, finding),
+            Ok((_, kind)) if kind.ends_with("List") && is_list(node) => {
+                self.open_list(source, node, only);
             }
-            Ok((_, kind)) if only.is_some_and(|it| !it.contains(&(kind, name_of(&node)))) => {
-                self.passed_over.objects += 1;
+            Ok((api_version, kind)) => self.take_object(source, node, (api_version, kind), only),
+        }
+    }
+
+    fn take_object(
+        &mut self,
+        source: usize,
+        node: &Node,
+        (api_version, kind): (&str, &str),
+        only: Option<Only<'_>>,
+    ) {
+        let name = (kind, name_of(node));
+        if let Some(only) = only.filter(|it| !it.targets.contains(&name)) {
+            let similar = OtherObject::read(api_version, kind, source, node);
+            self.similar.extend(similar.filter(|_| only.similar.contains(&name)));
+            self.passed_over.objects += 1;
+            return;
+        }
+        let is_told = self.take_foreign(source, node);
+        match recognise(api_version, kind) {
+            Recognised::Supported(kind) if kind.is_of_interest(name_of(node)) => {
+                let (api_version, node) = (api_version.into(), node.clone());
+                self.objects.push(ReadObject { kind, api_version, source, node });
             }
-            Ok((api_version, kind)) => {
-                let recognised = recognise(api_version, kind);
-                let api_version: Box<str> = api_version.into();
-                let is_told = self.take_foreign(source, &node);
-                match recognised {
-                    Recognised::Supported(kind) if kind.is_of_interest(name_of(&node)) => {
-                        self.objects.push(ReadObject { kind, api_version, source, node });
-                    }
-                    Recognised::Supported(_) | Recognised::Other
-                        if self.take_cron_job(source, &api_version, kind, &node) => {}
-                    Recognised::Supported(_) | Recognised::Other => {
-                        self.others.extend(OtherObject::read(&api_version, kind, source, &node));
-                        self.passed_over.objects += usize::from(!is_told);
-                    }
-                    Recognised::Mistyped { field, meant } => {
-                        let written = if field == "kind" { kind } else { &*api_version };
-                        let finding = mistyped(field, written, kind, &meant);
-                        if is_found && !is_nearly_a_policy(&node) {
-                            let finding = self.placed(source, &node, finding);
-                            let (kind, name) = (kind.into(), name_of(&node).into());
-                            self.doubtful.push(Doubtful { kind, name, finding });
-                        } else {
-                            self.tell(source, &node, finding);
-                            // What else is wrong with it would only show once this is corrected.
-                            let ours =
-                                Kind::written(kind).filter(|it| is_group_of_ours(it.group()));
-                            if let Some(kind) = ours.filter(|_| field == "apiVersion") {
-                                self.objects.push(ReadObject { kind, api_version, source, node });
-                            }
-                        }
-                    }
+            Recognised::Supported(_) | Recognised::Other
+                if self.take_cron_job(source, (api_version, kind), node)
+                    || self.take_bound(source, api_version, kind, node) => {}
+            Recognised::Supported(_) | Recognised::Other => {
+                if let Some(finding) = agent_config_name::told(node) {
+                    self.tell(source, node, finding);
                 }
+                self.others.extend(OtherObject::read(api_version, kind, source, node));
+                self.passed_over.objects += usize::from(!is_told);
             }
+            Recognised::Mistyped { field, meant } => match removed_version(api_version, kind) {
+                Some(version) => {
+                    self.tell(source, node, removed(api_version, kind, version));
+                    self.similar.extend(OtherObject::read(api_version, kind, source, node));
+                }
+                None => {
+                    self.take_mistyped(source, node, (api_version, kind), (field, meant.as_str()));
+                }
+            },
+        }
+    }
+
+    /// Takes what is nearly an object of ours.
+    fn take_mistyped(
+        &mut self,
+        source: usize,
+        node: &Node,
+        (api_version, kind): (&str, &str),
+        (field, meant): (&str, &str),
+    ) {
+        let (written, version, named) =
+            if field == "kind" { (kind, api_version, meant) } else { (api_version, meant, kind) };
+        self.similar.extend(OtherObject::read(version, named, source, node));
+        let finding = mistyped(field, written, kind, meant);
+        if self.sources[source].is_found() && !is_nearly_a_policy(node) {
+            let finding = self.placed(source, node, finding);
+            let (kind, name) = (kind.into(), name_of(node).into());
+            self.doubtful.push(Doubtful { kind, name, finding });
+            return;
+        }
+        self.tell(source, node, finding);
+        // What else is wrong with it would only show once this is corrected.
+        let ours = Kind::written(kind).filter(|it| is_group_of_ours(it.group()));
+        if let Some(kind) = ours.filter(|_| field == "apiVersion") {
+            let (api_version, node) = (api_version.into(), node.clone());
+            self.objects.push(ReadObject { kind, api_version, source, node });
         }
     }
 
     /// Takes a `CronJob`, and returns whether it is one.
-    fn take_cron_job(&mut self, source: usize, api_version: &str, kind: &str, node: &Node) -> bool {
+    fn take_cron_job(
+        &mut self,
+        source: usize,
+        (api_version, kind): (&str, &str),
+        node: &Node,
+    ) -> bool {
         let Some(mut job) = CronJob::read(api_version, kind, source, node) else { return false };
         let (starts, findings) = check_cron_job(node);
         job.starts = starts;
-        job.findings = findings.into_iter().map(|it| self.placed(source, node, it)).collect();
+        let version = removed_version(api_version, kind);
+        let of_version = version.map(|version| removed(api_version, kind, version));
+        let findings = of_version.into_iter().chain(findings);
+        job.findings = findings.map(|it| self.placed(source, node, it)).collect();
         self.cron_jobs.push(job);
         true
+    }
+
+    /// Takes what bounds the pods of a namespace, and returns whether it is that.
+    fn take_bound(&mut self, source: usize, api_version: &str, kind: &str, node: &Node) -> bool {
+        if !self.adds_up_pods {
+            return false;
+        }
+        let quota = ReadQuota::read(api_version, kind, source, node);
+        let range = ReadLimitRange::read(api_version, kind, source, node);
+        let is_bound = quota.is_some() || range.is_some();
+        self.quotas.extend(quota);
+        self.limit_ranges.extend(range);
+        is_bound
     }
 
     /// Takes what an object says to the controllers of other projects, and returns whether it is a policy.
@@ -295,27 +396,36 @@ impl Reading {
         is_told
     }
 
-    /// Whether there are policies about pods: about their levels, or about the nodes that they use.
+    /// Whether pods matter: to policies about their levels or about the nodes that they use, or to what bounds what all
+    /// of them take together.
     #[must_use]
-    pub fn has_policies_about_pods(&self) -> bool {
+    pub fn needs_pods(&self) -> bool {
         let is_about_pods = |kind: Kind| matches!(kind, Kind::ConfigMap | Kind::ResourcePolicy);
-        self.objects.iter().any(|object| is_about_pods(object.kind))
+        self.bounds_pods() && self.objects.iter().any(|object| object.kind.is_policy())
+            || self.objects.iter().any(|object| is_about_pods(object.kind))
+    }
+
+    /// Whether a quota or a node bounds what all pods take together, and that matters.
+    #[must_use]
+    pub fn bounds_pods(&self) -> bool {
+        let has_amounts = |it: &ReadNode| it.node.allocatable.is_some();
+        self.adds_up_pods && (!self.quotas.is_empty() || self.nodes.iter().any(has_amounts))
     }
 
     /// Takes what policies about pods depend on.
     fn take_pods(&mut self, source: usize, node: &Node, is_for_policies: bool) {
         let Ok((api_version, kind)) = envelope(node) else { return };
-        if is_for_policies && !self.has_policies_about_pods() {
+        if is_for_policies && !self.needs_pods() {
             return;
         }
         self.pods.extend(ReadPod::read(api_version, kind, source, node));
         self.nodes.extend(ReadNode::read(api_version, kind, source, node));
     }
 
-    fn open_list(&mut self, source: usize, node: &Node, only: Option<&Targets<'_>>) {
+    fn open_list(&mut self, source: usize, node: &Node, only: Option<Only<'_>>) {
         let items = node.get("items").and_then(Node::as_list).unwrap_or_default();
         for item in items {
-            self.take(source, item.clone(), only);
+            self.take(source, item, only);
         }
     }
 }
@@ -328,21 +438,6 @@ fn target_of(object: &ReadObject) -> Option<(&str, &str)> {
 fn name_of(node: &Node) -> &str {
     let name = node.get("metadata").and_then(|metadata| metadata.get("name"));
     name.and_then(Node::as_text).unwrap_or_default()
-}
-
-/// Whether something that is no object of ours was probably meant to be a policy: by the half of its
-/// kind that is there, or by the group.
-fn is_nearly_a_policy(node: &Node) -> bool {
-    if let Some(items) = node.as_list() {
-        return items.iter().any(is_nearly_a_policy);
-    }
-    if scheduler_profile::told(node).is_some() {
-        return true;
-    }
-    let text = |key: &str| node.get(key).and_then(Node::as_text).unwrap_or_default();
-    let kind = Kind::ALL.iter().find(|kind| kind.name() == text("kind"));
-    kind.is_some_and(|kind| is_group_of_ours(kind.group()))
-        || is_group_of_ours(group_and_version(text("apiVersion")).0)
 }
 
 fn is_list(node: &Node) -> bool {

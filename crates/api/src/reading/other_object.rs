@@ -70,7 +70,8 @@ impl OtherObject {
     }
 }
 
-fn count(node: &Node) -> Option<u32> {
+/// A number of replicas, if it is one.
+pub(super) fn count(node: &Node) -> Option<u32> {
     match &node.value {
         Value::Number(number) => u32::try_from(i32::try_from(number.as_i64()?).ok()?).ok(),
         _ => None,

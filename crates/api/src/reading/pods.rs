@@ -8,16 +8,17 @@ use almanac_engine::qos_levels::Pod;
 use almanac_engine::{Identity, Labels, units};
 use serde_json::{Value as Json, json};
 
+use super::other_object::count;
 use super::source::Span;
-use super::tree::Node;
+use super::tree::{Node, Value};
 use crate::exempt::{MARK, exempts};
-use crate::kinds::group_and_version;
-use crate::slim;
+use crate::kinds::{Kind, Role, group_and_version};
+use crate::slim::{self, PodRequirements};
 
 /// The group of Volcano's jobs.
 const VOLCANO: &str = "batch.volcano.sh";
 
-/// The labels by which Kubernetes tells the pods of a job.
+/// The labels by which Kubernetes identifies the pods of a job.
 const JOB_NAMES: [&str; 2] = ["batch.kubernetes.io/job-name", "job-name"];
 
 /// A pod that was read, or a workload whose template stands for its pods.
@@ -33,14 +34,23 @@ pub struct ReadPod {
     pub name: Box<str>,
     /// Which source it came from: a position in [`super::Reading::sources`].
     pub source: usize,
-    /// Where it stands.
+    /// Its location.
     pub span: Span,
-    /// What levels depend on in it, or in what its template makes.
+    /// The properties that QoS levels depend on, of it or of the pods of its template.
     pub pod: Pod,
-    /// What units of nodes depend on in it, or in what its template makes.
+    /// The properties that node units depend on, of it or of the pods of its template.
     pub unit_pod: units::Pod,
-    /// The number of the first pod of a `StatefulSet`, if it says so.
+    /// The number of the first pod of a `StatefulSet`, if given.
     pub first_number: Option<u64>,
+    /// The desired number of pods: the replicas as written or by default; 1 for a pod that nothing owns and that has
+    /// not ended; `None` when it is unknown.
+    pub replicas: Option<u32>,
+    /// The requirements of its containers.
+    pub requirements: PodRequirements,
+    /// Its node selector.
+    pub node_selector: Labels,
+    /// The name of its priority class, if it names one.
+    pub priority_class: Option<Box<str>>,
     /// Whether it bears the mark that exempts it from all policies.
     pub is_marked: bool,
 }
@@ -52,11 +62,11 @@ pub struct ReadNode {
     pub name: Box<str>,
     /// Which source it came from: a position in [`super::Reading::sources`].
     pub source: usize,
-    /// Where it stands.
+    /// Its location.
     pub span: Span,
     /// Its labels.
     pub labels: Labels,
-    /// What units depend on in it.
+    /// The properties that node units depend on.
     pub node: units::Node,
 }
 
@@ -86,7 +96,7 @@ impl ReadPod {
         let numbers = numbers.and_then(|spec| spec.get("ordinals"));
         let first_number = numbers
             .and_then(|ordinals| slim::first_number(&json!({ "ordinals": ordinals.to_json() })));
-        let read = |name: Box<str>, pod: Pod, unit_pod: units::Pod| ReadPod {
+        let read = |name, (pod, unit_pod): (Pod, units::Pod), spec: &Json, replicas| ReadPod {
             api_version: api_version.into(),
             kind: kind.into(),
             namespace: text("namespace"),
@@ -96,17 +106,27 @@ impl ReadPod {
             pod,
             unit_pod,
             first_number,
+            replicas,
+            requirements: PodRequirements::read(spec),
+            node_selector: slim::labels(&spec["nodeSelector"]),
+            priority_class: spec["priorityClassName"].as_str().map(Box::from),
             is_marked,
         };
+        let owners = metadata.get("ownerReferences").and_then(Node::as_list);
+        let is_owned = owners.is_some_and(|owners| !owners.is_empty());
         if (api_version, kind) == ("v1", "Pod") {
             let object = node.to_json();
-            return vec![read(name, slim::pod(&object), slim::unit_pod(&object))];
+            let (pod, unit_pod) = (slim::pod(&object), slim::unit_pod(&object));
+            let stays = !is_owned && !unit_pod.is_finished && unit_pod.deleted.is_none();
+            let replicas = stays.then_some(1);
+            return vec![read(name, (pod, unit_pod), &object["spec"], replicas)];
         }
-        let owners = metadata.get("ownerReferences").and_then(Node::as_list);
-        if owners.is_some_and(|owners| !owners.is_empty()) {
+        if is_owned {
             return Vec::new();
         }
-        let workload = Workload { group: group_and_version(api_version).0, kind, name: &name };
+        let group = group_and_version(api_version).0;
+        let replicas = replicas(group, kind, node);
+        let workload = Workload { group, kind, name: &name };
         let templates = workload.templates(node).into_iter();
         let pod = |metadata: &Json| Pod {
             node: None,
@@ -116,17 +136,29 @@ impl ReadPod {
         };
         let read = |Template { name, metadata, spec }: Template| {
             let unit_pod = slim::unit_pod_of_template(&metadata, &spec, kind);
-            read(name, pod(&metadata), unit_pod)
+            read(name, (pod(&metadata), unit_pod), &spec, replicas)
         };
         templates.map(read).collect()
     }
 
-    /// What names it, if it is in the namespace it names, or else in the given one.
+    /// The name of the object, if it is in the namespace it names, or else in the given one.
     #[must_use]
     pub fn identity(&self, namespace: &str) -> Identity {
         let (group, _) = group_and_version(&self.api_version);
         let namespace = self.namespace.as_deref().unwrap_or(namespace);
         Identity::new(group, &*self.kind, namespace, &*self.name)
+    }
+}
+
+/// The replicas of a workload, as written or by the default of its kind.
+fn replicas(group: &str, kind: &str, node: &Node) -> Option<u32> {
+    let written = node.get("spec").and_then(|spec| spec.get("replicas"));
+    match written.filter(|it| it.value != Value::Null) {
+        Some(written) => count(written),
+        None => match Kind::of(group, kind)?.role() {
+            Role::Workload { absent_replicas } => absent_replicas,
+            Role::Policy(_) | Role::Hub | Role::Bounds => None,
+        },
     }
 }
 
@@ -137,7 +169,7 @@ struct Template {
     spec: Json,
 }
 
-/// What makes pods.
+/// An object that makes pods.
 struct Workload<'a> {
     group: &'a str,
     kind: &'a str,
@@ -145,7 +177,8 @@ struct Workload<'a> {
 }
 
 impl Workload<'_> {
-    /// Each pod template: `spec.template`, or those of the tasks of a job of Volcano. A `CronJob` has that of the jobs it makes, whose names only it knows.
+    /// Each pod template: `spec.template`, or those of the tasks of a job of Volcano. A `CronJob` has that of its jobs,
+    /// whose names are unknown.
     fn templates(&self, node: &Node) -> Vec<Template> {
         let Some(spec) = node.get("spec") else { return Vec::new() };
         let of_jobs = spec.get("jobTemplate").and_then(|job| job.get("spec"));
@@ -178,7 +211,7 @@ impl Workload<'_> {
 }
 
 impl Template {
-    /// A template, with the labels that pods get beside those of it.
+    /// A template, with the additional labels of its pods.
     fn new(name: Box<str>, template: &Node, labels: &[(&str, &str)]) -> Option<Template> {
         let spec = template.get("spec")?;
         // Templates of other things than pods have no containers.
@@ -208,7 +241,7 @@ impl ReadNode {
         Some(ReadNode { name, source, span, labels: node.labels.clone(), node })
     }
 
-    /// What names it.
+    /// Its name.
     #[must_use]
     pub fn identity(&self) -> Identity {
         Identity::new("", "Node", "", &*self.name)

@@ -1,8 +1,11 @@
-//! Which findings about a text are reported, and which texts are templates. What is in the text is read elsewhere.
+//! Which findings about a text are reported, and which texts are templates. Another module reads the content of the
+//! text.
 
 use std::ops::Range;
 
-use super::claim::{claims, claims_policy, document_around, looks_like_manifest};
+use super::claim::{
+    claims, claims_kind_of_ours, claims_policy, document_around, looks_like_manifest,
+};
 use super::objects::{Reading, Targets};
 use super::placeholder::{Engine, action, is_of_chart, placeholder, substituting_program};
 use super::source::{Source, Span};
@@ -10,8 +13,9 @@ use super::text_finding::TextFinding;
 use super::typography::name_letters;
 use crate::finding::{Code, FieldPath, Finding};
 
-/// What becomes of a finding about a text: who has yet to fill in the text, and what is told. Nothing is, if it is
-/// about something else than a policy or a target, or if nobody has named the template.
+/// The treatment of a finding about a text: the program that has yet to fill in the text, and the reported finding.
+/// None is reported if it is about something else than a policy or a target, or about a template that the user has not
+/// named.
 pub(super) fn to_be_told(
     source: &Source,
     finding: TextFinding,
@@ -25,7 +29,7 @@ pub(super) fn to_be_told(
         is_of_chart(&document[range.clone()]) || looks_like_manifest(document)
     };
     let of_helm = action(document).filter(is_filled_in).map(|range| (range, Engine::Helm));
-    // Outside of quotes a variable seldom breaks the text, so only where it is seen to.
+    // Outside of quotes a variable rarely breaks the text, so only where one is present.
     let of_others = || placeholder(line).filter(|(_, engine)| *engine != Engine::Helm);
     let filled_in = of_helm.or_else(|| of_others().map(|(_, engine)| (0..0, engine)));
     let is_about_the_text = !matches!(finding.code, Code::Encoding | Code::LineEnds);
@@ -33,8 +37,15 @@ pub(super) fn to_be_told(
         None => claims_policy(document),
         Some(targets) => targets.iter().any(|(kind, name)| claims(document, kind, name)),
     };
+    // A template that was found is noted for what it holds, and not for the text that breaks it.
+    let is_noted = || match only {
+        None => claims_kind_of_ours(source.text().as_bytes()),
+        Some(_) => is_of_interest(),
+    };
     match filled_in {
-        Some((_, engine)) if is_about_the_text && source.is_found() => (Some(engine), None),
+        Some((_, engine)) if is_about_the_text && source.is_found() => {
+            (Some(engine).filter(|_| is_noted()), None)
+        }
         Some((range, engine)) if is_about_the_text => {
             let begin = around.start + range.start;
             let span =
@@ -50,7 +61,7 @@ pub(super) fn to_be_told(
     }
 }
 
-/// Whether a template was told already: one that cannot be read has many mistakes.
+/// Whether a template was reported already: an unreadable one has many mistakes.
 pub(super) fn is_said_already(reading: &Reading, source: usize, told: &TextFinding) -> bool {
     told.finding.code == Code::Template
         && reading
@@ -61,7 +72,7 @@ pub(super) fn is_said_already(reading: &Reading, source: usize, told: &TextFindi
             .any(|it| it.finding.code == Code::Template && it.span == Some(told.span))
 }
 
-/// What is said of a file that was named and is a template, with this text.
+/// The finding about a file with this text that the user named and that is a template.
 pub(crate) fn unfilled(engine: Engine, text: &str) -> Finding {
     let (what, command) = match engine {
         Engine::Helm => (

@@ -42,11 +42,11 @@ pub struct Position {
 pub struct Source {
     name: String,
     text: String,
-    /// What is wrong with how the text was written down.
+    /// The mistake in the encoding of the text.
     mistake: Option<TextFinding>,
     folder: Option<Folder>,
     is_found: bool,
-    /// Where the lines begin, once somebody asks.
+    /// The beginnings of the lines, computed on first use.
     lines: OnceLock<Vec<usize>>,
 }
 
@@ -65,7 +65,7 @@ impl Source {
         }
     }
 
-    /// What a file holds, in whatever encoding, and the name to call it by.
+    /// The content of a file, in any encoding, and its display name.
     #[must_use]
     pub fn of_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Self {
         let (text, mistake) = encoding::decode(bytes);
@@ -85,8 +85,8 @@ impl Source {
         Self { folder: Some(folder), ..self }
     }
 
-    /// The same, as a file that nobody has named: it was found in a folder. It may be anything, so
-    /// only what it says of policies and their targets is told.
+    /// The same, as a file that the user has not named: it was found in a directory. It may be anything, so only
+    /// findings about its policies and their targets are reported.
     #[must_use]
     pub fn found(self) -> Self {
         Self { is_found: true, ..self }
@@ -98,7 +98,7 @@ impl Source {
         self.folder.as_ref()
     }
 
-    /// Whether nobody has named it.
+    /// Whether the user has not named it.
     #[must_use]
     pub fn is_found(&self) -> bool {
         self.is_found
@@ -120,7 +120,7 @@ impl Source {
         &self.text
     }
 
-    /// What is written in a span; empty when the span is not one of this source.
+    /// The text of a span; empty when the span is not one of this source.
     #[must_use]
     pub fn slice(&self, span: Span) -> &str {
         self.text.get(span.range()).unwrap_or_default()

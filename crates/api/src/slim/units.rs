@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use almanac_engine::Labels;
-use almanac_engine::units::{DeletionCost, Node, Owner, Pod, Resources, Ungoverned};
+use almanac_engine::units::{DeletionCost, Node, Owner, Pod, Ungoverned};
 use jiff::Timestamp;
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
 
 use super::MIRROR;
-use crate::checking::quantity;
+use super::requirements::{PodRequirements, resources};
 use crate::exempt::{is_marked, is_marked_in};
 use crate::lenient::exact_instant;
 
@@ -24,10 +24,6 @@ pub const BOUND_UNIT: &str = "almanac.dev/unit";
 
 /// The kind of the owners whose pods are never governed.
 const DAEMON_SET: &str = "DaemonSet";
-
-/// A number of billionths in one, and in a thousandth.
-const WHOLE: i128 = 1_000_000_000;
-const THOUSANDTH: i128 = 1_000_000;
 
 /// What units depend on in a pod.
 #[must_use]
@@ -142,7 +138,7 @@ fn pod_of<'a>(
         bound: bound.and_then(|it| exact_instant(&it["lastTransitionTime"])),
         owner: metadata.owner.map(Arc::new),
         ungoverned,
-        requests: requests(&data["spec"]),
+        requests: PodRequirements::read(&data["spec"]).requests(),
         cost: DeletionCost::read(annotation(DELETION_COST), annotation(DELETION_COST_OWNER)),
         bound_policy: annotation(BOUND_POLICY).map(Arc::from),
     }
@@ -205,52 +201,6 @@ fn node_of(labels: Labels, version: Option<&str>, data: &Value) -> Node {
         version: version.and_then(|it| it.parse().ok()),
         labels,
         is_unschedulable: data["spec"]["unschedulable"] == true,
-        allocatable: allocatable.is_object().then(|| Resources {
-            milli_cpu: amount(&allocatable["cpu"], THOUSANDTH),
-            memory: amount(&allocatable["memory"], WHOLE),
-            pods: amount(&allocatable["pods"], WHOLE).and_then(|it| u32::try_from(it).ok()),
-        }),
+        allocatable: allocatable.is_object().then(|| resources(allocatable)),
     }
-}
-
-/// What a pod requests as the scheduler counts it: its containers at once with those that keep running beside them,
-/// or what an earlier step takes if that is more, and what it takes to run a pod at all. What is said for the pod as a
-/// whole outweighs its containers.
-fn requests(spec: &Value) -> Resources {
-    let of_name = |name: &str, unit: i128| {
-        let all = |field: &str| spec[field].as_array().into_iter().flatten();
-        let request = |container: &Value| amount_of(&container["resources"], name, unit);
-        let mut running = all("containers").filter_map(request).reduce(u64::saturating_add);
-        let (mut beside, mut most) = (0_u64, None);
-        for container in all("initContainers") {
-            let Some(request) = request(container) else { continue };
-            let step = beside.saturating_add(request);
-            if container["restartPolicy"] == "Always" {
-                beside = step;
-                running = Some(running.unwrap_or(0).saturating_add(request));
-            }
-            most = most.max(Some(step));
-        }
-        let of_pod = amount_of(&spec["resources"], name, unit);
-        let overhead = amount(&spec["overhead"][name], unit);
-        let taken = of_pod.or(running.max(most));
-        taken.map(|it| it.saturating_add(overhead.unwrap_or(0))).or(overhead)
-    };
-    Resources {
-        milli_cpu: of_name("cpu", THOUSANDTH),
-        memory: of_name("memory", WHOLE),
-        pods: None,
-    }
-}
-
-/// A request; without one, its limit is it.
-fn amount_of(resources: &Value, name: &str, unit: i128) -> Option<u64> {
-    let request = amount(&resources["requests"][name], unit);
-    request.or_else(|| amount(&resources["limits"][name], unit))
-}
-
-/// A quantity in units of so many billionths, rounded up as Kubernetes does.
-fn amount(written: &Value, unit: i128) -> Option<u64> {
-    let billionths = quantity::of_json(written)?.billionths();
-    u64::try_from(billionths.checked_add(unit - 1)? / unit).ok()
 }

@@ -3,12 +3,17 @@
 #[path = "../support/written/mod.rs"]
 mod written;
 
+mod advice;
 mod definitions;
 mod findings_page;
 mod hostile_input;
 mod hostile_levels;
+mod kinds;
+mod misnamed;
+mod misplaced_levels;
 mod optional_fields;
 mod placements;
+mod pod_demands;
 mod published_examples;
 mod qos_policies;
 mod rejections_of_cron_rules;

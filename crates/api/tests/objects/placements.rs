@@ -422,20 +422,6 @@ fn a_decision_says_whose_it_is_and_what_is_in_it() {
 }
 
 #[test]
-fn other_kinds_of_the_group_are_no_mistakes_and_mistyped_ones_are() {
-    let claim = format!(
-        "apiVersion: {API}/v1alpha1\nkind: ClusterClaim\nmetadata: {{name: id}}\nspec: {{value: x}}\n"
-    );
-    assert_eq!(findings(&claim), [""; 0]);
-    let mistyped = placement("{}").replace("kind: Placement", "kind: Placements");
-    assert!(
-        only_message(&mistyped).starts_with("unknown-kind kind: "),
-        "{:?}",
-        messages(&mistyped)
-    );
-}
-
-#[test]
 fn a_score_is_named_as_it_is_printed() {
     let source = ScoreSource::AddOn { resource: "default".into(), score: "cpuratio".into() };
     assert!(scores(DESIGN).contains(&source.to_string()));

@@ -94,7 +94,7 @@ fn only_the_two_config_maps_of_the_agent_are_looked_at() {
     let message = only_message(&other_key);
     assert_eq!(
         message,
-        "missing-field data.colocation-config: Required value: the configuration of the agent"
+        "mistyped-field data[config.yaml]: Required value: the agent reads its configuration from another key"
     );
 }
 

@@ -31,15 +31,23 @@ pub(super) const FIELDS: [CronField; 5] = [
 ];
 
 pub(super) fn parse(text: &str) -> Result<Cron, CronError> {
-    read(text).map_err(|error| CronError { instead: instead(&error, text), ..error })
+    read(text)
+        .map_err(|error| CronError { instead: instead(&error, text, MOST_CORRECTIONS), ..error })
 }
 
+/// How many values of an expression are corrected at most.
+const MOST_CORRECTIONS: usize = 16;
+
 /// The correction of an invalid expression, if it can be determined.
-fn instead(error: &CronError, text: &str) -> Option<String> {
+fn instead(error: &CronError, text: &str, corrections: usize) -> Option<String> {
+    let further = corrections.checked_sub(1)?;
     let with = |value: &str| {
         let Range { start, end } = error.span();
         let text = format!("{}{value}{}", &text[..start], &text[end..]);
-        read(&text).is_ok().then(|| text.trim().to_owned())
+        match read(&text) {
+            Ok(_) => Some(text.trim().to_owned()),
+            Err(error) => instead(&error, &text, further),
+        }
     };
     match &error.kind {
         CronErrorKind::OtherDialect(dialect) => dialect.same().map(str::to_owned),
@@ -47,7 +55,8 @@ fn instead(error: &CronError, text: &str) -> Option<String> {
         | CronErrorKind::Command { expression }
         | CronErrorKind::Quotes { expression } => Some(expression.clone()),
         CronErrorKind::MacroLetterCase(name) => Some((*name).to_owned()),
-        CronErrorKind::LongName { short, .. } => with(short),
+        CronErrorKind::LongName { short, .. }
+        | CronErrorKind::NotAValue { nearest: Some(short), .. } => with(short),
         CronErrorKind::AnyValue { stepped } => with(stepped.as_ref()?),
         CronErrorKind::Backwards { from, to, step, named } => {
             with(&over_the_end(*from, *to, *step, error.field?, *named))

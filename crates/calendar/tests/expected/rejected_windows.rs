@@ -25,13 +25,15 @@ fn assert_pattern(texts: PatternText<'_>, message: &str) {
 
 #[test]
 fn a_daily_time_is_written_with_two_digits_each() {
-    for text in ["0900", "09:00:00", "9am", "09.00", "٠٩:00", "-9:00"] {
+    for text in ["0900", "09:00:00", "9 o'clock", "09.00", "٠٩:00", "-9:00"] {
         let message = format!("`{text}` is not a time of day; write two digits each, as in 08:00");
         assert_start(text, &message);
         assert_end(text, &message);
     }
     assert_start("9:00", "`9:00` is not a time of day; write 09:00");
     assert_start(" 09:00", "` 09:00` is not a time of day; write 09:00");
+    assert_start("9am", "`9am` is not a time of day; write 09:00");
+    assert_start("12:30 PM", "`12:30 PM` is not a time of day; write 12:30");
     assert_start("09:0", "`09:0` is not a time of day; write 09:00");
     assert_end("", "a time of day is missing; write two digits each, as in 08:00");
 }

@@ -8,7 +8,7 @@ use almanac_forecast::PodHours;
 use super::alike::Told;
 use super::question::Question;
 use super::table::{HEADS, hours_of};
-use super::words::{incomplete, peaks, period, sentence, values};
+use super::words::{incomplete, lines, peaks, period, sentence, values};
 use crate::findings::printable;
 use crate::markup::escaped;
 
@@ -60,6 +60,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
             continue;
         }
         writeln!(output, "<h2>Assumptions about the {side} files</h2>\n<ul>")?;
+        let all = lines(all.iter());
         all.iter().try_for_each(|said| writeln!(output, "<li>{}</li>", shown(said)))?;
         writeln!(output, "</ul>")?;
     }
@@ -78,7 +79,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
         writeln!(output, "</ul>")?;
     }
     writeln!(output, "</body>\n</html>")?;
-    Ok(summary.is_changed())
+    Ok(summary.may_differ())
 }
 
 fn write_change(told: &Told, output: &mut impl Write) -> std::io::Result<()> {

@@ -2,13 +2,14 @@
 //!
 //! Written as it is found, one stretch a line, so that memory does not grow with the number of policies.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Write;
 use std::sync::Arc;
 
 use almanac_calendar::tzdata_version;
 use almanac_engine::Value;
-use almanac_forecast::{Days, Difference, PodHours, Presence, Recurrence, Side, Total};
+use almanac_forecast::{Assumption, Days, Difference, PodHours, Presence, Recurrence, Side, Total};
 use serde_json::{Map, Value as Json, json};
 
 use super::question::{Pair, Question};
@@ -58,7 +59,10 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
         "podHoursAtLeast": number(summary.at_least),
         "podHoursAtLeastAWeek": a_week(summary.at_least),
     });
-    let [before, after] = &assumptions;
+    let told = |all: &BTreeSet<Assumption>| -> BTreeSet<String> {
+        all.iter().map(ToString::to_string).collect()
+    };
+    let [before, after] = assumptions.each_ref().map(told);
     let sides = [("old", question.old), ("new", question.new)];
     let mut findings = Vec::new();
     for (name, side) in sides {
@@ -74,7 +78,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
         json!({ "old": before, "new": after }),
         Json::Array(findings)
     )?;
-    Ok(summary.is_changed())
+    Ok(summary.may_differ())
 }
 
 fn place(change: &Change) -> String {

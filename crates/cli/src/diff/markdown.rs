@@ -1,4 +1,4 @@
-//! The differences as Markdown, for a comment on a pull request: one paragraph, then a table.
+//! The differences as Markdown, for a comment on a pull request: one paragraph, a table, and what is assumed.
 //!
 //! A comment on GitHub has at most 65,536 characters. What does not fit is counted. Names are those of others, so
 //! nothing in them is markup, a link, a mention or a reference here.
@@ -9,9 +9,9 @@ use std::io::Write;
 use almanac_api::finding::Severity;
 
 use super::alike::Told;
-use super::question::Question;
+use super::question::{Assumptions, Question};
 use super::table::{self, HEADS};
-use super::words::{Summary, counted, incomplete, listed, period, sentence};
+use super::words::{self, Summary, counted, incomplete, listed, period, sentence};
 
 /// Less than fits, so that a comment can have a few lines of its own.
 const MOST_BYTES: usize = 60_000;
@@ -22,11 +22,15 @@ const IN_PARAGRAPH: usize = 3;
 /// How many bytes of each sentence are told in it, and of each finding.
 const SENTENCE: usize = 3000;
 
+/// How many assumptions are told, and of each how many bytes.
+const ASSUMPTIONS: usize = 5;
+const ASSUMPTION: usize = 400;
+
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<bool> {
-    let (changes, summary, _) = question.changes()?;
+    let (changes, summary, assumptions) = question.changes()?;
     let mut written = paragraph(question, &changes, &summary);
-    let findings = findings(question);
-    let room = MOST_BYTES - findings.len().min(MOST_BYTES / 2);
+    let notes = assumed(&assumptions) + &findings(question);
+    let room = MOST_BYTES - notes.len().min(MOST_BYTES / 2);
     if !changes.is_empty() {
         written += "\n";
         let _ = writeln!(written, "| {} |\n|---|---|---|---|---|---:|---|---|", HEADS.join(" | "));
@@ -42,9 +46,9 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
         }
         written += &rows;
     }
-    written += &findings;
+    written += &notes;
     output.write_all(written.as_bytes())?;
-    Ok(summary.is_changed())
+    Ok(summary.may_differ())
 }
 
 /// What changes, when, and what it comes to.
@@ -84,6 +88,22 @@ fn most_important(changes: &[Told]) -> Vec<&Told> {
 fn rows(change: &Told) -> String {
     let row = |cells: [String; 8]| format!("| {} |\n", cells.map(|it| escaped(&it)).join(" | "));
     table::rows(change).into_iter().map(row).collect()
+}
+
+/// What is assumed of the sides, as far as it matters to the changes.
+fn assumed(assumptions: &Assumptions) -> String {
+    let all = words::assumed(assumptions);
+    let mut written = String::new();
+    if !all.is_empty() {
+        written += "\nAssumptions:\n\n";
+    }
+    for said in all.iter().take(ASSUMPTIONS) {
+        let _ = writeln!(written, "- {}", shortened(said, ASSUMPTION));
+    }
+    if all.len() > ASSUMPTIONS {
+        let _ = writeln!(written, "- and {} more", all.len() - ASSUMPTIONS);
+    }
+    written
 }
 
 /// How many findings there are on each side, and the errors of the new one.

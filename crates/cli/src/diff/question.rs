@@ -41,7 +41,7 @@ pub(super) struct Pair<'a> {
 }
 
 /// What was assumed of what changes, on the old side and on the new one.
-pub(super) type Assumptions = [BTreeSet<String>; 2];
+pub(super) type Assumptions = [BTreeSet<Assumption>; 2];
 
 /// What is handed over of a part.
 enum Found<T> {
@@ -71,7 +71,7 @@ impl Question<'_> {
         let count = self.pairs.iter().map(|it| it.comparison.len()).sum();
         let mut progress = Progress::new("comparing", count);
         let mut summary = Summary { is_partial: !self.uncompared.is_empty(), ..Summary::default() };
-        let mut assumed: [BTreeSet<Assumption>; 2] = Default::default();
+        let mut assumed = Assumptions::default();
         let compare = |index, hand: &mut dyn FnMut(Found<T>) -> anyhow::Result<()>| {
             let Some((pair, own)) = self.find(index) else { return Ok(()) };
             let part = pair.comparison.part(own);
@@ -85,8 +85,9 @@ impl Question<'_> {
                 let change = Change::of(place, difference, self.period, self.zone, most);
                 hand(Found::Change(change, draw(pair, difference)?))?;
             }
+            let (fields, unclear) = (part.fields - unclear, unclear + part.unknown);
             let assumed = [part.assumed_before, part.assumed_after];
-            hand(Found::End { fields: part.fields - unclear, unclear, assumed })
+            hand(Found::End { fields, unclear, assumed })
         };
         in_order(count, self.threads, compare, |found| {
             match found {
@@ -105,8 +106,7 @@ impl Question<'_> {
             }
             Ok(())
         })?;
-        let said = assumed.map(|all| all.into_iter().map(|it| it.to_string()).collect());
-        Ok((summary, said))
+        Ok((summary, assumed))
     }
 
     /// All changes, in a form that does not grow with the period; those of objects that change alike as one.

@@ -54,7 +54,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     write_table(shown, output)?;
     write_assumptions(&assumptions, output)?;
     super::tell_findings(question, output)?;
-    Ok(summary.is_changed())
+    Ok(summary.may_differ())
 }
 
 /// `policies → changed: 3 of 12 values change; +2,432 pod-hours a week`.
@@ -90,17 +90,13 @@ fn write_table(changes: &[Told], output: &mut impl Write) -> io::Result<()> {
 }
 
 fn write_assumptions(assumptions: &Assumptions, output: &mut impl Write) -> io::Result<()> {
-    let [old, new] = assumptions;
-    if old.is_empty() && new.is_empty() {
+    let all = words::assumed(assumptions);
+    if all.is_empty() {
         return Ok(());
     }
     writeln!(output, "\n{STRONG}Assumptions{STRONG:#}")?;
-    let both = old.intersection(new).map(|it| ("", it));
-    let of_old = old.difference(new).map(|it| ("old: ", it));
-    let of_new = new.difference(old).map(|it| ("new: ", it));
-    let all: Vec<_> = both.chain(of_old).chain(of_new).collect();
-    for (side, said) in all.iter().take(10) {
-        writeln!(output, "  {side}{}", printable(said))?;
+    for said in all.iter().take(10) {
+        writeln!(output, "  {}", printable(said))?;
     }
     if all.len() > 10 {
         writeln!(output, "  and {} more (-o json lists them)", all.len() - 10)?;

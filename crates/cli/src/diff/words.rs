@@ -5,10 +5,10 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use almanac_engine::{Field, Value};
-use almanac_forecast::{PodHours, Presence, Side, Stretch};
+use almanac_forecast::{Assumption, PodHours, Presence, Side, Stretch, told_together};
 
 use super::alike::Told;
-use super::question::Question;
+use super::question::{Assumptions, Question};
 use super::rows::{Change, Row, Unit};
 use crate::forecast::{in_zone, who};
 use crate::wall_clock::civil;
@@ -62,6 +62,11 @@ impl Summary {
 
     pub(super) fn is_changed(&self) -> bool {
         self.different() > 0
+    }
+
+    /// Whether a value differs, or may: a value that is not compared closes the gate too.
+    pub(super) fn may_differ(&self) -> bool {
+        self.is_changed() || self.unclear > 0
     }
 
     /// `3 of 12 values change, 1 is new and 2 are no longer set`.
@@ -145,6 +150,21 @@ pub(super) fn incomplete(question: &Question<'_>) -> Option<String> {
         ));
     }
     (!said.is_empty()).then(|| said.join(" "))
+}
+
+/// What is assumed of both sides, of the old one alone and of the new one alone, in lines.
+pub(super) fn assumed([old, new]: &Assumptions) -> Vec<String> {
+    let of_both = lines(old.intersection(new));
+    let of_old = lines(old.difference(new)).into_iter().map(|it| format!("old: {it}"));
+    let of_new = lines(new.difference(old)).into_iter().map(|it| format!("new: {it}"));
+    of_both.into_iter().chain(of_old).chain(of_new).collect()
+}
+
+/// Assumptions in lines, those that are the same of several objects as one.
+pub(super) fn lines<'a>(assumptions: impl Iterator<Item = &'a Assumption>) -> Vec<String> {
+    let mut lines = told_together(assumptions.map(Assumption::sentence));
+    lines.sort();
+    lines
 }
 
 /// What a change is of: the object, in its place.

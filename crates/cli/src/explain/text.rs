@@ -70,8 +70,10 @@ fn write_answer(answer: &Answer<'_>, output: &mut impl Write) -> io::Result<()> 
     if !explanation.values.is_empty() || answer.assumptions().next().is_some() {
         writeln!(output)?;
     }
+    // An unknown value may change unseen.
+    let is_unknown = explanation.values.iter().all(|(_, write)| write.value.is_none());
     match &explanation.next {
-        None if explanation.values.is_empty() => {}
+        None if is_unknown => {}
         None => writeln!(output, "Nothing changes within a year.")?,
         Some(next) => {
             let before = explanation.values.iter().map(|(_, write)| write.value.as_ref());

@@ -27,6 +27,12 @@ const TEMPLATES: &str = "templates";
 /// and one of the charts it is made of.
 const SUBCHARTS: &str = "charts";
 
+/// A folder with this file is a test of Chainsaw.
+const CHAINSAW_TEST: &str = "chainsaw-test.yaml";
+
+/// The words in the names of files by which tests of kuttl and Chainsaw say what is to be there, or not to be there.
+const EXPECTING: [&str; 3] = ["assert", "error", "errors"];
+
 /// What is left out of folders by arguments.
 pub(super) struct Excluded(Override);
 
@@ -68,6 +74,10 @@ pub(super) struct Found {
     pub(super) kustomizations: BTreeMap<Folder, Kustomization>,
     /// The files that are patches of kustomizations.
     pub(super) patches: Vec<PathBuf>,
+    /// The folders that are tests of Chainsaw.
+    tests: BTreeSet<PathBuf>,
+    /// How many files say what a test expects to be there.
+    pub(super) expectations: usize,
     /// What could not be looked at, and why.
     pub(super) unreadable: BTreeMap<PathBuf, NotRead>,
     /// Files that are larger than any that is read.
@@ -133,6 +143,9 @@ impl Found {
         if name == CHART_FILE {
             self.charts.insert(parent());
         }
+        if name == CHAINSAW_TEST {
+            self.tests.extend(path.parent().map(Path::to_owned));
+        }
         if is_kustomization(name)
             && let Some(bytes) = self.open(path)
         {
@@ -146,7 +159,8 @@ impl Found {
         }
     }
 
-    /// The files that are read, but for those that are patches: kustomize makes objects of them.
+    /// The files that are read, but for those that are patches, of which kustomize makes objects, and for those that
+    /// say what a test expects, of which it needs only a part.
     pub(super) fn candidates(&mut self) -> Vec<PathBuf> {
         let patches = self.kustomizations.iter().flat_map(|(folder, kustomization)| {
             let base = PathBuf::from(folder.to_string());
@@ -158,9 +172,21 @@ impl Found {
             !patches.is_empty()
                 && std::path::absolute(path).is_ok_and(|path| patches.contains(&Folder::of(&path)))
         };
-        let (patches, files) = files.into_iter().partition(is_patch);
+        let (patches, files): (Vec<_>, Vec<_>) = files.into_iter().partition(is_patch);
         self.patches = patches;
+        let (expectations, files): (Vec<_>, Vec<_>) =
+            files.into_iter().partition(|path| self.is_expectation(path));
+        self.expectations = expectations.len();
         files
+    }
+
+    /// Whether a file says what a test of kuttl or Chainsaw expects: by its name, or beside a test of Chainsaw by a word
+    /// of its name.
+    fn is_expectation(&self, path: &Path) -> bool {
+        let name = path.file_stem().and_then(OsStr::to_str).unwrap_or_default();
+        let is_in_test = path.parent().is_some_and(|folder| self.tests.contains(folder));
+        is_numbered_expectation(name)
+            || is_in_test && name.split('-').any(|word| EXPECTING.contains(&word))
     }
 
     /// The chart that a folder belongs to: of a subchart, the one that it is part of.
@@ -203,6 +229,15 @@ impl Found {
         }
         None
     }
+}
+
+/// Whether this is the name of a step that expects something, without its ending: `00-assert`, `00-assert-ready` or
+/// `01-errors`.
+fn is_numbered_expectation(name: &str) -> bool {
+    let Some((number, word)) = name.split_once('-') else { return false };
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    // Errors may be a part of any name, as in 10-error-budget.
+    is_number && (EXPECTING.contains(&word) || word.starts_with("assert-"))
 }
 
 /// What goes through a folder. What it skips depends on the folder alone, not on whose machine it is
@@ -253,4 +288,29 @@ fn plain_file(folder: &Path, root: &Path, entry: &DirEntry) -> Option<PathBuf> {
         return None;
     }
     entry.path().canonicalize().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_of_a_test_that_expects_something_is_known_by_its_name() {
+        for name in ["00-assert", "0-assert", "00-assert-ready", "01-errors", "02-error"] {
+            assert!(is_numbered_expectation(name), "{name}");
+        }
+        for name in [
+            "",
+            "assert",
+            "errors",
+            "-assert",
+            "00-install",
+            "00-asserts",
+            "10-error-budget",
+            "shop-assert",
+            "1a-assert",
+        ] {
+            assert!(!is_numbered_expectation(name), "{name}");
+        }
+    }
 }

@@ -15,6 +15,9 @@ use crate::input::keep_selected;
 use crate::moment;
 use crate::selector::Selector;
 
+/// The command that finds what shows over time.
+pub(crate) const LINT: &str = "lint";
+
 /// What to check, and from when on.
 #[derive(Args)]
 pub(crate) struct CheckArguments {
@@ -76,6 +79,7 @@ impl CheckArguments {
         let selector = self.selector.as_deref().map(|text| Selector::parse("--selector", text));
         let selector = selector.transpose()?;
         let mut files = self.files.clone();
+        files.adds_up_pods = command == LINT;
         files.file.extend(self.named.iter().cloned());
         if !files.are_given() {
             files.file.push(".".to_owned());

@@ -91,7 +91,7 @@ impl<'a> Item<'a> {
             column: position.map_or(1, |position| position.column),
             place,
             field: finding.field.to_string(),
-            message: &finding.message,
+            message: finding.problem(),
             fix: finding.fix.as_deref(),
             at: &finding.at,
         }

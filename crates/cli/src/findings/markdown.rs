@@ -35,7 +35,7 @@ pub(super) fn write(output: &mut impl Write, report: &Report) -> io::Result<()> 
         let fix = finding.fix.as_deref().map(cell);
         let fix = fix.map_or(String::new(), |fix| format!("<br>fix: {fix}"));
         let (severity, code) = (finding.severity(), finding.code);
-        let what = cell(&finding.to_string());
+        let what = cell(&finding.headline());
         let row = format!("| {severity} | {at}{place} | {code}: {what}{fix} |\n");
         length += row.chars().count();
         if length > LONGEST - REST {

@@ -50,7 +50,7 @@ pub(crate) fn write_finding(
         Severity::Info => INFO,
     };
     let code = finding.code;
-    let said = printable(&finding.to_string());
+    let said = printable(&finding.headline());
     writeln!(output, "{style}{severity}[{code}]{style:#}{BOLD}: {said}{BOLD:#}")?;
     let Some(span) = placed.span else {
         writeln!(output, "  {RULE}-->{RULE:#} {}", printable(source.name()))?;
@@ -147,7 +147,8 @@ pub(super) fn summary(report: &Report) -> String {
 
 fn count_checked(report: &Report) -> usize {
     let Report { reading, everything, .. } = report;
-    everything.checked.len() + everything.cron_jobs(reading).count()
+    let bounds = everything.sources_of_bounds(reading).count();
+    everything.checked.len() + everything.cron_jobs(reading).count() + bounds
 }
 
 fn write_summary(output: &mut impl Write, report: &Report) -> io::Result<()> {

@@ -13,7 +13,7 @@ use crate::csv::Row;
 use crate::explain::json::json_of;
 use crate::input::InputPlace;
 
-const COLUMNS: [&str; 14] = [
+const COLUMNS: [&str; 15] = [
     "place",
     "apiVersion",
     "kind",
@@ -28,6 +28,7 @@ const COLUMNS: [&str; 14] = [
     "policyName",
     "rule",
     "reason",
+    "writtenAt",
 ];
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
@@ -63,6 +64,7 @@ fn row_of_start(place: &InputPlace, job: &ShownCronJob, at: Timestamp) -> Row {
         .names(&job.identity)
         .cell("")
         .cell(&job.meaning())
+        .cell(&job.location())
 }
 
 fn row(place: &InputPlace, series: &Series, segment: &Segment, instants: &mut Instants) -> Row {
@@ -84,5 +86,5 @@ fn row(place: &InputPlace, series: &Series, segment: &Segment, instants: &mut In
         }
         None => row.cell("").cell("").cell("").cell(""),
     };
-    row.cell(&segment.origin.reason)
+    row.cell(&segment.origin.reason).cell("")
 }

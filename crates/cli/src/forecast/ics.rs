@@ -24,14 +24,20 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
         output,
     )?;
     for (place, job, at) in question.occurrences() {
-        let itself = &job.identity;
+        let (itself, location) = (&job.identity, job.location());
+        let mut told_apart_by = told_apart_by(itself, STARTS).to_vec();
+        let mut summary = format!("{} {STARTS} a Job", itself.name());
+        if !location.is_empty() {
+            told_apart_by.push(&location);
+            summary = format!("{} ({location}) {STARTS} a Job", itself.name());
+        }
         let event = CalendarEvent {
-            told_apart_by: &told_apart_by(itself, STARTS),
+            told_apart_by: &told_apart_by,
             from: at,
             has_begun: false,
             to: None,
-            summary: &format!("{} {STARTS} a Job", itself.name()),
-            description: &format!("{itself}\n{}", civil(job.zone(), at)),
+            summary: &summary,
+            description: &format!("{}\n{}", job.name(), civil(job.zone(), at)),
             place: place.name.as_deref(),
         };
         ics::write_event(&event, question.view.period.from(), output)?;

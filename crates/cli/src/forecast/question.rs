@@ -3,9 +3,8 @@
 //! Parts are found and drawn on several threads and printed in order, so that what is printed is
 //! the same for any number of threads. How a part is drawn is left to each output.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::mem;
 
 use almanac_calendar::Zone;
 use almanac_engine::PolicyName;
@@ -17,7 +16,6 @@ use super::in_order::in_order;
 use super::progress::Progress;
 use crate::clock_changes::TouchedRule;
 use crate::cron_jobs::{self, ShownCronJob};
-use crate::drawing::Drawing;
 use crate::input::{Input, InputPlace};
 
 /// The parsed question.
@@ -58,9 +56,6 @@ pub(super) struct Which<'a> {
 
 /// What was assumed, and the number of the place it was assumed in.
 pub(super) type Assumptions = BTreeSet<(Assumption, usize)>;
-
-/// Of one sort so many assumptions are told to a person, and the rest counted.
-const TOLD: usize = 5;
 
 /// Of so many pairs of values and pods it is asked which windows decide.
 const ASKED: usize = 1_000_000;
@@ -230,61 +225,8 @@ impl Question<'_> {
         all
     }
 
-    /// Everything that is assumed, each once, with the places it is assumed in.
-    pub(super) fn assumptions(&self, found: &Assumptions) -> Vec<String> {
-        self.sorts_of_assumptions(found).into_iter().flatten().collect()
-    }
-
-    /// The same for a person: of many alike the first, and how many more there are.
-    pub(super) fn assumptions_in_short(&self, found: &Assumptions) -> Vec<String> {
-        let shortened = |mut alike: Vec<String>| {
-            let more = alike.len().saturating_sub(TOLD);
-            if more > 1 {
-                alike.truncate(TOLD);
-                alike.push(format!("and {more} more like these (-o json lists them all)"));
-            }
-            alike
-        };
-        self.sorts_of_assumptions(found).into_iter().flat_map(shortened).collect()
-    }
-
-    /// Tells them on standard error, for an output that has no room for them.
-    pub(super) fn tell_assumptions(&self, found: &Assumptions) -> io::Result<()> {
-        let mut standard_error = Drawing::new(anstream::stderr().lock());
-        for assumption in self.assumptions_in_short(found) {
-            writeln!(standard_error, "assumed: {assumption}")?;
-        }
-        Ok(())
-    }
-
-    /// Assumptions that are alike but for what they are about stand together.
-    fn sorts_of_assumptions(&self, found: &Assumptions) -> Vec<Vec<String>> {
-        let mut places: BTreeMap<&Assumption, Vec<usize>> = BTreeMap::new();
-        for (assumption, place) in found {
-            places.entry(assumption).or_default().push(*place);
-        }
-        let mut sorts: Vec<(mem::Discriminant<Assumption>, Vec<String>)> = Vec::new();
-        for (assumption, places) in places {
-            let said = format!("{}{assumption}", self.in_places(&places));
-            let sort = mem::discriminant(assumption);
-            match sorts.last_mut().filter(|(known, _)| *known == sort) {
-                Some((_, alike)) => alike.push(said),
-                None => sorts.push((sort, vec![said])),
-            }
-        }
-        let left_out = self.forecasts.iter().enumerate().flat_map(|(number, of_place)| {
-            let place = self.in_places(&[number]);
-            let assumed = of_place.place.assumed.iter().map(|(_, assumed)| assumed);
-            let told = assumed.chain(&of_place.place.left_out).cloned();
-            let of_jobs = cron_jobs::notes(of_place.cron_jobs.iter().copied());
-            told.chain(of_jobs).map(move |it| format!("{place}{it}"))
-        });
-        let input = [left_out.collect(), self.input.unseen.iter().cloned().collect()];
-        sorts.into_iter().map(|(_, alike)| alike).chain(input).collect()
-    }
-
     /// `in clusters/prod: `, or nothing for what holds everywhere.
-    fn in_places(&self, places: &[usize]) -> String {
+    pub(super) fn in_places(&self, places: &[usize]) -> String {
         let is_everywhere = places.len() == self.forecasts.len();
         let names = places.iter().filter_map(|it| self.forecasts.get(*it)?.place.name.as_deref());
         let names: Vec<&str> = names.collect();

@@ -20,6 +20,9 @@ use crate::level_format::LevelFormat;
 use crate::selector::Selector;
 use crate::subject::Subject;
 
+/// What an argument is about that means nothing for a cluster.
+const FILES_ONLY: &str = "applies to files only; name them with -f or -k";
+
 /// Where the objects come from.
 #[derive(Args)]
 pub(crate) struct InputArguments {
@@ -101,6 +104,30 @@ pub(crate) struct Conditions {
     qos_level_format: LevelFormat,
 }
 
+/// Since when policies are in force.
+#[derive(Args)]
+pub(crate) struct BeginningArguments {
+    /// Take the policies of the files as new: they begin at --from, and firings before that set nothing
+    #[arg(long)]
+    new: bool,
+}
+
+impl BeginningArguments {
+    /// A cluster says itself since when its policies are in force.
+    pub(crate) fn check(&self, input: &InputArguments) -> Result<(), ArgumentError> {
+        let is_about_nothing = self.new && !input.files.are_given();
+        let error = || ArgumentError::whole("--new", "", FILES_ONLY);
+        if is_about_nothing { Err(error()) } else { Ok(()) }
+    }
+
+    /// Lets all policies begin at an instant, if they are new.
+    pub(crate) fn apply(&self, input: &mut Input, from: Timestamp) {
+        if self.new {
+            input.places.iter_mut().for_each(|place| place.begin_anew(from));
+        }
+    }
+}
+
 impl InputArguments {
     /// From there, under the usual conditions.
     pub(crate) fn of(
@@ -144,8 +171,7 @@ impl InputArguments {
             input
         } else {
             if let Some(argument) = self.files.about_files() {
-                let message = "applies to files only; name them with -f or -k";
-                return Err(ArgumentError::whole(argument, "", message).into());
+                return Err(ArgumentError::whole(argument, "", FILES_ONLY).into());
             }
             let named = || Subject::only_namespace(subjects);
             let namespace = conditions.narrowing.namespace.as_deref().or_else(named);

@@ -10,12 +10,14 @@ use almanac_api::reading::{CronJob, OtherObject, ReadNode, ReadPod, Reading};
 use almanac_engine::qos_levels::{AgentSettings, Node as PodNode};
 use almanac_engine::units::FleetObject;
 use almanac_engine::{
-    Family, Identity, Labels as PodLabels, NamespaceMark, PolicyName, Slim, Target, Workload, World,
+    Family, Identity, Labels as PodLabels, NamespaceMark, PolicyName, Slim, Target, Workload,
+    World, begin_anew,
 };
 use almanac_forecast::AssumedValues;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::cron_jobs::ShownCronJob;
+use crate::cron_jobs::{self, ShownCronJob};
 use crate::files::Targets;
 use crate::selector::Labels;
 
@@ -34,8 +36,8 @@ pub(crate) struct InputPlace {
     pub(crate) name: Option<String>,
     /// The places that get all this, by their names.
     pub(crate) stands_for: Vec<String>,
-    /// Its number, or the first of those of all places that get the same.
-    pub(crate) number: usize,
+    /// The numbers of the places that get all this.
+    pub(crate) numbers: Vec<usize>,
     pub(crate) world: World,
     /// What is not forecast, though it is written: what is exempt.
     pub(crate) left_out: BTreeSet<String>,
@@ -108,8 +110,9 @@ pub(super) fn grouped(
         let here = positions.iter().map(|position| (*position, &objects[*position]));
         let mut place = InputPlace::new(here, name);
         place.stands_for = names.into_iter().map(str::to_owned).collect();
-        place.number = of.first().copied().unwrap_or_default();
+        place.numbers = of;
         place.add_cron_jobs(cron_jobs.iter().map(|it| &reading.cron_jobs[*it]), namespace);
+        cron_jobs::tell_apart(&mut place.cron_jobs, &reading.sources);
         place.add_targets(others.iter().map(|index| &reading.others[*index]), namespace);
         let pods = || pods.iter().map(|index| &reading.pods[*index]);
         let nodes = || nodes.iter().map(|index| &reading.nodes[*index]);
@@ -194,7 +197,7 @@ impl InputPlace {
         let mut place = InputPlace {
             name,
             stands_for: vec![String::new()],
-            number: 0,
+            numbers: Vec::new(),
             world: World::default(),
             left_out: BTreeSet::new(),
             assumed: BTreeSet::new(),
@@ -271,6 +274,18 @@ impl InputPlace {
         }
     }
 
+    /// Lets all policies be new at an instant.
+    pub(super) fn begin_anew(&mut self, at: Timestamp) {
+        let policies: Vec<PolicyName> = self.world.policies().collect();
+        for policy in &policies {
+            begin_anew(&mut self.world, policy, at);
+        }
+        if !policies.is_empty() {
+            let assumed = format!("all policies begin at {at:.0}, as specified");
+            self.assumed.insert((Family::CronScaling, assumed));
+        }
+    }
+
     pub(crate) fn add_cron_jobs<'a>(
         &mut self,
         jobs: impl Iterator<Item = &'a CronJob>,
@@ -279,7 +294,7 @@ impl InputPlace {
         for job in jobs {
             let (identity, job) = (job.identity(namespace), job.clone());
             self.api_versions.insert(identity.clone(), job.api_version.to_string());
-            self.cron_jobs.push(ShownCronJob { identity, job });
+            self.cron_jobs.push(ShownCronJob { identity, job, written_at: None });
         }
         self.cron_jobs.sort_by(|one, other| one.identity.cmp(&other.identity));
     }

@@ -78,7 +78,7 @@ fn told(source: &Source, findings: &[&PlacedFinding], mended: &Mended) -> Vec<Fi
             line: at.line,
             column: at.column,
             before: source.slice(span).to_owned(),
-            after: finding.replacement.as_deref()?.to_owned(),
+            after: finding.replacement.as_ref()?.as_str().to_owned(),
         })
     };
     let mended = mended.changes.iter().flat_map(|change| &change.findings);

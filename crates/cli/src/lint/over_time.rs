@@ -5,16 +5,17 @@ use std::num::NonZero;
 use std::sync::Arc;
 use std::thread;
 
-use almanac_api::checking::{CheckedObject, field_of_rule, placed};
+use almanac_api::checking::{CheckedObject, field_of_rule, placed, pod_demands};
 use almanac_api::exempt::EXEMPT_NAMESPACES;
 use almanac_api::finding::{Code, FieldPath, Finding, Path};
 use almanac_api::objects::CONFIG_NAMESPACE;
 use almanac_api::reading::PlacedFinding;
 use almanac_engine::qos_levels::{AgentSettings, LevelFormat};
-use almanac_engine::{Family, Identity, PolicyName};
+use almanac_engine::{Exempt, Exemption, Family, Identity, PolicyName};
 use almanac_forecast::{About, Doubt, Forecast, Period, standing_doubts};
 use jiff::{SignedDuration, Timestamp};
 
+use super::fitting;
 use crate::files::Targets;
 use crate::findings::Checked;
 use crate::forecast::in_order::in_order;
@@ -29,6 +30,7 @@ pub(super) fn findings(checked: &mut Checked) -> anyhow::Result<Vec<PlacedFindin
     let objects = std::mem::take(&mut checked.everything.objects);
     let writers = writers(&checked.everything.findings, &objects);
     let (reading, everything) = (&checked.files.reading, &checked.everything);
+    let demands = pod_demands(reading, &objects, &everything.places, &checked.namespace);
     let mut places =
         places_of(reading, objects, &everything.places, &checked.namespace, &Targets::new());
     let exempt = EXEMPT_NAMESPACES.map(str::to_owned);
@@ -42,10 +44,13 @@ pub(super) fn findings(checked: &mut Checked) -> anyhow::Result<Vec<PlacedFindin
     let to = checked.from.saturating_add(TWO_YEARS)?;
     let Some(period) = Period::new(checked.from, to) else { return Ok(Vec::new()) };
     let meeting = meeting(&everything.findings);
-    // What is found in every place is told once, and what is found in some of them with the first.
-    let mut found: BTreeMap<usize, Vec<(Finding, Vec<usize>)>> = BTreeMap::new();
+    let mut found = Found::default();
     let mut shown: BTreeSet<(Identity, Identity)> = BTreeSet::new();
     for place in &places {
+        let number = place.numbers.first().copied().unwrap_or_default();
+        for (index, finding) in exempt_policies(place) {
+            found.add(index, finding, number);
+        }
         for doubt in doubts(place, period)? {
             let Some((index, finding)) = finding(place, &doubt) else { continue };
             if says_which_wins(place, &doubt, index, &meeting) {
@@ -54,20 +59,17 @@ pub(super) fn findings(checked: &mut Checked) -> anyhow::Result<Vec<PlacedFindin
             if let About::OutOfBounds { autoscaler, .. } = &doubt.about {
                 shown.insert((doubt.policy.identity.clone(), autoscaler.clone()));
             }
-            let of_object = found.entry(index).or_default();
-            match of_object.iter_mut().find(|(known, _)| *known == finding) {
-                Some((_, numbers)) if numbers.last() == Some(&place.number) => {}
-                Some((_, numbers)) => numbers.push(place.number),
-                None => of_object.push((finding, vec![place.number])),
-            }
+            found.add(index, finding, number);
         }
     }
-    let all = found.into_iter().flat_map(|(index, all)| all.into_iter().map(move |it| (index, it)));
+    let all =
+        found.0.into_iter().flat_map(|(index, all)| all.into_iter().map(move |it| (index, it)));
     let tell = |(index, (finding, numbers)): (usize, (Finding, Vec<usize>))| {
         let place = numbers.first().copied().filter(|_| numbers.len() < places.len());
         PlacedFinding { place, ..placed(reading, index, finding) }
     };
-    let told: Vec<PlacedFinding> = all.map(tell).collect();
+    let mut told: Vec<PlacedFinding> = all.map(tell).collect();
+    told.extend(fitting::findings(reading, &places, &demands, period)?);
     let of_pods = told.iter().filter(|it| it.finding.code == Code::UnitsTooSmall);
     let of_pods: BTreeSet<Option<usize>> = of_pods.map(|it| it.object).collect();
     // What a run shows has the instants and the numbers; what the fields say of the same has not.
@@ -84,6 +86,46 @@ pub(super) fn findings(checked: &mut Checked) -> anyhow::Result<Vec<PlacedFindin
         _ => true,
     });
     Ok(told)
+}
+
+/// What is found, by object. What is found in every place is told once, and what is found in some of them with the
+/// first.
+#[derive(Default)]
+struct Found(BTreeMap<usize, Vec<(Finding, Vec<usize>)>>);
+
+impl Found {
+    fn add(&mut self, index: usize, finding: Finding, place: usize) {
+        let of_object = self.0.entry(index).or_default();
+        match of_object.iter_mut().find(|(known, _)| *known == finding) {
+            Some((_, numbers)) if numbers.last() == Some(&place) => {}
+            Some((_, numbers)) => numbers.push(place),
+            None => of_object.push((finding, vec![place])),
+        }
+    }
+}
+
+/// The policies that do nothing because of their namespace. The mark on a policy itself, or on its target, is there to
+/// exempt it.
+fn exempt_policies(place: &InputPlace) -> Vec<(usize, Finding)> {
+    let of_policy = |policy: PolicyName| {
+        let fix = match place.world.why_exempt(&policy)? {
+            Exempt::Policy(Exemption::Namespace) => {
+                "move the policy and its target, or set --exempt-namespaces of the controllers"
+            }
+            Exempt::Policy(Exemption::MarkedNamespace) => {
+                "move the policy and its target, or remove almanac.dev/ignore from the namespace"
+            }
+            Exempt::Policy(_) | Exempt::Target(_) => return None,
+        };
+        let index = place.position(&policy.identity)?;
+        let namespace = policy.identity.namespace();
+        let message =
+            format!("does nothing: the namespace {namespace} is exempt from all policies");
+        let metadata = Path::Root.key("metadata");
+        let finding = Finding::new(Code::ExemptNamespace, metadata.key("namespace"), message);
+        Some((index, finding.with_fix(fix)))
+    };
+    place.world.policies().filter_map(of_policy).collect()
 }
 
 /// Whether all that sets a target of this policy's rules is known before it happens.
@@ -204,7 +246,7 @@ fn selector_field(
     }
 }
 
-fn rule_field(
+pub(super) fn rule_field(
     place: &InputPlace,
     policy: &PolicyName,
     rule: Option<&Arc<str>>,

@@ -12,7 +12,7 @@ use crate::cron_jobs::{STARTS, ShownCronJob};
 use crate::csv::Row;
 use crate::input::InputPlace;
 
-const COLUMNS: [&str; 15] = [
+const COLUMNS: [&str; 16] = [
     "place",
     "at",
     "policyApiVersion",
@@ -28,6 +28,7 @@ const COLUMNS: [&str; 15] = [
     "from",
     "to",
     "note",
+    "writtenAt",
 ];
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
@@ -55,6 +56,7 @@ fn row(place: &InputPlace, event: &Event) -> Row {
         .value(&before)
         .value(&after)
         .cell(&note.unwrap_or_default())
+        .cell("")
 }
 
 fn row_of_start(place: &InputPlace, job: &ShownCronJob, at: Timestamp) -> Row {
@@ -68,4 +70,5 @@ fn row_of_start(place: &InputPlace, job: &ShownCronJob, at: Timestamp) -> Row {
         .cell("")
         .cell("")
         .cell(&TouchedRule::of_start(job, at).map_or(String::new(), |effect| effect.to_string()))
+        .cell(&job.location())
 }

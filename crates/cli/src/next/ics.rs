@@ -29,23 +29,29 @@ fn write_event(
         }
         Happening::Start(job, _) => (&job.identity, "", &job.identity, STARTS),
     };
+    let (location, name) = match happening {
+        Happening::Event(_) => (String::new(), policy.to_string()),
+        Happening::Start(job, _) => (job.location(), job.name()),
+    };
+    let mut told_apart_by = vec![
+        policy.group(),
+        policy.kind(),
+        policy.namespace(),
+        policy.name(),
+        rule,
+        target.group(),
+        target.kind(),
+        target.namespace(),
+        target.name(),
+        what,
+    ];
+    told_apart_by.extend((!location.is_empty()).then_some(&*location));
     let effect = touched(&place.world, happening);
     let effect = effect.map_or(String::new(), |effect| format!("\n{effect}"));
     let at = civil(Question::zone_of(place, happening), happening.at());
-    let description = format!("{policy}\n{at}{effect}");
+    let description = format!("{name}\n{at}{effect}");
     let event = CalendarEvent {
-        told_apart_by: &[
-            policy.group(),
-            policy.kind(),
-            policy.namespace(),
-            policy.name(),
-            rule,
-            target.group(),
-            target.kind(),
-            target.namespace(),
-            target.name(),
-            what,
-        ],
+        told_apart_by: &told_apart_by,
         from: happening.at(),
         has_begun: false,
         to: None,

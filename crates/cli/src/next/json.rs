@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::io::Write;
 
-use almanac_forecast::Event;
+use almanac_forecast::{Event, Sentence};
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
@@ -64,7 +64,8 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     let listed = &Listed::default();
     let items = Items { question, listed };
     let clock_changes = ClockChanges { question, listed };
-    let assumptions = question.assumptions().collect();
+    let each = |all: Vec<Sentence>| all.into_iter().map(|(_, sentence)| sentence);
+    let assumptions = question.assumptions(each);
     let report = Report { schema: "almanac/next/v1", items, clock_changes, assumptions, findings };
     serde_json::to_writer_pretty(&mut *output, &report)?;
     writeln!(output)?;
@@ -99,7 +100,7 @@ fn item(place: &InputPlace, happening: &Happening<'_>) -> Value {
 
 /// A `CronJob` sets nothing; it stands where the policy and its target do.
 fn item_of_start(place: &InputPlace, job: &ShownCronJob, at: Timestamp) -> Value {
-    let itself = place.reference(&job.identity);
+    let itself = job.reference(place);
     let mut item = json!({"at": at, "policy": itself, "target": itself, "what": STARTS});
     if let Some(name) = &place.name {
         item["place"] = Value::from(&**name);

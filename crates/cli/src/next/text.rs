@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use almanac_calendar::ClockEffect;
 use almanac_engine::{Occurrence, Value, World};
+use almanac_forecast::told_together;
 use anstyle::{AnsiColor, Style};
 
 use super::{Happening, Question};
@@ -35,7 +36,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> io::Res
         let of = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));
         writeln!(output, "{WARNING}!{WARNING:#} {of}{touched}")?;
     }
-    for assumption in question.assumptions() {
+    for assumption in question.assumptions(told_together) {
         writeln!(output, "{QUIET}{assumption}{QUIET:#}")?;
     }
     for placed in &question.input.findings {
@@ -79,7 +80,7 @@ pub(super) fn touched(world: &World, happening: &Happening<'_>) -> Option<ClockE
 pub(super) fn told(happening: &Happening<'_>, count: usize) -> String {
     let event = match happening {
         Happening::Event(event) => event,
-        Happening::Start(job, _) => return format!("{} {STARTS} a Job", job.identity),
+        Happening::Start(job, _) => return format!("{} {STARTS} a Job", job.name()),
     };
     let (policy, what) = (event.policy.identity.name(), event.what.name());
     let rule = event.rule.as_deref().unwrap_or_default();

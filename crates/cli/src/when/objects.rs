@@ -8,7 +8,7 @@ use almanac_engine::{self as engine, Family, Identity, PolicyName, RuleSchedule}
 use super::Question;
 use super::schedule::Schedule;
 use crate::argument_error::ArgumentError;
-use crate::cron_jobs::ShownCronJob;
+use crate::cron_jobs::{ShownCronJob, WrittenAt};
 use crate::input::{Input, InputPlace};
 use crate::subject::Subject;
 
@@ -16,6 +16,8 @@ use crate::subject::Subject;
 pub(super) struct OfObject<'a> {
     pub(super) place: &'a InputPlace,
     pub(super) identity: Identity,
+    /// Where a `CronJob` is written, if another one has the same name.
+    pub(super) written_at: Option<WrittenAt>,
     pub(super) rule: Option<String>,
     pub(super) told: Told,
 }
@@ -40,7 +42,7 @@ pub(super) fn schedules<'a>(
                 let name = rule.rule.to_string();
                 let told = Told::When(ask(of_rule(rule))?);
                 let identity = policy.identity.clone();
-                all.push(OfObject { place, identity, rule: Some(name), told });
+                all.push(OfObject { place, identity, written_at: None, rule: Some(name), told });
             }
         }
         let is_named =
@@ -50,7 +52,8 @@ pub(super) fn schedules<'a>(
                 Some(schedule) => Told::When(ask(schedule)?),
                 None => Told::Unknown(job.notes().collect()),
             };
-            all.push(OfObject { place, identity: job.identity.clone(), rule: None, told });
+            let (identity, written_at) = (job.identity.clone(), job.written_at.clone());
+            all.push(OfObject { place, identity, written_at, rule: None, told });
         }
     }
     Ok(all)

@@ -10,6 +10,7 @@ use super::Question;
 use super::objects::{OfObject, Told};
 use super::schedule::{Schedule, ScheduleEvent, Shape};
 use crate::clock_changes::Touches;
+use crate::cron_jobs::called;
 use crate::drawing::Drawing;
 use crate::input::Input;
 use crate::wall_clock::civil;
@@ -28,13 +29,15 @@ pub(super) fn write_all(
     if all.is_empty() {
         writeln!(output, "there is no schedule here")?;
     }
-    for (index, OfObject { place, identity, rule, told }) in all.iter().enumerate() {
+    for (index, of_object) in all.iter().enumerate() {
+        let OfObject { place, identity, written_at, rule, told } = of_object;
         if index > 0 {
             writeln!(output)?;
         }
         let of = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));
         let rule = rule.as_ref().map_or(String::new(), |rule| format!(" {rule}"));
-        writeln!(output, "{QUIET}{of}{identity}{rule}{QUIET:#}")?;
+        let name = called(identity, written_at.as_ref());
+        writeln!(output, "{QUIET}{of}{name}{rule}{QUIET:#}")?;
         match told {
             Told::When(question) => write(question, output)?,
             Told::Unknown(why) => write_notes(why, output)?,

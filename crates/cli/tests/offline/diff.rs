@@ -15,7 +15,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use running::{cron, diff, differences, json, shop, sides, text, weekend_shop};
+use running::{almanac, cron, diff, differences, json, shop, sides, text, weekend_shop};
 
 const NODES: &str = "
 apiVersion: autoscaling.karpenter.sh/v1alpha1
@@ -62,7 +62,9 @@ fn a_weekend_is_told_as_one_stretch_of_every_week() {
     let weekend = [usual, ("weekend", "0 17 * * 5", 40), ("week", "0 9 * * 1", 2)];
     let after = cron("shop-hours", "shop", &weekend);
     let folder = sides("weekend", &[("shop.yaml", &before)], &[("shop.yaml", &after)]);
-    let said = text(&diff(&folder, &["old", "new"]).stdout);
+    // From a Friday on, so that all weekends are whole.
+    let friday = ["diff", "old", "new", "--from", "2026-11-26T23:00:00Z"];
+    let said = text(&almanac(&folder, &friday).stdout);
     let expected = "Deployment.apps default/shop: 2 → 40 replicas Fri 17:00 to Mon 09:00, each week; \
                     +2,432 pod-hours a week; peak 2 → 40\n";
     assert!(said.contains(expected), "{said}");
@@ -175,7 +177,9 @@ fn a_policy_that_sets_what_the_object_has_anyway_changes_nothing() {
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
     }
     let folder = sides("standing-night", &old, &with_night);
-    let said = text(&diff(&folder, &["old", "new"]).stdout);
+    // From the opening on, so that all nights are whole.
+    let morning = ["diff", "old", "new", "--from", "2026-11-23T07:00:00Z"];
+    let said = text(&almanac(&folder, &morning).stdout);
     let line = "Deployment.apps default/shop: newly set by a policy: 5 → 2 replicas every day, 20:00 to 08:00 the \
                 next day; -252 pod-hours a week\n";
     assert!(said.contains(line), "{said}");
@@ -187,6 +191,70 @@ fn a_policy_that_sets_what_the_object_has_anyway_changes_nothing() {
     let after = &told[0]["stretches"][0]["after"];
     assert_eq!(after["value"], 5);
     assert_eq!(after["reason"], "value of the object; no policy sets it");
+}
+
+#[test]
+fn a_policy_that_is_added_sets_nothing_for_firings_before_the_period() {
+    let (yearly, three) = (cron("yearly", "shop", &[("new-year", "0 0 1 1 *", 9)]), deployment(3));
+    let old = [("shop.yaml", three.as_str())];
+    let folder = sides("added", &old, &[old[0], ("yearly.yaml", &yearly)]);
+    let output = diff(&folder, &["old", "new", "--fail-on-change"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+    let told = json(&diff(&folder, &["old", "new", "--for", "60d", "-o", "json"]));
+    let stretches = told["differences"][0]["stretches"].as_array().unwrap();
+    assert_eq!(stretches.len(), 1);
+    assert_eq!(stretches[0]["from"], "2026-12-31T23:00:00Z");
+    assert_eq!(
+        (&stretches[0]["before"]["value"], &stretches[0]["after"]["value"]),
+        (&3.into(), &9.into())
+    );
+    let takes_over = "this version takes over at 2026-11-22T23:00:00Z: firings of new and edited rules before that \
+                      set nothing";
+    assert_eq!(told["assumptions"]["new"], serde_json::json!([takes_over]));
+    // The replicas of a target outside the files are unknown on both sides until the first firing.
+    let alone = sides("added-alone", &[], &[("yearly.yaml", &yearly)]);
+    let gate = ["--fail-on-change"];
+    let assumed = ["--assume", "deployment/shop.replicas=5", "--fail-on-change"];
+    // What is assumed holds on both sides.
+    for more in [&gate[..], &assumed] {
+        let output = diff(&alone, &[&["/dev/null", "new"], more].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+    }
+    let output = diff(&alone, &[&["new", "/dev/null"], &assumed[..]].concat());
+    let said = text(&output.stdout);
+    assert!(!said.contains("not set"), "{said}");
+}
+
+#[test]
+fn rules_that_are_added_or_edited_begin_with_the_period_and_find_what_is_there() {
+    let usual = [("open", "0 8 * * *", 10), ("close", "0 20 * * *", 2)];
+    let edited = [("open", "0 8 * * *", 12), usual[1], ("friday", "0 18 * * 5", 5)];
+    let [before, after] = [&usual[..], &edited].map(|rules| cron("hours", "shop", rules));
+    let replaced = cron("other", "shop", &[("late", "0 22 * * *", 1)]);
+    for (name, new, changes) in [
+        ("rules-edited", &after, "2026-11-24T07:00:00Z"),
+        ("policy-replaced", &replaced, "2026-11-23T19:00:00Z"),
+    ] {
+        let folder = sides(name, &[("a.yaml", &before)], &[("a.yaml", new)]);
+        // At noon, when the rule that is edited or gone has fired.
+        let noon = ["diff", "old", "new", "--from", "2026-11-23T11:00:00Z", "-o", "json"];
+        let told = json(&almanac(&folder, &noon));
+        assert_eq!(told["differences"][0]["stretches"][0]["from"], changes, "{name}");
+    }
+}
+
+#[test]
+fn what_is_assumed_of_a_change_is_in_the_comment_on_it() {
+    let folder = sides("assumed-comment", &[("a.yaml", &shop())], &[("a.yaml", &weekend_shop())]);
+    let said = text(&diff(&folder, &["old", "new", "-o", "markdown"]).stdout);
+    let (_, assumptions) = said.split_once("\nAssumptions:\n\n").unwrap();
+    let lines: Vec<&str> = assumptions.lines().collect();
+    assert_eq!(lines.len(), 3, "{said}");
+    assert_eq!(lines[0], "- Deployment.apps default/shop exists, although it is not in the input");
+    assert!(lines[1].starts_with("- old: before 2026-11-22T23:00:00Z, the rules"), "{said}");
+    assert!(lines[2].starts_with("- new: this version takes over at"), "{said}");
+    let same = text(&diff(&folder, &["new", "new", "-o", "markdown"]).stdout);
+    assert!(!same.contains("Assumptions"), "{same}");
 }
 
 #[test]

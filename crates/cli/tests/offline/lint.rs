@@ -27,6 +27,8 @@ const OF_LINT: &[Code] = &[
     Code::TwoWriters,
     Code::MovesOtherBound,
     Code::OutOfBounds,
+    Code::AboveQuota,
+    Code::AboveCapacity,
     Code::ScoreEnds,
     Code::SelectsNothing,
     Code::MetricsAlternate,
@@ -34,6 +36,7 @@ const OF_LINT: &[Code] = &[
     Code::AssumedZone,
     Code::UnitsTooSmall,
     Code::ClockChange,
+    Code::ExemptNamespace,
 ];
 
 fn folder(name: &str) -> PathBuf {

@@ -13,6 +13,7 @@ mod folders;
 mod foreign;
 mod ignoring;
 mod lint;
+mod noise;
 mod places;
 mod pre_commit;
 mod repository;

@@ -157,6 +157,10 @@ fn editor_schemas_are_written_one_per_kind_and_version() {
         serde_json::json!(["integer", "null"])
     );
     assert_eq!(schema["properties"]["kind"]["const"], "CronFederatedHPA");
+    // The design's own slip is one in an editor, too.
+    assert!(rule["required"].as_array().expect("a list").contains(&"name".into()), "{rule}");
+    assert_eq!(rule["properties"]["name"]["minLength"], 1);
+    assert!(rule["properties"]["ruleName"].is_null());
     let hub = folder.path().join("cluster.open-cluster-management.io");
     for name in ["placement_v1beta1", "placement_v1alpha1", "addonplacementscore_v1alpha1"] {
         assert!(hub.join(format!("{name}.json")).exists(), "{name}");

@@ -1,6 +1,6 @@
-//! What the replica that decides knows: the ledger, and beside it what is needed to feed it and to ask it.
+//! The state of the replica that decides: the ledger, and the means to feed and query it.
 //!
-//! It is filled by watches and read by calls. It is one value behind one lock, which is never held while waiting.
+//! Watches fill it and requests read it. It is one value behind one lock, which is never held while waiting.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -22,12 +22,11 @@ use tokio::sync::{Notify, Semaphore};
 use super::metrics::UpkeepMetrics;
 use super::policies::PolicyEntry;
 
-/// How long the answer to a binding is awaited, and how long the API server may take for one that has reached it: the
-/// request says so.
+/// The timeout of a binding, and the time limit that its request sets on the API server.
 pub(super) const BIND_TIME: Duration = Duration::from_secs(5);
 
-/// How many bindings may be under way. Kube-scheduler asks for as many as it has pods; the API server answers only so
-/// many requests of one client at a time.
+/// The maximum number of bindings under way. Kube-scheduler requests as many as it has pods; the API server serves only
+/// a limited number of requests of one client at a time.
 pub(super) const BINDINGS_AT_ONCE: u32 = 32;
 
 /// How long a request to bind may be under way.
@@ -35,16 +34,16 @@ pub(super) fn longest_bind() -> LongestBind {
     LongestBind::of(BIND_TIME, BIND_TIME)
 }
 
-/// What one term knows.
+/// The state of one term.
 pub(super) struct Deciding {
     state: Mutex<DecidingState>,
-    /// Told of each pod that has come to be known.
+    /// Notified of each new pod.
     arrived: Notify,
-    /// Told of any news.
+    /// Notified of each change.
     changed: Notify,
-    /// Told when nothing that is known can be relied on any more.
+    /// Notified when the known state is no longer reliable.
     pub(super) starts_over: Notify,
-    /// Told when a binding is there to be settled.
+    /// Notified when there is a binding to resolve.
     pub(super) unsettled: Notify,
     /// A permit for each binding that may be under way; at the end of a term all are waited for.
     pub(super) binding: Arc<Semaphore>,
@@ -59,13 +58,13 @@ pub(super) struct DecidingState {
     pub(super) ledger: Ledger,
     /// The numbers of nodes by their names. Kube-scheduler sends thousands of names with each call.
     nodes: HashMap<Arc<str>, NodeId>,
-    /// How often the numbers had been given anew when these were noted.
+    /// The number of renumberings at the time of this record.
     renumberings: u64,
     pub(super) policies: BTreeMap<Identity, PolicyEntry>,
     /// The policies of each namespace, the oldest first.
     by_age: BTreeMap<Box<str>, BTreeSet<(Option<Timestamp>, Identity)>>,
     pub(super) exempt: Exemptions,
-    /// Pods whose scheduler is to be told that they can be scheduled.
+    /// Pods whose scheduler must receive a notice that they can be scheduled.
     pub(super) woken: BTreeSet<Identity>,
 }
 
@@ -103,7 +102,7 @@ impl Deciding {
         })
     }
 
-    /// Has the ledger carry out policies as they are now, or not any more, all at once. Schedulers are answered while the
+    /// Has the ledger apply the current policies, or drop them, all at once. Schedulers receive responses while the
     /// nodes of the policies are found.
     pub(super) fn carry_out(&self, policies: Vec<Identity>) {
         let due = self.lock().due(policies);
@@ -112,7 +111,7 @@ impl Deciding {
         self.tell_change();
     }
 
-    /// The time by a clock that nobody can set.
+    /// The time by the monotonic clock.
     pub(super) fn elapsed(&self) -> Elapsed {
         Elapsed::new(self.clock.now())
     }
@@ -126,7 +125,7 @@ impl Deciding {
         self.arrived.notify_waiters();
     }
 
-    /// Waits until there is news. Supports one waiter at a time.
+    /// Waits for a change. Supports one waiter at a time.
     pub(super) async fn changed(&self) {
         self.changed.notified().await;
     }
@@ -167,8 +166,8 @@ impl DecidingState {
         Some(found)
     }
 
-    /// Notes a policy as it is now. Returns what is to be carried out: also the one that came to be one of the oldest, or is
-    /// not any more.
+    /// Records the current version of a policy. Returns the policies to apply or drop: also the one that became one of
+    /// the oldest, or no longer is.
     #[must_use]
     pub(super) fn insert_policy(&mut self, policy: &Identity, entry: PolicyEntry) -> Vec<Identity> {
         let age = (entry.created, policy.clone());
@@ -184,7 +183,7 @@ impl DecidingState {
         self.with_youngest(policy)
     }
 
-    /// Forgets a policy. Returns what is to be carried out: if it was one of the oldest, another one is now.
+    /// Removes a policy. Returns the policies to apply or drop: if it was one of the oldest, another one is now.
     #[must_use]
     pub(super) fn remove_policy(&mut self, policy: &Identity) -> Vec<Identity> {
         let Some(entry) = self.policies.remove(policy) else { return Vec::new() };
@@ -238,7 +237,7 @@ impl DecidingState {
         due.collect()
     }
 
-    /// Carries out what was prepared. Whoever has changed a policy meanwhile carries it out.
+    /// Applies the prepared policies. The writer of a policy that has changed since applies it.
     fn carry_out(&mut self, prepared: Vec<Prepared>) {
         for Prepared { policy, .. } in &prepared {
             if self.usable(policy).is_none() {
@@ -256,7 +255,7 @@ impl DecidingState {
         }
     }
 
-    /// A policy as it is to be carried out: not if it is exempt, has never been usable, or does not count.
+    /// A policy in its form to apply; `None` if it is exempt, has never been usable, or does not count.
     fn usable(&self, policy: &Identity) -> Option<&Arc<ResourcePolicy>> {
         let usable = self.policies.get(policy)?.usable.as_ref()?;
         (self.exempt.of(policy).is_none() && self.counts(policy)).then_some(usable)
@@ -266,11 +265,11 @@ impl DecidingState {
 /// A policy to prepare.
 struct Due {
     policy: Identity,
-    /// As it is, if it is to be carried out, and the nodes.
+    /// Its current form, if it must be applied, and the nodes.
     usable: Option<(Arc<ResourcePolicy>, Arc<NodeLabels>)>,
 }
 
-/// A policy that was prepared as it was, if it was to be carried out.
+/// A policy in its form when it was prepared, if it had to be applied.
 struct Prepared {
     policy: Identity,
     prepared: Option<(Arc<ResourcePolicy>, PreparedPolicy)>,

@@ -1,5 +1,5 @@
-//! What is known of a hub beside the world: which version of each decision, and whose it is, which is for writing them;
-//! and how far each placement is.
+//! The state of a hub outside the world: the version and owner of each `PlacementDecision`, for writing them; and the
+//! progress of each placement.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -21,26 +21,26 @@ use crate::pace::Pace;
 const FIRST_RETRY: Duration = Duration::from_millis(250);
 const LAST_RETRY: Duration = Duration::from_mins(1);
 
-/// Somebody who changes decisions again and again is answered less and less often, up to this long, until that has
-/// been over for so long.
+/// The longest delay of the reaction to a field manager that changes decisions again and again. The delay grows with
+/// each change, and resets after `CONTEST_IS_OVER` without one.
 const SLOWEST_ANSWER: Duration = Duration::from_mins(1);
 const CONTEST_IS_OVER: SignedDuration = SignedDuration::from_mins(10);
 
 /// No attempt and no answer is further away than this, unless the clock was wrong.
 const LONGEST_WAIT: SignedDuration = SignedDuration::from_mins(2);
 
-/// What is known of a hub beside the world.
+/// The state of a hub outside the world.
 #[derive(Default)]
 pub(crate) struct HubRecords {
     decisions: BTreeMap<Identity, DecisionRecord>,
-    /// Those that a request of ours is about to change, of which the watch may tell before the response does. If it
-    /// has told meanwhile that one is deleted, the version of that.
+    /// Those that a request of ours is about to change, of which the watch event may come before the response. If a
+    /// watch event has reported the deletion of one since, the version of that.
     being_written: BTreeMap<Identity, Option<Box<str>>>,
     /// By placement.
     progress: BTreeMap<Identity, Progress>,
     /// The kinds whose objects are known.
     listed: BTreeSet<Kind>,
-    /// What the agents of clusters report.
+    /// The reports of the agents of clusters.
     reports: BTreeMap<Box<str>, Pace>,
     influences: Influences,
 }
@@ -51,7 +51,7 @@ pub(super) struct DecisionRecord {
     pub(super) uid: Box<str>,
     pub(super) version: Box<str>,
     pub(super) owners: Vec<OwnerReference>,
-    /// Whether we know that it is deleted, which the watch has yet to tell.
+    /// Whether it is deleted, before the watch event arrives.
     pub(super) is_deleted: bool,
 }
 
@@ -60,11 +60,11 @@ pub(super) struct DecisionRecord {
 struct Progress {
     /// Since when something may have changed that no turn has seen.
     changed_at: Option<Timestamp>,
-    /// What the turn under way goes back to, or the one that has failed.
+    /// The cause of the turn under way, or of the one that has failed.
     cause: Option<Timestamp>,
-    /// When it is to be decided again because time has passed.
+    /// When it must be decided again because time has passed.
     due: Option<Timestamp>,
-    /// When another writer is to be answered.
+    /// When the controller reacts to another field manager.
     answer_at: Option<Timestamp>,
     contest: Option<Contest>,
     /// The revision of the spec that was decided last, whether or not that could be written.
@@ -82,7 +82,7 @@ struct Contest {
     pauses: Backoff,
 }
 
-/// What came of a turn.
+/// The outcome of a turn.
 #[derive(Default)]
 pub(crate) struct Settled {
     /// When to try again, if that is necessary.
@@ -118,7 +118,7 @@ impl HubRecords {
         self.listed.insert(kind)
     }
 
-    /// What is known of a decision that is there.
+    /// The record of an existing `PlacementDecision`.
     pub(super) fn decision(&self, decision: &Identity) -> Option<&DecisionRecord> {
         self.decisions.get(decision).filter(|it| !it.is_deleted)
     }
@@ -128,8 +128,8 @@ impl HubRecords {
         self.decisions.get(decision)
     }
 
-    /// Notes what is told of a decision, unless something newer is known, and be it of another object of this name;
-    /// whether that is so.
+    /// Records a version of a `PlacementDecision`, unless a newer one is recorded, even of another object of this name.
+    /// Returns whether it was recorded.
     pub(super) fn note(&mut self, decision: &Identity, told: DecisionRecord) -> bool {
         let gone = self.being_written.get(decision).and_then(Option::as_deref);
         if gone.is_some_and(|gone| is_older(&told.version, gone)) {
@@ -146,8 +146,8 @@ impl HubRecords {
         true
     }
 
-    /// Notes that the watch has told that a decision is deleted; whether that is news. It is not if there is another
-    /// one of its name by now, or if we have deleted it ourselves.
+    /// Records a watch event that deletes a `PlacementDecision`; returns whether that is a change. It is not if there
+    /// is another one of its name by now, or if we have deleted it ourselves.
     pub(super) fn note_gone(&mut self, decision: &Identity, told: &DecisionRecord) -> bool {
         let known = self.decisions.get(decision);
         if known.is_some_and(|it| it.uid != told.uid && !is_older(&it.version, &told.version)) {
@@ -159,7 +159,7 @@ impl HubRecords {
         self.decisions.remove(decision).is_none_or(|it| !it.is_deleted)
     }
 
-    /// Forgets a decision that is not in a list.
+    /// Removes a `PlacementDecision` that is not in a list.
     pub(super) fn remove(&mut self, decision: &Identity) {
         self.decisions.remove(decision);
     }
@@ -178,8 +178,8 @@ impl HubRecords {
         self.being_written.contains_key(decision)
     }
 
-    /// Notes that we have deleted a decision with this UID: what the watch still tells of it is old. `false` if the
-    /// watch has told that already.
+    /// Records that we have deleted a `PlacementDecision` with this UID: further watch events of it are old. `false` if
+    /// a watch event has reported the deletion already.
     pub(super) fn note_deleted(&mut self, decision: &Identity, uid: &str) -> bool {
         let known = self.decisions.get_mut(decision).filter(|it| *it.uid == *uid);
         known.is_some_and(|it| {
@@ -188,8 +188,8 @@ impl HubRecords {
         })
     }
 
-    /// Notes that a decision was not there when it was read. `false` if the watch has told of it since, and knows
-    /// better.
+    /// Records that a `PlacementDecision` was absent when it was read. `false` if a watch event has reported it since,
+    /// which outweighs the read.
     pub(super) fn note_missing(
         &mut self,
         decision: &Identity,
@@ -204,12 +204,12 @@ impl HubRecords {
         }
     }
 
-    /// Forgets those that are deleted and not in a list.
+    /// Removes those that are deleted and not in a list.
     pub(super) fn forget_deleted(&mut self, listing: &BTreeSet<Identity>) {
         self.decisions.retain(|decision, record| !record.is_deleted || listing.contains(decision));
     }
 
-    /// Makes whatever comes next of decisions count, because versions have gone back.
+    /// Makes the next event of each `PlacementDecision` count, because versions have gone back.
     pub(super) fn forget_versions(&mut self) {
         self.decisions.retain(|_, record| !record.is_deleted);
         for record in self.decisions.values_mut() {
@@ -224,8 +224,8 @@ impl HubRecords {
         progress.changed_at = Some(progress.changed_at.map_or(at, |known| known.min(at)));
     }
 
-    /// The agent of a cluster has reported something. When that counts: an agent that does so again and again must not
-    /// keep everybody busy who may select its cluster.
+    /// Records a report of the agent of a cluster, and returns when it counts: an agent that reports again and again
+    /// must not keep all placements busy that may select its cluster.
     pub(super) fn note_report(&mut self, cluster: &str, now: Timestamp) -> Timestamp {
         match self.reports.get_mut(cluster) {
             Some(pace) => pace.next(now),
@@ -233,7 +233,7 @@ impl HubRecords {
         }
     }
 
-    /// Forgets a cluster that is gone.
+    /// Removes a deleted cluster.
     pub(super) fn forget_reports(&mut self, cluster: &str) {
         self.reports.remove(cluster);
     }
@@ -265,8 +265,8 @@ impl HubRecords {
         answer_at
     }
 
-    /// Until when a placement has no turn, whatever else changes, because a write has failed or another writer is
-    /// answered later. One whose spec was edited since is not held up.
+    /// Until when a placement has no turn, regardless of other changes, because a write has failed or the reaction to
+    /// another field manager is delayed. One whose spec was edited since is not held up.
     pub(crate) fn waits_until(
         &self,
         placement: &Identity,
@@ -278,7 +278,7 @@ impl HubRecords {
         (until > now && until.duration_since(now) <= LONGEST_WAIT).then_some(until)
     }
 
-    /// Nothing is to be decided for a placement now, so nothing that has changed is delayed.
+    /// Records that a placement needs no decision now, so that no change of it is delayed.
     pub(crate) fn note_undecided(&mut self, placement: &Identity) {
         if let Some(progress) = self.progress.get_mut(placement) {
             (progress.changed_at, progress.cause, progress.due) = (None, None, None);
@@ -312,7 +312,7 @@ impl HubRecords {
             let lag = cause.map(|cause| now.duration_since(cause));
             return Settled { again: progress.answer_at, lag };
         }
-        // What was withdrawn or has changed meanwhile says nothing about whether it can be written.
+        // A write that was withdrawn, or whose object has changed since, does not show whether it can be written.
         progress.obstacle = obstacle.or(progress.obstacle.take());
         let begin = || Backoff::new(FIRST_RETRY, LAST_RETRY, seed(placement));
         let pause = progress.retries.get_or_insert_with(begin).next_pause();
@@ -320,7 +320,7 @@ impl HubRecords {
         Settled { again: progress.retry_at, lag: None }
     }
 
-    /// Notes when a placement is to be decided again because time has passed.
+    /// Records when a placement must be decided again because time has passed.
     pub(crate) fn note_due(&mut self, placement: &Identity, due: Option<Timestamp>) {
         self.progress.entry(placement.clone()).or_default().due = due;
     }
@@ -335,7 +335,7 @@ impl HubRecords {
         self.progress.get(placement).is_some_and(|it| it.written == Some(revision))
     }
 
-    /// What keeps the decision of a placement from being written.
+    /// The obstacle to writing the decision of a placement.
     pub(super) fn obstacle(&self, placement: &Identity) -> Option<&Obstacle> {
         self.progress.get(placement)?.obstacle.as_ref()
     }
@@ -364,7 +364,7 @@ impl HubRecords {
         self.influences.due(world, decision, now)
     }
 
-    /// Forgets a placement that is gone.
+    /// Removes a deleted placement.
     pub(crate) fn forget(&mut self, placement: &PolicyName) {
         self.progress.remove(&placement.identity);
         self.influences.forget(placement);

@@ -1,5 +1,5 @@
-//! What the status of a group says, and how it is written. What comes of a turn begins to need attention here, too:
-//! an Event says so.
+//! The content of the status of a group, and its writes. When the outcome of a turn begins to need attention, this
+//! module also emits an Event.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
@@ -25,19 +25,19 @@ use crate::upstream::{self, Upstream};
 const INITIAL_BACKOFF: Duration = Duration::from_secs(1);
 const MAX_BACKOFF: Duration = Duration::from_mins(1);
 
-/// What came of a turn.
+/// The outcome of a turn.
 pub(super) struct Outcome {
     /// The nodes of the group, where they were looked at.
     pub(super) nodes: Option<ProvidedNodes>,
     pub(super) state: GroupState,
 }
 
-/// Whether a group is carried out, and what came of it.
+/// Whether a group is reconciled, and the outcome.
 #[derive(Debug)]
 pub(super) enum GroupState {
-    /// It has the nodes it is to have.
+    /// It has its desired nodes.
     Provided { replicas: u32, wanted: Option<u32> },
-    /// Nobody provides nodes for its type.
+    /// No provider supports its type.
     Unsupported { kind: String },
     /// It would be scaled if not everything were stopped.
     Stopped { replicas: u32, wanted: u32 },
@@ -170,7 +170,7 @@ fn unsupported(kind: &str) -> String {
 }
 
 impl NodeGroups {
-    /// Notes what came of a turn, and has the status say so; returns when the next turn is to be.
+    /// Records the outcome of a turn, and writes it to the status; returns the instant of the next turn.
     pub(super) async fn record(
         &self,
         name: &Identity,
@@ -181,7 +181,7 @@ impl NodeGroups {
         if is_failing {
             self.metrics.count_failure();
         }
-        // What is held back while everything is stopped is looked at once that is over.
+        // A group held back by the stop annotation is reconciled after the stop ends.
         let recheck = outcome.state.recheck_after();
         let recheck = recheck.or_else(|| self.switch.is_stopped().then_some(RECHECK_INTERVAL));
         let is_said = self.say(name, subject, &outcome).await;
@@ -214,7 +214,8 @@ impl NodeGroups {
             let mut state = self.cluster.lock();
             let entry = state.node_groups.get_mut(name).filter(|entry| entry.uid == subject.uid);
             let Some(entry) = entry else { return true };
-            // Where they can't be looked at, they are as before, so that whoever scales by their number goes on.
+            // Where they can't be looked at, they are unchanged, so that a client that scales by their number can
+            // continue.
             if outcome.nodes.is_some() || matches!(outcome.state, GroupState::Unsupported { .. }) {
                 entry.nodes.clone_from(&outcome.nodes);
             }
@@ -222,7 +223,7 @@ impl NodeGroups {
             entry.not_ready = ready.filter(|it| !it.holds).map(|it| it.reason);
             let (now, mut condition_states) = (self.clock.now(), condition_states.to_vec());
             let mut status = composed(entry, outcome, &condition_states, now);
-            // Whoever carries them out has a CRD of its own.
+            // The controller that reconciles them has a CRD of its own.
             let fitted = if is_left_alone {
                 None
             } else {
@@ -233,12 +234,12 @@ impl NodeGroups {
             // That the CRD has all fields again is left out of the status after this one.
             let is_cleared = fitted.as_ref().is_some_and(|state| !state.holds);
             condition_states.extend(fitted);
-            // That it is left alone is said once, and not fought over with whoever carries it out.
+            // The status reports an exemption once, without contention with the controller that reconciles the group.
             let is_said = is_left_alone && entry.is_left_alone;
             if is_said || entry.recorded.is(&status) {
                 return true;
             }
-            // Before it is written: the watch may tell of it before the response comes.
+            // Before the write: the watch event may come before the response.
             let news = entry.recorded.news(&condition_states);
             let news = news.into_iter().rfind(|it| it.needs_attention()).cloned();
             (entry.version.clone(), status, news, is_cleared)
@@ -248,7 +249,7 @@ impl NodeGroups {
             Ok(written) => written,
             Err(WriteError::Fenced(_)) => return false,
             Err(error) => {
-                // Where the object has changed, the watch says so.
+                // If the object has changed, a watch event follows.
                 if !matches!(&error, WriteError::Refused(refusal) if refusal.is_conflict()) {
                     tracing::warn!(%error, "failed to write the status");
                 }
@@ -294,7 +295,7 @@ impl NodeGroups {
     }
 }
 
-/// The status: all of it, or the conditions alone where the rest is somebody else's.
+/// The status: all of it, or the conditions alone where another field manager owns the rest.
 fn composed(
     entry: &NodeGroupEntry,
     outcome: &Outcome,

@@ -1,4 +1,4 @@
-//! Whether an object may be applied: what `validate` finds in it, and beside what is known of the cluster.
+//! Whether an object may be applied: the findings of `validate`, also those against the known objects of the cluster.
 
 use std::collections::BTreeMap;
 
@@ -30,9 +30,9 @@ pub(super) struct Verdict {
     pub(super) warnings: Vec<String>,
 }
 
-/// Decides about an object. One that goes, is exempt, or says what it has said before, may always be applied: labels and
-/// finalizers change, too, and what is wrong with it has been told. What is wrong only beside others does not refuse it: a
-/// tool that renames an object applies the new one before it deletes the old one.
+/// Decides about an object. One that is being deleted, is exempt, or differs in metadata and status only may always be
+/// applied: labels and finalizers change, too, and its findings have been reported. A finding that only other objects
+/// cause does not refuse it: a tool that renames an object applies the new one before it deletes the old one.
 pub(super) fn decide(known: &Shared, applied: Applied<'_>, context: CheckContext<'_>) -> Verdict {
     let Applied { kind, namespace, object, before } = applied;
     let nothing = Verdict { errors: Vec::new(), warnings: Vec::new() };
@@ -73,11 +73,11 @@ fn says_the_same(before: &Value, object: &Value) -> bool {
 /// The objects that another one may be in conflict with.
 type Beside = BTreeMap<Identity, KnownObject>;
 
-/// What shows only beside others: of the object, and of those others that are worse off with it.
+/// Findings that only arise with other objects: of the object, and of those others that are worse off with it.
 fn together(beside: &Beside, object: &CheckedObject) -> (Vec<Finding>, Vec<(Identity, Finding)>) {
     let mut of_object = Vec::new();
     if let Some(Slim::Units(_)) = &object.slim {
-        // Each pair by itself: what others are to each other is not asked, and would cost their number squared.
+        // Each pair by itself: pairs of two others are not checked, and would cost their number squared.
         let is_rival = |it: &(&Identity, &KnownObject)| it.1.checked.kind == Kind::ResourcePolicy;
         let (rivals, rest): (Vec<_>, Vec<_>) = beside.iter().partition(is_rival);
         of_object.extend(of_one(&rest, object));

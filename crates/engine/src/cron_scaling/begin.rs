@@ -284,6 +284,25 @@ fn first_effect(
     all.any(|at| is_alone(&at)).then_some(None)
 }
 
+/// Lets an object be new just before an instant: as in a cluster, a firing at the instant of a creation is not of the new
+/// object.
+pub(crate) fn begin_anew(world: &mut World, policy: &Identity, at: Timestamp) {
+    if let Some(object) = world.cron_scalings.get_mut(policy) {
+        (object.created, object.memory) = (Some(before(at)), None);
+    }
+}
+
+/// Whether an object has the rules that it had in an earlier version of the world: the same names, in the same order, and
+/// nothing of them edited.
+pub(crate) fn goes_on(world: &World, policy: &Identity, earlier: &World) -> bool {
+    let rules = |world: &World| {
+        let checked = world.cron_scalings.get(policy)?.policy.as_ref()?;
+        let rule = |rule: &CronRule| (Arc::clone(&rule.name), rule.fingerprint);
+        Some((checked.target.clone(), checked.rules.iter().map(rule).collect::<Vec<_>>()))
+    };
+    rules(world) == rules(earlier) && earlier.cron_scalings.contains_key(policy)
+}
+
 fn effect_reason(rule: u32, cause: Cause) -> EffectReason {
     let (verdict, rule) = (Verdict::Won, Some(rule));
     EffectReason::CronScaling(Reason { rule, verdict, cause, since: None, until: None })

@@ -26,7 +26,7 @@ pub(super) fn begin(world: &mut World, policies: &[&Identity], beginning: Beginn
         if Exempt::of(&exempt, identity, Some(policy.target.identity())).is_some() {
             continue;
         }
-        // Whoever runs through time takes it that a target follows at once.
+        // A run through time assumes that a target follows at once.
         if let Some(workload) = world.workloads.get_mut(policy.target.identity()) {
             workload.current = None;
         }
@@ -45,6 +45,13 @@ pub(super) fn begin(world: &mut World, policies: &[&Identity], beginning: Beginn
         start.first_turns.push((name, beginning.from));
     }
     start
+}
+
+/// Lets an autoscaler be new at an instant: it has recommended and scaled nothing.
+pub(crate) fn begin_anew(world: &mut World, autoscaler: &Identity, at: Timestamp) {
+    if let Some(object) = world.metric_scalings.get_mut(autoscaler) {
+        (object.created, object.memory) = (Some(at), None);
+    }
 }
 
 /// Gives an autoscaler its recommendations from before the first instant. Returns whether no answer to its queries changes

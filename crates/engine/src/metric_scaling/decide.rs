@@ -1,5 +1,5 @@
-//! Decides how many replicas a target is to have: what each metric recommends, which recommendation counts, and
-//! what the windows, the policies and the bounds make of it.
+//! Decides the replicas of a target: the recommendation of each metric, the one that counts, and the effect of the
+//! windows, the policies and the bounds on it.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -12,10 +12,10 @@ use super::{
 use crate::reason::{Reasons, WholeChain, Winners};
 use crate::{Action, Reason, Verdict};
 
-/// What is decided about an autoscaler.
+/// The decision about an autoscaler.
 pub type Decision = crate::Decision<Cause, Memory, Recorded>;
 
-/// Decides how many replicas the target is to have at `now`.
+/// Decides the replicas of the target at `now`.
 #[must_use]
 pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     let mut reasons = Winners(Vec::with_capacity(1));

@@ -1,5 +1,5 @@
-//! The answers to queries, with what went wrong where there is none. What could not be fetched is part of the
-//! input of a decision, like everything else.
+//! The samples of queries, each with its error if there is none. A failed request is an input of a decision, like
+//! everything else.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,18 +13,18 @@ use crate::Identity;
 /// The answer to a query.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sample {
-    /// The query as it is written: an answer to what a metric asked before it was edited is none.
+    /// The query as written: a sample of the query before an edit does not count.
     pub query: Arc<str>,
-    /// When it was asked; `None` for what holds at all times, because somebody says so.
+    /// The instant of the request; `None` for a value that a user states for all times.
     pub at: Option<Timestamp>,
     /// The answer.
     pub value: Result<FiniteNumber, SampleProblem>,
-    /// When the last number was asked for that it has yielded. [`Samples::hold`] keeps it.
+    /// When the last number that it yielded was requested. [`Samples::hold`] keeps it.
     pub last_number_at: Option<Timestamp>,
 }
 
 impl Sample {
-    /// An answer to a query that was asked at this instant.
+    /// A sample of a query requested at this instant.
     #[must_use]
     pub fn asked(
         query: Arc<str>,
@@ -54,14 +54,14 @@ pub enum SampleProblem {
     },
     /// The answer is infinite, or not a number.
     NotFinite,
-    /// Whoever was asked did not answer.
+    /// The server did not respond.
     NoAnswer {
         /// The kind of reason.
         kind: &'static str,
         /// The reason, in words for a person.
         why: Arc<str>,
     },
-    /// Nobody has been asked yet.
+    /// No request was sent yet.
     NotAsked,
     /// Only a Prometheus can answer it, and there is none; why, and what to change.
     External(Arc<str>),
@@ -72,7 +72,7 @@ pub enum SampleProblem {
     },
 }
 
-/// Who answers queries over what Almanac itself publishes.
+/// The source of samples for queries over metrics that Almanac itself publishes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Answerer {
     /// Almanac itself, at the instant of a decision.
@@ -82,14 +82,14 @@ pub enum Answerer {
     Prometheus,
 }
 
-/// What holds for all autoscalers of a process.
+/// The settings of all autoscalers of a process.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Settings {
-    /// Who answers what Almanac could answer itself.
+    /// The source of samples that Almanac could compute itself.
     pub answerer: Answerer,
-    /// An answer that is as old as this is none; `None` when answers do not grow old.
+    /// A sample of this age or older does not count; `None` when samples do not expire.
     pub oldest: Option<SignedDuration>,
-    /// How often a query is asked.
+    /// The interval between two requests of a query.
     pub query_period: SignedDuration,
     /// An answer that differs from its target by no more than this part of it changes nothing.
     pub tolerance: f64,
@@ -105,7 +105,7 @@ impl Default for Settings {
 /// The answers there are, and who gives them.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
-    /// What holds for all of them.
+    /// The settings of all of them.
     pub settings: Settings,
     by_policy: BTreeMap<Identity, Vec<Sample>>,
 }

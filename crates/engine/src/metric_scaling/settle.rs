@@ -1,4 +1,4 @@
-//! What is remembered, recorded and set once the outcome of the write is known.
+//! The policy state, records and effects after the outcome of the write.
 
 use std::sync::Arc;
 
@@ -13,16 +13,16 @@ use crate::{EffectReason, Field, Occurrence, Outcome, Value, Verdict};
 pub enum Recorded {
     /// It has set the replicas.
     Scaled {
-        /// What they were set to before; `None` when nobody knew.
+        /// Their value before; `None` when it was unknown.
         from: Option<u32>,
-        /// What they are set to now.
+        /// Their value now.
         to: u32,
         /// The metric whose recommendation counted, by its position.
         metric: Option<u32>,
     },
     /// The replicas could not be set, for another reason than at the last attempt; it is tried again.
     Failed {
-        /// What they were to be.
+        /// Their desired value.
         to: u32,
         /// Why they could not.
         message: Arc<str>,
@@ -31,9 +31,9 @@ pub enum Recorded {
     Undone {
         /// When it had set it.
         at: Timestamp,
-        /// What it had set.
+        /// The value that the autoscaler had set.
         set: u32,
-        /// What the other writer has.
+        /// The value that the other field manager set.
         found: u32,
     },
 }
@@ -49,12 +49,12 @@ impl Recorded {
     }
 }
 
-/// What follows from a decision and its outcomes.
+/// The result of a decision and its outcomes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settled {
-    /// What is remembered.
+    /// The policy state.
     pub memory: Memory,
-    /// What happened.
+    /// The records.
     pub recorded: Vec<Recorded>,
     /// Which fields were set.
     pub effects: Vec<Effect>,
@@ -64,8 +64,8 @@ pub struct Settled {
 
 /// Settles the write, if there was one to be made.
 ///
-/// A target that is as it is to be was set, whoever did it. What could not be written is decided anew: time may
-/// have made something else of it.
+/// A target with its desired value counts as set, by any field manager. A failed write is decided again: the desired
+/// value may have changed over time.
 #[must_use]
 pub fn settle(
     policy: &MetricScaling,
@@ -92,7 +92,7 @@ pub fn settle(
         }
         Some(Outcome::Done) => {
             memory.scaled(from, replicas, now);
-            // Where nobody knew what was set, it goes on from what is set now.
+            // If the set value was unknown, it continues from the current one.
             let from = Some(from).filter(|from| *from != replicas);
             recorded.push(Recorded::Scaled { from, to: replicas, metric });
             true
@@ -101,7 +101,7 @@ pub fn settle(
             memory.failure = None;
             true
         }
-        // Somebody else was faster: what is to be set then is decided afresh.
+        // Another field manager was faster: the next decision determines the desired value.
         Some(Outcome::Withdrawn | Outcome::Conflict) => false,
         Some(Outcome::Refused(message) | Outcome::Unknown(message)) => {
             // Each attempt fails until the cause is gone, which is recorded once.
@@ -120,7 +120,7 @@ pub fn settle(
         reason: EffectReason::MetricScaling(*won),
     };
     let effects = if is_done { vec![effect()] } else { Vec::new() };
-    // What was put off is no failure; it has its own time.
+    // A postponed write is not a failure; it has its own time.
     let is_done = is_done || outcomes.is_empty();
     Settled { memory, recorded, effects, is_done }
 }

@@ -1,13 +1,14 @@
 //! Where a run of placements begins: when the world was as it is, if that is known. Otherwise just before its first instant,
 //! so that only what changes there is a change; or at that instant where a score or a toleration ends at it. Those that may
-//! influence each other begin together. What the decisions say is all there is to know of the past.
+//! influence each other begin together. What the decisions say is all there is to know of the past. A placement of an unknown
+//! selection does not begin.
 
 use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::gather;
 use super::logic::policy_of;
+use super::{gather, why_unknown};
 use crate::beginning::{Beginning, RunStart};
 use crate::{Family, Identity, PolicyName, World};
 
@@ -22,7 +23,7 @@ pub(super) fn begin(world: &World, policies: &[&Identity], beginning: Beginning)
     };
     let mut begun = RunStart::default();
     for policy in policies {
-        if gather(world, policy).is_some() {
+        if gather(world, policy).is_some() && why_unknown(world, policy).is_none() {
             let name = PolicyName::new(Family::Placement, (*policy).clone());
             begun.first_turns.push((name, first));
         }

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::ledger::decision_number;
 use super::{
     Decision, DecisionLedger, HubChange, HubObject, Memory, Placement, ScoreSource, Scores, decide,
-    explain, gather, settle, why_not_decided,
+    explain, gather, settle, why_not_decided, why_unknown,
 };
 use crate::answers::{Division, EndedScore, RuleExplanation};
 use crate::beginning::{Beginning, RunStart};
@@ -138,6 +138,9 @@ impl Logic for Placements {
 
     fn presumptions(&self, world: &World, policy: &Identity) -> Vec<Presumption> {
         let Some(input) = gather(world, policy) else { return Vec::new() };
+        if let Some(why) = why_unknown(world, policy) {
+            return vec![Presumption::UnknownSelection { placement: policy.clone(), why }];
+        }
         let is_steady = input.policy.prioritizers.iter().any(|it| it.score == ScoreSource::Steady);
         let afresh = (is_steady && input.decisions.is_empty())
             .then(|| Presumption::SelectsAfresh { placement: policy.clone() });

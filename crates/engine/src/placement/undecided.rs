@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::gather::{bound_sets, named_sets, unusable_set};
+use super::gather::{bound_sets, gather, named_sets, unusable_set};
 use super::ledger::decision_identity;
 use super::logic::policy_of;
 use super::{Cause, ClusterSet, Decision, KnownMatches, PlacementDecision, Satisfaction, Standing};
@@ -23,6 +23,14 @@ pub(crate) fn why_not_decided(world: &World, placement: &Identity) -> Option<Str
             ),
         },
     })
+}
+
+/// Why the selection of a placement is unknown; `None` if it is known, or not decided. A hub that was read has all its
+/// clusters; files may lack them.
+pub(crate) fn why_unknown(world: &World, placement: &Identity) -> Option<&'static str> {
+    let is_without = world.seen_at.is_none() && world.hub.clusters.is_empty();
+    let is_unknown = is_without && gather(world, placement).is_some();
+    is_unknown.then_some("there is no ManagedCluster in the files")
 }
 
 /// Why a placement whose spec or set has an error has not enough clusters, without its spec: by its sets alone.

@@ -1,9 +1,9 @@
-//! Pods poured into units: what becomes of them when the replicas of their workloads change, if a scheduler finds that
-//! every node with room fits, and all of it happens at once.
+//! Assigns pods to units: the result of changed replicas of their workloads, if a scheduler finds that every node with
+//! free capacity fits, and all of it happens at once.
 //!
-//! Where a pod may go is the ledger's verdict, as in production. Pods that are there are those of their workloads; only
-//! replicas beyond them are made up. Which nodes have room is up to `rooms`, which pods are deleted first to `leaving`,
-//! and the numbers of a `StatefulSet` to `numbered`.
+//! Whether a pod may go to a unit is the ledger's verdict, as in production. Existing pods are those of their
+//! workloads; only replicas beyond them are synthetic. `rooms` determines the nodes with free capacity, `leaving` the
+//! pods to delete first, and `numbered` the numbers of a `StatefulSet`.
 
 mod leaving;
 mod numbered;
@@ -25,10 +25,10 @@ use super::{
 };
 use crate::{Identity, Labels};
 
-/// How many pods of one workload are told apart. A bound for numbers that nobody means.
+/// The maximum number of distinguished pods of one workload: a guard against absurd numbers.
 pub(crate) const MOST_PODS: u32 = 10_000;
 
-/// The pods of workloads, as they come, are scheduled, and go.
+/// The pods of workloads, from creation over scheduling to deletion.
 #[derive(Clone, Debug)]
 pub struct Pouring {
     from: Timestamp,
@@ -52,13 +52,13 @@ pub struct Pouring {
 /// The values of the labels that a policy groups pods by, in its order.
 pub(crate) type GroupKey = Box<[Option<Arc<str>>]>;
 
-/// What pods have in common that a scheduler treats alike: namespace, labels and requests.
+/// The properties of pods that a scheduler distinguishes: namespace, labels and requests.
 type Alike = (Arc<str>, Labels, Option<u64>, Option<u64>);
 
 /// The pods of a workload.
 #[derive(Clone, Debug)]
 struct Members {
-    /// What it makes.
+    /// The pod that it makes.
     next: Pod,
     /// Those that count as its replicas.
     pods: BTreeSet<Identity>,
@@ -70,7 +70,7 @@ struct Members {
 }
 
 impl Pouring {
-    /// A fleet as it is, under these policies, before anything is poured.
+    /// The current pods and nodes, under these policies, before any assignment.
     pub(crate) fn new<'p>(
         fleet: &Fleet,
         policies: impl Iterator<Item = (&'p Identity, &'p ResourcePolicy)> + Clone,
@@ -214,12 +214,12 @@ impl Pouring {
         self.groups.get(policy).into_iter().flatten()
     }
 
-    /// When it begins. Before that, nothing is poured.
+    /// When it begins. Before that, no pod is assigned.
     pub(crate) fn from(&self) -> Timestamp {
         self.from
     }
 
-    /// What is counted.
+    /// The counts.
     #[must_use]
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
@@ -247,7 +247,7 @@ impl Pouring {
         self.workloads.iter().map(|(workload, members)| (workload, &members.next))
     }
 
-    /// Whether there is nothing to pour.
+    /// Whether there is nothing to assign.
     pub(crate) fn is_settled(&self, replicas: Replicas<'_>, now: Timestamp) -> bool {
         let has_gone = self.departures.first().is_some_and(|(gone, _)| *gone <= now);
         let is_as_many = |(workload, members): (&Identity, &Members)| {
@@ -268,8 +268,8 @@ impl Pouring {
         later.into_iter().find(|gone| *gone > now)
     }
 
-    /// Lets every workload have as many pods as it is to have: first those go that are too many, then others come, each in
-    /// the order of the workloads; then a scheduler takes those without a node. Whether anything has changed.
+    /// Brings every workload to its desired number of pods. First the excess pods go, then others come, each in the
+    /// order of the workloads; then a scheduler takes those without a node. Whether anything has changed.
     pub(crate) fn pour(&mut self, replicas: Replicas<'_>, now: Timestamp) -> bool {
         let mut is_changed = self.let_go(now);
         let wanted: Vec<(Identity, usize)> = self
@@ -323,7 +323,7 @@ impl Pouring {
         members.pods.extend(made.iter().cloned());
         let is_any_made = !made.is_empty();
         for identity in made {
-            // A finished pod makes way for another one of its name.
+            // A finished pod yields to another one of its name.
             if let Some(finished) = self.pods.remove(&identity) {
                 self.ledger.remove_pod(&identity, finished.uid.as_ref(), None);
             }
@@ -336,7 +336,7 @@ impl Pouring {
 
     /// Takes the pods without a node, one after the other. Whether any of them has got one.
     fn schedule(&mut self, now: Timestamp) -> bool {
-        // Of pods that are alike, none gets a node after one that has not.
+        // Of equal pods, none gets a node after one that has not.
         let mut refused: BTreeSet<Alike> = BTreeSet::new();
         let mut placed = Vec::new();
         for (created, identity) in &self.pending {
@@ -384,7 +384,8 @@ impl Pouring {
         self.rooms.candidates(requests)
     }
 
-    /// What the nodes of each unit of a policy have for a pod that requests this; last, those outside all units.
+    /// The free capacity of the nodes of each unit of a policy for a pod that requests this; last, those outside all
+    /// units.
     pub(crate) fn spaces(
         &mut self,
         identity: &Identity,
@@ -394,7 +395,7 @@ impl Pouring {
         self.rooms.spaces(identity, policy.units.len(), requests)
     }
 
-    /// Asks the ledger while it has one pod more.
+    /// Evaluates the ledger with one pod more.
     pub(crate) fn with_pod<Told>(
         &mut self,
         identity: &Identity,
@@ -407,7 +408,7 @@ impl Pouring {
         told
     }
 
-    /// Whether nodes stand in for those that nobody has named.
+    /// Whether synthetic nodes stand in for nodes that the input lacks.
     pub(crate) fn has_stand_ins(&self) -> bool {
         self.has_stand_ins
     }
@@ -418,7 +419,7 @@ pub(crate) fn group_of(policy: &ResourcePolicy, labels: &Labels) -> GroupKey {
     policy.group_keys.iter().map(|key| labels.get(key).map(Arc::from)).collect()
 }
 
-/// How many pods a workload is to have, as far as they are told apart.
+/// The desired number of pods of a workload, as far as they are distinguished.
 fn wanted(replicas: Replicas<'_>, workload: &Identity) -> Option<usize> {
     usize::try_from(replicas.of(workload)?.min(MOST_PODS)).ok()
 }

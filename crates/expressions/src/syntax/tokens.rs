@@ -60,7 +60,12 @@ impl<'a> Tokens<'a> {
                 let is_next = |symbol: &&&str| bytes.starts_with(symbol.as_bytes());
                 let Some(symbol) = SYMBOLS.iter().find(is_next) else {
                     let found = self.text[start..].chars().next().unwrap_or_default();
-                    let message = format!("{found:?} has no place in an expression");
+                    let message = match found {
+                        '=' if !bytes.get(1).is_some_and(|it| b"<>!~".contains(it)) => {
+                            "two values are compared with ==, not with =".to_owned()
+                        }
+                        _ => format!("{found:?} has no place in an expression"),
+                    };
                     return Err(error_at(self.text, start, message));
                 };
                 (Kind::Symbol(symbol), symbol.len())

@@ -36,6 +36,8 @@ pub struct Compared {
     pub differences: Vec<Difference>,
     /// How many fields have been compared.
     pub fields: usize,
+    /// How many have not been, as they are unknown on both sides, and their policies differ.
+    pub unknown: usize,
     /// What was assumed before, of groups with a difference.
     pub assumed_before: Vec<Assumption>,
     /// What was assumed after, of groups with a difference.
@@ -86,19 +88,40 @@ impl<'a> Comparison<'a> {
             |object| carries(self.after.as_ref(), &group.after, object),
         );
         let (mut fields, mut differences) = (before.len() + same_but_for_names, Vec::new());
+        let mut unknown = 0;
         for (place, one) in &before {
             differences.extend(match after.remove(place) {
+                Some(other) if self.are_incomparable(one, &other) => {
+                    unknown += 1;
+                    None
+                }
                 Some(other) => difference(Some(one), Some(&other)),
                 None => self.removed(one),
             });
         }
         fields += after.len();
+        fields -= unknown;
         differences.extend(after.values().filter_map(|one| self.added(one)));
         differences
             .sort_by(|one, other| one.target.cmp(&other.target).then(one.field.cmp(&other.field)));
-        let told = |assumed| if differences.is_empty() { Vec::new() } else { assumed };
+        let says_nothing = differences.is_empty() && unknown == 0;
+        let told = |assumed| if says_nothing { Vec::new() } else { assumed };
         let (assumed_before, assumed_after) = (told(assumed_before), told(assumed_after));
-        Compared { differences, fields, assumed_before, assumed_after }
+        Compared { differences, fields, unknown, assumed_before, assumed_after }
+    }
+
+    /// Whether these are the unknown selections of a placement that is edited, or that reads something which is.
+    fn are_incomparable(&self, before: &Series, after: &Series) -> bool {
+        let policy = |forecast: Option<&'_ Forecast<'a>>| {
+            let world = forecast?.world();
+            let object = world.placements.get(&after.target)?;
+            Some((object.policy.clone(), world.hub.clone()))
+        };
+        let is_unknown = |it: &Series| it.segments.iter().all(|segment| segment.value.is_none());
+        after.field == Field::Clusters
+            && is_unknown(before)
+            && is_unknown(after)
+            && policy(self.before.as_ref()) != policy(self.after.as_ref())
     }
 
     /// A series of before under the names of after.

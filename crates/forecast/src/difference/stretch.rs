@@ -58,8 +58,8 @@ pub struct Side {
     pub origin: Arc<Origin>,
 }
 
-/// How two forecasts of a field over one period differ; `None` if it always has the same value. A forecast
-/// without the field is `None`.
+/// How two forecasts of a field over one period differ; `None` if it always has the same value, as far as is known. A
+/// forecast without the field is `None`.
 #[must_use]
 pub fn difference(before: Option<&Series>, after: Option<&Series>) -> Option<Difference> {
     let (one, presence) = match (before, after) {
@@ -68,7 +68,7 @@ pub fn difference(before: Option<&Series>, after: Option<&Series>) -> Option<Dif
         (Some(one), None) => (one, Presence::Removed),
         (None, None) => return None,
     };
-    let stretches = stretches(before, after);
+    let stretches = stretches(before, after, one.field);
     if stretches.is_empty() {
         return None;
     }
@@ -83,7 +83,7 @@ pub fn difference(before: Option<&Series>, after: Option<&Series>) -> Option<Dif
     })
 }
 
-fn stretches(before: Option<&Series>, after: Option<&Series>) -> Vec<Stretch> {
+fn stretches(before: Option<&Series>, after: Option<&Series>, field: Field) -> Vec<Stretch> {
     let mut stretches: Vec<Stretch> = Vec::new();
     let mut left = segments(before).peekable();
     let mut right = segments(after).peekable();
@@ -93,7 +93,7 @@ fn stretches(before: Option<&Series>, after: Option<&Series>) -> Vec<Stretch> {
             (Some(one), None) | (None, Some(one)) => (one.from, one.to),
             (None, None) => return stretches,
         };
-        if differ(left.peek().copied(), right.peek().copied()) {
+        if differ(left.peek().copied(), right.peek().copied(), field) {
             add(&mut stretches, from, to, left.peek().copied(), right.peek().copied());
         }
         left.next_if(|it| it.to == to);
@@ -105,10 +105,12 @@ fn segments(series: Option<&Series>) -> impl Iterator<Item = &Segment> {
     series.into_iter().flat_map(|series| &series.segments)
 }
 
-fn differ(before: Option<&Segment>, after: Option<&Segment>) -> bool {
+/// Whether the values differ. An object has the same unknown number whether or not a policy is yet to set it.
+fn differ(before: Option<&Segment>, after: Option<&Segment>, field: Field) -> bool {
     match (before, after) {
         (Some(before), Some(after)) => before.value != after.value,
-        _ => true,
+        (Some(one), None) | (None, Some(one)) => one.value.is_some() || !field.can_be_assumed(),
+        (None, None) => false,
     }
 }
 

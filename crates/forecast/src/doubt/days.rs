@@ -47,6 +47,20 @@ pub(crate) fn days_to_run(
     stretches
 }
 
+/// One rule of each schedule, where days are told apart by when rules come. Of more than can be told apart, some.
+pub(crate) fn different_schedules(rules: &[RuleSchedule]) -> Vec<&RuleSchedule> {
+    let mut different: Vec<&RuleSchedule> = Vec::new();
+    for rule in rules {
+        if different.len() > MOST_RULES {
+            break;
+        }
+        if !different.iter().any(|known| known.schedule == rule.schedule) {
+            different.push(rule);
+        }
+    }
+    different
+}
+
 /// Rules of which each has a clock of its own. Those that show the same throughout the period count once.
 pub(crate) fn clocks<'r>(rules: &[&'r RuleSchedule], period: Period) -> Vec<&'r RuleSchedule> {
     let mut clocks: Vec<&RuleSchedule> = Vec::new();

@@ -1,20 +1,20 @@
-//! What one group of rules asks for, and another undoes before it is over.
+//! Values of one group of rules that another one undoes early.
 //!
-//! A group asks for what it has set last, until it sets something else. What it asks for is lost in two ways:
+//! The value of a group is the one that it has set last, until it sets something else. It is lost in two ways:
 //! - It has raised a value, for it sets a lower one later, and before that, another group sets one below it.
-//! - It has lowered what another policy has set, sets a higher one later, and before that, the same policy raises it.
+//! - It has lowered a value of another policy, sets a higher one later, and before that, the same policy raises it.
 //!
 //! Nothing is lost where sensible people share a field, one after the other or one on top of the other:
-//! - The value comes back soon, as after a maintenance: it is away for a third of its time at most. Whoever sets back
-//!   what another one asks for asks for nothing more.
-//! - It is what the group has most of the time, and leaves only for something short.
-//! - It has lasted as long as it usually does. The night before the weekend is as long as any other, though whoever
-//!   has begun it does not set anything else before Monday.
+//! - The value comes back soon, as after a maintenance: it is away for a third of its time at most. A group that sets
+//!   back the value of another one sets no value of its own.
+//! - It is the value of the group most of the time, and leaves only for something short.
+//! - It has lasted as long as it usually does. The night before the weekend is as long as any other, though the group
+//!   that has begun it does not set anything else before Monday.
 //! - A rule that fires on half as many days or fewer makes an exception to the other: closing early on one day of the
-//!   year is meant. When it is over, what comes back has to be what there was.
-//! - A group never lowers anything itself, and leaves that to others. Only one that follows another clock, and ends
-//!   what it has raised itself before, does not know about it.
-//! - What it sets next is a step on the way up again, and others have ended what was before.
+//!   year is meant. When it is over, the earlier value has to come back.
+//! - A group never lowers anything itself, and leaves that to others. The exception is one that follows another clock,
+//!   and ends its own raise without regard to the other.
+//! - The next value of the group is a step on the way up again, and others have ended the value before.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,23 +27,23 @@ use super::alone::{Alone, End, Group, Own, Side};
 use super::held::Write;
 use crate::Origin;
 
-/// What lasts longer follows no daily cycle.
+/// A longer absence follows no daily cycle.
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 
-/// What was asked for, and undone before it was over.
+/// A value that another group undid early.
 #[derive(Clone, Debug)]
 pub(super) struct Lost {
     pub(super) asked: Write,
     pub(super) by: Write,
     /// The values before and after.
     pub(super) values: (u32, u32),
-    /// When the group that has asked would have set something else.
+    /// When its group would have set something else.
     pub(super) end: Option<Timestamp>,
-    /// Whether what was asked for was lowered directly.
+    /// Whether the value was lowered directly.
     pub(super) is_cut: bool,
 }
 
-/// What all groups ask for that set one field.
+/// The values of all groups that set one field.
 #[derive(Debug)]
 pub(super) struct Asks {
     field: Field,
@@ -51,16 +51,16 @@ pub(super) struct Asks {
     of: BTreeMap<Group, Ask>,
 }
 
-/// What a group asks for.
+/// The value of a group.
 #[derive(Debug)]
 struct Ask {
     write: Write,
     value: u32,
-    /// What it has asked for before, and since when.
+    /// Its previous value, and the start of that.
     before: Option<(Timestamp, u32)>,
     /// The value that it has replaced, and whose that was.
     replaced: Option<(u32, Option<PolicyName>)>,
-    /// Whether only the calendar says so, for it was before the run.
+    /// Whether it is from the calendar only, for it was before the run.
     is_of_before: bool,
     /// When it was last seen to be what the field has.
     seen: Timestamp,
@@ -75,7 +75,7 @@ enum State {
     Over,
 }
 
-/// Another value than the one asked for, which may still come back.
+/// Another value than that of the group, which may still come back.
 #[derive(Debug)]
 struct Undone {
     lost: Lost,
@@ -85,8 +85,8 @@ struct Undone {
 }
 
 impl Asks {
-    /// What each group has asked for last, whoever has set the field since. Where a run leaves out days, what came of it
-    /// is known of the first stretch as well as if there were no others.
+    /// The last value of each group, regardless of later writers of the field. Where a run leaves out days, the first
+    /// stretch has the same knowledge of earlier values as a run without gaps.
     pub(super) fn begin(
         alone: &Alone,
         field: Field,
@@ -204,7 +204,7 @@ impl Asks {
         lost
     }
 
-    /// What has not come back until it has to be decided.
+    /// Values that have not come back when the decision is due.
     pub(super) fn decide(
         &mut self,
         now: Timestamp,
@@ -222,7 +222,7 @@ impl Asks {
         lost
     }
 
-    /// Whether nobody asks for a value: it makes way for the other bound.
+    /// Whether no group has set the value: it yields to the other bound.
     fn makes_way(&self, write: &Write, alone: &Alone) -> bool {
         let sets_it = || {
             let group = write.group.as_ref();
@@ -244,7 +244,7 @@ struct Meeting<'a> {
     write: &'a Write,
     number: u32,
     was: Option<u32>,
-    /// What the group has asked for before, and since when.
+    /// The previous value of the group, and the start of that.
     previous: Option<(Timestamp, u32)>,
     field: Field,
     groups: &'a [Group],
@@ -333,7 +333,7 @@ impl Ask {
         None
     }
 
-    /// Whether somebody who follows another clock ends what it has raised itself before this was raised.
+    /// Whether a group that follows another clock ends its own raise from before this one.
     fn is_unknown_to(&self, group: &Group, meeting: &Meeting<'_>) -> bool {
         let ends_its_own = meeting
             .previous
@@ -344,7 +344,7 @@ impl Ask {
         ends_its_own && has_raised && is_of_another_clock && is_new
     }
 
-    /// Whether it was another one's value already, of what was set so long ago that only the calendar knows.
+    /// Whether it was another one's value already, of those set before the run, which only the calendar shows.
     fn is_set_back_long_ago(&self, group: &Group, meeting: &Meeting<'_>, alone: &Alone) -> bool {
         let (at, field) = (self.write.at, meeting.field);
         if !self.is_of_before && meeting.write.at.duration_since(at) <= RECENT {
@@ -357,8 +357,8 @@ impl Ask {
 }
 
 impl Meeting<'_> {
-    /// Whether the group is on its way back from what it has set itself since, but not to what was asked for, and not
-    /// to what would have come next either.
+    /// Whether the group is on its way back from a later value of its own, but not to the lost value, and not to the
+    /// one that would have come next either.
     fn sets_back_another(&self, since: Timestamp, asked: u32, end: &End) -> bool {
         let next = end.other.as_ref().map(|it| it.value);
         let previous = self.previous.filter(|(at, _)| *at > since);
@@ -386,7 +386,7 @@ impl Undone {
         end.map_or(waited, |end| end.min(waited))
     }
 
-    /// It has not come back. Where the group begins anew, rather than ends what it has asked for, others were to.
+    /// It has not come back. Where the group begins again, rather than ends its value, others were to end it.
     fn has_not_come_back(
         self,
         group: &Group,

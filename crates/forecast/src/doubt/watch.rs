@@ -54,7 +54,7 @@ pub(crate) struct Watch<'w> {
 }
 
 /// A stretch begins a day at least before the one that it is run for, which may be an hour shorter.
-const SOON: SignedDuration = SignedDuration::from_hours(22);
+pub(crate) const SOON: SignedDuration = SignedDuration::from_hours(22);
 
 /// The name of a score, and its cluster.
 type Score = (Arc<str>, Arc<str>);

@@ -82,14 +82,12 @@ pub(super) fn check_policies(
 
 /// Fields that the design does not have are no reason to reject a policy: they may be those of a later
 /// version. One that looks like a slip is told.
-fn as_of_others(finding: Finding) -> Finding {
-    if finding.code != Code::UnknownField {
-        return finding;
+fn as_of_others(mut finding: Finding) -> Finding {
+    if finding.code == Code::UnknownField {
+        finding.code = Code::IgnoredField;
+        "Ignored: a policy has no such field".clone_into(&mut finding.message);
     }
-    let message = "Ignored: a policy has no such field";
-    // It is carried out as it is, so nobody but its author may change it.
-    let (code, message) = (Code::IgnoredField, message.to_owned());
-    Finding { code, message, replacement: None, ..finding }
+    finding
 }
 
 /// Tells the required fields that are not there; whether any is not.
@@ -105,7 +103,7 @@ fn tell_missing(item: &Node, path: &Path<'_>, findings: &mut Vec<Finding>) -> bo
         let meant = format!("write {name}");
         let slip = findings
             .iter()
-            .position(|it| it.code == Code::UnknownField && it.fix.as_deref() == Some(&meant));
+            .position(|it| it.code == Code::UnknownField && it.fix.as_deref() == Some(&*meant));
         let slip = slip.map(|slip| findings.remove(slip));
         findings.push(match slip {
             // The field is there, but for its name.
@@ -198,14 +196,8 @@ fn time_finding(
         DailyWindowErrorKind::StartIsEnd => Code::Window,
         _ => Code::TimeOfDay,
     };
-    // A single digit of the hour is only not written as it has to be.
-    let padded = format!("0{value}");
-    let is_one = match error.part() {
-        DailyWindowPart::Start => DailyWindow::parse(&padded, "24:00").is_ok(),
-        DailyWindowPart::End => DailyWindow::parse(other_than(&padded), &padded).is_ok(),
-    };
     Finding::invalid(code, &path.key(name), value, &error.to_string())
-        .with_replacement(is_one.then_some(padded))
+        .with_replacement(error.instead())
 }
 
 fn check_pod_selector(

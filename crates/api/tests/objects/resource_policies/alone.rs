@@ -213,7 +213,7 @@ fn what_is_legal_but_seldom_meant_is_said_and_the_policy_is_used() {
         assert_eq!(only_message(&text), expected);
         assert!(policy_of(&text).is_some(), "{text}");
     }
-    assert_eq!(only_fix(&keys("pod-template-has")), "write pod-template-hash");
+    assert_eq!(only_fix(&keys("pod-template-has")), "write pod-template-hash if that is meant");
     for key in ["zone", "pod-template-hash", "controller-revision-hash"] {
         assert_eq!(findings(&keys(key)), [""; 0], "without pods, nobody knows better: {key}");
     }

@@ -44,7 +44,12 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     let occurrences: Vec<_> = question
         .occurrences()
         .map(|(place, job, at)| {
-            json!({"place": place.name, "object": names(&job.identity), "at": at.as_millisecond()})
+            let at = at.as_millisecond();
+            let mut told = json!({"place": place.name, "object": names(&job.identity), "at": at});
+            if let Some(written_at) = &job.written_at {
+                told["location"] = json!(written_at.to_string());
+            }
+            told
         })
         .collect();
     let clock_changes: Vec<_> = question

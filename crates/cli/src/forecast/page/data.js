@@ -197,13 +197,13 @@ function tellGroupsApart(/** @type {Row[]} */ rows) {
   }
 }
 
-// A row a CronJob, with the instants at which it starts a Job.
+// A row a CronJob, by its name and by where it is written if another one has the same name, with the instants at which it starts a Job.
 function rowsOfMarks(/** @type {any[]} */ occurrences) {
   const rows = new Map();
-  for (const { place, object, at } of occurrences) {
-    const key = keyOf([place, ...object, "starts"]);
+  for (const { place, object, at, location } of occurrences) {
+    const key = keyOf([place, ...object, "starts", ...(location ? [location] : [])]);
     if (!rows.has(key)) {
-      const title = (place ? place + ": " : "") + called(object);
+      const title = (place ? place + ": " : "") + called(object) + (location ? " (" + location + ")" : "");
       rows.set(key, {
         kind: "marks", series: [], title, name: object[2], key, group: [place, object[1], object[0]].filter(Boolean).join(" · "),
         names: title.toLowerCase(), isConstant: false, lanes: [], marks: [], doubts: [],

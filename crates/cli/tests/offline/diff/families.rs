@@ -227,3 +227,32 @@ fn clusters_that_come_and_go_are_named_up_to_a_number_in_every_format_for_people
         assert!(said.len() < 10_000, "{format}: {}", said.len());
     }
 }
+
+#[test]
+fn what_a_placement_selects_is_unknown_without_clusters_in_the_files() {
+    let (there, none) = (hub(3, |number| number == 0), HUB.to_owned());
+    let folder = sides("clusters-gone", &[("a.yaml", &there)], &[("a.yaml", &none)]);
+    let [difference] = &*differences(&folder) else { panic!() };
+    let after = &difference["stretches"][0]["after"];
+    assert_eq!(after["value"], Value::Null);
+    assert_eq!(after["reason"], "unknown: there is no ManagedCluster in the files");
+    for format in ["text", "markdown", "html"] {
+        let said = text(&diff(&folder, &["old", "new", "-o", format]).stdout);
+        assert!(said.contains("unknown"), "{format}: {said}");
+    }
+    // What an edit changes is unknown; without an edit nothing changes.
+    let edited = none.replace("in: 'yes'", "in: 'no'");
+    for (name, new, expected) in [
+        ("clusters-unknown", &edited, "No change is known: 0 values compared, 1 is not"),
+        ("clusters-same", &none, "Nothing changes: 1 value compared"),
+    ] {
+        let folder = sides(name, &[("a.yaml", &none)], &[("a.yaml", new)]);
+        let said = text(&diff(&folder, &["old", "new"]).stdout);
+        assert!(said.contains(expected), "{said}");
+        // The placement has a name in the answer, and a gate does not let it pass.
+        let is_unknown = name == "clusters-unknown";
+        assert_eq!(said.contains("has an unknown selection"), is_unknown, "{said}");
+        let gate = diff(&folder, &["old", "new", "--fail-on-change"]);
+        assert_eq!(gate.status.code(), Some(i32::from(is_unknown)));
+    }
+}

@@ -107,3 +107,52 @@ fn an_autoscaler_with_an_error_shows_the_value_of_its_target() {
     let shown = text(&almanac(&folder, &["explain", "-f", ".", "ha", "--at", AT]).stdout);
     assert!(shown.contains("error     the object"), "{shown}");
 }
+
+const HOURS: &str = r#"
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: shop}
+spec: {replicas: 4}
+---
+apiVersion: autoscaling.karmada.io/v1alpha1
+kind: CronFederatedHPA
+metadata: {name: hours, creationTimestamp: "2026-01-01T00:00:00Z"}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: shop}
+  rules:
+  - {name: open, schedule: "0 8 * * *", targetReplicas: 10}
+  - {name: close, schedule: "0 20 * * *", targetReplicas: 2}
+"#;
+
+#[test]
+fn policies_that_are_new_begin_with_the_period() {
+    let folder = folder_with("beginning-new", &[("all.yaml", HOURS)]);
+    assert_eq!(segments(&folder, &["--for", "9h"]), at(&[("00:00:00", 2), ("08:00:00", 10)]));
+    let new = ["--for", "9h", "--new"];
+    assert_eq!(segments(&folder, &new), at(&[("00:00:00", 4), ("08:00:00", 10)]));
+    let forecast = |further: &[&str]| {
+        let command = ["forecast", "-f", ".", "--from", AT, "-o", "json"];
+        parsed(&almanac(&folder, &[&command, further].concat()))
+    };
+    let told = forecast(&new);
+    let expected = json!(["all policies begin at 2026-05-04T00:00:00Z, as specified"]);
+    assert_eq!(told["assumptions"], expected);
+    // What fires at the very start is the first firing.
+    let command = ["forecast", "-f", ".", "--from", "2026-05-04T08:00:00Z", "--new", "-o", "json"];
+    let told = parsed(&almanac(&folder, &command));
+    assert_eq!(told["series"][0]["segments"][0]["value"], 10);
+    let command = ["next", "-f", ".", "--from", AT, "--count", "1", "--new"];
+    let said = text(&almanac(&folder, &command).stdout);
+    assert!(said.contains("replicas 4 → 10"), "{said}");
+}
+
+#[test]
+fn what_a_cluster_runs_is_not_new() {
+    let folder = folder_with("beginning-cluster", &[]);
+    for command in ["forecast", "next"] {
+        let output = almanac(&folder, &[command, "--new"]);
+        assert_eq!(output.status.code(), Some(2));
+        let said = text(&output.stderr);
+        assert!(said.contains("--new") && said.contains("applies to files only"), "{said}");
+    }
+}

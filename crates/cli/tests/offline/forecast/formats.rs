@@ -96,6 +96,7 @@ fn a_row_of_csv_is_a_segment_of_json() {
                 &policy["name"],
                 &policy["rule"],
                 &segment["reason"],
+                &Value::Null,
             ];
             let cell = |value: &&Value| match value {
                 Value::String(text) => text.clone(),

@@ -412,3 +412,40 @@ fn whoever_another_placement_wakes_comes_after_those_whose_turn_has_come() {
     let [a, b, c, d] = ["a", "b", "c", "d"].map(selected);
     assert_eq!([a, b, c, d], ["east", "west", "west", "east"].map(|it| json!([it])));
 }
+
+#[test]
+fn what_is_selected_without_clusters_in_the_files_is_unknown_in_every_output() {
+    let hub = hub();
+    let without = hub.split("---\n").filter(|it| !it.contains("kind: ManagedCluster\n"));
+    let without: Vec<&str> = without.collect();
+    let folder = folder_with("placement-unknown", &[("hub.yaml", &without.join("---\n"))]);
+    let output = |format: &str| {
+        let command = ["forecast", "-f", "hub.yaml", "--from", "2026-11-23", "--for", "1d"];
+        almanac(&folder, &[&command[..], &["-o", format]].concat())
+    };
+    let told = as_json(&output("json"));
+    let [segment] = &**told["series"][0]["segments"].as_array().unwrap() else { panic!("{told}") };
+    assert_eq!(segment["value"], json!(null));
+    assert_eq!(segment["reason"], "unknown: there is no ManagedCluster in the files");
+    let assumed = "Placement.cluster.open-cluster-management.io shop/web has an unknown selection: there is no \
+                   ManagedCluster in the files";
+    assert_eq!(told["assumptions"], json!([assumed]));
+    let shown = text(&output("text").stdout);
+    assert!(shown.contains("unknown ┤") && !shown.contains("none"), "{shown}");
+    let table = text(&output("csv").stdout);
+    assert!(
+        table.contains(",,,,,unknown: there is no ManagedCluster in the files,\r\n"),
+        "{table}"
+    );
+    for format in ["svg", "html"] {
+        let picture = text(&output(format).stdout);
+        assert!(picture.contains("unknown: there is no ManagedCluster"), "{format}");
+    }
+    let explain = ["explain", "-f", "hub.yaml", "placement/web", "--at", "2026-11-23"];
+    let said = text(&almanac(&folder, &explain).stdout);
+    assert!(said.contains("clusters is unknown\n"), "{said}");
+    assert!(said.contains("unknown: there is no ManagedCluster in the files"), "{said}");
+    assert!(!said.contains("Nothing changes"), "{said}");
+    let next = ["next", "-f", "hub.yaml", "--from", "2026-11-23"];
+    assert!(text(&almanac(&folder, &next).stdout).contains(assumed));
+}

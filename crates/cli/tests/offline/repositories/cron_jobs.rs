@@ -211,7 +211,7 @@ fn every_output_of_a_forecast_shows_when_jobs_start() {
     let rows: Vec<&str> = table.lines().filter(|it| it.contains(",starts,")).collect();
     assert_eq!(rows.len(), 3, "{table}");
     let row = ",batch/v1,CronJob,default,backup,starts,2026-11-20T01:30:00Z,2026-11-20T01:30:00Z,,\
-               CronJob,default,backup,,at 02:30 every day (Europe/Berlin)";
+               CronJob,default,backup,,at 02:30 every day (Europe/Berlin),";
     assert_eq!(rows[0], row);
     let picture = output("svg");
     assert_eq!(picture.matches("<title>starts a Job").count(), 3, "{picture}");
@@ -310,4 +310,77 @@ fn a_start_in_a_gap_is_left_out_and_one_in_a_fold_comes_twice() {
     let starts: Vec<&Value> =
         told["items"].as_array().unwrap().iter().map(|it| &it["at"]).collect();
     assert_eq!(starts, ["2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"]);
+}
+
+#[test]
+fn cron_jobs_of_one_name_are_told_apart_by_their_files_in_every_output() {
+    let both = format!(
+        "{}---\n{}",
+        cron_job("backup", "schedule: '0 3 * * *'"),
+        cron_job("backup", "schedule: '0 4 * * *'")
+    );
+    let repository = Repository::new("cron-jobs-alike")
+        .file("east/backup.yaml", cron_job("backup", "schedule: '0 3 * * *'"))
+        .file("west/both.yaml", both)
+        .file("west/report.yaml", cron_job("report", "schedule: '0 3 * * *'"));
+    let names = [
+        "default/backup (east/backup.yaml)",
+        "default/backup (west/both.yaml:5)",
+        "default/backup (west/both.yaml:12)",
+        "default/report",
+    ];
+    let period = ["-f", ".", "--from", "2026-11-20", "--for", "1d"];
+    let output = |command: &[&str]| {
+        let ran = repository.run(&[command, &period[..]].concat());
+        ran.assert_says(0, &[]);
+        ran.said.replace("\r\n ", "")
+    };
+    for command in [
+        &["forecast"][..],
+        &["forecast", "-o", "svg"],
+        &["forecast", "-o", "ics"],
+        &["next"],
+        &["next", "-o", "ics"],
+        &["when"],
+    ] {
+        let said = output(command);
+        for name in names {
+            assert!(said.contains(name), "{command:?}: {name}: {said}");
+        }
+        assert!(!said.contains("report ("), "{command:?}: {said}");
+    }
+    let places = [
+        (json!("east/backup.yaml"), Value::Null),
+        (Value::Null, Value::Null),
+        (json!("west/both.yaml"), json!(5)),
+        (json!("west/both.yaml"), json!(12)),
+    ];
+    for (command, items, object) in [
+        ("forecast", "occurrences", "object"),
+        ("next", "items", "target"),
+        ("when", "schedules", "object"),
+    ] {
+        let told: Value = serde_json::from_str(&output(&[command, "-o", "json"])).unwrap();
+        let all = told[items].as_array().unwrap().iter();
+        let mut found: Vec<_> =
+            all.map(|it| (it[object]["file"].clone(), it[object]["line"].clone())).collect();
+        found.sort_by_key(|(file, line)| (file.to_string(), line.as_u64()));
+        let mut expected = places.to_vec();
+        expected.sort_by_key(|(file, line)| (file.to_string(), line.as_u64()));
+        assert_eq!(found, expected, "{command}");
+    }
+    for command in ["forecast", "next"] {
+        let table = output(&[command, "-o", "csv"]);
+        let last = |line: &str| line.rsplit(',').next().unwrap().to_owned();
+        let mut last: Vec<String> = table.lines().map(last).collect();
+        last[1..].sort();
+        let expected =
+            ["writtenAt", "", "east/backup.yaml", "west/both.yaml:12", "west/both.yaml:5"];
+        assert_eq!(last, expected, "{table}");
+        let calendar = output(&[command, "-o", "ics"]);
+        let uids = calendar.lines().filter(|it| it.starts_with("UID:"));
+        assert_eq!(uids.collect::<std::collections::BTreeSet<_>>().len(), 4, "{calendar}");
+    }
+    let page = output(&["forecast", "-o", "html"]);
+    assert!(page.contains("\"location\":\"west/both.yaml:12\""));
 }

@@ -63,7 +63,7 @@ pub(super) fn cases() -> Vec<Case> {
         case(Code::NoOpenUnit, of(&closed).replace("spec: {", "spec: {strategy: required, ")),
         fixed(
             Code::LabelOfNoPod,
-            "write pod-template-hash",
+            "write pod-template-hash if that is meant",
             units(&web(", matchLabelKeys: [pod-template-has]")),
         ),
         case(

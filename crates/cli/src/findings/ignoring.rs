@@ -9,12 +9,12 @@ use almanac_api::reading::{Folder, Ignores, PlacedFinding};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
+use super::Checked;
 use crate::files::settings;
-use crate::findings::Checked;
 
 /// What is not told.
 #[derive(Args)]
-pub(super) struct IgnoreArguments {
+pub(crate) struct IgnoreArguments {
     /// Leave out findings with this code, which is in the brackets before each. For one place, write a comment
     /// `# almanac:ignore CODE` there, and for a directory `ignore = ["CODE"]` under `[lint]` in almanac.toml
     #[arg(
@@ -31,7 +31,7 @@ pub(super) struct IgnoreArguments {
 impl IgnoreArguments {
     /// Takes away the findings that are not to be told, tells of the comments that cannot be followed, and counts what
     /// was taken.
-    pub(super) fn apply(&self, checked: &mut Checked) -> anyhow::Result<usize> {
+    pub(crate) fn apply(&self, checked: &mut Checked) -> anyhow::Result<usize> {
         let sources = &checked.files.reading.sources;
         let comments: Vec<Ignores> = sources.iter().map(Ignores::read).collect();
         let mut by_folder: BTreeMap<Option<&Folder>, Vec<Code>> = BTreeMap::new();

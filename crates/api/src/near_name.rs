@@ -1,0 +1,178 @@
+//! Names of objects that differ by so small a slip that one is probably meant where the other is written. The caller
+//! supplies the objects, and draws the conclusion.
+//!
+//! Names that differ on purpose often differ little too: `web-1` and `web-2`, `shop-eu` and `shop-us`, `cart` and
+//! `card`. So a slip is in one word only, of several letters, and neither in a digit nor in the first letter.
+
+/// The maximum number of pairs of names compared for one place or one search of directories. More pairs take longer
+/// than all other checks.
+pub(crate) const MOST_COMPARISONS: usize = 1_000_000;
+
+/// The separators of the words of a name.
+const SEPARATORS: [char; 2] = ['-', '.'];
+
+/// The shortest words in which a letter may be missing, added, or swapped with its neighbor.
+const SHORT_WORD: usize = 4;
+
+/// The shortest words in which a letter may be another one: many words that are shorter differ in one.
+const LONG_WORD: usize = 6;
+
+/// The shortest words that may be the beginning of another one, and how many letters may follow them there.
+const BEGINNING: usize = 5;
+const MOST_ENDING: usize = 3;
+
+/// The rest of `front` and `back` where they are written in full.
+const END: &[u8] = b"end";
+
+/// The one of these names that was probably meant, unless two of them are equally near.
+pub(crate) fn nearest_name<'a>(
+    written: &str,
+    names: impl Iterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let mut nearest: Option<(usize, &'a str)> = None;
+    let mut is_tied = false;
+    for name in names {
+        let Some(letters) = slip(written, name) else { continue };
+        match nearest {
+            Some((least, _)) if letters > least => {}
+            Some((least, known)) if letters == least => is_tied |= known != name,
+            Some(_) | None => {
+                nearest = Some((letters, name));
+                is_tied = false;
+            }
+        }
+    }
+    nearest.filter(|_| !is_tied).map(|(_, name)| name)
+}
+
+/// In how many letters two names differ, if one is probably a slip of the other.
+pub(crate) fn slip(one: &str, other: &str) -> Option<usize> {
+    let is_far = one.len().abs_diff(other.len()) > MOST_ENDING;
+    if is_far || one == other || !begin_alike(one.as_bytes(), other.as_bytes()) {
+        return None;
+    }
+    if letters(one).eq(letters(other)) && !letters(one).any(|it| it.is_ascii_digit()) {
+        return Some(1);
+    }
+    let (mut words, mut of_other) = (one.split(SEPARATORS), other.split(SEPARATORS));
+    let mut differing = None;
+    loop {
+        match (words.next(), of_other.next()) {
+            (None, None) => break,
+            (Some(word), Some(other)) if word == other => {}
+            (Some(word), Some(other)) if differing.is_none() => differing = Some((word, other)),
+            _ => return None,
+        }
+    }
+    let (word, other) = differing?;
+    slip_of_word(word.as_bytes(), other.as_bytes())
+}
+
+fn slip_of_word(one: &[u8], other: &[u8]) -> Option<usize> {
+    let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
+    if !begin_alike(short, long) {
+        return None;
+    }
+    let before = in_common(short.iter(), long.iter());
+    let after = in_common(short[before..].iter().rev(), long[before..].iter().rev());
+    let changed = &short[before..short.len() - after];
+    let into = &long[before..long.len() - after];
+    if !changed.iter().chain(into).all(u8::is_ascii_lowercase) {
+        return None;
+    }
+    let is_slip = match (changed, into) {
+        ([], [_]) => short.len() >= SHORT_WORD,
+        ([one, other], [first, second]) => {
+            one == second && other == first && short.len() >= SHORT_WORD
+        }
+        ([_], [_]) => short.len() >= LONG_WORD,
+        ([], ending) if after == 0 => {
+            let is_ending = ending.len() <= MOST_ENDING && short.len() >= BEGINNING;
+            is_ending || ending == END && short.len() >= SHORT_WORD
+        }
+        _ => false,
+    };
+    is_slip.then_some(into.len())
+}
+
+fn begin_alike(one: &[u8], other: &[u8]) -> bool {
+    one.first() == other.first()
+}
+
+/// How many bytes two texts begin with in common.
+fn in_common<'a>(one: impl Iterator<Item = &'a u8>, other: impl Iterator<Item = &'a u8>) -> usize {
+    one.zip(other).take_while(|(one, other)| one == other).count()
+}
+
+fn letters(name: &str) -> impl Iterator<Item = char> {
+    name.chars().filter(|it| !SEPARATORS.contains(it))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_in_one_word_is_near() {
+        for (written, name) in [
+            ("shop-frontend", "shop-front"),
+            ("shop-front", "shop-frontend"),
+            ("cart-back", "cart-backend"),
+            ("shopp", "shop"),
+            ("shop", "shops"),
+            ("chekout", "checkout"),
+            ("cehckout", "checkout"),
+            ("checkoud-7", "checkout-7"),
+            ("shop-wroker", "shop-worker"),
+            ("queue-index", "queue-indexer"),
+            ("shopfront", "shop-front"),
+            ("prodd", "prod"),
+            ("a.shpo", "a.shop"),
+        ] {
+            assert!(slip(written, name).is_some(), "{written} {name}");
+            assert_eq!(slip(written, name), slip(name, written), "{written} {name}");
+        }
+    }
+
+    #[test]
+    fn names_that_differ_on_purpose_are_not_near() {
+        for (one, other) in [
+            ("shop", "shop"),
+            ("web-1", "web-2"),
+            ("web-1", "web-11"),
+            ("web1", "web-1"),
+            ("shop-v1", "shop-v2"),
+            ("shop-a", "shop-b"),
+            ("shop-eu", "shop-us"),
+            ("web", "webs"),
+            ("api", "app"),
+            ("cart", "card"),
+            ("shop-stage", "shop-state"),
+            ("shop", "shop-db"),
+            ("shop-front", "shop-front-canary"),
+            ("cart-front", "shop-front"),
+            ("shop-back", "shop-backup"),
+            ("post", "postgres"),
+            ("importer", "exporter"),
+            ("internal", "external"),
+            ("reader", "header"),
+            ("shop-blue", "shop-green"),
+            ("shop-front", "shpo-frnot"),
+            ("", "a"),
+            ("", "-"),
+        ] {
+            assert_eq!(slip(one, other), None, "{one} {other}");
+            assert_eq!(slip(other, one), None, "{other} {one}");
+        }
+    }
+
+    #[test]
+    fn of_two_names_that_are_equally_near_none_is_meant() {
+        let nearest = |names: &[&'static str]| nearest_name("shop-front", names.iter().copied());
+        assert_eq!(nearest(&["shop-frontend", "cart"]), Some("shop-frontend"));
+        assert_eq!(nearest(&["shop-frontend", "shop-fronts"]), Some("shop-fronts"));
+        assert_eq!(nearest(&["shop-fronts", "shop-frot", "shop-frontend"]), None);
+        assert_eq!(nearest(&["shop-fronts", "shop-fronts"]), Some("shop-fronts"));
+        assert_eq!(nearest(&["shop-1", "web"]), None);
+    }
+}

@@ -1,0 +1,30 @@
+//! `ConfigMaps` with policies for QoS levels whose name is nearly one that Volcano's agent reads. Those that it reads
+//! are policies, and checked as such.
+
+use super::tree::{Node, Value};
+use crate::finding::{Code, Finding, Path};
+use crate::kinds::{Kind, nearest};
+use crate::objects::AGENT_CONFIGS;
+use crate::objects::agent_config::POLICIES;
+
+/// No name in Kubernetes is longer, and it takes long to compare what is.
+const LONGEST_NAME: usize = 253;
+
+/// What there is to say of an object, if it is such a `ConfigMap`.
+pub(super) fn told(node: &Node) -> Option<Finding> {
+    let text = |key: &str| node.get(key).and_then(Node::as_text);
+    if text("apiVersion") != Some("v1") || text("kind") != Some(Kind::ConfigMap.name()) {
+        return None;
+    }
+    let name = node.get("metadata")?.get("name")?.as_text()?;
+    let Value::Map(entries) = &node.get("data")?.value else { return None };
+    let mut texts = entries.iter().filter_map(|entry| entry.value.as_text());
+    if name.len() > LONGEST_NAME || !texts.any(|text| text.contains(POLICIES)) {
+        return None;
+    }
+    let meant = nearest(name, AGENT_CONFIGS.iter().map(|(known, _)| *known))?;
+    let metadata = Path::Root.key("metadata");
+    let why = "Volcano's agent does not read a ConfigMap of this name, so its policies do nothing";
+    let finding = Finding::invalid(Code::NoSuchTarget, &metadata.key("name"), name, why);
+    Some(finding.with_fix(format!("write {meant} if that is meant")))
+}

@@ -1,0 +1,105 @@
+//! Kinds of a group of which we know some, kinds and versions that are nearly those, and versions that are no more.
+
+use crate::written::{check, findings, messages};
+
+const HUB: &str = "cluster.open-cluster-management.io/v1beta1";
+
+fn object(api_version: &str, kind: &str) -> String {
+    format!("apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: a}}\nspec: {{}}\n")
+}
+
+#[test]
+fn an_unknown_kind_of_a_group_with_known_kinds_is_skipped() {
+    for (api_version, kind) in [
+        (HUB, "BackupSchedule"),
+        (HUB, "Restore"),
+        (HUB, "ClusterCurator"),
+        (HUB, "ClusterClaim"),
+        ("scheduling.sigs.x-k8s.io/v1alpha1", "PodGroup"),
+        ("autoscaling.karmada.io/v1alpha1", "Gadget"),
+    ] {
+        let text = object(api_version, kind);
+        assert_eq!(findings(&text), [""; 0], "{text}");
+        assert_eq!(check(&text).0.passed_over.objects, 1, "{text}");
+    }
+}
+
+#[test]
+fn a_kind_that_is_nearly_a_known_one_is_a_warning_with_that_one() {
+    for (api_version, kind, meant) in [
+        (HUB, "Placment", "Placement"),
+        (HUB, "Placements", "Placement"),
+        ("autoscaling.karpenter.sh/v1alpha1", "MetricProducer", "MetricsProducer"),
+        ("autoscaling.karmada.io/v1alpha1", "CronFederatedHpa", "CronFederatedHPA"),
+    ] {
+        let text = object(api_version, kind);
+        let (_, _, found) = check(&text);
+        let [told] = &found[..] else { panic!("{text}{found:?}") };
+        assert_eq!(told.finding.severity().to_string(), "warning");
+        assert_eq!(
+            findings(&text),
+            [format!(
+                "2:7 mistyped-kind kind: Invalid value: \"{kind}\": not a known kind of this API group, but nearly \
+                 {meant}"
+            )]
+        );
+        assert_eq!(told.finding.fix.as_deref(), Some(&*format!("write kind: {meant}")));
+        // Only what differs in the case of its letters can be nothing else.
+        let is_certain = kind.eq_ignore_ascii_case(meant);
+        assert_eq!(told.finding.replacement.is_some(), is_certain, "{kind}");
+    }
+}
+
+#[test]
+fn a_known_kind_in_another_group_or_version_is_an_error() {
+    for (api_version, kind, meant) in [
+        ("autoscaling.karmada.io/v1alpha1", "MetricsProducer", "autoscaling.karpenter.sh/v1alpha1"),
+        ("karmada.io/v1", "CronFederatedHPA", "autoscaling.karmada.io/v1alpha1"),
+        ("cluster.open-cluster-management.io/v1", "Placement", HUB),
+    ] {
+        let text = object(api_version, kind);
+        let expected = format!(
+            "unknown-kind apiVersion: Invalid value: \"{api_version}\": the apiVersion of a {kind} is {meant}"
+        );
+        assert!(messages(&text).contains(&expected), "{:?}", messages(&text));
+    }
+}
+
+#[test]
+fn a_removed_version_is_named_with_the_release_and_the_version_to_write() {
+    let job = "apiVersion: batch/v1beta1\nkind: CronJob\nmetadata: {name: a}\n\
+               spec: {schedule: '0 3 * * *', timeZone: Etc/UTC}\n";
+    assert_eq!(
+        findings(job),
+        [
+            "1:13 removed-version apiVersion: Invalid value: \"batch/v1beta1\": Kubernetes 1.25 removed this version of \
+          CronJob; write batch/v1"
+        ]
+    );
+    assert_eq!(check(job).0.cron_jobs.len(), 1, "it is shown all the same");
+    assert_eq!(findings(&job.replace("v1beta1", "v1")), [""; 0]);
+    let autoscaler = object("autoscaling/v2beta2", "HorizontalPodAutoscaler");
+    assert_eq!(
+        findings(&autoscaler),
+        [
+            "1:13 removed-version apiVersion: Invalid value: \"autoscaling/v2beta2\": Kubernetes 1.26 removed this \
+          version of HorizontalPodAutoscaler; write autoscaling/v2"
+        ]
+    );
+}
+
+#[test]
+fn a_target_of_an_unknown_kind_is_for_the_cluster_to_know_and_a_policy_is_none() {
+    let target = |api_version: &str, kind: &str| {
+        let reference = format!("{{apiVersion: {api_version}, kind: {kind}, name: a}}");
+        let rule = "  - {name: up, schedule: '0 9 * * *', targetReplicas: 1}\n";
+        messages(&crate::written::cron_for(&reference, rule))
+    };
+    assert_eq!(target(HUB, "Gadget"), [""; 0]);
+    assert_eq!(
+        target(HUB, "Placement"),
+        [
+            "target spec.scaleTargetRef.kind: Invalid value: \"Placement\": a Placement has no replicas to set"
+        ]
+    );
+}

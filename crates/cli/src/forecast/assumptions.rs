@@ -1,0 +1,97 @@
+//! The assumptions of a forecast, in lines: all of them for a program; for a user, similar ones in one line, and of
+//! many the first.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::mem;
+
+use almanac_forecast::{Assumption, Sentence, told_together};
+
+use super::question::{Assumptions, Question};
+use crate::cron_jobs;
+use crate::drawing::Drawing;
+
+/// The maximum number of lines of one sort for a user; the rest is counted.
+const TOLD: usize = 5;
+
+/// Sentences of one sort, each after the places in which it is assumed.
+type Sort = Vec<(String, Sentence)>;
+
+impl Question<'_> {
+    /// Everything that is assumed, each once, with the places it is assumed in.
+    pub(super) fn assumptions(&self, found: &Assumptions) -> Vec<String> {
+        let all = self.sorts_of_assumptions(found).into_iter().flatten();
+        all.map(|(places, (_, sentence))| format!("{places}{sentence}")).collect()
+    }
+
+    /// The same for a user: similar assumptions about several objects of the same places in one line, and of many
+    /// similar lines the first, and the number of the others.
+    pub(super) fn assumptions_in_short(&self, found: &Assumptions) -> Vec<String> {
+        let shortened = |sort: Sort| {
+            let mut of_places: BTreeMap<String, Vec<Sentence>> = BTreeMap::new();
+            for (places, sentence) in sort {
+                of_places.entry(places).or_default().push(sentence);
+            }
+            let lines = of_places.into_iter().flat_map(|(places, sentences)| {
+                told_together(sentences).into_iter().map(move |it| format!("{places}{it}"))
+            });
+            let mut lines: Vec<String> = lines.collect();
+            let more = lines.len().saturating_sub(TOLD);
+            if more > 1 {
+                lines.truncate(TOLD);
+                lines.push(format!("and {more} more like these (-o json lists them all)"));
+            }
+            lines
+        };
+        self.sorts_of_assumptions(found).into_iter().flat_map(shortened).collect()
+    }
+
+    /// Writes them to standard error, for an output that has no room for them.
+    pub(super) fn tell_assumptions(&self, found: &Assumptions) -> io::Result<()> {
+        let mut standard_error = Drawing::new(anstream::stderr().lock());
+        for assumption in self.assumptions_in_short(found) {
+            writeln!(standard_error, "assumed: {assumption}")?;
+        }
+        Ok(())
+    }
+
+    /// Groups assumptions that differ only in their object.
+    fn sorts_of_assumptions(&self, found: &Assumptions) -> Vec<Sort> {
+        let mut places: BTreeMap<&Assumption, Vec<usize>> = BTreeMap::new();
+        for (assumption, place) in found {
+            places.entry(assumption).or_default().push(*place);
+        }
+        let mut sorts: Vec<(mem::Discriminant<Assumption>, Sort)> = Vec::new();
+        for (assumption, places) in places {
+            let said = (self.in_places(&places), assumption.sentence());
+            let sort = mem::discriminant(assumption);
+            match sorts.last_mut().filter(|(known, _)| *known == sort) {
+                Some((_, alike)) => alike.push(said),
+                None => sorts.push((sort, vec![said])),
+            }
+        }
+        let unseen = self.input.unseen.iter().map(|it| (String::new(), (None, it.clone())));
+        let input = [self.assumed_of_places(), unseen.collect()];
+        sorts.into_iter().map(|(_, alike)| alike).chain(input).collect()
+    }
+
+    /// The assumptions about the places themselves, their omissions, and their `CronJobs`.
+    fn assumed_of_places(&self) -> Sort {
+        let mut all: Vec<(Sentence, Vec<usize>)> = Vec::new();
+        let mut known: BTreeMap<Sentence, usize> = BTreeMap::new();
+        for (number, of_place) in self.forecasts.iter().enumerate() {
+            let assumed = of_place.place.assumed.iter().map(|(_, assumed)| assumed);
+            let told = assumed.chain(&of_place.place.left_out).map(|it| (None, it.clone()));
+            let of_jobs = cron_jobs::notes(of_place.cron_jobs.iter().copied());
+            for sentence in told.chain(of_jobs) {
+                let index = *known.entry(sentence.clone()).or_insert(all.len());
+                match all.get_mut(index) {
+                    Some((_, places)) if places.last() == Some(&number) => {}
+                    Some((_, places)) => places.push(number),
+                    None => all.push((sentence, vec![number])),
+                }
+            }
+        }
+        all.into_iter().map(|(sentence, places)| (self.in_places(&places), sentence)).collect()
+    }
+}

@@ -1,0 +1,31 @@
+//! The mistakes of the list that `lint --fix` fixes.
+
+use serde_json::Value;
+
+use super::{cases, repository_of};
+
+/// A fix is one word or one expression, or else the user has to choose.
+#[test]
+fn what_has_one_meaning_is_written_by_fix_and_nothing_is_left_to_write() {
+    let cases = cases();
+    let all = cases.iter().enumerate().map(|(number, case)| case.file(number));
+    let repository = repository_of("catalogue-fix", all);
+    let asked = ["--fix", "-f", "*.yaml", "-f", "*.json"];
+    let told = repository.ask("lint", &asked);
+    let fixed = told["fixed"].as_array().unwrap();
+    assert!(fixed.len() > 20, "{fixed:#?}");
+    assert_eq!(repository.ask("lint", &asked)["fixed"], Value::Null);
+    let findings = told["findings"].as_array().unwrap();
+    // Nothing is written into a comment, nor into a file in another encoding.
+    let encoded = findings.iter().filter(|it| it["code"] == "encoding").map(|it| &it["file"]);
+    let encoded: Vec<&Value> = encoded.collect();
+    let is_apart = |it: &Value| it["code"] == "nothing-ignored" || encoded.contains(&&it["file"]);
+    for finding in findings.iter().filter(|it| !is_apart(it)) {
+        let meant = finding["fix"].as_str().and_then(|fix| fix.strip_prefix("write "));
+        let is_one = |it: &str| match it.strip_prefix('"').and_then(|it| it.strip_suffix('"')) {
+            Some(quoted) => !quoted.contains('"'),
+            None => !it.contains(' '),
+        };
+        assert!(!meant.is_some_and(is_one), "{finding:#}");
+    }
+}

@@ -1,0 +1,225 @@
+//! The demand of the pods of workloads, and their shared bounds by quotas and nodes. The reader of the objects
+//! determines the workloads and bounds; a forecast determines when a demand exceeds a bound.
+
+use std::fmt;
+
+use crate::{Autoscaler, Identity, Labels};
+
+/// Something that pods take and that is bounded.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Resource {
+    /// The CPU that is reserved for them.
+    RequestsCpu,
+    /// The memory that is reserved for them.
+    RequestsMemory,
+    /// The CPU that they cannot exceed.
+    LimitsCpu,
+    /// The memory that they cannot exceed.
+    LimitsMemory,
+    /// Their number.
+    Pods,
+}
+
+/// An amount of each resource, in the order of [`Resource::ALL`]: thousandths of a CPU, bytes, and pods. An unknown
+/// amount is 0, so that sums are lower bounds.
+pub type Amounts = [u64; Resource::ALL.len()];
+
+/// A workload and what each of its pods takes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Consumer {
+    /// The workload.
+    pub workload: Identity,
+    /// Its replicas as written; `None` when they are unknown.
+    pub replicas: Option<u32>,
+    /// The autoscaler that keeps it within bounds, with its bounds as written.
+    pub autoscaler: Option<(Identity, Autoscaler)>,
+    /// The demand of one pod.
+    pub of_pod: Amounts,
+}
+
+/// The bound on the consumers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Bounding {
+    /// A `ResourceQuota`, by its name and its namespace.
+    Quota(Identity),
+    /// All nodes with these labels together.
+    Nodes {
+        /// How many nodes.
+        count: usize,
+        /// The node selector of the pods; empty for all pods on all nodes.
+        selector: Labels,
+    },
+    /// Each of the nodes with these labels: none is large enough for a pod of the only consumer.
+    EachNode {
+        /// How many nodes.
+        count: usize,
+        /// The node selector of the pods.
+        selector: Labels,
+    },
+}
+
+/// The most of one resource that consumers may take together.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Bound {
+    /// The resource.
+    pub resource: Resource,
+    /// The most.
+    pub most: u64,
+    /// Its key in a quota (`requests.cpu`).
+    pub key: Box<str>,
+    /// The file and line of the key in a quota.
+    pub location: Box<str>,
+}
+
+/// The amount that consumers may take together.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Allowance {
+    /// The bound on the consumers.
+    pub by: Bounding,
+    /// The bounds.
+    pub bounds: Vec<Bound>,
+    /// The consumers, by index in [`Demand::consumers`].
+    pub consumers: Vec<usize>,
+}
+
+/// The consumers of one cluster, and what bounds them.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Demand {
+    /// The consumers.
+    pub consumers: Vec<Consumer>,
+    /// The allowances: those of one group share consumers, those of a namespace or those of all nodes.
+    pub groups: Vec<Vec<Allowance>>,
+}
+
+impl Resource {
+    /// All of them, in their order.
+    pub const ALL: [Resource; 5] = [
+        Resource::RequestsCpu,
+        Resource::RequestsMemory,
+        Resource::LimitsCpu,
+        Resource::LimitsMemory,
+        Resource::Pods,
+    ];
+
+    /// Its index in [`Amounts`].
+    #[must_use]
+    pub fn index(self) -> usize {
+        match self {
+            Resource::RequestsCpu => 0,
+            Resource::RequestsMemory => 1,
+            Resource::LimitsCpu => 2,
+            Resource::LimitsMemory => 3,
+            Resource::Pods => 4,
+        }
+    }
+
+    /// The resource that a key of `hard` in a `ResourceQuota` bounds.
+    #[must_use]
+    pub fn of_quota(key: &str) -> Option<Resource> {
+        match key {
+            "cpu" | "requests.cpu" => Some(Resource::RequestsCpu),
+            "memory" | "requests.memory" => Some(Resource::RequestsMemory),
+            "limits.cpu" => Some(Resource::LimitsCpu),
+            "limits.memory" => Some(Resource::LimitsMemory),
+            "pods" | "count/pods" => Some(Resource::Pods),
+            _ => None,
+        }
+    }
+
+    /// An amount of it as a quantity that a user may write.
+    #[must_use]
+    pub fn quantity(self, amount: u128) -> Quantified {
+        Quantified { resource: self, amount }
+    }
+}
+
+/// An amount of a resource, shown as a quantity: `12`, `500m`, `64Gi`, `100M`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Quantified {
+    resource: Resource,
+    amount: u128,
+}
+
+const MEBIBYTE: u128 = 1 << 20;
+
+/// The suffixes of quantities with their numbers of bytes. Smaller units only make numbers long.
+const SUFFIXES: [(&str, u128); 9] = [
+    ("Pi", 1 << 50),
+    ("Ti", 1 << 40),
+    ("Gi", 1 << 30),
+    ("Mi", MEBIBYTE),
+    ("P", 1_000_000_000_000_000),
+    ("T", 1_000_000_000_000),
+    ("G", 1_000_000_000),
+    ("M", 1_000_000),
+    ("", 1),
+];
+
+/// Bytes that no suffix shows in a few digits are rounded up to mebibytes.
+impl fmt::Display for Quantified {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let amount = self.amount;
+        match self.resource {
+            Resource::Pods => write!(formatter, "{amount}"),
+            Resource::RequestsCpu | Resource::LimitsCpu if amount.is_multiple_of(1000) => {
+                write!(formatter, "{}", amount / 1000)
+            }
+            Resource::RequestsCpu | Resource::LimitsCpu => write!(formatter, "{amount}m"),
+            Resource::RequestsMemory | Resource::LimitsMemory => {
+                let exact = SUFFIXES.iter().filter(|(_, unit)| amount.is_multiple_of(*unit));
+                let exact = exact.map(|(suffix, unit)| format!("{}{suffix}", amount / unit));
+                match exact.min_by_key(String::len).filter(|text| text.len() <= LONGEST) {
+                    Some(text) => formatter.write_str(&text),
+                    None => write!(formatter, "{}Mi", amount.div_ceil(MEBIBYTE)),
+                }
+            }
+        }
+    }
+}
+
+/// The length of an exact quantity of bytes that is still easy to read.
+const LONGEST: usize = 7;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_index_of_a_resource_is_its_position() {
+        for (index, resource) in Resource::ALL.into_iter().enumerate() {
+            assert_eq!(resource.index(), index);
+        }
+    }
+
+    #[test]
+    fn an_amount_is_shown_as_a_short_quantity() {
+        for (resource, amount, shown) in [
+            (Resource::Pods, 42, "42"),
+            (Resource::RequestsCpu, 12_000, "12"),
+            (Resource::LimitsCpu, 12_500, "12500m"),
+            (Resource::RequestsMemory, 0, "0"),
+            (Resource::RequestsMemory, 64 << 30, "64Gi"),
+            (Resource::RequestsMemory, 1536 << 20, "1536Mi"),
+            (Resource::LimitsMemory, 4_200_000_000, "4200M"),
+            (Resource::LimitsMemory, 1000, "1000"),
+            (Resource::RequestsMemory, (64 << 30) + 100_000_000, "65632Mi"),
+            (Resource::RequestsMemory, 123_456_789, "118Mi"),
+        ] {
+            assert_eq!(resource.quantity(amount).to_string(), shown);
+        }
+    }
+
+    #[test]
+    fn a_quota_bounds_what_its_keys_name() {
+        for (key, resource) in [
+            ("cpu", Some(Resource::RequestsCpu)),
+            ("requests.memory", Some(Resource::RequestsMemory)),
+            ("limits.cpu", Some(Resource::LimitsCpu)),
+            ("count/pods", Some(Resource::Pods)),
+            ("count/deployments.apps", None),
+            ("requests.storage", None),
+        ] {
+            assert_eq!(Resource::of_quota(key), resource, "{key}");
+        }
+    }
+}

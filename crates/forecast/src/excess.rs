@@ -1,0 +1,148 @@
+//! The message when workloads together need more than they may have.
+
+use std::fmt;
+
+use almanac_engine::{Allowance, Bound, Bounding, Consumer, Identity, Labels, Resource};
+use jiff::Timestamp;
+
+use crate::Writer;
+
+/// More than workloads may take together of one resource.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Excess<'a> {
+    /// The exceeded allowance.
+    pub allowance: &'a Allowance,
+    /// Which of its bounds.
+    pub bound: &'a Bound,
+    /// When, at first.
+    pub at: Timestamp,
+    /// The amount needed then.
+    pub needed: u128,
+    /// The most that is needed, and when at first.
+    pub peak: (u128, Timestamp),
+    /// Whether it is needed, rather than allowed by bounds of autoscalers that policies set.
+    pub is_certain: bool,
+    /// The cause: of several, the one that adds most.
+    pub by: Writer,
+    /// The workload that it scales.
+    pub consumer: &'a Consumer,
+    /// The replicas of that workload then.
+    pub replicas: u32,
+}
+
+impl Excess<'_> {
+    /// The instants that it is about, in order.
+    #[must_use]
+    pub fn instants(&self) -> Vec<Timestamp> {
+        let mut instants = vec![self.at, self.peak.1];
+        instants.dedup();
+        instants
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn advice(&self) -> String {
+        match &self.allowance.by {
+            Bounding::Quota(quota) => format!(
+                "raise hard.{} of ResourceQuota {} to at least {}, or ask for fewer replicas",
+                self.bound.key,
+                quota.name(),
+                self.bound.resource.quantity(self.peak.0)
+            ),
+            Bounding::Nodes { .. } => "add nodes, or ask for fewer replicas".to_owned(),
+            Bounding::EachNode { .. } => {
+                "add a node that is large enough, or lower what a pod requests".to_owned()
+            }
+        }
+    }
+
+    /// The amount needed, by which pods.
+    fn need(&self) -> String {
+        let resource = self.bound.resource;
+        let amount = resource.quantity(self.needed);
+        let (may, have, are, least) = if self.is_certain {
+            ("", "have", "are", "at least ")
+        } else {
+            ("may ", "may have", "may be", "up to ")
+        };
+        let pods = match &self.allowance.by {
+            Bounding::Quota(quota) => format!("pods in namespace {}", quota.namespace()),
+            Bounding::Nodes { selector, .. } | Bounding::EachNode { selector, .. } => {
+                format!("pods{}", with_selector(selector))
+            }
+        };
+        match resource {
+            Resource::RequestsCpu => format!("the {pods} {may}request {least}{amount} CPU"),
+            Resource::RequestsMemory => {
+                format!("the {pods} {may}request {least}{amount} of memory")
+            }
+            Resource::LimitsCpu => format!("the {pods} {have} CPU limits of {least}{amount}"),
+            Resource::LimitsMemory => format!("the {pods} {have} memory limits of {least}{amount}"),
+            Resource::Pods => format!("there {are} {least}{amount} {pods}"),
+        }
+    }
+}
+
+impl fmt::Display for Excess<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Excess { bound, consumer, replicas, .. } = self;
+        let up_to = if self.is_certain { "" } else { "up to " };
+        write!(
+            f,
+            "at {:.0}, with {up_to}{}, ",
+            self.at,
+            replicas_of(*replicas, &consumer.workload)
+        )?;
+        let resource = bound.resource;
+        let most = resource.quantity(bound.most.into());
+        let more = resource.quantity(self.needed.saturating_sub(bound.most.into()));
+        match &self.allowance.by {
+            Bounding::Quota(quota) => write!(
+                f,
+                "{}, {more} more than ResourceQuota {} allows: {} is {most} ({})",
+                self.need(),
+                quota.name(),
+                bound.key,
+                bound.location
+            )?,
+            Bounding::Nodes { count, .. } => write!(
+                f,
+                "{}, {more} more than {} can allocate ({most}), wherever they are placed",
+                self.need(),
+                if *count == 1 { "the node".to_owned() } else { format!("the {count} nodes") }
+            )?,
+            Bounding::EachNode { count, selector } => {
+                let selected = with_selector(selector);
+                write!(f, "but a pod of it requests {}, which ", requests(consumer))?;
+                return match count {
+                    1 => write!(f, "the node{selected} cannot allocate"),
+                    count => write!(f, "none of the {count} nodes{selected} can allocate"),
+                };
+            }
+        }
+        let (peak, at) = self.peak;
+        if peak > self.needed {
+            write!(f, "; later, up to {}, at {at:.0}", resource.quantity(peak))?;
+        }
+        Ok(())
+    }
+}
+
+fn replicas_of(replicas: u32, workload: &Identity) -> String {
+    format!("{replicas} replica{} of {workload}", if replicas == 1 { "" } else { "s" })
+}
+
+/// The requests of a pod, if it has any.
+fn requests(consumer: &Consumer) -> String {
+    let of = |resource: Resource, what: &str| {
+        let amount = consumer.of_pod[resource.index()];
+        (amount > 0).then(|| format!("{} {what}", resource.quantity(amount.into())))
+    };
+    let both = [of(Resource::RequestsCpu, "CPU"), of(Resource::RequestsMemory, "of memory")];
+    both.into_iter().flatten().collect::<Vec<String>>().join(" and ")
+}
+
+fn with_selector(selector: &Labels) -> String {
+    let selector = selector.to_string();
+    if selector.is_empty() { selector } else { format!(" with nodeSelector {selector}") }
+}
