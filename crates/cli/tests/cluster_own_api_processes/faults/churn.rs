@@ -106,20 +106,21 @@ fn change(number: u64) -> Value {
     json!({"metadata": {"labels": {"changed": "yes"}}, "spec": spec})
 }
 
-/// One object comes, one changes and one goes.
-async fn turn(cluster: &Cluster, number: u64, is_over: bool) -> TestResult {
-    if !is_over {
+/// One object comes, one changes and one goes. After the last one of `until`, they only go.
+async fn turn(cluster: &Cluster, number: u64, until: Option<u64>) -> TestResult {
+    if until.is_none() {
         let (kind, namespace, object) = object(number);
         cluster.create(kind, &namespace, &object).await?;
     }
     let name = |number: u64| format!("thing-{number}");
     if let Some(number) = number.checked_sub(LATER)
-        && !is_over
+        && until.is_none()
     {
         let (kind, namespace, _) = object(number);
         cluster.patch(kind, &namespace, &name(number), &change(number)).await?;
     }
-    if let Some(number) = number.checked_sub(2 * LATER) {
+    let is_there = |it: &u64| until.is_none_or(|until| *it < until);
+    if let Some(number) = number.checked_sub(2 * LATER).filter(is_there) {
         let (kind, namespace, _) = object(number);
         cluster.delete(kind, &namespace, &name(number)).await?;
     }
@@ -171,7 +172,7 @@ fn what_comes_changes_and_goes_leaves_nothing_behind() -> TestResult {
         let mut ticks = tokio::time::interval(Duration::from_secs(1) / u32::try_from(A_SECOND)?);
         while begun.elapsed() < lasting() {
             ticks.tick().await;
-            turn(cluster, number, false).await?;
+            turn(cluster, number, None).await?;
             number += 1;
             if number.is_multiple_of(5 * A_SECOND) {
                 taken.push(Usage::now(&controller).await?);
@@ -185,7 +186,7 @@ fn what_comes_changes_and_goes_leaves_nothing_behind() -> TestResult {
         let seconds = begun.elapsed().as_secs_f64();
         announce(&format!("churn: {number} objects in {seconds:.0} s"));
         for gone in number..number + 3 * LATER {
-            turn(cluster, gone, true).await?;
+            turn(cluster, gone, Some(number)).await?;
         }
         if lasting() >= 2 * WARMING_UP {
             ensure_level(&taken, begun)?;
