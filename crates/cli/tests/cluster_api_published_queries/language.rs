@@ -15,7 +15,7 @@ const TEXTS: &str = "ALMANAC_QUERY_TEXTS";
 
 /// What an older Prometheus does not know yet, and Almanac accepts because the one that receives a query may know it.
 /// None of these is in version 2.42.
-const NEWER: [(&str, &str); 12] = [
+const NEWER: [(&str, &str); 13] = [
     (
         "functions and aggregations",
         r"(?i)\b(info|histogram_(avg|quantiles|stddev|stdvar)|mad_over_time|sort_by_label(_desc)?|limitk|limit_ratio|max_of|min_of|step|range|start|end|double_exponential_smoothing)\s*\(",
@@ -29,10 +29,11 @@ const NEWER: [(&str, &str); 12] = [
     ),
     ("durations for numbers", r"(?i)(^|[^\[:\w.])\s*[0-9]+(ms|[smhdwy])"),
     ("expressions of durations", r"(?i)\[[^\]]*[-+*/%^(][^\]]*\]|\boffset\s*([-+]\s*[-+(]|\()"),
-    ("underscores in numbers", r"(?i)[0-9a-f]_[0-9a-f]"),
+    ("underscores in numbers", r"(?i)[0-9a-fx]_[0-9a-f]"),
     ("quoted names", r#"[{,(]\s*["'`]"#),
     ("comments in brackets", r"\[[^\]]*#"),
     ("empty offsets", r"(?i)\boffset\s*[-+]?\s*0"),
+    ("groups whose name has no P before it", r"\(\?<[A-Za-z_]"),
     ("comments before brackets", r"#[^\n]*\n\s*\["),
 ];
 
