@@ -186,7 +186,9 @@ impl Parser<'_, '_> {
             return Ok(());
         }
         let message = match operand.shape {
-            Shape::Selector { modifiers, .. } if !modifiers.has_offset && !modifiers.has_at => {
+            Shape::Selector { modifiers, .. }
+                if !modifiers.has_offset && !modifiers.has_instant =>
+            {
                 (operand.result, operand.shape) = (Type::Range, Shape::Range(modifiers));
                 if let Some(Node::Selector(selector)) = self.nodes.pop() {
                     self.nodes.push(Node::Range(selector));
@@ -214,7 +216,8 @@ impl Parser<'_, '_> {
     /// `@ 1609746000` or `@ end()`.
     pub(super) fn at_modifier(&mut self) -> Result<(), Refusal> {
         let word = self.advance();
-        if self.take("start") || self.take("end") {
+        let has_instant = !self.take("start") && !self.take("end");
+        if !has_instant {
             self.expect("(")?;
             self.expect(")")?;
         } else {
@@ -224,7 +227,10 @@ impl Parser<'_, '_> {
                 return Err(self.refusal(at, "the time after '@' is out of bounds"));
             }
         }
-        self.modify(&word, |modifiers| !std::mem::replace(&mut modifiers.has_at, true))
+        self.modify(&word, |modifiers| {
+            modifiers.has_instant |= has_instant;
+            !std::mem::replace(&mut modifiers.has_at, true)
+        })
     }
 
     /// `anchored` or `smoothed`, which a subquery cannot be.

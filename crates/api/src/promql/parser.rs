@@ -34,6 +34,8 @@ pub(super) enum Shape {
 pub(super) struct Modifiers {
     pub(super) has_offset: bool,
     pub(super) has_at: bool,
+    /// A time after `@`, other than `start()` and `end()`. Prometheus refuses only this one before a range.
+    pub(super) has_instant: bool,
     /// `anchored` or `smoothed`.
     pub(super) edges: Option<&'static str>,
 }
