@@ -24,8 +24,8 @@ use self::worlds::{Case, cases, deployment, instant};
 const WEEK: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// How long each world is watched.
 const WATCHED: SignedDuration = SignedDuration::from_hours(48);
-/// So many boundaries of a world are explained, evenly spread: where autoscalers alternate, every ten seconds is one.
-const BOUNDARIES: u32 = 16;
+/// A world is watched no longer than until so many boundaries have been.
+const BOUNDARIES: u32 = 48;
 /// So many other instants are explained.
 const OTHERS: usize = 4;
 
@@ -109,29 +109,43 @@ fn without_nothing(mut changes: Vec<Change>) -> Vec<Change> {
     changes
 }
 
-/// The instants of a world that are explained: boundaries, and others.
+/// The instants of a world that are explained: every boundary of the time that is watched, and others.
 fn instants(case: &Case, series: &[Series]) -> Vec<Timestamp> {
-    let mut boundaries: Vec<Timestamp> =
+    let mut instants: Vec<Timestamp> =
         series.iter().flat_map(|it| it.segments.iter().map(|segment| segment.from)).collect();
+    instants.extend((0_i64..).map(|it| instant(case.from + 7 + it * 577)).take(OTHERS));
+    instants.sort_unstable();
+    instants.dedup();
+    instants
+}
+
+/// How long a world is watched: where autoscalers alternate, every ten seconds is a boundary.
+fn watched(world: &World, from: Timestamp) -> Period {
+    let most = trials::size("ALMANAC_AGREEMENT_BOUNDARIES", BOUNDARIES, 500) as usize;
+    let mut boundaries: Vec<Timestamp> = all_series(world, period(from, WATCHED))
+        .iter()
+        .flat_map(|it| it.segments.iter().map(|segment| segment.from))
+        .collect();
     boundaries.sort_unstable();
     boundaries.dedup();
-    let most = trials::size("ALMANAC_AGREEMENT_BOUNDARIES", BOUNDARIES, 500) as usize;
-    let step = boundaries.len().div_ceil(most).max(1);
-    let others = (0_i64..).map(|it| instant(case.from + 7 + it * 577)).take(OTHERS);
-    boundaries.into_iter().step_by(step).chain(others).collect()
+    let end = boundaries.get(most).copied().unwrap_or(from + WATCHED);
+    Period::new(from, end).unwrap()
 }
 
 #[test]
 fn an_explanation_says_what_a_forecast_from_its_instant_says() {
     holds("an_explanation_says_what_a_forecast_says", 30, 3_000, |case| {
         let world = case.world();
-        let watched = all_series(&world, period(case.from(), WATCHED));
-        for at in instants(&case, &watched) {
+        let period = watched(&world, case.from());
+        let before = |from, to| all_series(&world, Period::new(from - WEEK, to).unwrap());
+        // Autoscalers that alternate do so in step with the beginning of a forecast. Others need one for all instants.
+        let before_all = case.scalers.is_empty().then(|| before(case.from(), period.to()));
+        for at in instants(&case, &all_series(&world, period)) {
             let forecasts = Forecasts {
                 case: &case,
                 world: &world,
-                from_then: all_series(&world, period(at, WATCHED)),
-                before: all_series(&world, Period::new(at - WEEK, just_after(at)).unwrap()),
+                from_then: all_series(&world, self::period(at, WATCHED)),
+                before: before_all.clone().unwrap_or_else(|| before(at, just_after(at))),
             };
             for policy in world.policies() {
                 for target in targets(&world, &policy) {
@@ -158,7 +172,7 @@ struct Forecasts<'a> {
     world: &'a World,
     /// From then on.
     from_then: Vec<Series>,
-    /// In the week before.
+    /// From a week before the world is watched.
     before: Vec<Series>,
 }
 
@@ -236,7 +250,8 @@ impl Forecasts<'_> {
         };
         let segments = &series_of(&self.before, target, field)?.segments;
         let goes_on = |it: &&Segment| it.value == *value && is_same(it);
-        let first = segments.iter().rev().take_while(goes_on).last()?;
+        let until = segments.iter().rev().skip_while(|it| it.from > *at);
+        let first = until.take_while(goes_on).last()?;
         (first.from > *at - WEEK).then_some(first.from)
     }
 }
