@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 pub(crate) use crate::controller::Controller as Agent;
-use crate::controller::{Cluster, Kind, head_start, memory_in};
+use crate::controller::{Cluster, Kind, head_start, memory_in, mixed_program};
 
 pub(crate) const POD: Kind = Kind { root: "/api/v1", plural: "pods" };
 pub(crate) const CONFIG_MAP: Kind = Kind { root: "/api/v1", plural: "configmaps" };
@@ -233,8 +233,10 @@ impl Place {
             }
         }
         let memory = memory_in(include_str!("../../../../../deploy/agent/daemonset.yaml"))?;
-        let agent = Agent::start_command("agent", memory, kubeconfig, instant, &arguments)?;
         let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
+        let program = mixed_program(logs.len());
+        let agent =
+            Agent::start_command(&program, "agent", memory, kubeconfig, instant, &arguments)?;
         logs.push(agent.program.folder().to_owned());
         Ok(agent)
     }

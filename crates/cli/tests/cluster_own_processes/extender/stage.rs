@@ -13,6 +13,7 @@ use almanac_harness::{
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
+use crate::controller::mixed_program;
 use crate::extender::scene::Scene;
 use crate::reading::get;
 
@@ -123,9 +124,9 @@ impl Stage {
         let mut all: Vec<String> = arguments.iter().map(with).collect();
         all.push(format!("--kubeconfig={}", self.account.kubeconfig().display()));
         let all: Vec<&str> = all.iter().map(String::as_str).collect();
-        let program = Program::start_listening(env!("CARGO_BIN_EXE_almanac").as_ref(), &all, &[])?;
-        let extender = Extender { program, scheduler_port, peer_port };
-        self.extenders.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::new(extender));
+        let mut extenders = self.extenders.lock().unwrap_or_else(PoisonError::into_inner);
+        let program = Program::start_listening(&mixed_program(extenders.len()), &all, &[])?;
+        extenders.push(Arc::new(Extender { program, scheduler_port, peer_port }));
         Ok(())
     }
 

@@ -35,6 +35,13 @@ const DEFINITIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/crd
 /// The program under test.
 pub(crate) const ALMANAC: &str = env!("CARGO_BIN_EXE_almanac");
 
+/// The program of the agent or extender that is started as this one, from 0: with `ALMANAC_OLDER`, which is the path of
+/// the program of an older version, every second one is that, beginning with the first.
+pub(crate) fn mixed_program(number: usize) -> PathBuf {
+    let older = std::env::var_os("ALMANAC_OLDER").filter(|_| number.is_multiple_of(2));
+    older.map_or_else(|| ALMANAC.into(), PathBuf::from)
+}
+
 /// A control plane with the definitions installed, in the hands of an administrator.
 pub(crate) struct Cluster {
     client: Client,
@@ -332,11 +339,13 @@ impl Controller {
         instant: &str,
         further: &[&str],
     ) -> Result<Self> {
-        Self::start_command("controller", memory, kubeconfig, instant, further)
+        let program = Path::new(ALMANAC);
+        Self::start_command(program, "controller", memory, kubeconfig, instant, further)
     }
 
     /// The same for another command that runs beside a cluster.
     pub(crate) fn start_command(
+        program: &Path,
         command: &str,
         memory: u64,
         kubeconfig: &Path,
@@ -351,7 +360,7 @@ impl Controller {
         arguments.extend(["--log-format", "text", "--log-level", "debug"]);
         arguments.extend(further);
         let limit = MemoryLimit::of(memory);
-        let program = limit.start_listening(Path::new(ALMANAC), &arguments, &[])?;
+        let program = limit.start_listening(program, &arguments, &[])?;
         Ok(Self { program, limit, ahead, started: Instant::now() })
     }
 
