@@ -106,7 +106,10 @@ changed=false
 if ((code == 1)); then
     changed=true
 fi
-echo "changed=$changed" >>"$GITHUB_OUTPUT"
+{
+    echo "changed=$changed"
+    echo "text=$text"
+} >>"$GITHUB_OUTPUT"
 {
     echo "## Almanac: what this change does"
     echo

@@ -1,9 +1,13 @@
 #!/usr/bin/env bash
-# Shows findings as annotations, and in the summary as a table.
+# Shows findings as annotations, and in the summary as a table: one run writes all of it.
 set -euo pipefail
 
-# One instant from which all that is printed looks ahead.
-arguments=(--fail-on "$FAIL_ON" --from "$(date -u +%Y-%m-%dT%H:%M:%SZ)")
+table=$(mktemp)
+outputs=(-o github -o "markdown=$table")
+if [[ -n $SARIF ]]; then
+    outputs+=(-o "sarif=$SARIF")
+fi
+arguments=(--fail-on "$FAIL_ON")
 if [[ -n $IGNORE ]]; then
     arguments+=(--ignore "$IGNORE")
 fi
@@ -14,22 +18,23 @@ while read -r path; do
     fi
 done <<<"$PATHS"
 
+# Where findings in SARIF link to: the page in the repository that this action is from.
+export ALMANAC_DOCUMENTED_IN=${GITHUB_SERVER_URL:+$GITHUB_SERVER_URL/$REPOSITORY/blob/${REF:-HEAD}}
+
 code=0
-"$ALMANAC" lint "${arguments[@]}" -o github || code=$?
+"$ALMANAC" lint "${arguments[@]}" "${outputs[@]}" || code=$?
 if ((code > 1)); then
+    # What could not be read has no findings: as a report of all files, this one would close alerts.
+    [[ -z $SARIF ]] || rm -f -- "$SARIF"
     exit "$code"
 fi
-echo "findings=$code" >>"$GITHUB_OUTPUT"
+{
+    echo "findings=$code"
+    echo "table=$table"
+} >>"$GITHUB_OUTPUT"
 {
     echo "## Almanac: findings"
     echo
-    "$ALMANAC" lint "${arguments[@]}" -o markdown || true
+    cat "$table"
 } >>"$GITHUB_STEP_SUMMARY"
-if [[ -n $SARIF ]]; then
-    # Half a file would be kept for a whole one.
-    "$ALMANAC" lint "${arguments[@]}" -o sarif >"$SARIF" || (($? == 1)) || {
-        rm -f "$SARIF"
-        exit 2
-    }
-fi
 exit "$code"

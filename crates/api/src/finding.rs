@@ -6,6 +6,7 @@
 mod codes;
 mod fix;
 mod path;
+mod titles;
 
 use almanac_engine::Identity;
 use jiff::Timestamp;

@@ -114,6 +114,7 @@ pub(crate) fn run(
 ) -> anyhow::Result<ExitCode> {
     // One, if the number of CPUs is unknown.
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let now = arguments.period.present(now);
     let zone = arguments.period.zone()?;
     let only = Subject::parse_all("--only", &arguments.only)?;
     let checked_at = arguments.period.from(now, zone.unwrap_or(Zone::utc()))?;

@@ -5,6 +5,7 @@
 //! for what is found, and nothing but plain files is opened. What the objects mean, and which folders
 //! are places, is decided elsewhere.
 
+mod excluding;
 mod folder;
 mod glance;
 mod kustomize;
@@ -44,7 +45,8 @@ pub(crate) struct FileArguments {
     #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) kustomize: Vec<String>,
 
-    /// Skip files and directories that match, with the syntax of a .gitignore line
+    /// Skip files and directories that match, with the syntax of a .gitignore line; for all commands and users, write
+    /// `exclude = ["PATTERN"]` into almanac.toml
     #[arg(long, value_name = "PATTERN")]
     exclude: Vec<String>,
 
@@ -216,6 +218,11 @@ pub(crate) fn is_read_everywhere(kind: Kind) -> bool {
 }
 
 impl Files {
+    /// How many files and directories `almanac.toml` excludes.
+    pub(crate) fn excluded(&self) -> usize {
+        self.found.excluded
+    }
+
     /// Takes what a file holds that was named, or why it cannot be read.
     fn take(&mut self, name: String, folder: Option<Folder>, bytes: Result<Vec<u8>, NotRead>) {
         let in_folder = |source: Source| match folder {

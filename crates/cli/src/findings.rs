@@ -9,6 +9,7 @@ mod json;
 mod junit;
 mod location;
 mod markdown;
+mod outputs;
 mod sarif;
 mod text;
 
@@ -21,9 +22,9 @@ use clap::ValueEnum;
 pub(crate) use self::arguments::{CheckArguments, Checked, LINT};
 pub(crate) use self::ignoring::IgnoreArguments;
 pub(crate) use self::json::{Fixed, Item};
+pub(crate) use self::outputs::OutputArguments;
 pub(crate) use self::text::{printable, write_finding};
-use crate::drawing::Drawing;
-use crate::files::{Note, write_notes};
+use crate::files::Note;
 use crate::outcome::FailOn;
 
 /// How findings are printed.
@@ -51,10 +52,19 @@ pub(crate) struct Report {
     pub(crate) notes: Vec<Note>,
     /// Whether only some of it was asked about.
     pub(crate) is_narrowed: bool,
+    /// How many files and directories `almanac.toml` excludes.
+    pub(crate) excluded: usize,
     /// How much was found that is not to be told.
     pub(crate) ignored: usize,
     /// What was written into files before.
     pub(crate) fixed: Vec<Fixed>,
+}
+
+impl Format {
+    /// Whether it tells what was not read, beside the findings.
+    fn has_notes(self) -> bool {
+        matches!(self, Format::Text | Format::Json)
+    }
 }
 
 impl Report {
@@ -66,15 +76,13 @@ impl Report {
         output: &mut impl Write,
     ) -> anyhow::Result<()> {
         match format {
-            Format::Text => return text::write(output, self),
-            Format::Json => return json::write(output, self),
+            Format::Text => text::write(output, self)?,
+            Format::Json => json::write(output, self)?,
             Format::Sarif => sarif::write(output, self)?,
             Format::Github => github::write(output, self)?,
             Format::Junit => junit::write(output, self, fail_on)?,
             Format::Markdown => markdown::write(output, self)?,
         }
-        // These have no room for what was not read.
-        write_notes(&self.notes, &mut Drawing::new(anstream::stderr().lock()))?;
         Ok(())
     }
 

@@ -13,7 +13,7 @@ use clap::Args;
 use jiff::Timestamp;
 
 use crate::cron_jobs::CronJobArguments;
-use crate::findings::{CheckArguments, Checked, Format, IgnoreArguments, LINT, Report};
+use crate::findings::{CheckArguments, Checked, IgnoreArguments, LINT, OutputArguments, Report};
 use crate::outcome::{FailOn, exit_codes};
 
 /// How often files are mended in a row.
@@ -28,10 +28,11 @@ const MOST_FIXES: usize = 8;
     mut_arg("fail_on", |argument| argument.default_value("warning")),
     after_help = concat!("Examples:
   almanac lint examples/office-hours
-  almanac lint examples --exclude two-mornings.yaml
-  almanac lint examples --ignore cut-short,clock-change
+  almanac lint examples --exclude placements
+  almanac lint docs/two-mornings.yaml --ignore cut-short,clock-change
   almanac lint examples/office-hours --from 2027-03-01 -o json
   almanac lint examples/office-hours --fix
+  almanac lint examples/office-hours -o text -o sarif=almanac.sarif
   kubectl get cronfhpa,hpa,deploy -A -o yaml | almanac lint -f -
 
 ", exit_codes!())
@@ -53,9 +54,8 @@ pub(crate) struct LintArguments {
     #[command(flatten)]
     fail_on: FailOn,
 
-    /// Output format
-    #[arg(short, long, value_enum, default_value_t = Format::Text)]
-    output: Format,
+    #[command(flatten)]
+    output: OutputArguments,
 }
 
 /// Clock changes are told of so many years.
@@ -66,6 +66,7 @@ pub(crate) fn run(
     now: Timestamp,
     output: &mut impl Write,
 ) -> anyhow::Result<ExitCode> {
+    arguments.output.check()?;
     if arguments.fix {
         arguments.check.refuse_standard_input("--fix")?;
     }
@@ -83,7 +84,7 @@ pub(crate) fn run(
         }
     }
     let report = Report { ignored, fixed, ..checked.report() };
-    report.write(arguments.output, arguments.fail_on, output)?;
+    arguments.output.write(&report, arguments.fail_on, output)?;
     Ok(arguments.fail_on.code(&report.everything.findings))
 }
 

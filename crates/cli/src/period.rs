@@ -43,6 +43,13 @@ impl PeriodArguments {
         self.zone.as_deref().map(|name| zone("--zone", name)).transpose()
     }
 
+    /// The present, at its whole minute unless `--from` is given.
+    pub(crate) fn present(&self, now: Timestamp) -> Timestamp {
+        let second = now.as_second();
+        let minute = Timestamp::from_second(second - second.rem_euclid(60)).unwrap_or(now);
+        if self.from.is_none() { minute } else { now }
+    }
+
     /// Where it starts. A civil time means the zone that is shown.
     pub(crate) fn from(&self, now: Timestamp, zone: Zone) -> Result<Timestamp, ArgumentError> {
         self.from.as_deref().map_or(Ok(now), |text| moment::instant("--from", text, now, zone))
@@ -75,4 +82,20 @@ impl PeriodArguments {
 /// The zone of this name.
 pub(crate) fn zone(argument: &'static str, name: &str) -> Result<Zone, ArgumentError> {
     Zone::named(name).map_err(|error| ArgumentError::whole(argument, name, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_starts_now_starts_at_a_whole_minute_and_what_is_said_is_kept() {
+        let now: Timestamp = "2026-11-23T08:00:59Z".parse().unwrap();
+        let minute: Timestamp = "2026-11-23T08:00:00Z".parse().unwrap();
+        let mut arguments = PeriodArguments { from: None, to: None, period: None, zone: None };
+        assert_eq!(arguments.present(now), minute);
+        assert_eq!(arguments.present(minute), minute);
+        arguments.from = Some("now".to_owned());
+        assert_eq!(arguments.present(now), now);
+    }
 }

@@ -7,7 +7,7 @@ use almanac_api::checking::clock_changes;
 use clap::Args;
 use jiff::Timestamp;
 
-use crate::findings::{CheckArguments, Format, IgnoreArguments, Report};
+use crate::findings::{CheckArguments, IgnoreArguments, OutputArguments, Report};
 use crate::outcome::{FailOn, exit_codes};
 
 /// Check policies in files as the webhook does
@@ -35,9 +35,8 @@ pub(crate) struct ValidateArguments {
     #[command(flatten)]
     fail_on: FailOn,
 
-    /// Output format
-    #[arg(short, long, value_enum, default_value_t = Format::Text)]
-    output: Format,
+    #[command(flatten)]
+    output: OutputArguments,
 }
 
 pub(crate) fn run(
@@ -45,12 +44,13 @@ pub(crate) fn run(
     now: Timestamp,
     output: &mut impl Write,
 ) -> anyhow::Result<ExitCode> {
+    arguments.output.check()?;
     let mut checked = arguments.check.check("validate", now)?;
     let met = clock_changes(&checked.files.reading, &checked.everything, checked.from, 1);
     checked.everything.findings.extend(met);
     checked.narrow();
     let ignored = arguments.ignore.apply(&mut checked)?;
     let report = Report { ignored, ..checked.report() };
-    report.write(arguments.output, arguments.fail_on, output)?;
+    arguments.output.write(&report, arguments.fail_on, output)?;
     Ok(arguments.fail_on.code(&report.everything.findings))
 }

@@ -53,8 +53,9 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
 
 /// What changes, when, and what it comes to.
 fn paragraph(question: &Question<'_>, changes: &[Told], summary: &Summary) -> String {
-    let [old, new, period] = [&question.old.name, &question.new.name, &period(question)]
-        .map(|text| shortened(text, SENTENCE));
+    let [old, new] = [question.old, question.new].map(|side| short_revision(&side.name));
+    let period = period(question);
+    let [old, new, period] = [old, new, &*period].map(|text| shortened(text, SENTENCE));
     let said = incomplete(question);
     let mut said =
         said.map_or_else(String::new, |it| format!("**{}**\n\n", shortened(&it, SENTENCE)));
@@ -147,35 +148,51 @@ fn shortened(text: &str, most: usize) -> String {
 /// GitHub takes a word of so many digits and letters from a to f, or more, for the name of a commit.
 const HASH: usize = 7;
 
-/// What keeps letters apart that mean something together, and is not seen. GitHub looks for people, issues and commits
-/// once entities are letters again: something has to stand between.
-const APART: &str = "&#8288;";
+/// How many digits of a commit are shown.
+const SHORT: usize = 12;
 
-/// Text of others as it stands, in Markdown that GitHub shows.
+/// A revision that is the whole name of a commit, in short; any other as it is.
+fn short_revision(name: &str) -> &str {
+    let is_commit = matches!(name.len(), 40 | 64) && name.bytes().all(|it| it.is_ascii_hexdigit());
+    if is_commit { name.get(..SHORT).unwrap_or(name) } else { name }
+}
+
+/// Text of others as it stands, in Markdown that GitHub shows. A word that could be the name of a commit is code.
 fn escaped(text: &str) -> String {
     let mut written = String::with_capacity(text.len());
-    // How many digits and letters from a to f have come one after the other.
-    let mut digits = 0;
-    for (position, letter) in text.char_indices() {
-        digits = if letter.is_ascii_hexdigit() { digits + 1 } else { 0 };
-        if digits == HASH {
-            written.push_str(APART);
-            digits = 1;
+    for word in text.split_inclusive(char::is_whitespace) {
+        let letters = word.trim_end_matches(char::is_whitespace);
+        if has_hash(letters) {
+            written += "<code>";
+            write_escaped(letters, &mut written);
+            written += "</code>";
+            write_escaped(&word[letters.len()..], &mut written);
+        } else {
+            write_escaped(word, &mut written);
         }
+    }
+    written
+}
+
+/// Whether so many digits and letters from a to f come one after the other that they could be the name of a commit.
+fn has_hash(word: &str) -> bool {
+    word.split(|letter: char| !letter.is_ascii_hexdigit()).any(|digits| digits.len() >= HASH)
+}
+
+/// GitHub looks for people and issues once entities are letters again, but only in one piece of text at a time: a
+/// letter that would begin a mention or a reference is in an element of its own.
+fn write_escaped(text: &str, written: &mut String) {
+    for (position, letter) in text.char_indices() {
         match letter {
             '&' => written.push_str("&amp;"),
             '<' => written.push_str("&lt;"),
             '>' => written.push_str("&gt;"),
-            // A mention, a reference to an issue, the scheme of a link.
-            '@' | '#' => {
-                written.push(letter);
-                written.push_str(APART);
-            }
+            // A mention, a reference to an issue.
+            '@' => written.push_str("<span>@</span>"),
+            '#' => written.push_str("<span>#</span>"),
             // Another reference to an issue: GH-12.
-            '-' if ends_with(&text[..position], "gh") => {
-                written.push(letter);
-                written.push_str(APART);
-            }
+            '-' if ends_with(&text[..position], "gh") => written.push_str("<span>-</span>"),
+            // The scheme of a link.
             '/' if written.ends_with(":/") => {
                 written.truncate(written.len() - 2);
                 written.push_str("&#58;//");
@@ -189,7 +206,6 @@ fn escaped(text: &str) -> String {
             letter => written.push(letter),
         }
     }
-    written
 }
 
 /// Whether a text ends with letters of either case.
@@ -204,8 +220,8 @@ mod tests {
 
     #[test]
     fn what_is_shortened_is_so_once_it_is_escaped() {
-        assert_eq!(shortened("@a", 100), "@&#8288;a");
-        assert_eq!(shortened("####", 17), "#&#8288;#&#8288;…");
+        assert_eq!(shortened("@a", 100), "<span>@</span>a");
+        assert_eq!(shortened("####", 30), "<span>#</span><span>#</span>…");
         assert_eq!(shortened("üüü", 5), "üü…");
     }
 
@@ -214,15 +230,24 @@ mod tests {
         for (name, expected) in [
             ("a|b", "a\\|b"),
             ("<img src=x>", "&lt;img src=x&gt;"),
-            ("@team #12", "@&#8288;team #&#8288;12"),
+            ("@team #12", "<span>@</span>team <span>#</span>12"),
             ("[a](b) `c`", "\\[a\\](b) \\`c\\`"),
             ("https://a.b", "https&#58;//a.b"),
             ("WWW.a.b", "WWW&#46;a.b"),
             ("a\nb", "a b"),
-            ("GH-12 gh-3 high-5", "GH-&#8288;12 gh-&#8288;3 high-&#8288;5"),
-            ("a1b2c3 0123456789abcdef", "a1b2c3 012345&#8288;6789ab&#8288;cdef"),
+            ("GH-12 gh-3", "GH<span>-</span>12 gh<span>-</span>3"),
+            ("a1b2c3 a\t0123456_x y", "a1b2c3 a <code>0123456\\_x</code> y"),
         ] {
             assert_eq!(escaped(name), expected);
+        }
+    }
+
+    #[test]
+    fn the_whole_name_of_a_commit_is_shown_in_short() {
+        let commit = "0123456789abcdef0123456789abcdef01234567";
+        assert_eq!(short_revision(commit), "0123456789ab");
+        for name in ["main", "0123456789abcdef", "v1.0", &commit.replace('0', "g")] {
+            assert_eq!(short_revision(name), name);
         }
     }
 }

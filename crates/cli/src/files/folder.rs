@@ -7,11 +7,13 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use almanac_api::reading::{Folder, Kustomization, is_kustomization};
 use ignore::overrides::{Override, OverrideBuilder};
 use ignore::{DirEntry, WalkBuilder};
 
+use super::excluding::Exclusion;
 use super::open::{self, NotRead};
 use crate::argument_error::ArgumentError;
 
@@ -82,6 +84,8 @@ pub(super) struct Found {
     pub(super) unreadable: BTreeMap<PathBuf, NotRead>,
     /// Files that are larger than any that is read.
     pub(super) too_large: Vec<String>,
+    /// How many files and directories `almanac.toml` excludes.
+    pub(super) excluded: usize,
     /// What is left out of the names of files.
     unnamed: PathBuf,
     /// Whether what `.gitignore` matches is read all the same.
@@ -114,6 +118,9 @@ impl Found {
         self.note_charts_around(&Folder::of(&here.join(folder)));
         let mut walk = walker(folder);
         walk.git_ignore(!self.reads_ignored).git_exclude(!self.reads_ignored);
+        let exclusion = Arc::new(Exclusion::new(folder, here));
+        let by_settings = Arc::clone(&exclusion);
+        walk.filter_entry(move |entry| by_settings.keeps(entry));
         for entry in walk.overrides(excluded.0.clone()).build() {
             match entry {
                 Ok(entry) => self.add(folder, &root, here, &entry),
@@ -123,6 +130,7 @@ impl Found {
                 }
             }
         }
+        self.excluded += exclusion.count()?;
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! What files hold, at a glance: for completion, which has no time to lose and nobody to complain to.
 
+use std::env;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use almanac_api::reading::{Reading, Source, may_hold_policies, read_objects};
 
+use super::excluding::Exclusion;
 use super::folder::walker;
 use crate::pattern;
 
@@ -46,7 +48,12 @@ fn files(path: PathBuf) -> Box<dyn Iterator<Item = PathBuf>> {
     if !path.is_dir() {
         return Box::new(std::iter::once(path));
     }
-    let entries = walker(&path).build().filter_map(Result::ok).map(ignore::DirEntry::into_path);
+    let mut walk = walker(&path);
+    if let Ok(here) = env::current_dir() {
+        let exclusion = Exclusion::new(&path, &here);
+        walk.filter_entry(move |entry| exclusion.keeps(entry));
+    }
+    let entries = walk.build().filter_map(Result::ok).map(ignore::DirEntry::into_path);
     Box::new(entries.filter(|path| {
         matches!(path.extension().and_then(OsStr::to_str), Some("yaml" | "yml" | "json"))
     }))

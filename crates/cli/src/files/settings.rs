@@ -1,6 +1,8 @@
 //! `almanac.toml`: what somebody says of the files of a directory.
 //!
 //! ```toml
+//! exclude = ["/tests", "*.example.yaml"]
+//!
 //! [[place]]
 //! name = "prod"
 //! directories = ["clusters/prod", "apps/*/prod"]
@@ -22,6 +24,9 @@ const FILE: &str = "almanac.toml";
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Settings {
+    /// What is not read of this directory and those below it, as lines of a `.gitignore`.
+    #[serde(default)]
+    pub(super) exclude: Vec<String>,
     /// The places, if they are not to be found out.
     #[serde(default)]
     pub(super) place: Vec<PlaceSetting>,
@@ -51,20 +56,28 @@ pub(crate) fn around(
     is_of_interest: impl Fn(&Settings) -> bool,
 ) -> anyhow::Result<Option<(PathBuf, Settings)>> {
     for folder in folder.ancestors() {
-        let path = folder.join(FILE);
-        if path.is_file() {
-            let cannot = || format!("failed to read {}", path.display());
-            let text = fs::read_to_string(&path).with_context(cannot)?;
-            let settings = toml::from_str(&text).with_context(cannot)?;
-            if is_of_interest(&settings) {
-                return Ok(Some((path, settings)));
-            }
+        if let Some(found) = within(folder)?
+            && is_of_interest(&found.1)
+        {
+            return Ok(Some(found));
         }
         if folder.join(".git").exists() {
             break;
         }
     }
     Ok(None)
+}
+
+/// Reads the file in this directory, if there is one.
+pub(super) fn within(folder: &Path) -> anyhow::Result<Option<(PathBuf, Settings)>> {
+    let path = folder.join(FILE);
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let cannot = || format!("failed to read {}", path.display());
+    let text = fs::read_to_string(&path).with_context(cannot)?;
+    let settings = toml::from_str(&text).with_context(cannot)?;
+    Ok(Some((path, settings)))
 }
 
 fn codes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Code>, D::Error> {

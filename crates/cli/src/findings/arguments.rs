@@ -127,8 +127,10 @@ impl Checked {
         let place = |placed: &PlacedFinding| (placed.source, placed.span.map(|span| span.start));
         everything.findings.sort_by_key(place);
         let notes = files.notes(&everything, command);
+        let excluded = files.excluded();
         Report {
             command,
+            excluded,
             reading: files.reading,
             everything,
             notes,

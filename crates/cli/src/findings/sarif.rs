@@ -3,6 +3,7 @@
 //! Only what is needed of the format is here. Paths are relative to the current directory, as they are in every output.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::env;
 use std::fmt::Write as _;
 use std::io::Write;
 
@@ -22,6 +23,16 @@ const ROOT: &str = "%SRCROOT%";
 
 /// The version of how fingerprints are composed. Another one would make old findings new.
 const FINGERPRINT: &str = "almanacFinding/v1";
+
+/// Names the repository with the page of findings, where that is not the one in Cargo.toml: a URL, up to and with the
+/// revision of its files.
+const OTHER_REPOSITORY: &str = "ALMANAC_DOCUMENTED_IN";
+
+/// The repository in Cargo.toml, at its newest revision.
+const DOCUMENTED_IN: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/HEAD");
+
+/// The page of findings in it, which has a heading for each code.
+const PAGE: &str = "docs/findings.md";
 
 #[derive(Serialize)]
 struct Log<'a> {
@@ -67,6 +78,7 @@ struct Rule {
     short_description: Message,
     full_description: Message,
     default_configuration: Configuration,
+    help_uri: String,
     help: Help,
 }
 
@@ -182,10 +194,12 @@ pub(super) fn write(output: &mut impl Write, report: &Report) -> anyhow::Result<
         ..result(report, placed, &codes, fingerprints.of(report, placed))
     });
     let results = results.collect();
+    let documented_in = env::var(OTHER_REPOSITORY).ok().filter(|it| !it.is_empty());
+    let documented_in = documented_in.as_deref().unwrap_or(DOCUMENTED_IN);
     let driver = Driver {
         name: "almanac",
         semantic_version: env!("CARGO_PKG_VERSION"),
-        rules: codes.iter().copied().map(rule).collect(),
+        rules: codes.iter().map(|code| rule(*code, documented_in)).collect(),
     };
     let description = Message { text: "The directory in which the command runs.".to_owned() };
     let run = Run {
@@ -200,15 +214,18 @@ pub(super) fn write(output: &mut impl Write, report: &Report) -> anyhow::Result<
     Ok(())
 }
 
-fn rule(code: Code) -> Rule {
+/// The short description is the title of alerts on GitHub.
+fn rule(code: Code, documented_in: &str) -> Rule {
     let text = code.explanation();
-    let short = text.split_inclusive(". ").next().unwrap_or_default().trim().to_owned();
+    let help_uri = format!("{documented_in}/{PAGE}#{}", code.name());
+    let markdown = format!("{text}\n\n[All findings]({help_uri})");
     Rule {
         id: code.name(),
-        short_description: Message { text: short },
+        short_description: Message { text: code.title() },
         full_description: Message { text: text.clone() },
         default_configuration: Configuration { level: level(code.severity()) },
-        help: Help { text: text.clone(), markdown: text },
+        help_uri,
+        help: Help { text, markdown },
     }
 }
 

@@ -1,13 +1,14 @@
 //! A file that appears only once it is complete.
 //!
 //! It is written beside its place under another name, and moved there at the end. An error, Ctrl-C
-//! or a termination signal removes the unfinished file. A pipe or a device is written to directly.
+//! or a termination signal removes the unfinished file, of which there is one at a time. A pipe or a
+//! device is written to directly.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::{process, thread};
 
 use anstream::StripStream;
@@ -18,6 +19,12 @@ use tempfile::{Builder, NamedTempFile};
 
 /// The exit code that shells expect after Ctrl-C.
 const INTERRUPTED: i32 = 130;
+
+/// The file that is being written; `None` before there was one.
+static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+/// Whether a thread waits for signals, to remove that file.
+static IS_LISTENING: Mutex<bool> = Mutex::new(false);
 
 /// Writes to a file if one is named, and else to the output. A file has no colors.
 pub(crate) fn write_to<T>(
@@ -61,20 +68,11 @@ impl Destination {
         let mut prefix = OsString::from(".");
         prefix.push(name);
         prefix.push(".");
-        let unfinished = Arc::new(Mutex::new(PathBuf::new()));
-        let to_remove = Arc::clone(&unfinished);
-        let mut signals =
-            Signals::new([SIGHUP, SIGINT, SIGTERM]).context("failed to listen for signals")?;
-        thread::spawn(move || {
-            if signals.forever().next().is_some() {
-                let _ = fs::remove_file(&*to_remove.lock().unwrap_or_else(PoisonError::into_inner));
-                process::exit(INTERRUPTED);
-            }
-        });
+        remove_on_signals()?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let file = Builder::new().prefix(&prefix).suffix(".unfinished").make_in(folder, |path| {
             // Before there is a file, so that there is no moment at which it could be left behind.
-            path.clone_into(&mut unfinished.lock().unwrap_or_else(PoisonError::into_inner));
+            *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) = Some(path.to_owned());
             // It has the usual permissions of this user's files.
             OpenOptions::new().write(true).create_new(true).open(path)
         });
@@ -100,6 +98,28 @@ impl Destination {
             Written::AsItIs(_) => Ok(()),
         }
     }
+}
+
+/// Has a thread remove the unfinished file and end the process at a signal; one thread, however many files are
+/// written, since the first one to end the process would leave the files of others behind.
+fn remove_on_signals() -> anyhow::Result<()> {
+    let mut is_listening = IS_LISTENING.lock().unwrap_or_else(PoisonError::into_inner);
+    if *is_listening {
+        return Ok(());
+    }
+    let mut signals =
+        Signals::new([SIGHUP, SIGINT, SIGTERM]).context("failed to listen for signals")?;
+    thread::spawn(move || {
+        if signals.forever().next().is_some() {
+            let unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(path) = &*unfinished {
+                let _ = fs::remove_file(path);
+            }
+            process::exit(INTERRUPTED);
+        }
+    });
+    *is_listening = true;
+    Ok(())
 }
 
 impl Write for Destination {

@@ -92,6 +92,11 @@ fn a_shell_is_offered_commands_flags_values_files_and_zones() {
         assert_eq!(first(&["forecast", "-o", "h"]), "html");
         assert_eq!(first(&["forecast", "-f", "exam"]), "examples/");
         assert_eq!(first(&["when", "--zone", "Europe/Berl"]), "Europe/Berlin");
+        assert_eq!(first(&["lint", "-o", "sa"]), "sarif");
+    }
+    // bash completes what follows an equals sign as a word of its own.
+    for shell in ["zsh", "fish"] {
+        assert_eq!(stage.offered(shell, &["lint", "-o", "sarif=exam"]), ["sarif=examples/"]);
     }
 }
 

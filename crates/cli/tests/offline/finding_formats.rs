@@ -131,6 +131,29 @@ fn one_of_each_finding_over_time_is_reported_as_sarif_that_is_valid() {
     }
 }
 
+#[test]
+fn every_rule_of_sarif_has_a_short_title_and_leads_to_its_heading_in_the_documents() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = fs::read_to_string(root.join("docs/findings.md")).expect("the page is there");
+    let each = fs::read_to_string(here().join("repositories/catalogue/each-code.sarif"));
+    for text in [mistakes("sarif"), each.expect("it is there")] {
+        let log: Value = serde_json::from_str(&text).expect("JSON");
+        let rules = log["runs"][0]["tool"]["driver"]["rules"].as_array().expect("rules");
+        assert!(rules.len() > 20, "{rules:?}");
+        for rule in rules {
+            let id = rule["id"].as_str().expect("an id");
+            let title = rule["shortDescription"]["text"].as_str().expect("a title");
+            assert!(title.chars().count() < 80, "{title}");
+            let address = rule["helpUri"].as_str().expect("an address");
+            let anchor = address.split_once("/docs/findings.md#").expect("a page").1;
+            assert_eq!(anchor, id);
+            assert!(page.contains(&format!("\n## {id}\n")), "{id}");
+            let help = rule["help"]["markdown"].as_str().expect("help");
+            assert!(help.contains(address), "{help}");
+        }
+    }
+}
+
 /// The text after one replacement of SARIF: lines and columns count from 1, and the end is one past.
 fn replaced(text: &str, replacement: &Value) -> String {
     let region = &replacement["deletedRegion"];

@@ -4,9 +4,11 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
 
 mod action;
+mod action_comment;
 mod arguments;
 mod catalogue;
 mod cron_jobs;
+mod excluding;
 mod exit_codes;
 mod fixing;
 mod folders;
@@ -14,6 +16,7 @@ mod foreign;
 mod ignoring;
 mod lint;
 mod noise;
+mod outputs;
 mod places;
 mod pre_commit;
 mod repository;

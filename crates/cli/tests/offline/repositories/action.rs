@@ -59,7 +59,7 @@ fn action() -> (BTreeMap<String, String>, Vec<Step>) {
 }
 
 /// A run of the action in a checkout.
-struct Runner {
+pub(super) struct Runner {
     checkout: PathBuf,
     files: PathBuf,
     known: BTreeMap<String, String>,
@@ -67,7 +67,7 @@ struct Runner {
 
 impl Runner {
     /// In a checkout of a repository, with what the workflow knows.
-    fn new(checkout: &Path, known: &[(&str, &str)]) -> Runner {
+    pub(super) fn new(checkout: &Path, known: &[(&str, &str)]) -> Runner {
         let files = checkout.with_extension("runner");
         let _ = fs::remove_dir_all(&files);
         fs::create_dir_all(&files).unwrap();
@@ -87,7 +87,7 @@ impl Runner {
     }
 
     /// Runs the steps; those after one that fails only if they ask for it. What each one printed.
-    fn run(mut self) -> (BTreeMap<String, Ran>, String) {
+    pub(super) fn run(mut self) -> (BTreeMap<String, Ran>, String) {
         let mut ran = BTreeMap::new();
         let mut failed = false;
         for step in action().1 {
@@ -95,13 +95,17 @@ impl Runner {
                 None if failed => continue,
                 None => {}
                 Some(condition) => {
+                    let is_on = |input: &str| self.known[input] != "false";
+                    let (wanted, is_wanted) = match &*step.id {
+                        "comment" => ("inputs.comment != 'false'", is_on("inputs.comment")),
+                        _ => (
+                            "(inputs.diff != 'false' || inputs.fail-on-change != 'false')",
+                            is_on("inputs.diff") || is_on("inputs.fail-on-change"),
+                        ),
+                    };
                     let provided = "steps.provide.outcome == 'success'";
-                    let wanted = "(inputs.diff != 'false' || inputs.fail-on-change != 'false')";
                     assert_eq!(condition, format!("${{{{ always() && {provided} && {wanted} }}}}"));
-                    let is_off = |input: &str| self.known[input] == "false";
-                    if !self.known.contains_key("steps.provide.outputs.almanac")
-                        || is_off("inputs.diff") && is_off("inputs.fail-on-change")
-                    {
+                    if !self.known.contains_key("steps.provide.outputs.almanac") || !is_wanted {
                         continue;
                     }
                 }
@@ -145,7 +149,7 @@ fn git(folder: &Path, arguments: &[&str]) -> String {
 }
 
 /// A checkout of the newest commit alone, as a workflow has it, and the commit before.
-fn checkout(name: &str, before: &str, after: &str) -> (PathBuf, String) {
+pub(super) fn checkout(name: &str, before: &str, after: &str) -> (PathBuf, String) {
     let origin = Repository::new(name).file("shop policies/hours.yaml", before);
     let folder = origin.root();
     fs::remove_dir(folder.join(".git")).unwrap();
@@ -232,7 +236,7 @@ fn what_the_base_has_got_meanwhile_is_no_part_of_what_a_pull_request_does() {
 }
 
 const GATE: &[(&str, &str)] = &[("inputs.fail-on-change", "true")];
-const BINARY: (&str, &str) = ("inputs.binary", env!("CARGO_BIN_EXE_almanac"));
+pub(super) const BINARY: (&str, &str) = ("inputs.binary", env!("CARGO_BIN_EXE_almanac"));
 
 #[test]
 fn a_pull_request_has_findings_as_annotations_and_reads_what_it_does() {
@@ -257,10 +261,20 @@ fn a_pull_request_has_findings_as_annotations_and_reads_what_it_does() {
     );
     assert!(summary.contains("what this change does") && summary.contains("3 → 1 "), "{summary}");
     let sarif = fs::read_to_string(checkout.join("almanac.sarif")).unwrap();
-    assert!(sarif.contains("same-minute"), "{sarif}");
+    // What is found leads to the page of the repository that the action is from.
+    let page = "http://127.0.0.1:1/almanac/almanac/blob/HEAD/docs/findings.md#same-minute";
+    assert!(sarif.contains(page), "{sarif}");
+    assert!(!ran.contains_key("comment"));
     let lenient = [&known[..], &[("inputs.fail-on", "never"), ("inputs.fail-on-change", "true")]];
     let (ran, _) = Runner::new(&checkout, &lenient.concat()).run();
     assert_eq!((ran["lint"].code, ran["diff"].code), (Some(0), Some(1)));
+    let base = base.get(..12).unwrap();
+    assert!(summary.contains(&format!(" from <code>{base}</code> to HEAD, ")), "{summary}");
+    let line = summary.lines().find(|line| line.contains(" to HEAD, ")).unwrap();
+    let seconds = regex::Regex::new(r"\d:\d\d:\d\d").unwrap();
+    assert!(!seconds.is_match(line), "{line}");
+    let invisible = ["&#8288;", "\u{200b}", "\u{2060}", "\u{a0}", "\u{ad}"];
+    assert!(!invisible.iter().any(|it| summary.contains(it)), "{summary}");
     let (ran, _) =
         Runner::new(&checkout, &[&known[..], &[("inputs.diff", "false")]].concat()).run();
     assert!(!ran.contains_key("diff"));

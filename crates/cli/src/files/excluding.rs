@@ -1,0 +1,135 @@
+//! What the `almanac.toml` of directories keep from being read: `exclude`, whose patterns are those of a `.gitignore`.
+//!
+//! As with `.gitignore`, the nearest file with a pattern that matches decides, up to the root of the repository, and what
+//! is named on the command line is read all the same.
+
+use std::collections::BTreeMap;
+use std::iter;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use almanac_api::reading::Folder;
+use anyhow::{Context as _, bail};
+use ignore::DirEntry;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use super::settings;
+
+/// The patterns that hold in a directory, the nearest first.
+type Rules = Arc<Vec<Arc<Gitignore>>>;
+
+/// What is excluded below one directory.
+pub(super) struct Exclusion {
+    /// The directory as it is walked,
+    walked: PathBuf,
+    /// and its full path.
+    full: PathBuf,
+    known: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    by_folder: BTreeMap<PathBuf, Rules>,
+    /// How many files and directories were excluded.
+    count: usize,
+    /// The first settings that cannot be read.
+    error: Option<anyhow::Error>,
+}
+
+impl Exclusion {
+    pub(super) fn new(walked: &Path, here: &Path) -> Exclusion {
+        let full = PathBuf::from(Folder::of(&here.join(walked)).to_string());
+        Exclusion { walked: walked.to_owned(), full, known: Mutex::default() }
+    }
+
+    /// Whether the walk goes on with a file or a directory; with nothing more, once settings cannot be read.
+    pub(super) fn keeps(&self, entry: &DirEntry) -> bool {
+        let Ok(below) = entry.path().strip_prefix(&self.walked) else { return true };
+        let is_folder = entry.file_type().is_some_and(|it| it.is_dir());
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.error.is_some() {
+            return false;
+        }
+        match known.excludes(&self.full.join(below), is_folder) {
+            Ok(false) => true,
+            Ok(true) => {
+                known.count += 1;
+                false
+            }
+            Err(error) => {
+                known.error = Some(error);
+                false
+            }
+        }
+    }
+
+    /// How much was excluded.
+    pub(super) fn count(&self) -> anyhow::Result<usize> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.error.take().map_or(Ok(known.count), Err)
+    }
+}
+
+impl Known {
+    fn excludes(&mut self, path: &Path, is_folder: bool) -> anyhow::Result<bool> {
+        let Some(folder) = path.parent() else { return Ok(false) };
+        let rules = self.rules(folder)?;
+        let mut matched = rules.iter().map(|it| it.matched(path, is_folder));
+        Ok(matched.find(|it| !it.is_none()).is_some_and(|it| it.is_ignore()))
+    }
+
+    /// The patterns that hold for what is directly in a directory.
+    fn rules(&mut self, folder: &Path) -> anyhow::Result<Rules> {
+        if let Some(rules) = self.by_folder.get(folder) {
+            return Ok(Arc::clone(rules));
+        }
+        let is_root = folder.join(".git").exists();
+        let outer = match folder.parent().filter(|_| !is_root) {
+            Some(parent) => self.rules(parent)?,
+            None => Rules::default(),
+        };
+        let rules: Rules = match own(folder)? {
+            Some(own) => Arc::new(iter::once(Arc::new(own)).chain(outer.iter().cloned()).collect()),
+            None => outer,
+        };
+        self.by_folder.insert(folder.to_owned(), Arc::clone(&rules));
+        Ok(rules)
+    }
+}
+
+/// The patterns of the settings in a directory, if there are any.
+fn own(folder: &Path) -> anyhow::Result<Option<Gitignore>> {
+    let Some((path, settings)) = settings::within(folder)? else { return Ok(None) };
+    if settings.exclude.is_empty() {
+        return Ok(None);
+    }
+    let mut builder = GitignoreBuilder::new(folder);
+    builder.allow_unclosed_class(false);
+    for pattern in &settings.exclude {
+        add(&mut builder, pattern)
+            .with_context(|| format!("{}: the pattern {pattern:?} in exclude", path.display()))?;
+    }
+    let built = builder.build();
+    built.map(Some).with_context(|| format!("failed to read exclude in {}", path.display()))
+}
+
+fn add(builder: &mut GitignoreBuilder, pattern: &str) -> anyhow::Result<()> {
+    if pattern.trim().is_empty() {
+        bail!("is empty; remove it, or write a path such as /tests");
+    }
+    if pattern.starts_with('#') {
+        // A line that says nothing, in a .gitignore.
+        bail!("begins with #, which begins a comment; write \\\\# for a name that does");
+    }
+    if Path::new(pattern.trim_start_matches('!')).components().any(|it| it == Component::ParentDir)
+    {
+        bail!(
+            "leads out of the directory of almanac.toml; write it into the almanac.toml further up"
+        );
+    }
+    match builder.add_line(None, pattern) {
+        Ok(_) => Ok(()),
+        Err(ignore::Error::Glob { err, .. }) => bail!("is not a valid pattern: {err}"),
+        Err(error) => Err(error.into()),
+    }
+}

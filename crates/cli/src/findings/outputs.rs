@@ -1,0 +1,184 @@
+//! Where findings are written to, and how: one output, or several of one run, each with a format and a file of its own.
+//!
+//! A file appears only once it is complete. What is in it is up to the formats.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::builder::{EnumValueParser, PossibleValue, TypedValueParser};
+use clap::{Arg, Args, Command, ValueEnum};
+use clap_complete::CompletionCandidate;
+use clap_complete::engine::{ArgValueCompleter, PathCompleter, ValueCompleter as _};
+
+use super::{Format, Report};
+use crate::argument_error::ArgumentError;
+use crate::drawing::Drawing;
+use crate::files::write_notes;
+use crate::forecast::destination::write_to;
+use crate::outcome::FailOn;
+
+const ARGUMENT: &str = "--output";
+
+/// The outputs of one run.
+#[derive(Args)]
+pub(crate) struct OutputArguments {
+    /// Output format, and with `=FILE` a file to write it to, which appears only once it is complete; may be
+    /// repeated, with a file each
+    #[arg(
+        short,
+        long,
+        value_name = "FORMAT[=FILE]",
+        value_parser = OutputParser,
+        default_value = "text",
+        add = ArgValueCompleter::new(completions)
+    )]
+    output: Vec<Output>,
+}
+
+/// One output.
+#[derive(Clone)]
+struct Output {
+    format: Format,
+    /// Standard output, if there is none.
+    file: Option<PathBuf>,
+}
+
+impl OutputArguments {
+    /// Refuses outputs that would overwrite each other, before anything is read.
+    pub(crate) fn check(&self) -> Result<(), ArgumentError> {
+        let mut files: Vec<Option<PathBuf>> = Vec::new();
+        for Output { format, file } in &self.output {
+            let name = format.to_possible_value().map(|it| it.get_name().to_owned());
+            let name = name.unwrap_or_default();
+            let written = match file {
+                Some(file) => format!("{name}={}", file.display()),
+                None => name.clone(),
+            };
+            if file.as_ref().is_some_and(|it| it.as_os_str().is_empty()) {
+                let message = format!("no file is named; write one, such as {name}=findings");
+                return Err(ArgumentError::whole(ARGUMENT, &written, message));
+            }
+            let file = file.as_deref().map(full);
+            if files.contains(&file) {
+                let message = match file {
+                    Some(_) => "another output is written to this file; name another one",
+                    None => {
+                        "another output is written to standard output; write one of them to a file, such as \
+                         -o sarif=findings.sarif"
+                    }
+                };
+                return Err(ArgumentError::whole(ARGUMENT, &written, message));
+            }
+            files.push(file);
+        }
+        Ok(())
+    }
+
+    /// Writes all of them: the files first, since standard output may be closed early. One that fails keeps no
+    /// other from being written. `fail_on` is what the command fails on.
+    pub(crate) fn write(
+        &self,
+        report: &Report,
+        fail_on: FailOn,
+        output: &mut impl Write,
+    ) -> anyhow::Result<()> {
+        let (files, standard): (Vec<&Output>, Vec<&Output>) =
+            self.output.iter().partition(|it| it.file.is_some());
+        let mut first = Ok(());
+        for Output { format, file } in files.into_iter().chain(standard) {
+            let has_colours = *format == Format::Text;
+            let written = write_to(file.as_deref(), has_colours, output, |mut output| {
+                report.write(*format, fail_on, &mut output)
+            });
+            first = first.and(written);
+        }
+        if !self.output.iter().any(|it| it.format.has_notes()) {
+            // No output has room for what was not read.
+            write_notes(&report.notes, &mut Drawing::new(anstream::stderr().lock()))?;
+        }
+        first
+    }
+}
+
+/// A file by the one name that it has, however it is written, and whether or not it exists.
+fn full(path: &Path) -> PathBuf {
+    if let Ok(there) = fs::canonicalize(path) {
+        return there;
+    }
+    let parent = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match (fs::canonicalize(parent), path.file_name()) {
+        (Ok(parent), Some(name)) => parent.join(name),
+        _ => path.to_owned(),
+    }
+}
+
+/// Parses `FORMAT` and `FORMAT=FILE`; `-` as a file is standard output.
+#[derive(Clone)]
+struct OutputParser;
+
+impl TypedValueParser for OutputParser {
+    type Value = Output;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        argument: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<Output, clap::Error> {
+        let (format, file) = match value.to_str().and_then(|it| it.split_once('=')) {
+            Some((format, file)) => (OsStr::new(format), Some(file)),
+            None => (value, None),
+        };
+        let format = EnumValueParser::<Format>::new().parse_ref(command, argument, format)?;
+        let file = file.filter(|it| *it != "-").map(PathBuf::from);
+        Ok(Output { format, file })
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(Format::value_variants().iter().filter_map(ValueEnum::to_possible_value)))
+    }
+}
+
+/// What a shell offers for the value that was begun: the formats, and after one of them the files.
+fn completions(begun: &OsStr) -> Vec<CompletionCandidate> {
+    let Some(begun) = begun.to_str() else { return Vec::new() };
+    if let Some((format, file)) = begun.split_once('=') {
+        let files = PathCompleter::any().complete(OsStr::new(file));
+        return files.into_iter().map(|it| it.add_prefix(format!("{format}="))).collect();
+    }
+    let values = Format::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+    let values = values.filter(|it| it.get_name().starts_with(begun));
+    let candidate =
+        |it: PossibleValue| CompletionCandidate::new(it.get_name()).help(it.get_help().cloned());
+    values.map(candidate).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_has_one_name_however_it_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let direct = folder.path().join("a.sarif");
+        let around = folder.path().join("b").join("..").join("a.sarif");
+        fs::create_dir(folder.path().join("b")).unwrap();
+        assert_eq!(full(&direct), full(&around));
+        fs::write(&direct, "").unwrap();
+        assert_eq!(full(&direct), full(&around));
+        assert_ne!(full(&direct), full(&folder.path().join("b/a.sarif")));
+        assert_eq!(full(Path::new("a.sarif")), full(Path::new("./a.sarif")));
+    }
+
+    #[test]
+    fn a_shell_is_offered_formats() {
+        let offered = |begun: &str| -> Vec<String> {
+            let all = completions(OsStr::new(begun)).into_iter();
+            all.map(|it| it.get_value().to_string_lossy().into_owned()).collect()
+        };
+        assert_eq!(offered("sa"), ["sarif"]);
+        assert_eq!(offered("").len(), Format::value_variants().len());
+    }
+}

@@ -1,0 +1,99 @@
+//! What `almanac.toml` keeps from being read, wherever a command is run.
+
+use std::fs;
+
+use crate::repositories::repository::{Repository, deployment, findings, policy};
+
+/// A policy that cannot be used.
+fn wrong(name: &str) -> String {
+    policy(name, name, 3).replace("0 8 * * *", "0 8 * *")
+}
+
+fn names(repository: &Repository, arguments: &[&str]) -> Vec<String> {
+    let told = repository.ask("validate", arguments);
+    let name = |it: &String| it.split([' ', ':']).nth(1).unwrap().to_owned();
+    findings(&told).iter().map(name).collect()
+}
+
+#[test]
+fn patterns_are_those_of_gitignore_seen_from_their_file() {
+    let repository = Repository::new("excluding-patterns")
+        .file("a.yaml", wrong("a"))
+        .file("tests/b.yaml", wrong("b"))
+        .file("team/tests/c.yaml", wrong("c"))
+        .file("team/d.example.yaml", wrong("d"))
+        .file("team/kept.example.yaml", wrong("e"));
+    let all = ["a.yaml", "team/d.example.yaml", "team/kept.example.yaml", "team/tests/c.yaml"];
+    assert_eq!(names(&repository, &[]), [&all[..], &["tests/b.yaml"]].concat());
+    for (exclude, expected) in [
+        (r#"["/tests"]"#, &all[..]),
+        (r#"["tests"]"#, &all[..3]),
+        (r#"["*.yaml", "!/a.yaml"]"#, &all[..1]),
+        (r#"["tests/", "*.example.yaml", "!kept.*"]"#, &[all[0], all[2]][..]),
+        (r#"["/a.yaml/", "**/tests/**", "team/*.example.*"]"#, &all[..1]),
+    ] {
+        let settings = format!("# Ours.\nexclude = {exclude}\n");
+        fs::write(repository.root().join("almanac.toml"), settings).unwrap();
+        assert_eq!(names(&repository, &[]), expected, "{exclude}");
+    }
+}
+
+#[test]
+fn what_is_named_is_read_and_the_nearest_settings_decide() {
+    let repository = Repository::new("excluding-nearest")
+        .file("almanac.toml", "exclude = [\"tests\", \"*.example.yaml\"]\n")
+        .file("tests/a.yaml", wrong("a"))
+        .file("team/almanac.toml", "exclude = [\"/b.yaml\", \"!good.example.yaml\"]\n")
+        .file("team/b.yaml", wrong("b"))
+        .file("team/good.example.yaml", wrong("c"))
+        .file("team/bad.example.yaml", wrong("d"))
+        .file("sub/.git", "gitdir: elsewhere\n")
+        .file("sub/tests/e.yaml", wrong("e"));
+    assert_eq!(names(&repository, &[]), ["sub/tests/e.yaml", "team/good.example.yaml"]);
+    assert_eq!(names(&repository, &["team"]), ["team/good.example.yaml"]);
+    assert_eq!(names(&repository, &["tests"]), ["tests/a.yaml"]);
+    assert_eq!(names(&repository, &["team/b.yaml"]), ["team/b.yaml"]);
+    assert_eq!(names(&repository, &["team/*.yaml"]).len(), 3);
+    repository.run(&["validate"]).assert_says(1, &["\nexcluded 3 paths by almanac.toml\n"]);
+    let mut inside = repository.command(&["validate", ".", "-o", "github"]);
+    let output = inside.current_dir(repository.root().join("team")).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains("good.example.yaml"), "{said}");
+}
+
+#[test]
+fn every_command_that_reads_a_directory_leaves_it_out() {
+    let repository = Repository::new("excluding-everywhere")
+        .file("almanac.toml", "exclude = [\"/drafts\"]\n")
+        .file("hours.yaml", policy("hours", "shop", 3))
+        .file("shop.yaml", deployment("shop", 1))
+        .file("drafts/hours.yaml", policy("draft", "draft", 7));
+    for command in
+        [&["forecast", "-f", "."][..], &["next", "-f", "."], &["lint"], &["diff", "/dev/null", "."]]
+    {
+        let ran = repository.run(command);
+        let all = format!("{}{}", ran.said, ran.noted);
+        assert!(!all.contains("draft"), "{command:?}: {all}");
+    }
+    repository.run(&["next", "-f", "drafts"]).assert_says(0, &["draft open fires"]);
+}
+
+#[test]
+fn a_pattern_that_cannot_be_meant_is_an_error() {
+    let repository = Repository::new("excluding-wrong").file("team/a.yaml", policy("a", "a", 1));
+    for (pattern, says) in [
+        ("[", "is not a valid pattern"),
+        ("", "is empty"),
+        (" ", "is empty"),
+        ("../other", "leads out of the directory of almanac.toml"),
+        ("!a/../../b", "leads out of the directory of almanac.toml"),
+        ("# tests", "begins with #"),
+    ] {
+        let settings = format!("exclude = [{pattern:?}]\n");
+        fs::write(repository.root().join("team/almanac.toml"), settings).unwrap();
+        repository.run(&["validate"]).assert_says(2, &["team/almanac.toml", pattern, says]);
+    }
+    fs::write(repository.root().join("team/almanac.toml"), "exclude = \"tests\"\n").unwrap();
+    repository.run(&["validate"]).assert_says(2, &["team/almanac.toml", "exclude"]);
+}

@@ -1,0 +1,74 @@
+//! Several outputs of one run, each written to a file of its own.
+
+use std::fs;
+
+use crate::repositories::repository::{PRESENT, Repository, policy};
+
+/// A repository with a warning of `lint`.
+fn meets(name: &str) -> Repository {
+    Repository::new(name).file("a.yaml", policy("a", "a", 3).replace("0 20", "0 8"))
+}
+
+const FORMATS: [&str; 6] = ["text", "json", "sarif", "github", "junit", "markdown"];
+
+#[test]
+fn one_run_writes_what_a_run_for_each_format_prints() {
+    let repository = meets("outputs-all");
+    for command in ["lint", "validate"] {
+        let at = [command, "a.yaml", "--from", PRESENT];
+        let files = FORMATS.map(|format| format!("{format}={command}.{format}"));
+        let outputs: Vec<&str> =
+            files.iter().flat_map(|it| ["-o", it]).chain(["-o", "github"]).collect();
+        let all = repository.run(&[&at[..], &outputs].concat());
+        assert_eq!(all.said, repository.run(&[&at[..], &["-o", "github"]].concat()).said);
+        for format in FORMATS {
+            let alone = repository.run(&[&at[..], &["-o", format]].concat());
+            let written = repository.root().join(format!("{command}.{format}"));
+            assert_eq!(fs::read_to_string(written).unwrap(), alone.said, "{format}");
+            assert_eq!(all.code, alone.code);
+        }
+    }
+    // Files alone print nothing.
+    let silent = repository.run(&["lint", "a.yaml", "-o", "sarif=lint.sarif"]);
+    assert_eq!((silent.code, &*silent.said, &*silent.noted), (Some(1), "", ""));
+}
+
+#[test]
+fn outputs_that_would_overwrite_each_other_are_refused() {
+    let repository = meets("outputs-refused").file("b/kept", "");
+    let files = || fs::read_dir(repository.root()).unwrap().count();
+    let before = files();
+    for (outputs, says) in [
+        (["text", "json"], "another output is written to standard output"),
+        (["text", "json=-"], "another output is written to standard output"),
+        (["text=out", "json=./out"], "another output is written to this file"),
+        (["text=out", "json=b/../out"], "another output is written to this file"),
+        (["text=", "json"], "no file is named"),
+        (["tex=out", "json"], "possible values"),
+    ] {
+        let [one, other] = outputs;
+        let ran = repository.run(&["lint", "-o", one, "-o", other]);
+        ran.assert_says(2, &[says, "--output"]);
+        assert_eq!((ran.said.as_str(), files()), ("", before), "{outputs:?}");
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_written_fails_the_run_and_keeps_no_other_from_it() {
+    let repository = meets("outputs-failing").file("old.json", "old");
+    let run = |outputs: &[&str]| {
+        let outputs: Vec<&str> = outputs.iter().flat_map(|it| ["-o", it]).collect();
+        repository.run(&[&["lint", "a.yaml"][..], &outputs].concat())
+    };
+    let ran = run(&["sarif=nowhere/a.sarif", "json=old.json", "github"]);
+    ran.assert_says(2, &["failed to write nowhere/a.sarif", "::warning file=a.yaml"]);
+    let written = fs::read_to_string(repository.root().join("old.json")).unwrap();
+    assert!(written.starts_with('{') && written.ends_with("}\n"), "{written}");
+    let left: Vec<_> = fs::read_dir(repository.root()).unwrap().collect();
+    assert_eq!(left.len(), 3, "{left:?}");
+    // What cannot be checked at all leaves the file as it was.
+    fs::write(repository.root().join("old.json"), "old").unwrap();
+    let ran = repository.run(&["lint", "nowhere.yaml", "-o", "json=old.json"]);
+    assert_eq!(ran.code, Some(2));
+    assert_eq!(fs::read_to_string(repository.root().join("old.json")).unwrap(), "old");
+}
