@@ -22,9 +22,10 @@ pub(crate) use self::arguments::{CheckArguments, Checked, LINT};
 pub(crate) use self::ignoring::IgnoreArguments;
 pub(crate) use self::json::{Fixed, Item};
 pub(crate) use self::text::{printable, write_finding};
-use crate::drawing::Drawing;
+use crate::drawing;
 use crate::files::{Note, write_notes};
 use crate::outcome::FailOn;
+use crate::text_width;
 
 /// How findings are printed.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -66,7 +67,7 @@ impl Report {
         output: &mut impl Write,
     ) -> anyhow::Result<()> {
         match format {
-            Format::Text => return text::write(output, self),
+            Format::Text => return text::write(output, self, text_width::of_stdout()),
             Format::Json => return json::write(output, self),
             Format::Sarif => sarif::write(output, self)?,
             Format::Github => github::write(output, self)?,
@@ -74,7 +75,7 @@ impl Report {
             Format::Markdown => markdown::write(output, self)?,
         }
         // These have no room for what was not read.
-        write_notes(&self.notes, &mut Drawing::new(anstream::stderr().lock()))?;
+        write_notes(&self.notes, &mut drawing::standard_error())?;
         Ok(())
     }
 
