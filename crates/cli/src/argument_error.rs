@@ -7,6 +7,8 @@ use std::ops::Range;
 use almanac_api::reading::LookAlike;
 use anstyle::{AnsiColor, Style};
 
+use crate::text_width::display_width;
+
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const MARKER: Style = AnsiColor::Blue.on_default().bold();
 
@@ -67,24 +69,27 @@ impl fmt::Display for ArgumentError {
 
 impl std::error::Error for ArgumentError {}
 
-/// An error as it is printed: its chain of causes, and the marked text when it has one.
-pub(crate) fn render(error: &anyhow::Error) -> String {
+/// An error as it is printed: its chain of causes, and the marked text when it has one that fits the width.
+pub(crate) fn render(error: &anyhow::Error, width: usize) -> String {
     let mut rendered = format!("{ERROR}error:{ERROR:#} {error:#}");
     if let Some(argument_error) = error.downcast_ref::<ArgumentError>() {
-        rendered += &marked(&argument_error.text, &argument_error.span);
+        rendered += &marked(&argument_error.text, &argument_error.span, width);
     }
     rendered
 }
 
 /// The text with a line of carets under the span.
-fn marked(text: &str, span: &Range<usize>) -> String {
+fn marked(text: &str, span: &Range<usize>, width: usize) -> String {
     const WIDEST: usize = 100;
+    // Before the text.
+    const MARGIN: usize = 4;
+    let most = WIDEST.min(width.saturating_sub(MARGIN));
     // Text that does not fit on one line is not shown.
-    if text.is_empty() || text.chars().count() > WIDEST || text.chars().any(char::is_control) {
+    if text.is_empty() || display_width(text) > most || text.chars().any(char::is_control) {
         return String::new();
     }
-    let width = |part: Range<usize>| text.get(part).map_or(0, |part| part.chars().count());
-    let (before, marked) = (width(0..span.start), width(span.clone()).max(1));
+    let columns = |part: Range<usize>| text.get(part).map_or(0, display_width);
+    let (before, marked) = (columns(0..span.start), columns(span.clone()).max(1));
     let mut lines = String::new();
     let carets = "^".repeat(marked);
     // Writing to a string does not fail.

@@ -139,7 +139,7 @@ impl ClusterArguments {
             .context("failed to start the network runtime")?;
         let fetched = runtime.block_on(waiting::shown(self.fetch(wanted)))?;
         if let Some(note) = &fetched.note {
-            anstream::eprintln!("note: {note}");
+            crate::drawing::tell(&format!("note: {note}"));
         }
         Ok(fetched.into_input(wanted))
     }

@@ -1,6 +1,7 @@
 //! `almanac diff`: what a change of the files does to what will happen.
 
 mod alike;
+mod columns;
 mod differing;
 mod git;
 mod html;
@@ -30,11 +31,13 @@ use self::question::{Pair, Question};
 use self::side::{Side, Sides};
 use crate::argument_error::ArgumentError;
 use crate::completion;
+use crate::drawing::Drawing;
 use crate::forecast::destination::write_to;
 use crate::input::{Conditions, InputPlace};
 use crate::outcome::FailOn;
 use crate::period::PeriodArguments;
 use crate::subject::Subject;
+use crate::text_width;
 
 /// Compare the forecasts of two versions
 ///
@@ -135,7 +138,9 @@ pub(crate) fn run(
     let (pairs, incomplete) = (pairs.collect(), new.unusable());
     let question = Question { old, new, pairs, period, zone, threads, incomplete, uncompared };
     let has_colours = arguments.output == Output::Text;
-    let written = |mut output: &mut dyn Write| write(&question, arguments.output, &mut output);
+    let width = text_width::of_output(arguments.out.as_deref());
+    let written =
+        |mut output: &mut dyn Write| write(&question, arguments.output, width, &mut output);
     let may_differ = write_to(arguments.out.as_deref(), has_colours, output, written)?;
     let code = side::exit_code(arguments.fail_on, old, new);
     // A gate that cannot see everything stays shut.
@@ -145,9 +150,14 @@ pub(crate) fn run(
 }
 
 /// Writes the answer; returns whether anything changes, or may.
-fn write(question: &Question<'_>, how: Output, output: &mut impl Write) -> anyhow::Result<bool> {
+fn write(
+    question: &Question<'_>,
+    how: Output,
+    width: usize,
+    output: &mut impl Write,
+) -> anyhow::Result<bool> {
     match how {
-        Output::Text => text::write(question, output),
+        Output::Text => text::write(question, width, output),
         Output::Json => json::write(question, output),
         Output::Markdown => markdown::write(question, output),
         Output::Html => html::write(question, output),
@@ -203,7 +213,7 @@ fn check_names(only: &[Subject], [old, new]: &[Side; 2]) -> Result<(), ArgumentE
 }
 
 /// Tells what is not in the output, or not visibly.
-fn tell_findings(question: &Question<'_>, output: &mut impl Write) -> io::Result<()> {
+fn tell_findings(question: &Question<'_>, output: &mut Drawing<impl Write>) -> io::Result<()> {
     for (side, which) in [(question.old, "old"), (question.new, "new")] {
         for (index, placed) in side.input.findings.iter().enumerate() {
             if index == 0 {

@@ -1,9 +1,14 @@
-//! What is drawn with other characters than those of ASCII, drawn with ASCII where the locale has no
-//! others. What users wrote themselves, in whichever letters, is left as it is.
+//! Text for a user, line by line: broken between words at the width of the terminal, and drawn with ASCII where the
+//! locale has no other characters. What users wrote themselves, in whichever letters, is left as it is.
 
+use std::borrow::Cow;
 use std::env;
 use std::io::{self, Write};
+use std::mem;
 use std::sync::LazyLock;
+
+use crate::text_width;
+use crate::wrapping::hanging;
 
 /// Whether `LC_ALL`, `LC_CTYPE` or `LANG`, the first of them that says anything, names a locale whose
 /// characters are not those of UTF-8. Where none says anything, as in many containers, nothing is
@@ -19,11 +24,6 @@ fn lacks_unicode(locale: &str) -> bool {
         Some((_, characters)) => !matches!(&*characters.to_ascii_lowercase(), "utf-8" | "utf8"),
         None => matches!(locale, "C" | "POSIX"),
     }
-}
-
-/// A text as the locale can show it.
-pub(crate) fn drawn(text: String) -> String {
-    if *LACKS_UNICODE { in_ascii(&text) } else { text }
 }
 
 /// As wide as what it is drawn for, except for an arrow, which stands between words.
@@ -45,42 +45,88 @@ fn in_ascii(text: &str) -> String {
     plain
 }
 
-/// A writer of text that is drawn as the locale can show it.
-pub(crate) struct Drawing<W> {
+/// A writer of text in lines of at most a width, drawn as the locale can show it.
+pub(crate) struct Drawing<W: Write> {
     output: W,
+    width: usize,
     lacks_unicode: bool,
+    /// What is written of a line that has not ended.
+    line: Vec<u8>,
+}
+
+/// A writer of text for standard error.
+pub(crate) fn standard_error() -> Drawing<impl Write> {
+    Drawing::new(anstream::stderr().lock(), text_width::of_stderr())
+}
+
+/// Reports a line on standard error. If that is closed, there is nowhere to report it.
+pub(crate) fn tell(line: &str) {
+    let _ = writeln!(standard_error(), "{line}");
 }
 
 impl<W: Write> Drawing<W> {
-    pub(crate) fn new(output: W) -> Drawing<W> {
-        Drawing { output, lacks_unicode: *LACKS_UNICODE }
+    pub(crate) fn new(output: W, width: usize) -> Drawing<W> {
+        Drawing { output, width, lacks_unicode: *LACKS_UNICODE, line: Vec::new() }
+    }
+
+    /// The number of columns of a line.
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Writes what there is of the line. What is not text is written as it is.
+    fn end_line(&mut self) -> io::Result<()> {
+        let line = mem::take(&mut self.line);
+        let Ok(text) = str::from_utf8(&line) else { return self.output.write_all(&line) };
+        let (text, end) = text.strip_suffix('\n').map_or((text, ""), |text| (text, "\n"));
+        let text =
+            if self.lacks_unicode { Cow::Owned(in_ascii(text)) } else { Cow::Borrowed(text) };
+        // A line has at least as many bytes as columns.
+        if text.len() <= self.width {
+            return write!(self.output, "{text}{end}");
+        }
+        write!(self.output, "{}{end}", hanging(&text, self.width).join("\n"))
     }
 }
 
 impl<W: Write> Write for Drawing<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if !self.lacks_unicode {
-            return self.output.write(bytes);
-        }
-        // A character that comes in two parts is nothing that is drawn.
-        let whole = str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
-        match str::from_utf8(&bytes[..whole]) {
-            Ok(text) if whole > 0 => {
-                self.output.write_all(in_ascii(text).as_bytes())?;
-                Ok(whole)
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.line.extend_from_slice(piece);
+            if piece.ends_with(b"\n") {
+                self.end_line()?;
             }
-            _ => self.output.write(bytes),
         }
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
+        self.end_line()?;
         self.output.flush()
+    }
+}
+
+impl<W: Write> Drop for Drawing<W> {
+    fn drop(&mut self) {
+        // What is written in lines has ended before, and its errors are known.
+        let _ = self.end_line();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn drawn(text: &str, width: usize, lacks_unicode: bool) -> String {
+        let mut written = Vec::new();
+        let mut drawing = Drawing { output: &mut written, width, lacks_unicode, line: Vec::new() };
+        // A character, and a style, may come in two parts.
+        for byte in text.as_bytes() {
+            drawing.write_all(&[*byte]).unwrap();
+        }
+        drop(drawing);
+        String::from_utf8(written).unwrap()
+    }
 
     #[test]
     fn a_locale_lacks_unicode_when_it_says_so() {
@@ -94,16 +140,30 @@ mod tests {
 
     #[test]
     fn line_drawing_becomes_ascii_and_other_text_stays() {
-        let mut plain = Drawing { output: Vec::new(), lacks_unicode: true };
-        plain.write_all("┤━╸·\u{1b}[0m früh 1 → 2".as_bytes()).unwrap();
-        // Cut within a character.
-        let (head, tail) = "a…b".as_bytes().split_at(2);
-        plain.write_all(head).unwrap();
-        plain.write_all(tail).unwrap();
-        let text = String::from_utf8(plain.output).unwrap();
-        assert_eq!(text, "|=-.\u{1b}[0m früh 1 -> 2a…b");
-        let mut whole = Drawing { output: Vec::new(), lacks_unicode: false };
-        whole.write_all("┤━".as_bytes()).unwrap();
-        assert_eq!(whole.output, "┤━".as_bytes());
+        let text = "┤━╸·\u{1b}[0m früh 1 → 2\na…b";
+        assert_eq!(drawn(text, 80, true), "|=-.\u{1b}[0m früh 1 -> 2\na~b");
+        assert_eq!(drawn(text, 80, false), text);
+    }
+
+    #[test]
+    fn each_line_is_broken_at_the_width_and_empty_lines_stay() {
+        assert_eq!(
+            drawn("one two\n\n  three four\nx", 10, false),
+            "one two\n\n  three\n    four\nx"
+        );
+        for width in [0, 1, 10, 20] {
+            let words = drawn("one two\n  three", width, false);
+            let words: Vec<&str> = words.split_whitespace().collect();
+            assert_eq!(words, ["one", "two", "three"], "{width}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_text_is_passed_on() {
+        let mut written = Vec::new();
+        let mut drawing = Drawing::new(&mut written, 1);
+        drawing.write_all(b"\xff \xfe\n").unwrap();
+        drop(drawing);
+        assert_eq!(written, b"\xff \xfe\n");
     }
 }

@@ -23,6 +23,7 @@ use crate::input::{Input, InputArguments, InputPlace};
 use crate::moment;
 use crate::outcome::{FailOn, exit_codes};
 use crate::subject::{Subject, called};
+use crate::text_width;
 
 /// Explain one value: the rule that sets it, the rules that lost, and the next change
 ///
@@ -152,7 +153,7 @@ pub(crate) fn run(
         }
     }
     match arguments.output {
-        Output::Text => text::write(&input, &answers, output)?,
+        Output::Text => text::write(&input, &answers, text_width::of_stdout(), output)?,
         Output::Json => json::write(&input, at, &answers, output)?,
     }
     Ok(arguments.fail_on.code(&input.findings))

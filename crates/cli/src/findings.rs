@@ -68,15 +68,16 @@ impl Format {
 }
 
 impl Report {
-    /// Prints what was found. `fail_on` is what the command fails on.
+    /// Prints what was found, text in lines of this width. `fail_on` is what the command fails on.
     pub(crate) fn write(
         &self,
         format: Format,
+        width: usize,
         fail_on: FailOn,
         output: &mut impl Write,
     ) -> anyhow::Result<()> {
         match format {
-            Format::Text => text::write(output, self)?,
+            Format::Text => text::write(output, self, width)?,
             Format::Json => json::write(output, self)?,
             Format::Sarif => sarif::write(output, self)?,
             Format::Github => github::write(output, self)?,

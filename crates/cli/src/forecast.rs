@@ -37,12 +37,13 @@ use self::question::{Made, OfPlace, Question, View};
 pub(crate) use self::text::{in_zone, who};
 use crate::completion;
 use crate::cron_jobs::{CronJobArguments, ShownCronJob};
-use crate::drawing::Drawing;
+use crate::drawing;
 use crate::input::{BeginningArguments, Input, InputArguments, InputPlace};
 use crate::outcome::{FailOn, exit_codes};
 use crate::period::PeriodArguments;
 use crate::shell_word;
 use crate::subject::Subject;
+use crate::text_width;
 
 /// Show what policies will do, before they do it
 ///
@@ -147,8 +148,9 @@ fn run_on(
     let made = Made { at: now, by: shell_word::command(std::env::args_os()) };
     let question = Question { input: &input, forecasts, view, threads, made };
     let has_colours = arguments.output == Output::Text;
+    let width = text_width::of_output(arguments.out.as_deref());
     destination::write_to(arguments.out.as_deref(), has_colours, output, |mut output| {
-        write(&question, arguments.output, &mut output)
+        write(&question, arguments.output, width, &mut output)
     })?;
     let is_printed = arguments.out.as_ref().is_none_or(|path| path == "-");
     let holds_findings = match arguments.output {
@@ -162,9 +164,14 @@ fn run_on(
     Ok(arguments.fail_on.code(&input.findings))
 }
 
-fn write(question: &Question<'_>, how: Output, output: &mut impl Write) -> anyhow::Result<()> {
+fn write(
+    question: &Question<'_>,
+    how: Output,
+    width: usize,
+    output: &mut impl Write,
+) -> anyhow::Result<()> {
     match how {
-        Output::Text => text::write(question, output),
+        Output::Text => text::write(question, width, output),
         Output::Json => json::write(question, output),
         Output::Yaml => {
             let mut yaml = JsonAsYaml::begin(output)?;
@@ -180,7 +187,7 @@ fn write(question: &Question<'_>, how: Output, output: &mut impl Write) -> anyho
 
 /// Reports on standard error what the output does not contain, or not visibly.
 fn tell_findings(question: &Question<'_>) -> io::Result<()> {
-    let mut standard_error = Drawing::new(anstream::stderr().lock());
+    let mut standard_error = drawing::standard_error();
     if question.is_empty() {
         writeln!(standard_error, "{WHY_EMPTY}")?;
     }

@@ -24,6 +24,7 @@ pub(crate) use self::arguments::{
 use self::place::grouped;
 pub(crate) use self::place::{InputObject, InputPlace, together};
 use crate::argument_error::ArgumentError;
+use crate::drawing::{self, Drawing};
 use crate::files::{Files, Note, Targets, write_notes};
 use crate::findings::{self, Item};
 use crate::selector::Selector;
@@ -105,7 +106,7 @@ impl Input {
     pub(crate) fn write_finding(
         &self,
         placed: &PlacedFinding,
-        output: &mut impl Write,
+        output: &mut Drawing<impl Write>,
     ) -> io::Result<()> {
         let source = &self.reading.sources[placed.source];
         findings::write_finding(output, source, placed, self.place_of(placed))
@@ -119,19 +120,19 @@ impl Input {
     /// Reports on standard error what was found and not read as it stands.
     pub(crate) fn tell_notes(&self) {
         // Where nobody can be told, there is nothing better to do.
-        let _ = write_notes(&self.notes, &mut anstream::stderr().lock());
+        let _ = write_notes(&self.notes, &mut drawing::standard_error());
     }
 
     /// Reports on standard error what could not be read.
     pub(crate) fn tell_unseen(&self) {
         for unseen in &self.unseen {
-            anstream::eprintln!("note: {unseen}");
+            drawing::tell(&format!("note: {unseen}"));
         }
     }
 
     /// Reports on standard error what is wrong with the input.
     fn tell_errors(&self) {
-        let mut output = anstream::stderr();
+        let mut output = drawing::standard_error();
         for placed in &self.findings {
             if placed.finding.severity() == Severity::Error {
                 // Nobody is left to tell when standard error is closed.

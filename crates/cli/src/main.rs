@@ -37,11 +37,14 @@ mod period;
 mod processes;
 mod selector;
 mod shell_word;
+mod shortening;
 mod stretches;
 mod subject;
+mod text_width;
 mod validate;
 mod wall_clock;
 mod when;
+mod wrapping;
 mod written_at;
 
 use std::env;
@@ -105,7 +108,8 @@ fn main() -> ExitCode {
         let _ = completion::answer_kubectl(command_line(), words, &mut io::stdout());
         return ExitCode::SUCCESS;
     }
-    let mut command = command_line().color(color::of_words(&words));
+    let colors = color::of_words(&words);
+    let mut command = command_line().color(colors).term_width(text_width::of_stdout());
     if program == "kubectl-almanac" {
         command = as_plugin(command);
     }
@@ -140,7 +144,7 @@ fn main() -> ExitCode {
         // The reader of our output has closed the pipe.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            anstream::eprintln!("{}", drawing::drawn(argument_error::render(&error)));
+            drawing::tell(&argument_error::render(&error, text_width::of_stderr()));
             ExitCode::from(COULD_NOT_RUN)
         }
     }

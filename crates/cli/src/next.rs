@@ -27,6 +27,7 @@ use crate::input::{BeginningArguments, Input, InputArguments, InputPlace};
 use crate::moment;
 use crate::outcome::{FailOn, exit_codes};
 use crate::subject::Subject;
+use crate::text_width;
 
 /// List the next firings and window boundaries
 ///
@@ -166,7 +167,7 @@ pub(crate) fn run(
     input.tell_unseen();
     let question = Question { input: &input, zone, period, count, only };
     match arguments.output {
-        Output::Text => text::write(&question, output)?,
+        Output::Text => text::write(&question, text_width::of_stdout(), output)?,
         Output::Json => json::write(&question, output)?,
         Output::Yaml => {
             let mut yaml = JsonAsYaml::begin(output)?;

@@ -26,6 +26,7 @@ use crate::input::{InputArguments, Narrowing};
 use crate::moment;
 use crate::outcome::{FailOn, exit_codes};
 use crate::subject::Subject;
+use crate::text_width;
 
 /// Explain a schedule: its meaning, and its next times
 ///
@@ -154,7 +155,7 @@ pub(crate) fn run(
     let schedule = Schedule::check(arguments, zone)?.context(WHY_NOTHING)?;
     let question = ask(arguments, schedule, now)?;
     let printed = match arguments.output {
-        Output::Text => text::write(&question, output),
+        Output::Text => text::write(&question, text_width::of_stdout(), output),
         Output::Json => json::write(&question, output),
     };
     printed.and_then(|()| output.flush()).context("failed to print the answer")?;
@@ -180,7 +181,7 @@ fn run_on_objects(
     input.tell_unseen();
     let schedules = objects::schedules(&input, &only, |schedule| ask(arguments, schedule, now))?;
     let printed = match arguments.output {
-        Output::Text => text::write_all(&input, &schedules, output),
+        Output::Text => text::write_all(&input, &schedules, text_width::of_stdout(), output),
         Output::Json => json::write_all(&input, &schedules, output),
     };
     printed.and_then(|()| output.flush()).context("failed to print the answer")?;

@@ -1,11 +1,13 @@
 //! The differences for a person in a terminal: a sentence for each value, and a table.
 
 use std::io::{self, Write};
+use std::iter;
 
 use almanac_calendar::tzdata_version;
 use anstyle::{AnsiColor, Style};
 
 use super::alike::Told;
+use super::columns;
 use super::question::{Assumptions, Question};
 use super::table::{self, HEADS};
 use super::words::{self, Summary, counted, sentence};
@@ -20,11 +22,12 @@ const LESS: Style = AnsiColor::Green.on_default();
 /// How many changes are told, and the rest counted: nobody reads more in a terminal.
 const MOST: usize = 200;
 
-/// No column is wider, so that one long name does not move all others out of sight.
-const WIDEST: usize = 60;
-
-pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<bool> {
-    let output = &mut Drawing::new(output);
+pub(super) fn write(
+    question: &Question<'_>,
+    width: usize,
+    output: &mut impl Write,
+) -> anyhow::Result<bool> {
+    let output = &mut Drawing::new(output, width);
     let (changes, summary, assumptions) = question.changes()?;
     let period = words::period(question);
     let tzdata = tzdata_version();
@@ -68,25 +71,34 @@ fn headline(question: &Question<'_>, summary: &Summary) -> String {
     format!("{old} → {new}: {}", summary.told(question.period))
 }
 
-fn write_table(changes: &[Told], output: &mut impl Write) -> io::Result<()> {
+fn write_table(changes: &[Told], output: &mut Drawing<impl Write>) -> io::Result<()> {
     if changes.is_empty() {
         return Ok(());
     }
-    let rows = changes.iter().flat_map(table::rows);
-    let rows: Vec<[String; 8]> = rows.map(|row| row.map(|cell| printable(&cell))).collect();
-    let width = |column: usize| {
-        let cells = rows.iter().map(|row| row[column].chars().count());
-        let widest = cells.chain([HEADS[column].len()]).max().unwrap_or_default();
-        widest.min(WIDEST)
+    let rows = changes.iter().flat_map(table::rows).map(|row| row.map(|cell| printable(&cell)));
+    let heads = HEADS.map(str::to_uppercase);
+    let rows: Vec<[String; 8]> = iter::once(heads).chain(rows).collect();
+    writeln!(output)?;
+    let Some(all) = columns::laid_out(&rows, output.width()) else {
+        return rows.iter().skip(1).try_for_each(|row| write_row(row, output));
     };
-    let widths: [usize; 8] = std::array::from_fn(width);
-    let line = |cells: &[String; 8]| {
-        let padded: Vec<String> =
-            cells.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        padded.join("  ").trim_end().to_owned()
-    };
-    writeln!(output, "\n{STRONG}{}{STRONG:#}", line(&HEADS.map(str::to_uppercase)))?;
-    rows.iter().try_for_each(|row| writeln!(output, "{}", line(row)))
+    for (index, lines) in all.iter().enumerate() {
+        let style = if index == 0 { STRONG } else { Style::new() };
+        lines.iter().try_for_each(|line| writeln!(output, "{style}{line}{style:#}"))?;
+    }
+    Ok(())
+}
+
+/// A row of a table that is too wide, as a sentence below what it is of.
+fn write_row(row: &[String; 8], output: &mut impl Write) -> io::Result<()> {
+    let [target, field, when, ..] = row;
+    if !target.is_empty() {
+        writeln!(output, "{STRONG}{target} {field}{STRONG:#}")?;
+    }
+    let values = HEADS.iter().zip(row).skip(3).filter(|(_, value)| !value.is_empty());
+    let values: Vec<String> = values.map(|(head, value)| format!("{head} {value}")).collect();
+    let colon = if values.is_empty() { "" } else { ": " };
+    writeln!(output, "  {when}{colon}{}", values.join(", "))
 }
 
 fn write_assumptions(assumptions: &Assumptions, output: &mut impl Write) -> io::Result<()> {

@@ -21,9 +21,10 @@ const ERROR: Style = AnsiColor::Red.on_default().bold();
 pub(super) fn write(
     input: &Input,
     answers: &[Answer<'_>],
+    width: usize,
     output: &mut impl Write,
 ) -> io::Result<()> {
-    let output = &mut Drawing::new(output);
+    let output = &mut Drawing::new(output, width);
     if answers.is_empty() {
         writeln!(output, "nothing to explain: what has this name can't be used as it is written")?;
     }
@@ -46,7 +47,7 @@ pub(super) fn write(
     Ok(())
 }
 
-fn write_answer(answer: &Answer<'_>, output: &mut impl Write) -> io::Result<()> {
+fn write_answer(answer: &Answer<'_>, output: &mut Drawing<impl Write>) -> io::Result<()> {
     let explanation = &answer.explanation;
     let at = civil(answer.zone, explanation.at);
     writeln!(output, "{STRONG}{}{STRONG:#} at {at}", explanation.policy)?;

@@ -81,7 +81,9 @@ fn noticing_a_wait<T>(path: &Path, wait: impl FnOnce() -> T) -> T {
     let name = crate::findings::printable(&path.display().to_string());
     thread::spawn(move || {
         if is_over.recv_timeout(MOMENT) == Err(RecvTimeoutError::Timeout) {
-            anstream::eprintln!("note: waiting until the pipe {name} is written and closed");
+            crate::drawing::tell(&format!(
+                "note: waiting until the pipe {name} is written and closed"
+            ));
         }
     });
     let waited_for = wait();

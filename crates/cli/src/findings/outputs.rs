@@ -14,10 +14,11 @@ use clap_complete::engine::{ArgValueCompleter, PathCompleter, ValueCompleter as 
 
 use super::{Format, Report};
 use crate::argument_error::ArgumentError;
-use crate::drawing::Drawing;
+use crate::drawing;
 use crate::files::write_notes;
 use crate::forecast::destination::write_to;
 use crate::outcome::FailOn;
+use crate::text_width;
 
 const ARGUMENT: &str = "--output";
 
@@ -88,15 +89,16 @@ impl OutputArguments {
             self.output.iter().partition(|it| it.file.is_some());
         let mut first = Ok(());
         for Output { format, file } in files.into_iter().chain(standard) {
+            let width = text_width::of_output(file.as_deref());
             let has_colours = *format == Format::Text;
             let written = write_to(file.as_deref(), has_colours, output, |mut output| {
-                report.write(*format, fail_on, &mut output)
+                report.write(*format, width, fail_on, &mut output)
             });
             first = first.and(written);
         }
         if !self.output.iter().any(|it| it.format.has_notes()) {
             // No output has room for what was not read.
-            write_notes(&report.notes, &mut Drawing::new(anstream::stderr().lock()))?;
+            write_notes(&report.notes, &mut drawing::standard_error())?;
         }
         first
     }

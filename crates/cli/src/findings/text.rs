@@ -6,10 +6,12 @@ use std::io::{self, Write};
 use almanac_api::finding::Severity;
 use almanac_api::reading::{PassedOver, PlacedFinding, Source, Span};
 use anstyle::{AnsiColor, Style};
+use unicode_width::UnicodeWidthChar as _;
 
 use super::Report;
 use crate::drawing::Drawing;
 use crate::files::{Note, write_notes};
+use crate::text_width::display_width;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
@@ -17,14 +19,14 @@ const INFO: Style = AnsiColor::Green.on_default().bold();
 const BOLD: Style = Style::new().bold();
 const RULE: Style = AnsiColor::Blue.on_default().bold();
 
-/// The longest part of a line that is shown.
+/// The longest part of a line that is shown, in characters.
 const WIDEST: usize = 120;
 
 /// How much of a long line is shown before the part that counts.
 const LEAD: usize = 40;
 
-pub(super) fn write(output: &mut impl Write, report: &Report) -> anyhow::Result<()> {
-    let output = &mut Drawing::new(output);
+pub(super) fn write(output: &mut impl Write, report: &Report, width: usize) -> anyhow::Result<()> {
+    let output = &mut Drawing::new(output, width);
     for placed in &report.everything.findings {
         let place = report.everything.place_of(placed);
         write_finding(output, &report.reading.sources[placed.source], placed, place)?;
@@ -37,7 +39,7 @@ pub(super) fn write(output: &mut impl Write, report: &Report) -> anyhow::Result<
 
 /// Tells one finding; `place` is where alone it holds.
 pub(crate) fn write_finding(
-    output: &mut impl Write,
+    output: &mut Drawing<impl Write>,
     source: &Source,
     placed: &PlacedFinding,
     place: Option<&str>,
@@ -61,7 +63,8 @@ pub(crate) fn write_finding(
     let margin = number.len();
     let name = printable(source.name());
     writeln!(output, "{:margin$}{RULE}-->{RULE:#} {name}:{}:{}", "", number, position.column)?;
-    let (shown, before, marked) = excerpt(source, span, position.column - 1);
+    let room = output.width().saturating_sub(margin + 3);
+    let (shown, before, marked) = excerpt(source, span, position.column - 1, room);
     writeln!(output, "{:margin$} {RULE}|{RULE:#}", "")?;
     writeln!(output, "{RULE}{number} |{RULE:#} {shown}")?;
     let carets = "^".repeat(marked);
@@ -80,29 +83,36 @@ fn write_beside(
     writeln!(output, "{:margin$} {RULE}={RULE:#} {BOLD}{what}:{BOLD:#} {said}", "")
 }
 
-/// The part of a line around a span; how many characters stand before the marked part, and how
-/// many are marked.
-fn excerpt(source: &Source, span: Span, column: usize) -> (String, usize, usize) {
+/// The part of a line around a span that fits the room; how many columns stand before the marked part, and how many are
+/// marked.
+fn excerpt(source: &Source, span: Span, column: usize, room: usize) -> (String, usize, usize) {
     // A line may be a whole file, of which only what is shown is looked at twice.
     let line = source.line_around(span.start);
-    let is_long = line.chars().nth(WIDEST).is_some();
-    let begin = if is_long { column.saturating_sub(LEAD) } else { 0 };
-    let mut rest = line.chars().skip(begin);
-    let part: String = rest.by_ref().take(WIDEST).collect();
-    let end = begin + part.chars().count();
+    let is_long = line.chars().nth(WIDEST).is_some() || display_width(line) >= room;
+    // Beside an ellipsis at each end.
+    let most = if is_long { WIDEST.min(room.saturating_sub(2)) } else { room };
+    let begin = if is_long { column.saturating_sub(LEAD.min(most / 3)) } else { 0 };
+    let mut rest = line.chars().skip(begin).peekable();
+    let (mut part, mut used) = (String::new(), 0);
+    let width = |letter: char| letter.width().unwrap_or(1);
+    while let Some(letter) = rest.next_if(|letter| used + width(*letter) <= most) {
+        used += width(letter);
+        part.push(letter);
+    }
     let written = source.slice(span).lines().next().unwrap_or_default();
     let length = written.chars().take(WIDEST).count();
-    let marked = length.clamp(1, (end.max(column + 1)) - column);
+    let columns = |part: String| display_width(&printable(&part));
+    let before = columns(part.chars().take(column - begin).collect());
+    let marked = columns(part.chars().skip(column - begin).take(length).collect()).max(1);
     let mut shown = String::new();
     if begin > 0 {
         shown.push('…');
     }
     shown.push_str(&printable(&part));
-    if rest.next().is_some() {
+    if rest.peek().is_some() {
         shown.push('…');
     }
-    let before = column - begin + usize::from(begin > 0);
-    (shown.trim_end().to_owned(), before, marked)
+    (shown.trim_end().to_owned(), before + usize::from(begin > 0), marked)
 }
 
 /// Control characters would move the cursor, or worse.

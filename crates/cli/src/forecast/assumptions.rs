@@ -9,7 +9,7 @@ use almanac_forecast::{Assumption, Sentence, told_together};
 
 use super::question::{Assumptions, Question};
 use crate::cron_jobs;
-use crate::drawing::Drawing;
+use crate::drawing;
 
 /// The maximum number of lines of one sort for a user; the rest is counted.
 const TOLD: usize = 5;
@@ -48,7 +48,7 @@ impl Question<'_> {
 
     /// Writes them to standard error, for an output that has no room for them.
     pub(super) fn tell_assumptions(&self, found: &Assumptions) -> io::Result<()> {
-        let mut standard_error = Drawing::new(anstream::stderr().lock());
+        let mut standard_error = drawing::standard_error();
         for assumption in self.assumptions_in_short(found) {
             writeln!(standard_error, "assumed: {assumption}")?;
         }

@@ -112,32 +112,3 @@ impl Lane<'_> {
         }
     }
 }
-
-/// A label that is no longer than this: what is cut out of a longer one is its middle, because names
-/// differ at their ends.
-pub(super) fn shortened(label: &str, most: usize) -> String {
-    let length = label.chars().count();
-    if length <= most {
-        return label.to_owned();
-    }
-    let kept = most.saturating_sub(1);
-    let (head, tail) = (kept.div_ceil(2), kept / 2);
-    let head: String = label.chars().take(head).collect();
-    let tail: String = label.chars().skip(length - tail).collect();
-    format!("{head}…{tail}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_label_that_is_too_long_is_cut_in_the_middle() {
-        let shortened_to = |most| shortened("europe-west1-a", most);
-        assert_eq!(shortened_to(14), "europe-west1-a");
-        assert_eq!(shortened_to(9), "euro…t1-a");
-        assert_eq!(shortened_to(8), "euro…1-a");
-        assert_eq!(shortened_to(1), "…");
-        assert_eq!(shortened("äöüßäöüß", 5), "äö…üß");
-    }
-}

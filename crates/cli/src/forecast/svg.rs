@@ -19,10 +19,11 @@ use super::WHY_EMPTY;
 use super::agreeing::Drawn;
 use super::question::{Assumptions, OfPlace, Question, View};
 use super::ruler::marks;
-use super::text::{in_zone, wrapped};
+use super::text::in_zone;
 use crate::input::InputPlace;
 use crate::markup::escaped;
 use crate::wall_clock::civil;
+use crate::wrapping::wrapped;
 
 /// Narrow for its letters, so that they can still be read when it is shown at half the width of a page.
 const WIDTH: u32 = 760;

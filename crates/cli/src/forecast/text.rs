@@ -8,7 +8,6 @@ use almanac_calendar::{ClockChange, Zone, tzdata_version};
 use almanac_forecast::{Origin, Period};
 use anstyle::{AnsiColor, Style};
 
-pub(super) use self::series::wrapped;
 use self::series::{Room, write_series};
 use super::WHY_EMPTY;
 use super::question::{OfPlace, Question, View};
@@ -23,9 +22,10 @@ const VALUE: Style = AnsiColor::Cyan.on_default().bold();
 
 /// Left of the lanes: the value and the axis.
 const MARGIN: usize = 13;
+/// In fewer columns, lanes show nothing: a narrower terminal breaks the lines by itself.
 const NARROWEST: usize = 40;
+/// The lanes are no longer.
 const WIDEST: usize = 400;
-const USUAL_WIDTH: usize = 100;
 
 /// How many starts of a `CronJob` are told.
 const NEXT_STARTS: usize = 3;
@@ -36,10 +36,15 @@ const CLOCK_CHANGES: usize = 4;
 /// More of what clock changes do to rules is counted.
 const TOUCHED_RULES: usize = 12;
 
-pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
-    let output = &mut Drawing::new(output);
-    let columns = width().clamp(NARROWEST, WIDEST) - MARGIN - 1;
-    write_head(question, columns + MARGIN, output)?;
+pub(super) fn write(
+    question: &Question<'_>,
+    width: usize,
+    output: &mut impl Write,
+) -> anyhow::Result<()> {
+    let width = width.max(NARROWEST);
+    let output = &mut Drawing::new(output, width);
+    let columns = width.min(WIDEST) - MARGIN - 1;
+    write_head(question, output)?;
     let view = question.view;
     let marks = marks(view.period, view.zone, count(columns));
     let room = Room { view, marks: &marks, columns };
@@ -53,7 +58,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
         },
         output,
     )?;
-    write_cron_jobs(question, columns + MARGIN - 4, output)?;
+    write_cron_jobs(question, output)?;
     let clock_changes = question.clock_changes();
     if !clock_changes.is_empty() {
         writeln!(output, "\n{STRONG}Clock changes{STRONG:#}")?;
@@ -62,22 +67,16 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     let told = if more > 1 { TOUCHED_RULES } else { clock_changes.len() };
     for (place, touched) in clock_changes.into_iter().take(told) {
         let of = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));
-        let told = format!("{of}{touched}");
-        for (index, line) in wrapped(&told, columns + MARGIN - 4).iter().enumerate() {
-            writeln!(output, "  {}{line}", if index == 0 { "" } else { "  " })?;
-        }
+        writeln!(output, "  {of}{touched}")?;
     }
     if more > 1 {
-        let more = format!("and {more} more like these (-o json lists them all)");
-        writeln!(output, "  {}", wrapped(&more, columns + MARGIN - 4).join("\n    "))?;
+        writeln!(output, "  and {more} more like these (-o json lists them all)")?;
     }
     let assumptions = question.assumptions_in_short(&assumptions);
     if !assumptions.is_empty() {
         writeln!(output, "\n{STRONG}Assumptions{STRONG:#}")?;
         for assumption in assumptions {
-            for (index, line) in wrapped(&assumption, columns + MARGIN - 4).iter().enumerate() {
-                writeln!(output, "  {}{line}", if index == 0 { "" } else { "  " })?;
-            }
+            writeln!(output, "  {assumption}")?;
         }
     }
     if !question.input.findings.is_empty() {
@@ -88,11 +87,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
 }
 
 /// What each `CronJob` says, and when it starts Jobs next.
-fn write_cron_jobs(
-    question: &Question<'_>,
-    columns: usize,
-    output: &mut impl Write,
-) -> io::Result<()> {
+fn write_cron_jobs(question: &Question<'_>, output: &mut impl Write) -> io::Result<()> {
     if question.has_cron_jobs() {
         writeln!(output, "\n{STRONG}CronJobs{STRONG:#}")?;
     }
@@ -106,17 +101,17 @@ fn write_cron_jobs(
             } else if starts.next().is_some() {
                 told.push("…".to_owned());
             }
-            let told = format!("{of}{}: {}", job.described(), told.join(", "));
-            for (index, line) in wrapped(&told, columns).iter().enumerate() {
-                writeln!(output, "  {}{line}", if index == 0 { "" } else { "  " })?;
-            }
+            writeln!(output, "  {of}{}: {}", job.described(), told.join(", "))?;
         }
     }
     Ok(())
 }
 
 /// What is wrong with what is given, each with its place.
-pub(super) fn write_findings(question: &Question<'_>, output: &mut impl Write) -> io::Result<()> {
+pub(super) fn write_findings(
+    question: &Question<'_>,
+    output: &mut Drawing<impl Write>,
+) -> io::Result<()> {
     for (index, placed) in question.input.findings.iter().enumerate() {
         if index > 0 {
             writeln!(output)?;
@@ -126,28 +121,17 @@ pub(super) fn write_findings(question: &Question<'_>, output: &mut impl Write) -
     Ok(())
 }
 
-fn write_head(question: &Question<'_>, width: usize, output: &mut impl Write) -> io::Result<()> {
+fn write_head(question: &Question<'_>, output: &mut impl Write) -> io::Result<()> {
     let View { period, zone } = question.view;
     let (from, to) = (civil(zone, period.from()), civil(zone, period.to()));
     let (title, rest) = (format!("{from} to {to}"), in_zone(zone));
-    let rest = format!("{rest}, tzdata {}", tzdata_version());
-    if title.len() + rest.len() <= width {
-        writeln!(output, "{STRONG}{title}{STRONG:#}{QUIET}{rest}{QUIET:#}")?;
-    } else {
-        for (index, line) in wrapped(&format!("{title}{rest}"), width - 2).iter().enumerate() {
-            writeln!(output, "{}{STRONG}{line}{STRONG:#}", if index == 0 { "" } else { "  " })?;
-        }
-    }
+    let tzdata = tzdata_version();
+    writeln!(output, "{STRONG}{title}{STRONG:#}{QUIET}{rest}, tzdata {tzdata}{QUIET:#}")?;
     for warning in warnings_of_clocks(zone, period) {
-        for (index, line) in wrapped(&warning, width - 2).iter().enumerate() {
-            match index {
-                0 => writeln!(output, "{WARNING}!{WARNING:#} {line}")?,
-                _ => writeln!(output, "  {line}")?,
-            }
-        }
+        writeln!(output, "{WARNING}!{WARNING:#} {warning}")?;
     }
     if question.is_empty() {
-        writeln!(output, "\n{}", wrapped(WHY_EMPTY, width).join("\n"))?;
+        writeln!(output, "\n{WHY_EMPTY}")?;
     }
     Ok(())
 }
@@ -184,13 +168,6 @@ pub(crate) fn who(origin: &Origin) -> Option<String> {
 /// ` (Europe/Berlin)`; nothing for UTC, which every time of it says itself.
 pub(crate) fn in_zone(zone: Zone) -> String {
     if zone == Zone::utc() { String::new() } else { format!(" ({zone})") }
-}
-
-/// How many characters a line has: as `COLUMNS` says, or else the terminal.
-fn width() -> usize {
-    let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-    said.or_else(terminal).unwrap_or(USUAL_WIDTH)
 }
 
 fn count(columns: usize) -> f64 {

@@ -11,6 +11,7 @@ use almanac_api::reading::{Mended, PlacedFinding, Source, mend};
 use anyhow::Context as _;
 use tempfile::NamedTempFile;
 
+use crate::drawing;
 use crate::findings::{Checked, Fixed, printable};
 
 /// Mends the files in which something was found, one after the other, and tells of each what was done to it. Returns
@@ -33,13 +34,13 @@ pub(super) fn fix(checked: &Checked) -> anyhow::Result<Vec<Fixed>> {
         let Some(mended) = mend(source.text(), findings.iter().copied()) else { continue };
         let cannot = || format!("failed to fix {}", path.display());
         if let Some(why) = replace(path, source.text(), &mended.text).with_context(cannot)? {
-            anstream::eprintln!("warning: {} was not fixed: {why}", printable(source.name()));
+            drawing::tell(&format!("warning: {} was not fixed: {why}", printable(source.name())));
             continue;
         }
         for fixed in told(source, &findings, &mended) {
             let Fixed { code, file, line, column, before, after } = &fixed;
             let said = format!("{file}:{line}:{column}: {before} is {after} now");
-            anstream::eprintln!("fixed[{code}]: {}", printable(&said));
+            drawing::tell(&format!("fixed[{code}]: {}", printable(&said)));
             all.push(fixed);
         }
     }

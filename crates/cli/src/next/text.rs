@@ -18,8 +18,12 @@ const STRONG: Style = Style::new().bold();
 const QUIET: Style = Style::new().dimmed();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 
-pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> io::Result<()> {
-    let output = &mut Drawing::new(output);
+pub(super) fn write(
+    question: &Question<'_>,
+    width: usize,
+    output: &mut impl Write,
+) -> io::Result<()> {
+    let output = &mut Drawing::new(output, width);
     let (mut listed, mut last) = (0, None);
     for (place, event, count) in question.events_together() {
         write_event(question, place, &event, count, output)?;

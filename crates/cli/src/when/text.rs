@@ -23,9 +23,10 @@ const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 pub(super) fn write_all(
     input: &Input,
     all: &[OfObject<'_>],
+    width: usize,
     output: &mut impl Write,
 ) -> io::Result<()> {
-    let output = &mut Drawing::new(output);
+    let output = &mut Drawing::new(output, width);
     if all.is_empty() {
         writeln!(output, "there is no schedule here")?;
     }
@@ -39,7 +40,7 @@ pub(super) fn write_all(
         let name = called(identity, written_at.as_ref());
         writeln!(output, "{QUIET}{of}{name}{rule}{QUIET:#}")?;
         match told {
-            Told::When(question) => write(question, output)?,
+            Told::When(question) => write_answer(question, output)?,
             Told::Unknown(why) => write_notes(why, output)?,
         }
     }
@@ -54,8 +55,11 @@ fn write_notes(notes: &[String], output: &mut impl Write) -> io::Result<()> {
     notes.iter().try_for_each(|note| writeln!(output, "{WARNING}!{WARNING:#} {note}"))
 }
 
-pub(super) fn write(question: &Question, output: &mut impl Write) -> io::Result<()> {
-    let output = &mut Drawing::new(output);
+pub(super) fn write(question: &Question, width: usize, output: &mut impl Write) -> io::Result<()> {
+    write_answer(question, &mut Drawing::new(output, width))
+}
+
+fn write_answer(question: &Question, output: &mut impl Write) -> io::Result<()> {
     let Question { schedule, from, to, count, watch_to } = question;
     let zone = schedule.zone();
     let meaning = capitalised(&schedule.meaning);

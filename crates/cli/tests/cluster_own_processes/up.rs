@@ -104,6 +104,8 @@ impl User {
             ("KUBECONFIG", ""),
             ("XDG_DATA_HOME", ""),
             ("NO_PROXY", ","),
+            // So that whatever happens is one line.
+            ("COLUMNS", "1000"),
             // As in many an office. What is on this machine is reached without it.
             ("HTTPS_PROXY", "http://proxy.invalid:3128"),
         ];

@@ -48,7 +48,8 @@ fn run_command(file: &str, lines: &[&str]) -> anyhow::Result<()> {
     let (command, expected) = lines.split_first().context("it has no command")?;
     let command = command.strip_prefix("$ almanac ").context("it has no command")?;
     let mut almanac = Command::new(env!("CARGO_BIN_EXE_almanac"));
-    let output = almanac.current_dir(folder()).args(command.split(' ')).output()?;
+    let output =
+        almanac.current_dir(folder()).args(command.split(' ')).env("COLUMNS", "1000").output()?;
     let printed = String::from_utf8(output.stdout)? + &String::from_utf8(output.stderr)?;
     let mut rest = &*printed;
     ensure!(command.contains(file) && !expected.is_empty(), "it shows no output of its own");

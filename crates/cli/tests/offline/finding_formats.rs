@@ -41,7 +41,8 @@ fn folder(name: &str) -> PathBuf {
 fn validate(folder: &Path, arguments: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
     command.current_dir(folder).env("NO_COLOR", "1").env("LC_ALL", "C.UTF-8").stdin(Stdio::null());
-    command.args(["validate", "--from", PRESENT]).args(arguments);
+    // So that each message is one line.
+    command.env("COLUMNS", "1000").args(["validate", "--from", PRESENT]).args(arguments);
     let output = command.output().expect("the binary was built");
     String::from_utf8(output.stdout).expect("text")
 }

@@ -60,6 +60,8 @@ fn lint(file: &Path, format: &str) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_almanac"))
         .current_dir(file.parent().unwrap())
         .env("NO_COLOR", "1")
+        // So that each message is one line.
+        .env("COLUMNS", "1000")
         .args(["lint", name, "--from", from.unwrap_or(PRESENT), "-o", format])
         .output()
         .unwrap();

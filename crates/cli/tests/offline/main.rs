@@ -20,3 +20,4 @@ mod readme;
 mod repositories;
 mod rotation;
 mod validate;
+mod width;

@@ -16,7 +16,8 @@ fn here() -> PathBuf {
 fn almanac(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
     command.current_dir(here()).env("NO_COLOR", "1").env("LC_ALL", "C.UTF-8").stdin(Stdio::null());
-    command.args(arguments).output().expect("the binary was built")
+    // So that each message is one line.
+    command.env("COLUMNS", "1000").args(arguments).output().expect("the binary was built")
 }
 
 #[track_caller]

@@ -78,7 +78,8 @@ impl Repository {
         let submodules: Vec<PathBuf> = submodules.into_iter().filter(is_read).collect();
         if !submodules.is_empty() {
             let are = if submodules.len() == 1 { "submodule is" } else { "submodules are" };
-            anstream::eprintln!("note: {} {are} not read of {}", submodules.len(), tree.name);
+            let count = submodules.len();
+            crate::drawing::tell(&format!("note: {count} {are} not read of {}", tree.name));
         }
         self.fill(tree, &wanted, &read, &root)?;
         let name = tree.name.clone();

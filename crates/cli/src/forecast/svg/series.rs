@@ -11,10 +11,10 @@ use super::styles::Styles;
 use super::{CHARACTER, LEFT, LENGTH, LETTERS, LINE, escaped};
 use crate::forecast::agreeing::Drawn;
 use crate::forecast::drawn::{Block, Kind, Shown, Stretch, blocks};
-use crate::forecast::lanes::shortened;
 use crate::forecast::question::View;
-use crate::forecast::text::wrapped;
 use crate::forecast::{standing_out, story};
+use crate::shortening::shortened;
+use crate::wrapping::wrapped;
 
 const BAR: f64 = 56.0;
 const BAND: f64 = 28.0;

@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use super::series::place;
 use super::{LEFT, LETTERS, escaped};
 use crate::cron_jobs::ShownCronJob;
-use crate::forecast::lanes::shortened;
 use crate::forecast::question::View;
+use crate::shortening::shortened;
 use crate::wall_clock::civil;
 
 /// How high the row of a `CronJob` is.

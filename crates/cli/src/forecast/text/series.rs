@@ -9,15 +9,17 @@ use almanac_forecast::{Segment, Series, Total};
 use super::{MARGIN, QUIET, STRONG, VALUE, WARNING, who};
 use crate::forecast::agreeing::Drawn;
 use crate::forecast::drawn::{Block, blocks};
-use crate::forecast::lanes::{Lane, lanes, shortened};
+use crate::forecast::lanes::{Lane, lanes};
 use crate::forecast::question::View;
 use crate::forecast::ruler::Mark;
 use crate::forecast::{standing_out, story};
+use crate::shortening::told_apart;
+use crate::text_width::display_width;
 use crate::wall_clock::civil;
+use crate::wrapping::wrapped;
 
 /// How wide the labels of the lanes are, unless they need more.
 const LABEL: usize = MARGIN - 2;
-const NO_BREAK: &str = "\u{a0}";
 
 /// Where a series is drawn.
 #[derive(Clone, Copy)]
@@ -127,18 +129,18 @@ fn warning(series: &Series) -> Option<String> {
 fn write_lanes(room: Room<'_>, block: &Block<'_>, output: &mut impl Write) -> io::Result<()> {
     let lanes = lanes(block);
     let labels: Vec<String> = lanes.iter().map(Lane::label).collect();
-    let widest = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
+    let widest = labels.iter().map(|label| display_width(label)).max().unwrap_or(0);
     let most = (room.columns / 3).max(LABEL);
     let label_width = widest.clamp(LABEL, most);
     // What labels need beyond their usual room is taken from the lanes.
     let columns = room.columns - (label_width - LABEL);
     let room = Room { columns, ..room };
     writeln!(output, "{QUIET}{}{QUIET:#}", ruler(room, label_width + 2))?;
-    for (lane, label) in lanes.iter().zip(&labels) {
-        let label = shortened(label, most);
+    for (lane, label) in lanes.iter().zip(told_apart(&labels, most)) {
+        let before = label_width.saturating_sub(display_width(&label));
         let strokes = lane.strokes(block, room.view.period, columns);
         let strokes = strokes.trim_end();
-        writeln!(output, "{label:>label_width$} {QUIET}┤{QUIET:#}{VALUE}{strokes}{VALUE:#}")?;
+        writeln!(output, "{:before$}{label} {QUIET}┤{QUIET:#}{VALUE}{strokes}{VALUE:#}", "")?;
     }
     Ok(())
 }
@@ -171,7 +173,7 @@ fn write_reasons(room: Room<'_>, series: &Series, output: &mut impl Write) -> io
         let reason = wrapped(&format!("{name}{}", first.origin.reason), room.columns);
         let when = wrapped(&when(room.view, &segments), room.columns);
         let mut value = value.as_str();
-        if value.chars().count() > LABEL {
+        if display_width(value) > LABEL {
             // What does not fit beside the reason stands above it.
             for line in wrapped(value, room.columns + MARGIN - 4) {
                 writeln!(output, "  {VALUE}{line}{VALUE:#}")?;
@@ -179,11 +181,11 @@ fn write_reasons(room: Room<'_>, series: &Series, output: &mut impl Write) -> io
             value = "";
         }
         for line in reason {
-            writeln!(output, "{VALUE}{value:>LABEL$}{VALUE:#}  {line}")?;
+            let before = LABEL.saturating_sub(display_width(value));
+            writeln!(output, "{:before$}{VALUE}{value}{VALUE:#}  {line}", "")?;
             value = "";
         }
         for line in when {
-            let line = line.replace(NO_BREAK, " ");
             writeln!(output, "{:MARGIN$}{QUIET}{line}{QUIET:#}", "")?;
         }
     }
@@ -209,8 +211,7 @@ fn when(view: View, segments: &[&Segment]) -> String {
     let from = view.period.from();
     let (before, later): (Vec<&Segment>, Vec<&Segment>) =
         segments.iter().partition(|segment| segment.from == from);
-    // An instant is not broken between lines.
-    let at = |segment: &Segment| civil(view.zone, segment.from).replace(' ', NO_BREAK);
+    let at = |segment: &Segment| civil(view.zone, segment.from);
     let begins = if before.is_empty() { "" } else { "from the start" };
     match later[..] {
         [] => begins.to_owned(),
@@ -222,25 +223,6 @@ fn when(view: View, segments: &[&Segment]) -> String {
             format!("{begins}{then}{times} times: {first} … {last}")
         }
     }
-}
-
-/// Text in lines that are no longer than this, broken between words. A word that is longer stands
-/// on a line of its own.
-pub(in crate::forecast) fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.len() - 1;
-        let line = &mut lines[line];
-        if line.is_empty() {
-            line.push_str(word);
-        } else if line.chars().count() + 1 + word.chars().count() <= width {
-            line.push(' ');
-            line.push_str(word);
-        } else {
-            lines.push(word.to_owned());
-        }
-    }
-    lines
 }
 
 #[cfg(test)]
@@ -271,7 +253,7 @@ mod tests {
         let lanes: Vec<&str> = written.lines().filter(|line| line.contains('┤')).collect();
         assert_eq!(lanes.len(), 3 + 3 + 3);
         for lane in lanes {
-            assert!(lane.chars().count() <= 66 + MARGIN, "{lane}");
+            assert!(display_width(lane) <= 66 + MARGIN, "{lane}");
         }
     }
 }

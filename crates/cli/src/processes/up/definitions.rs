@@ -39,7 +39,8 @@ pub(super) async fn apply(client: &Client, arguments: &UpArguments) -> anyhow::R
             }
         }
         if !kept.is_empty() {
-            anstream::eprintln!("{context} keeps the definitions it has: {}", kept.join(", "));
+            let kept = kept.join(", ");
+            crate::drawing::tell(&format!("{context} keeps the definitions it has: {kept}"));
         }
         if !arguments.yes {
             let kinds: Vec<_> = definitions.iter().map(|it| it.kind().to_owned()).collect();

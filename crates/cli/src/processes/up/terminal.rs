@@ -18,7 +18,10 @@ use super::place::Place;
 use super::programs::Programs;
 use crate::findings::printable;
 use crate::shell_word::quoted;
+use crate::shortening::on_one_line;
+use crate::text_width;
 use crate::wall_clock;
+use crate::wrapping::hanging;
 
 /// Takes the cursor to the beginning of an empty line.
 const CLEARED: &str = "\r\x1b[2K";
@@ -68,9 +71,9 @@ impl<'a> Terminal<'a> {
             "Everything runs, after {:.1} s. In another terminal:\n",
             after.as_secs_f64()
         ))?;
-        self.line(&format!("  export KUBECONFIG={}", quoted(&kubeconfig)))?;
-        self.line(&format!("  {kubectl} get cronfederatedhpas -A"))?;
-        self.line(&format!("  {} forecast -A{from}\n", own_name()))?;
+        self.whole_line(&format!("  export KUBECONFIG={}", quoted(&kubeconfig)))?;
+        self.whole_line(&format!("  {kubectl} get cronfederatedhpas -A"))?;
+        self.whole_line(&format!("  {} forecast -A{from}\n", own_name()))?;
         if let Some(port) = programs.prometheus_port() {
             self.line(&format!("Prometheus answers at http://127.0.0.1:{port}."))?;
         }
@@ -112,9 +115,9 @@ impl<'a> Terminal<'a> {
     /// Draws the countdown.
     pub(super) fn count_down(&self, next: &[Next], now: Timestamp) -> anyhow::Result<()> {
         let Some(first) = next.first().filter(|_| self.is_live) else { return Ok(()) };
-        let width = terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0));
-        let line = in_words(first, next.len(), now);
-        let line: String = line.chars().take(width.saturating_sub(1)).collect();
+        // A full last column may begin a new line, which is not cleared.
+        let width = text_width::of_stdout().saturating_sub(1);
+        let line = on_one_line(&in_words(first, next.len(), now), width);
         self.has_countdown.set(true);
         let mut output = self.output.borrow_mut();
         write!(output, "{CLEARED}{line}")?;
@@ -129,7 +132,13 @@ impl<'a> Terminal<'a> {
         })
     }
 
+    /// In lines as wide as the terminal is now.
     fn line(&self, line: &str) -> anyhow::Result<()> {
+        self.whole_line(&broken(line, text_width::of_stdout()))
+    }
+
+    /// A command to copy is not broken.
+    fn whole_line(&self, line: &str) -> anyhow::Result<()> {
         if self.is_quiet {
             return Ok(());
         }
@@ -138,6 +147,10 @@ impl<'a> Terminal<'a> {
         let written = writeln!(output, "{cleared}{line}").and_then(|()| output.flush());
         written.context("failed to print what happens")
     }
+}
+
+fn broken(lines: &str, width: usize) -> String {
+    lines.split('\n').flat_map(|line| hanging(line, width)).collect::<Vec<_>>().join("\n")
 }
 
 /// `Fri 09:00:00, in 1m 20s: Deployment shop/web → 8: CronFederatedHPA shop/web busy fires`.
@@ -166,4 +179,36 @@ fn own_name() -> String {
 
 fn second(at: Timestamp) -> Timestamp {
     Timestamp::from_second(at.as_second()).unwrap_or(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text_width::display_width;
+
+    #[test]
+    fn what_happens_is_as_wide_as_the_terminal() {
+        let name = "n".repeat(63);
+        let listed =
+            format!("What will happen:\n  Fri 09:00:00  Deployment shop/{name} → 8: busy fires\n");
+        for width in [1, 10, 20, 40, 60, 80, 200] {
+            let lines = broken(&listed, width);
+            assert!(lines.ends_with('\n'), "{lines}");
+            let words: Vec<&str> = lines.split_whitespace().collect();
+            assert_eq!(words, listed.split_whitespace().collect::<Vec<_>>());
+            for line in lines.lines().filter(|line| display_width(line) > width) {
+                assert!(!line.trim().contains(' '), "{width}: {line}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_countdown_stays_on_one_line() {
+        let at = Timestamp::UNIX_EPOCH;
+        let next =
+            Next { at, what: format!("Deployment shop/{} → 8: busy fires", "n".repeat(253)) };
+        for width in [1, 10, 60, 80] {
+            assert!(display_width(&on_one_line(&in_words(&next, 2, at), width)) <= width);
+        }
+    }
 }

@@ -331,7 +331,7 @@ fn a_temporary_directory_in_the_repository_is_no_part_of_it() {
     let run = |revisions: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
         command.current_dir(&folder).args(["diff", "--from", MONDAY, "--git", revisions]);
-        command.env("TMPDIR", &temporary).output().unwrap()
+        command.env("TMPDIR", &temporary).env("COLUMNS", "1000").output().unwrap()
     };
     for ignored in ["", "tmp/\n*.yaml\n"] {
         write(&folder, &[(".gitignore", ignored)]);

@@ -78,7 +78,9 @@ pub(crate) fn sides(name: &str, old: &[(&str, &str)], new: &[(&str, &str)]) -> P
 pub(crate) fn almanac(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
     command.current_dir(folder).stdin(Stdio::null()).args(arguments);
-    command.env("NO_COLOR", "1").env("LC_ALL", "C.UTF-8").output().unwrap()
+    command.env("NO_COLOR", "1").env("LC_ALL", "C.UTF-8");
+    // So that each sentence is one line.
+    command.env("COLUMNS", "10000").output().unwrap()
 }
 
 /// What differs from Monday on.

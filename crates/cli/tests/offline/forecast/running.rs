@@ -69,7 +69,9 @@ pub(crate) fn folder_with(name: &str, files: &[(&str, &str)]) -> PathBuf {
 pub(crate) fn command(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
     command.current_dir(folder).stdin(Stdio::null()).args(arguments);
-    command.env("NO_COLOR", "1").env("COLUMNS", "100").env("LC_ALL", "C.UTF-8");
+    // What is not drawn is one line for each sentence.
+    let width = if arguments.first() == Some(&"forecast") { "100" } else { "1000" };
+    command.env("NO_COLOR", "1").env("COLUMNS", width).env("LC_ALL", "C.UTF-8");
     command
 }
 

@@ -44,7 +44,8 @@ impl Repository {
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
         command.current_dir(&self.root).stdin(Stdio::null()).args(arguments);
-        command.env("NO_COLOR", "1").env("COLUMNS", "100");
+        // So that each message is one line.
+        command.env("NO_COLOR", "1").env("COLUMNS", "1000");
         command
     }
 

@@ -138,7 +138,9 @@ spec:
 pub(crate) async fn almanac(kubeconfig: &Path, arguments: &[&str]) -> anyhow::Result<Output> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
     command.args(arguments).env("KUBECONFIG", kubeconfig).stdin(Stdio::null());
-    Ok(command.env("NO_COLOR", "1").env("COLUMNS", "100").output().await?)
+    // What is not drawn is one line for each sentence.
+    let width = if arguments.first() == Some(&"forecast") { "100" } else { "1000" };
+    Ok(command.env("NO_COLOR", "1").env("COLUMNS", width).output().await?)
 }
 
 pub(crate) fn stdout(output: &Output) -> String {

@@ -1,0 +1,183 @@
+//! Text is as wide as the terminal, and 100 columns wide without one.
+
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+use unicode_width::UnicodeWidthStr as _;
+
+const WIDTHS: [usize; 3] = [60, 80, 200];
+
+const PRESENT: &str = "2026-11-20T12:00:00Z";
+
+/// Commands about the examples of the repository.
+const OF_EXAMPLES: [&[&str]; 8] = [
+    &["forecast", "-f", "examples", "--from", PRESENT],
+    &["next", "-f", "examples", "--from", PRESENT],
+    &["when", "-f", "examples", "--from", PRESENT],
+    &["explain", "-f", "examples", "metricsproducer/office-hours", "--at", PRESENT],
+    &["explain", "-f", "examples", "web", "--at", PRESENT],
+    &["diff", "docs/weekend.yaml", "examples/office-hours/deployment.yaml", "--from", PRESENT],
+    &["lint", "examples", "--from", PRESENT],
+    &["validate", "examples", "--from", PRESENT],
+];
+
+/// Commands about policies with long names and wide characters, one of which is invalid.
+const OF_LONG_NAMES: [&[&str]; 8] = [
+    &["forecast", "-f", "new", "--from", PRESENT],
+    &["next", "-f", "new", "--from", PRESENT],
+    &["when", "-f", "new", "--from", PRESENT],
+    &["explain", "-f", "new", "cronfhpa/hours", "--at", PRESENT],
+    &["diff", "old", "new", "--from", PRESENT],
+    &["diff", "old", "broken", "--from", PRESENT],
+    &["lint", "broken", "--from", PRESENT],
+    &["validate", "broken", "--from", PRESENT],
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn almanac(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
+    command.current_dir(folder).args(arguments).stdin(Stdio::null()).env_remove("COLUMNS");
+    command.env("NO_COLOR", "1").env("LC_ALL", "C.UTF-8");
+    command
+}
+
+fn policy(name: &str, target: &str, schedule: &str, replicas: u32) -> String {
+    let namespace = "s".repeat(63);
+    format!(
+        "apiVersion: autoscaling.karmada.io/v1alpha1\nkind: CronFederatedHPA\n\
+         metadata: {{name: {name}, namespace: {namespace}}}\nspec:\n  \
+         scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: {target}}}\n  rules:\n  \
+         - {{name: 営業時間が始まる🚀, schedule: \"{schedule}\", targetReplicas: {replicas}, \
+         timeZone: America/Argentina/ComodRivadavia}}\n  \
+         - {{name: \"fru\u{308}h-{}\", schedule: \"0 20 * * *\", targetReplicas: 2}}\n---\n",
+        "e".repeat(20)
+    )
+}
+
+fn long_names(test: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("width").join(test);
+    let _ = fs::remove_dir_all(&folder);
+    for (side, schedule, replicas) in
+        [("old", "0 8 * * *", 10), ("new", "0 8 * * *", 12), ("broken", "0 8 * *", 12)]
+    {
+        let (one, other) = (format!("{}a", "t".repeat(252)), format!("{}b", "t".repeat(252)));
+        let all = [
+            policy("hours", "shop", "0 9 * * *", replicas),
+            policy(&"n".repeat(63), &one, schedule, replicas),
+            policy(&"m".repeat(253), &other, "0 8 * * *", replicas),
+        ];
+        fs::create_dir_all(folder.join(side)).unwrap();
+        fs::write(folder.join(side).join("hours.yaml"), all.concat()).unwrap();
+    }
+    folder
+}
+
+/// A line is wider than the terminal only if it is one word.
+#[track_caller]
+fn assert_fits(text: &str, width: usize, arguments: &[&str]) {
+    assert!(!text.is_empty(), "{arguments:?} prints nothing");
+    for line in text.lines().filter(|line| line.width() > width) {
+        assert_eq!(line.split_whitespace().count(), 1, "{arguments:?} at {width}: {line}\n{text}");
+    }
+}
+
+fn printed(folder: &Path, arguments: &[&str], columns: Option<usize>) -> String {
+    let mut command = almanac(folder, arguments);
+    if let Some(columns) = columns {
+        command.env("COLUMNS", columns.to_string());
+    }
+    let output = command.output().unwrap();
+    assert_ne!(output.status.code(), Some(2), "{arguments:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn each_command_fits_60_80_and_200_columns() {
+    let folders = [(root(), OF_EXAMPLES), (long_names("commands"), OF_LONG_NAMES)];
+    for (folder, commands) in &folders {
+        for arguments in commands {
+            for width in WIDTHS {
+                assert_fits(&printed(folder, arguments, Some(width)), width, arguments);
+            }
+        }
+    }
+}
+
+#[test]
+fn without_a_terminal_there_are_100_columns() {
+    let folder = long_names("piped");
+    for arguments in OF_LONG_NAMES {
+        assert_fits(&printed(&folder, arguments, None), 100, arguments);
+        assert_eq!(printed(&folder, arguments, None), printed(&folder, arguments, Some(100)));
+    }
+    assert_fits(&printed(&root(), &["--help"], None), 100, &["--help"]);
+}
+
+#[test]
+fn a_file_has_100_columns_whatever_the_terminal_has() {
+    let folder = long_names("file");
+    let piped = printed(&folder, OF_LONG_NAMES[0], None);
+    let arguments = [OF_LONG_NAMES[0], &["--out", "forecast.txt"]].concat();
+    on_a_terminal(&folder, &arguments, 60);
+    assert_eq!(fs::read_to_string(folder.join("forecast.txt")).unwrap(), piped);
+}
+
+#[test]
+fn nothing_panics_in_very_few_columns() {
+    let folder = long_names("narrow");
+    for arguments in OF_LONG_NAMES {
+        for width in [1, 10, 20, 40] {
+            assert!(!printed(&folder, arguments, Some(width)).is_empty(), "{arguments:?}");
+        }
+    }
+}
+
+#[test]
+fn the_width_of_the_terminal_counts_before_columns() {
+    let folder = long_names("terminal");
+    let commands = OF_LONG_NAMES.into_iter().chain([&["--help"][..], &["lint", "--help"]]);
+    for arguments in commands {
+        for width in WIDTHS {
+            assert_fits(&on_a_terminal(&folder, arguments, width), width, arguments);
+        }
+    }
+    let of = |width| on_a_terminal(&folder, OF_LONG_NAMES[0], width);
+    let widest = |text: &str| text.lines().filter(|it| it.contains('┤')).map(str::width).max();
+    let widths = WIDTHS.map(|width| widest(&of(width)));
+    assert!(widths.is_sorted() && widths[0] > Some(40) && widths[2] > Some(150), "{widths:?}");
+}
+
+/// What a command shows on a terminal of so many columns. `COLUMNS` says something else, as after a resize.
+fn on_a_terminal(folder: &Path, arguments: &[&str], width: usize) -> String {
+    let mut terminal = File::from(openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap());
+    grantpt(&terminal).unwrap();
+    unlockpt(&terminal).unwrap();
+    let name = ptsname(&terminal, Vec::<u8>::new()).unwrap();
+    let flags = OFlags::RDWR | OFlags::NOCTTY;
+    let side = rustix::fs::open(name.as_c_str(), flags, Mode::empty()).unwrap();
+    let columns = u16::try_from(width).unwrap();
+    let size = Winsize { ws_row: 50, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(&side, size).unwrap();
+    let mut command = almanac(folder, arguments);
+    command.env("COLUMNS", "37").env("TERM", "xterm").stdout(side).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    // The other side of the terminal is open in the child alone, so that reading ends with it.
+    drop(command);
+    let mut shown = Vec::new();
+    let mut part = [0; 4096];
+    while let Ok(count @ 1..) = terminal.read(&mut part) {
+        shown.extend_from_slice(&part[..count]);
+    }
+    child.wait().unwrap();
+    String::from_utf8(shown).unwrap().replace("\r\n", "\n")
+}
