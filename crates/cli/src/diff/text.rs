@@ -3,12 +3,13 @@
 use std::io::{self, Write};
 
 use almanac_calendar::tzdata_version;
+use almanac_engine::counted;
 use anstyle::{AnsiColor, Style};
 
 use super::alike::Told;
 use super::question::{Assumptions, Question};
 use super::table::{self, HEADS};
-use super::words::{self, Summary, counted, sentence};
+use super::words::{self, Summary, sentence};
 use crate::drawing::Drawing;
 use crate::findings::printable;
 
