@@ -18,7 +18,7 @@ use clap_complete::CompletionCandidate;
 use clap_complete::env::{CompleteEnv, Shells};
 
 pub(crate) use self::line::Line;
-pub(crate) use self::names::{namespaces, objects};
+pub(crate) use self::names::{compared, namespaces, objects};
 use crate::outcome::exit_codes_without_findings;
 
 /// Print a shell completion script

@@ -70,7 +70,7 @@ pub(crate) struct DiffArguments {
     git: Option<String>,
 
     /// Show only these targets or policies: NAME, KIND/NAME or KIND/NAMESPACE/NAME
-    #[arg(long, value_name = "NAME", add = clap_complete::ArgValueCompleter::new(completion::objects))]
+    #[arg(long, value_name = "NAME", add = clap_complete::ArgValueCompleter::new(completion::compared))]
     only: Vec<String>,
 
     /// Skip files and directories that match, with the syntax of a .gitignore line
@@ -207,9 +207,12 @@ fn compared<'a>(
 
 /// A name has to match on one side.
 fn check_names(only: &[Subject], [old, new]: &[Side; 2]) -> Result<(), ArgumentError> {
-    let unknown: Vec<Subject> =
-        only.iter().filter(|name| !old.input.knows(name)).cloned().collect();
-    new.input.check_names(&unknown)
+    let is_known = |name: &Subject| old.input.knows(name) || new.input.knows(name);
+    let Some(unknown) = only.iter().find(|name| !is_known(name)) else { return Ok(()) };
+    old.input.tell_why_unknown();
+    new.input.tell_why_unknown();
+    let versions = [("old", &*old.input.places), ("new", &*new.input.places)];
+    Err(unknown.not_found_in("--only", &versions))
 }
 
 /// Tells what is not in the output, or not visibly.

@@ -130,6 +130,12 @@ impl Input {
         }
     }
 
+    /// Reports on standard error why a name may be unknown: the object may be there, in a form that cannot be used.
+    pub(crate) fn tell_why_unknown(&self) {
+        self.tell_errors();
+        self.tell_unseen();
+    }
+
     /// Reports on standard error what is wrong with the input.
     fn tell_errors(&self) {
         let mut output = drawing::standard_error();
@@ -167,9 +173,7 @@ impl Input {
     ) -> Result<(), ArgumentError> {
         match names.iter().find(|name| !is_known(name) && !self.knows(name)) {
             Some(unknown) => {
-                // The object may be there, in a form that cannot be used.
-                self.tell_errors();
-                self.tell_unseen();
+                self.tell_why_unknown();
                 Err(unknown.not_found("NAME", &self.places))
             }
             None => Ok(()),

@@ -259,7 +259,7 @@ impl Question<'_> {
         self.input.places.iter().flat_map(of_place).collect()
     }
 
-    /// What is taken for granted of placements and of `CronJobs` that are asked about.
+    /// What is taken for granted of all policies, and of the placements and `CronJobs` that are asked about.
     fn assumed(&self, place: &InputPlace) -> Vec<Sentence> {
         let world = &place.world;
         let is_unknown = |policy: &PolicyName| {
@@ -268,7 +268,8 @@ impl Question<'_> {
         };
         let unknown = world.policies().filter(is_unknown).flat_map(|it| world.presumptions(&it));
         let unknown = unknown.map(|it| Assumption::Presumed(it).sentence());
-        unknown.chain(cron_jobs::notes(self.cron_jobs(place))).collect()
+        let begins = place.begins.iter().map(|it| (None, it.clone()));
+        begins.chain(unknown).chain(cron_jobs::notes(self.cron_jobs(place))).collect()
     }
 
     fn is_policy_wanted(&self, place: &InputPlace, policy: &PolicyName, target: &Identity) -> bool {

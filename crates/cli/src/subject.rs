@@ -1,17 +1,16 @@
 //! Object names on the command line: `shop`, `deployment/shop`, `cronfhpa/prod/shop`, and all that
 //! fit `'shop-*'`.
 
+mod not_found;
 mod similar;
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use almanac_api::kinds::kind_named;
-use almanac_api::objects::AGENT_CONFIGS;
 use almanac_engine::{Family, Identity, PolicyName, World};
 
 use crate::argument_error::ArgumentError;
-use crate::input::InputPlace;
 use crate::pattern::{self, Pattern};
 use crate::shell_word::quoted;
 
@@ -182,21 +181,6 @@ impl Subject {
     fn is_of_pod(&self) -> bool {
         self.kind.as_deref() == Some(POD)
     }
-
-    /// An error for a name that fits nothing.
-    pub(crate) fn not_found(&self, argument: &'static str, places: &[InputPlace]) -> ArgumentError {
-        let message = if self.is_of_pod() { no_pod(places) } else { no_policy(places) };
-        let message = match self.similar(places.iter().flat_map(|place| identities(&place.world))) {
-            Some(similar) => format!("{message}; did you mean {similar}?"),
-            None => message,
-        };
-        if Path::new(&self.text).exists() {
-            let path = quoted(&self.text);
-            let message = format!("{message}; this is a path: to read it, write -f {path}");
-            return ArgumentError::whole(argument, &self.text, message);
-        }
-        ArgumentError::whole(argument, &self.text, message)
-    }
 }
 
 /// Whether a policy for units is asked about a pod: it selects it or, where none does, it is the first of the
@@ -209,51 +193,6 @@ fn answers_for(world: &World, policy: &PolicyName, pod: &Identity) -> bool {
         || near(policy)
             && !world.policies().any(|it| world.selects_pod(&it, pod))
             && of_namespace.next().as_ref() == Some(policy)
-}
-
-fn no_policy(places: &[InputPlace]) -> String {
-    let policies = places.iter().flat_map(|place| place.world.policies());
-    match first_of(policies.map(|policy| called(&policy.identity))) {
-        Some(known) => format!("no policy or target matches; the policies are {known}"),
-        None => "no policy or target matches; there are no policies that can be used".to_owned(),
-    }
-}
-
-fn no_pod(places: &[InputPlace]) -> String {
-    let is_about_pods =
-        |world: &World| !world.qos_levels.is_empty() || !world.resource_policies.is_empty();
-    if !places.iter().any(|place| is_about_pods(&place.world)) {
-        let [(design, _), (installed, _)] = AGENT_CONFIGS;
-        return format!(
-            "no pod matches; pods are read only where there is a ResourcePolicy, or there are policies for QoS \
-             levels in a ConfigMap {design} or {installed}"
-        );
-    }
-    let pods = places.iter().flat_map(|it| it.world.pods.keys().chain(it.world.fleet.pods.keys()));
-    match first_of(pods.filter(|pod| pod.kind() == POD).map(called)) {
-        Some(known) => format!("no pod matches; the pods are {known}"),
-        None => "no pod matches; there are none".to_owned(),
-    }
-}
-
-/// The first few of some names, in their order; `None` if there are none.
-fn first_of(names: impl Iterator<Item = String>) -> Option<String> {
-    let names: BTreeSet<String> = names.collect();
-    let mut first: Vec<String> = names.into_iter().take(9).collect();
-    if first.len() == 9 {
-        "…".clone_into(&mut first[8]);
-    }
-    (!first.is_empty()).then(|| first.join(", "))
-}
-
-/// What can be named: policies, their targets, and pods with what stands for them.
-fn identities(world: &World) -> impl Iterator<Item = Identity> {
-    let policies = world.policies().flat_map(|policy| {
-        let target = world.target_of(&policy);
-        let target = target.map(|reference| reference.target.identity().clone());
-        [Some(policy.identity), target].into_iter().flatten()
-    });
-    policies.chain(world.pods.keys().cloned()).chain(world.fleet.pods.keys().cloned())
 }
 
 /// Whether what was typed can be nothing but a path.

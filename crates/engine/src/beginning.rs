@@ -8,7 +8,9 @@ use jiff::Timestamp;
 
 use crate::families::EffectReason;
 use crate::footprint::islands;
-use crate::{Family, Field, Identity, PolicyName, Value, World, cron_scaling, metric_scaling};
+use crate::{
+    Family, Field, Identity, Policies, PolicyName, Value, World, cron_scaling, metric_scaling,
+};
 
 /// How connected policies begin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -123,4 +125,37 @@ pub fn goes_on(world: &World, policy: &PolicyName, before: &World) -> bool {
         Family::MetricScaling => before.metric_scalings.contains_key(&policy.identity),
         Family::ScheduledCapacity | Family::QosLevels | Family::Placement | Family::Units => true,
     }
+}
+
+/// Lets a policy that an earlier version of the world has, too, be as old as it is there. It is one object, whatever is written
+/// of its creation.
+pub fn keep_creation(world: &mut World, policy: &PolicyName, before: &World) {
+    let identity = &policy.identity;
+    match policy.family {
+        Family::CronScaling => {
+            keep_created(&mut world.cron_scalings, &before.cron_scalings, identity);
+        }
+        Family::MetricScaling => {
+            keep_created(&mut world.metric_scalings, &before.metric_scalings, identity);
+        }
+        // It makes no difference to these.
+        Family::ScheduledCapacity | Family::QosLevels | Family::Placement | Family::Units => {}
+    }
+}
+
+fn keep_created<Policy, Memory>(
+    objects: &mut Policies<Policy, Memory>,
+    before: &Policies<Policy, Memory>,
+    identity: &Identity,
+) {
+    if let Some((object, before)) = objects.get_mut(identity).zip(before.get(identity)) {
+        object.created = before.created;
+    }
+}
+
+/// Whether a policy decides at an instant by itself. An autoscaler does if it knows what all of its queries come to; without
+/// that, or without a query, it leaves the replicas as they are, or moves them into its bounds.
+#[must_use]
+pub fn decides(world: &World, policy: &PolicyName, at: Timestamp) -> bool {
+    policy.family != Family::MetricScaling || metric_scaling::decides(world, &policy.identity, at)
 }

@@ -1,9 +1,16 @@
-//! Lists in messages, which name a few and count the rest: how many there are is up to users.
+//! Lists in messages, which name a few and count the rest, and numbers of things: how many there are is up to users.
 
 use std::fmt::Display;
 
 /// How many names a message has.
 pub const NAMED: usize = 5;
+
+/// `1 pod`, `7 pods`.
+#[must_use]
+pub fn counted<Count: Display + Copy + PartialEq + From<u8>>(count: Count, what: &str) -> String {
+    let plural = if count == Count::from(1) { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
 
 /// `a, b, c, d, e and 12 more`.
 #[must_use]
@@ -28,6 +35,12 @@ pub fn few_joined(names: impl IntoIterator<Item = impl Display>, separator: &str
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_thing_has_no_plural() {
+        assert_eq!([0_u32, 1, 2].map(|it| counted(it, "pod")), ["0 pods", "1 pod", "2 pods"]);
+        assert_eq!(counted(1_usize, "replica"), "1 replica");
+    }
 
     #[test]
     fn a_list_names_a_few_and_counts_the_rest() {

@@ -89,6 +89,20 @@ impl Field {
         number.map(Value::Number)
     }
 
+    /// The value of this field of an object while no policy sets it: what a policy has set stays, but a level is the one of
+    /// the pod's user again. `None` when it is unknown, or when there is none without a policy.
+    #[must_use]
+    pub fn without_policy(self, world: &World, object: &Identity) -> Option<Value> {
+        match self {
+            Field::Replicas | Field::MinReplicas | Field::MaxReplicas => self.read(world, object),
+            Field::QosLevel => {
+                let level = world.pods.get(object)?.annotations().level_of_user();
+                Some(qos_levels::value_of(level))
+            }
+            Field::Value | Field::Clusters | Field::UnitPods | Field::PendingPods => None,
+        }
+    }
+
     /// Sets the initial number of a field; returns whether that was possible. It is not for a field
     /// that follows from its policy, or of an object that is not in the world.
     pub fn begin_with(self, world: &mut World, object: &Identity, number: u32) -> bool {

@@ -64,14 +64,15 @@ pub use answers::{
     Scored, Unmatched,
 };
 pub use beginning::{
-    PriorWrite, Replayed, RunStart, arrive, begin, begin_anew, goes_on, known_until,
+    PriorWrite, Replayed, RunStart, arrive, begin, begin_anew, decides, goes_on, keep_creation,
+    known_until,
 };
 pub use decision::Decision;
 pub use demand::{Allowance, Amounts, Bound, Bounding, Consumer, Demand, Quantified, Resource};
 pub use exempt::{Exempt, Exemption, Exemptions, NamespaceMark};
 pub use families::{EffectReason, OpenDecision, Recorded};
 pub use family::{Family, PolicyName};
-pub use few::{NAMED, few, few_joined};
+pub use few::{NAMED, counted, few, few_joined};
 pub use field::Field;
 pub use fingerprint::{Fingerprint, NotAFingerprint};
 pub use footprint::{Footprint, islands, with_a_part_in};

@@ -42,6 +42,6 @@ pub use recommend::recommendation;
 pub use sample::{Answerer, Sample, SampleProblem, Samples, Settings};
 pub use settle::{Recorded, Settled, settle};
 
-pub(crate) use begin::{arrive, begin_anew};
+pub(crate) use begin::{arrive, begin_anew, decides};
 pub(crate) use logic::{Autoscalers, answer, close, readers, upsert};
 pub(crate) use reasons::describe;

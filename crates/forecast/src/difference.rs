@@ -7,6 +7,7 @@
 mod carriers;
 mod comparison;
 mod recurrence;
+mod renamed;
 mod stretch;
 
 pub use comparison::{Compared, Comparison};

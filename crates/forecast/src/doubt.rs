@@ -17,10 +17,10 @@ mod watch;
 use std::fmt;
 use std::sync::Arc;
 
-use almanac_engine::{Field, Identity, PolicyName, Value};
+use almanac_engine::{Field, Identity, PolicyName, Value, counted};
 use jiff::{SignedDuration, Timestamp};
 
-pub(crate) use days::{days_to_run, different_schedules};
+pub(crate) use days::days_to_run;
 pub(crate) use held::RECENT;
 pub use standing::standing_doubts;
 pub(crate) use watch::{SOON, Watch};
@@ -303,11 +303,12 @@ fn out_of_bounds(
     (autoscaler, (min, max)): (&Identity, (u32, u32)),
     at: Timestamp,
 ) -> fmt::Result {
+    let (replicas, were) = (counted(value, "replica"), if value == 1 { "was" } else { "were" });
     match since {
-        None => write!(f, "at {at:.0}, sets {value} replicas of {target}, but ")?,
+        None => write!(f, "at {at:.0}, sets {replicas} of {target}, but ")?,
         Some(since) => write!(
             f,
-            "at {at:.0}, sets bounds below the {value} replicas of {target} that were set at {since:.0}: "
+            "at {at:.0}, sets bounds below the {replicas} of {target} that {were} set at {since:.0}: "
         )?,
     }
     let back = value.clamp(min, max.max(min));

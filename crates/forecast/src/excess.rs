@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use almanac_engine::{Allowance, Bound, Bounding, Consumer, Identity, Labels, Resource};
+use almanac_engine::{Allowance, Bound, Bounding, Consumer, Identity, Labels, Resource, counted};
 use jiff::Timestamp;
 
 use crate::Writer;
@@ -65,12 +65,13 @@ impl Excess<'_> {
         } else {
             ("may ", "may have", "may be", "up to ")
         };
-        let pods = match &self.allowance.by {
-            Bounding::Quota(quota) => format!("pods in namespace {}", quota.namespace()),
+        let which = match &self.allowance.by {
+            Bounding::Quota(quota) => format!(" in namespace {}", quota.namespace()),
             Bounding::Nodes { selector, .. } | Bounding::EachNode { selector, .. } => {
-                format!("pods{}", with_selector(selector))
+                with_selector(selector)
             }
         };
+        let pods = format!("pods{which}");
         match resource {
             Resource::RequestsCpu => format!("the {pods} {may}request {least}{amount} CPU"),
             Resource::RequestsMemory => {
@@ -78,6 +79,10 @@ impl Excess<'_> {
             }
             Resource::LimitsCpu => format!("the {pods} {have} CPU limits of {least}{amount}"),
             Resource::LimitsMemory => format!("the {pods} {have} memory limits of {least}{amount}"),
+            Resource::Pods if self.needed == 1 => {
+                let is = if self.is_certain { "is" } else { "may be" };
+                format!("there {is} {least}1 pod{which}")
+            }
             Resource::Pods => format!("there {are} {least}{amount} {pods}"),
         }
     }
@@ -129,7 +134,7 @@ impl fmt::Display for Excess<'_> {
 }
 
 fn replicas_of(replicas: u32, workload: &Identity) -> String {
-    format!("{replicas} replica{} of {workload}", if replicas == 1 { "" } else { "s" })
+    format!("{} of {workload}", counted(replicas, "replica"))
 }
 
 /// The requests of a pod, if it has any.

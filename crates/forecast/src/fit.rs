@@ -14,7 +14,7 @@ use almanac_engine::{
 };
 use jiff::Timestamp;
 
-use crate::doubt::{SOON, days_to_run, different_schedules};
+use crate::doubt::{SOON, days_to_run};
 use crate::{Excess, Forecast, Origin, Period, Simulation, Step, Writer};
 
 /// The demand of workloads over time, compared with their allowances.
@@ -102,7 +102,7 @@ impl<'a> Fit<'a> {
         }
         let rules = policies.iter().flat_map(|it| world.schedules(it));
         let rules: Vec<RuleSchedule> = rules.filter(|it| !it.is_off).collect();
-        days_to_run(&different_schedules(&rules), true, period)
+        days_to_run(&rules.iter().collect::<Vec<_>>(), true, period)
     }
 }
 

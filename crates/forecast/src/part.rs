@@ -6,16 +6,16 @@
 
 mod takeover;
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use almanac_engine::{Field, Identity, PolicyName, Value, World, islands};
 
 use jiff::{SignedDuration, Timestamp};
 
-pub(crate) use self::takeover::Left;
 use self::takeover::Takeover;
+pub(crate) use self::takeover::{Inherited, Left};
 use crate::doubt::{RECENT, Watch, days_to_run};
 use crate::overlap::Meetings;
 use crate::{
@@ -151,13 +151,33 @@ impl<'a> Forecast<'a> {
         self.world
     }
 
-    /// What an object has that no policy sets; `None` if it is unknown.
-    pub(crate) fn standing(&self, target: &Identity, field: Field) -> Option<Series> {
+    /// What an object has that no policy sets, where another version may have left something; `None` if it is unknown.
+    pub(crate) fn standing(
+        &self,
+        target: &Identity,
+        field: Field,
+        left: Option<&LastWrite>,
+    ) -> Option<Series> {
+        let start = |write: &LastWrite| Series::start(target.clone(), field, write, self.period);
         let stated = self.assumed.get(&(target.clone(), field)).copied().map(Value::Number);
-        let value = stated.or_else(|| field.read(self.world, target));
-        let value = value.filter(|_| field.can_be_assumed())?;
+        if let (None, Some(left)) = (&stated, left) {
+            return Some(start(left));
+        }
+        let value = stated.or_else(|| field.without_policy(self.world, target))?;
         let write = LastWrite { value: Some(value), origin: Origin::standing(), since: None };
-        Some(Series::start(target.clone(), field, &write, self.period))
+        Some(start(&write))
+    }
+
+    /// Whether it takes over from another version, or from none.
+    pub(crate) fn takes_over(&self) -> bool {
+        self.takeover.is_some()
+    }
+
+    /// The values that the other version has left in objects of which no policy sets anything here.
+    pub(crate) fn left_in(&self, objects: &BTreeSet<Identity>) -> Left {
+        let Some(takeover) = &self.takeover else { return Left::new() };
+        let kept = objects.iter().filter(|object| !takeover.has_lost(self.world, object));
+        takeover.left(&kept.cloned().collect(), |_, _| false)
     }
 
     /// The policies of a part.

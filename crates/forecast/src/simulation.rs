@@ -14,7 +14,7 @@ use jiff::Timestamp;
 
 use crate::last_turn::LastTurn;
 use crate::origin::Origins;
-use crate::part::Left;
+use crate::part::Inherited;
 use crate::{AssumedValues, Assumption, Origin};
 
 /// A world in which time passes.
@@ -35,6 +35,8 @@ pub struct Simulation {
     influences: Influences,
     /// Before the beginning, when each has its first turn: nobody is woken before that.
     first_turns: BTreeMap<PolicyName, Timestamp>,
+    /// What those found that had their first turns before whatever else happens at the beginning.
+    found: BTreeMap<(Identity, Field), LastWrite>,
     watched: Option<LastTurn>,
 }
 
@@ -97,12 +99,12 @@ impl Simulation {
 
     /// The same, for a version of the policies that takes over there and finds what another one has left.
     pub(crate) fn start_after(
-        left: Left,
+        inherited: Inherited,
         world: World,
         from: Timestamp,
         assumed: &AssumedValues,
     ) -> Simulation {
-        Simulation::set_to(from, world, assumed, None, Some(left))
+        Simulation::set_to(from, world, assumed, None, Some(inherited))
     }
 
     fn set_to(
@@ -110,7 +112,7 @@ impl Simulation {
         mut world: World,
         assumed: &AssumedValues,
         watched: Option<&PolicyName>,
-        left: Option<Left>,
+        inherited: Option<Inherited>,
     ) -> Simulation {
         let mut assumptions = add_missing_targets(&mut world);
         let presumed = world.policies().flat_map(|policy| world.presumptions(&policy));
@@ -139,6 +141,7 @@ impl Simulation {
             assumptions,
             influences,
             first_turns: BTreeMap::new(),
+            found: BTreeMap::new(),
             watched: watched.cloned().map(LastTurn::of),
         };
         simulation.take_over_prior_writes(begun.prior_writes);
@@ -148,9 +151,9 @@ impl Simulation {
         if replayed.as_if_in_force {
             simulation.assumptions.push(Assumption::InForceBefore { from });
         }
-        if let Some(left) = left {
+        if let Some(inherited) = inherited {
             simulation.assumptions.push(Assumption::TakesOver { from });
-            simulation.take_over(left, from);
+            simulation.take_over(inherited, from);
         }
         simulation.assume(assumed, from);
         simulation.settle(&begun.arriving, from, assumed);
@@ -168,6 +171,12 @@ impl Simulation {
     #[must_use]
     pub fn last_writes(&self) -> &BTreeMap<(Identity, Field), LastWrite> {
         &self.last_writes
+    }
+
+    /// What a field was before it was set in the first turn of a policy at the beginning, if it was one of those for which
+    /// nothing changes there.
+    pub(crate) fn found(&self, place: &(Identity, Field)) -> Option<&LastWrite> {
+        self.found.get(place)
     }
 
     /// The world before the last turn of the policy that is watched, and when that was. It is watched no longer.
@@ -299,6 +308,11 @@ impl Simulation {
             }
         }
         for policy in settling {
+            for place in self.world.footprint(policy).writes {
+                if let Some(write) = self.last_writes.get(&place) {
+                    self.found.entry(place).or_insert_with(|| write.clone());
+                }
+            }
             self.take_turn(policy.clone(), from);
         }
     }

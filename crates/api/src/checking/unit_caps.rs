@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use almanac_engine::units::{ResourcePolicy, Strategy};
-use almanac_engine::{Identity, Slim, Target, World};
+use almanac_engine::{Identity, Slim, Target, World, counted};
 
 use super::object::CheckedObject;
 use crate::finding::{Code, Finding, Path};
@@ -86,23 +86,20 @@ impl Asked {
         let most = asked.max_by_key(|(workload, (replicas, _))| (*replicas, Reverse(*workload)));
         let (workload, (replicas, by)) = most?;
         let missing = u64::from(*replicas).checked_sub(all).filter(|missing| *missing > 0)?;
-        let of = |number: u64, what: &str| {
-            format!("{number} {what}{}", if number == 1 { "" } else { "s" })
-        };
-        let replicas = of(u64::from(*replicas), "replica");
+        let replicas = counted(*replicas, "replica");
         let asked = match by {
             By::Itself => format!("is to have {replicas}"),
             By::Policy(policy) => format!("is to have {replicas} by {policy}"),
             By::Autoscaler(it) => format!("may have {replicas} by the bounds of {it}"),
         };
-        let (pods, stay) = (of(all, "pod"), if missing == 1 { "stays" } else { "stay" });
+        let (pods, stay) = (counted(all, "pod"), if missing == 1 { "stays" } else { "stay" });
         let message = format!(
             "{workload} {asked}, and all units together take {pods} of a group; with strategy: required, {missing} of \
              them {stay} pending"
         );
         let spec = Path::Root.key("spec");
         let list = spec.key("units");
-        let fix = format!("raise a maxCount, or ask for no more than {}", of(all, "replica"));
+        let fix = format!("raise a maxCount, or ask for no more than {}", counted(all, "replica"));
         Some(Finding::new(Code::UnitsTooSmall, list, message).with_fix(fix))
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use almanac_engine::units::{Conflict, GroupReport, PolicyReport, ResourcePolicy, UnitCount};
-use almanac_engine::{Exempt, Identity, few, few_joined};
+use almanac_engine::{Exempt, Identity, counted, few, few_joined};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 use crate::finding::Finding;
@@ -138,7 +138,7 @@ fn over_cap(report: &PolicyReport) -> ConditionState {
         let with = described(group);
         over.map(|unit| {
             let (name, max) = (&unit.name, unit.max.unwrap_or_default());
-            format!("unit {name:?} has {} of {max} pods{with}", unit.used)
+            format!("unit {name:?} has {} of {}{with}", unit.used, counted(max, "pod"))
         })
         .collect::<Vec<_>>()
     };

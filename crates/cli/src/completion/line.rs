@@ -25,6 +25,25 @@ impl Line {
         self.paths(Some("-f"), "--filename").collect()
     }
 
+    /// The paths after a command that belong to no flag. Every flag has a value but for the switches.
+    pub(super) fn operands(&self, command: &str, switches: &[&str]) -> Vec<String> {
+        let has_it_inside =
+            |flag: &str| flag.contains('=') || !flag.starts_with("--") && flag.len() > 2;
+        let takes_next =
+            |it: &str| it.starts_with('-') && !has_it_inside(it) && !switches.contains(&it);
+        let words = self.0.iter().map(String::as_str);
+        let mut words = words.skip_while(|word| *word != command);
+        let mut before = words.next();
+        let mut operands = Vec::new();
+        for word in words {
+            if !word.starts_with('-') && !before.is_some_and(takes_next) {
+                operands.push(in_home(word));
+            }
+            before = Some(word);
+        }
+        operands
+    }
+
     /// The paths that a flag names.
     pub(crate) fn paths(
         &self,
@@ -84,6 +103,16 @@ mod tests {
             line(&["next", "-f", "'my files'", "-f", "my\\ files", "-f", "our files", "-f"]);
         assert_eq!(quoted.files(), ["my files", "my files", "our files"]);
         assert_eq!(line(&["next", "--files", "a", "shop"]).files(), [""; 0]);
+    }
+
+    #[test]
+    fn what_stands_behind_a_command_and_is_no_flag_and_no_value_is_an_operand() {
+        let operands = |words: &[&str]| line(words).operands("diff", &["--fail-on-change"]);
+        let words = ["almanac", "diff", "old", "--fail-on-change", "new", "--only", "shop"];
+        assert_eq!(operands(&words), ["old", "new"]);
+        let words = ["diff", "-o", "json", "--for=7d", "old", "-ojson", "new", "--only", ""];
+        assert_eq!(operands(&words), ["old", "new"]);
+        assert_eq!(operands(&["almanac", "next", "old"]), [""; 0]);
     }
 
     #[test]

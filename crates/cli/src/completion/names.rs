@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
+use std::slice;
 
 use almanac_api::kinds::kind_named;
 use almanac_api::reading::{Node, ReadObject, Reading};
@@ -25,10 +26,34 @@ struct Named {
 /// The policies and their targets in the files that the line names, in the form that was begun: by their
 /// names, or with a kind, or with a namespace as well.
 pub(crate) fn objects(begun: &OsStr) -> Vec<CompletionCandidate> {
+    offered(begun, &[("", named(&glance(&Line::typed().files())))])
+}
+
+/// The same in the two versions that the line compares. What only one of them has is marked.
+pub(crate) fn compared(begun: &OsStr) -> Vec<CompletionCandidate> {
+    let line = Line::typed();
+    let mut paths = line.operands("diff", &["--fail-on-change"]);
+    let read = |paths: &[String]| named(&glance(paths));
+    // Of revisions, only the working tree is found at once.
+    if paths.is_empty() && line.paths(None, "--git").next().is_some() {
+        paths.push(".".to_owned());
+    }
+    match &*paths {
+        [old, new] if line.paths(None, "--git").next().is_none() => {
+            let [old, new] = [old, new].map(|path| read(slice::from_ref(path)));
+            offered(begun, &[("old", old), ("new", new)])
+        }
+        _ => offered(begun, &[("", read(&paths))]),
+    }
+}
+
+/// What was begun may become these names of several versions of the files.
+fn offered(begun: &OsStr, versions: &[(&str, BTreeSet<Named>)]) -> Vec<CompletionCandidate> {
     let begun = begun.to_string_lossy();
-    let known = named(&glance(&Line::typed().files()));
-    let mut offered: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
-    for object in &known {
+    let mut offered: BTreeMap<String, (BTreeSet<&str>, BTreeSet<&str>)> = BTreeMap::new();
+    let objects =
+        versions.iter().flat_map(|(version, all)| all.iter().map(move |it| (version, it)));
+    for (version, object) in objects {
         let name = match begun.split('/').collect::<Vec<_>>()[..] {
             [_] => Some(object.name.clone()),
             [kind, _] if object.is_of(kind) => Some(format!("{kind}/{}", object.name)),
@@ -38,12 +63,20 @@ pub(crate) fn objects(begun: &OsStr) -> Vec<CompletionCandidate> {
             _ => None,
         };
         if let Some(name) = name.filter(|name| name.starts_with(&*begun)) {
-            offered.entry(name).or_default().insert(&object.kind);
+            let (kinds, with) = offered.entry(name).or_default();
+            kinds.insert(&object.kind);
+            with.insert(version);
         }
     }
-    let candidate = |(name, kinds): (String, BTreeSet<&str>)| {
-        let kinds: Vec<&str> = kinds.into_iter().collect();
-        CompletionCandidate::new(name).help(Some(kinds.join(", ").into()))
+    let candidate = |(name, (kinds, with)): (String, (BTreeSet<&str>, BTreeSet<&str>))| {
+        let kinds = kinds.into_iter().collect::<Vec<&str>>().join(", ");
+        let help = match with.first() {
+            Some(only) if with.len() < versions.len() => {
+                format!("{kinds}, only in the {only} files")
+            }
+            _ => kinds,
+        };
+        CompletionCandidate::new(name).help(Some(help.into()))
     };
     offered.into_iter().map(candidate).collect()
 }

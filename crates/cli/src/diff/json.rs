@@ -195,6 +195,9 @@ fn lines(difference: &Difference) -> Vec<u8> {
             lines.extend_from_slice(name);
             lines.extend_from_slice(sides.told(side));
         }
+        if let Some(note) = stretch.note {
+            lines.extend_from_slice(format!(",\"note\":{}", json!(note)).as_bytes());
+        }
         lines.push(b'}');
     }
     lines

@@ -7,11 +7,12 @@ use std::fmt::Write as _;
 use std::io::Write;
 
 use almanac_api::finding::Severity;
+use almanac_engine::counted;
 
 use super::alike::Told;
 use super::question::{Assumptions, Question};
 use super::table::{self, HEADS};
-use super::words::{self, Summary, counted, incomplete, listed, period, sentence};
+use super::words::{self, Summary, incomplete, listed, period, sentence};
 
 /// Less than fits, so that a comment can have a few lines of its own.
 const MOST_BYTES: usize = 60_000;

@@ -4,13 +4,14 @@ use std::io::{self, Write};
 use std::iter;
 
 use almanac_calendar::tzdata_version;
+use almanac_engine::counted;
 use anstyle::{AnsiColor, Style};
 
 use super::alike::Told;
 use super::columns;
 use super::question::{Assumptions, Question};
 use super::table::{self, HEADS};
-use super::words::{self, Summary, counted, sentence};
+use super::words::{self, Summary, sentence};
 use crate::drawing::Drawing;
 use crate::findings::printable;
 

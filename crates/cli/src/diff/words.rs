@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::sync::Arc;
 
-use almanac_engine::{Field, Value};
+use almanac_engine::{Field, Value, counted};
 use almanac_forecast::{Assumption, PodHours, Presence, Side, Stretch, told_together};
 
 use super::alike::Told;
@@ -207,6 +207,7 @@ fn of_row(change: &Change, row: &Row) -> String {
         Presence::Added | Presence::Both => after,
     };
     match change.field {
+        Field::Replicas if values == "1" => format!("1 replica {}", row.when),
         Field::Replicas => format!("{values} replicas {}", row.when),
         field => format!("{field} {values} {}", row.when),
     }
@@ -274,14 +275,19 @@ pub(super) fn writers(row: &Row) -> (Option<String>, Option<String>) {
     (of(&row.first.before), of(&row.first.after))
 }
 
-/// `a rule → b rule`, once if it is the same.
+/// `a rule → b rule`, once if it is the same; and what else explains the difference.
 pub(super) fn set_by(row: &Row) -> String {
-    match writers(row) {
+    let said = match writers(row) {
         (Some(one), Some(other)) if one == other => one,
         (Some(one), Some(other)) => format!("{one} → {other}"),
         (Some(one), None) => format!("{one} →"),
         (None, Some(other)) => format!("→ {other}"),
         (None, None) => String::new(),
+    };
+    match row.first.note {
+        Some(note) if said.is_empty() => note.to_owned(),
+        Some(note) => format!("{said}; {note}"),
+        None => said,
     }
 }
 
@@ -335,11 +341,6 @@ pub(super) fn signed(hours: PodHours) -> String {
         grouped.push(digit);
     }
     format!("{sign}{grouped}{rest}")
-}
-
-/// `1 value`, `2 values`.
-pub(super) fn counted(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 /// `a, b and c`.

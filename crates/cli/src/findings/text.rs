@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use almanac_api::finding::Severity;
 use almanac_api::reading::{PassedOver, PlacedFinding, Source, Span};
+use almanac_engine::counted;
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthChar as _;
 
@@ -139,11 +140,11 @@ pub(super) fn summary(report: &Report) -> String {
     let told: Vec<_> = counts
         .into_iter()
         .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| plural(count, what))
+        .map(|(count, what)| counted(count, what))
         .collect();
     let outcome = if !told.is_empty() {
         let files: BTreeSet<_> = everything.findings.iter().map(|placed| placed.source).collect();
-        format!("{} in {}", told.join(" and "), plural(files.len(), "file"))
+        format!("{} in {}", told.join(" and "), counted(files.len(), "file"))
     } else if count_checked(report) == 0 {
         "nothing to check".to_owned()
     } else {
@@ -165,8 +166,8 @@ fn write_summary(output: &mut impl Write, report: &Report) -> io::Result<()> {
     let Report { reading, everything, .. } = report;
     let outcome = summary(report);
     let count_of_files = everything.files(reading).len();
-    let objects = plural(count_checked(report), "object");
-    let files = plural(count_of_files, "file");
+    let objects = counted(count_checked(report), "object");
+    let files = counted(count_of_files, "file");
     let places = match everything.places.count() {
         1 => String::new(),
         count => format!(" in {count} places"),
@@ -189,7 +190,7 @@ fn write_skipped(output: &mut impl Write, report: &Report, read: usize) -> io::R
     let passed: Vec<String> = passed
         .iter()
         .filter(|(count, _)| *count > 0)
-        .map(|(count, it)| plural(*count, it))
+        .map(|(count, it)| counted(*count, it))
         .collect();
     if passed.is_empty() {
         return Ok(());
@@ -201,8 +202,4 @@ fn write_skipped(output: &mut impl Write, report: &Report, read: usize) -> io::R
     ];
     let may_be: Vec<&str> = may_be.into_iter().filter(|(may, _)| *may).map(|(_, it)| it).collect();
     writeln!(output, "skipped {} {}", passed.join(" and "), may_be.join(", or "))
-}
-
-fn plural(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

@@ -43,6 +43,8 @@ pub(crate) struct InputPlace {
     pub(crate) left_out: BTreeSet<String>,
     /// What is taken for granted, and which family it is about.
     pub(crate) assumed: BTreeSet<(Family, String)>,
+    /// Since when all policies are in force, as a sentence, if that was specified.
+    pub(crate) begins: Option<String>,
     /// What Kubernetes starts by the clock beside the policies.
     pub(crate) cron_jobs: Vec<ShownCronJob>,
     /// What is assumed of fields at the start.
@@ -201,6 +203,7 @@ impl InputPlace {
             world: World::default(),
             left_out: BTreeSet::new(),
             assumed: BTreeSet::new(),
+            begins: None,
             cron_jobs: Vec::new(),
             initial: AssumedValues::new(),
             api_versions: BTreeMap::new(),
@@ -281,8 +284,7 @@ impl InputPlace {
             begin_anew(&mut self.world, policy, at);
         }
         if !policies.is_empty() {
-            let assumed = format!("all policies begin at {at:.0}, as specified");
-            self.assumed.insert((Family::CronScaling, assumed));
+            self.begins = Some(format!("all policies begin at {at:.0}, as specified"));
         }
     }
 

@@ -121,6 +121,8 @@ fn names_are_those_of_the_policies_and_their_targets_in_the_files_of_the_line() 
         );
         offered(&["explain", "-f", "policies", "cronfhpa/test/"], &["cronfhpa/test/shop-night"]);
         offered(&["explain", "-f", "policies", "sts/"], &[""; 0]);
+        let both = ["diff", "policies/hours.yaml", "policies/deep", "--only", "sho"];
+        offered(&both, &["shop", "shop-hours", "shop-night"]);
         offered(&["validate", "-f", "policies", "-n", ""], &["prod", "test"]);
     }
 }

@@ -115,6 +115,14 @@ fn a_name_narrows_both_sides_whoever_has_it() {
     }
     let unknown = diff(&folder, &["old", "new", "--only", "nobody"]);
     assert_eq!(unknown.status.code(), Some(2));
+    let said = text(&unknown.stderr);
+    for listed in [
+        "CronFederatedHPA/default/hours (only in the new files)",
+        "CronFederatedHPA/default/other, ",
+        "CronFederatedHPA/default/shop-hours (only in the old files)",
+    ] {
+        assert!(said.contains(listed), "{said}");
+    }
 }
 
 #[test]
@@ -185,12 +193,14 @@ fn a_policy_that_sets_what_the_object_has_anyway_changes_nothing() {
     assert!(said.contains(line), "{said}");
     let folder = sides("standing-night-gone", &with_night, &old);
     let said = text(&diff(&folder, &["old", "new"]).stdout);
-    assert!(said.contains("no longer set by any policy: 2 → 5 replicas every day"), "{said}");
+    // The last value stays, as in a cluster.
+    let line = "no longer set by any policy: 5 → 2 replicas every day, 08:00 to 20:00";
+    assert!(said.contains(line), "{said}");
     let told = differences(&folder);
     assert_eq!(told[0]["presence"], "removed");
     let after = &told[0]["stretches"][0]["after"];
-    assert_eq!(after["value"], 5);
-    assert_eq!(after["reason"], "value of the object; no policy sets it");
+    assert_eq!(after["value"], 2);
+    assert_eq!(after["policy"]["rule"], "close");
 }
 
 #[test]

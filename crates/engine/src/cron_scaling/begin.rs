@@ -62,7 +62,7 @@ pub(super) fn begin(world: &mut World, policies: &[&Identity], beginning: Beginn
 
 /// Nothing reads the histories of a run, except for the latest entry of each when a value is
 /// explained.
-fn keep_only_the_latest(policy: &mut CronScaling) {
+pub(super) fn keep_only_the_latest(policy: &mut CronScaling) {
     for rule in &mut policy.rules {
         (rule.successful_history_limit, rule.failed_history_limit) = (1, 1);
     }
@@ -312,6 +312,6 @@ fn name(policy: &Identity) -> PolicyName {
     PolicyName::new(Family::CronScaling, policy.clone())
 }
 
-fn before(at: Timestamp) -> Timestamp {
+pub(super) fn before(at: Timestamp) -> Timestamp {
     at.checked_sub(NANOSECOND).unwrap_or(Timestamp::MIN)
 }

@@ -69,6 +69,13 @@ pub(crate) fn arrive(world: &mut World, autoscaler: &Identity, from: Timestamp) 
     changes_at != Some(from)
 }
 
+/// Whether an autoscaler has queries, and knows at an instant what all of them come to.
+pub(crate) fn decides(world: &World, autoscaler: &Identity, at: Timestamp) -> bool {
+    let reach = Reach::everything();
+    gather(world, autoscaler, &reach, at)
+        .is_some_and(|it| !it.samples.is_empty() && it.samples.iter().all(Result::is_ok))
+}
+
 /// The memory with the recommendations of the windows before an instant, and the next instant at which an answer changes
 /// with time alone.
 fn recommended_before(

@@ -197,9 +197,9 @@ impl Wanted {
 
     /// Whether something else may be wanted once this is set.
     fn feeds_back(&self, policy: &MetricScaling) -> bool {
-        let multiplies = policy.metrics.iter().any(|metric| metric.target_type.multiplies());
         let then = selected(policy, &self.recommended, Some(self.limited.replicas));
-        multiplies || then.map(|(_, it)| it) != self.metric.map(|_| self.limited.recommended)
+        policy.multiplies()
+            || then.map(|(_, it)| it) != self.metric.map(|_| self.limited.recommended)
     }
 }
 

@@ -38,6 +38,36 @@ impl MetricScaling {
     }
 }
 
+impl MetricScaling {
+    /// Whether the replicas there are are part of what a metric comes to.
+    #[must_use]
+    pub fn multiplies(&self) -> bool {
+        self.metrics.iter().any(|metric| metric.target_type.multiplies())
+    }
+
+    /// Whether it scales as another one does, whatever both are called.
+    #[must_use]
+    pub fn scales_as(&self, other: &MetricScaling) -> bool {
+        let is_same = |(one, other): (&Metric, &Metric)| {
+            one.query.text == other.query.text
+                && (one.target_type, one.target) == (other.target_type, other.target)
+        };
+        self.target == other.target
+            && self.bounds == other.bounds
+            && (&self.up, &self.down) == (&other.up, &other.down)
+            && self.metrics.len() == other.metrics.len()
+            && self.metrics.iter().zip(&other.metrics).all(is_same)
+    }
+
+    /// For how many seconds it matters what was recommended and scaled.
+    #[must_use]
+    pub fn history_seconds(&self) -> u32 {
+        let both = [&self.up, &self.down];
+        let seconds = both.map(|it| it.window_seconds.max(it.longest_period().unwrap_or(0)));
+        seconds.into_iter().max().unwrap_or(0)
+    }
+}
+
 /// A query, and what its answer is compared with.
 #[derive(Clone, Debug)]
 pub struct Metric {

@@ -6,7 +6,7 @@ use super::{
     Amount, Direction, FiniteNumber, Input, Limited, MetricScaling, RatePolicy, Select, TargetType,
 };
 use crate::answers::Answered;
-use crate::{Identity, Reason, World};
+use crate::{Identity, Reason, World, counted};
 
 /// What became of a metric, or of an autoscaler as a whole, and why.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -99,9 +99,9 @@ pub fn render(policy: &MetricScaling, reason: &Reason<Cause>) -> String {
             let percent = if metric.target_type == TargetType::Utilization { "%" } else { "" };
             let (name, target) = (metric.target_type.name(), metric.target);
             let query = &metric.query.text;
-            format!("{query} is {sample}, {name} {target}{percent}: {}", counted(replicas))
+            format!("{query} is {sample}, {name} {target}{percent}: {}", of_replicas(replicas))
         }
-        None => counted(replicas),
+        None => of_replicas(replicas),
     };
     match reason.cause {
         Cause::Sets { sample, limited } => {
@@ -110,7 +110,7 @@ pub fn render(policy: &MetricScaling, reason: &Reason<Cause>) -> String {
         }
         Cause::Recommends { sample, replicas } => recommended(sample, replicas),
         Cause::Holds { limited } => {
-            let held = format!("{} until the next answer", counted(limited.recommended));
+            let held = format!("{} until the next answer", of_replicas(limited.recommended));
             [held, limits(policy, limited)].concat()
         }
         Cause::NoSample => {
@@ -131,14 +131,14 @@ pub fn render(policy: &MetricScaling, reason: &Reason<Cause>) -> String {
     }
 }
 
-fn counted(replicas: u32) -> String {
-    if replicas == 1 { "1 replica".to_owned() } else { format!("{replicas} replicas") }
+fn of_replicas(count: u32) -> String {
+    counted(count, "replica")
 }
 
 /// What is recommended, and every limit that makes a difference.
 #[must_use]
 pub fn render_limited(policy: &MetricScaling, limited: Limited) -> String {
-    let recommended = counted(limited.recommended);
+    let recommended = of_replicas(limited.recommended);
     format!("{recommended} recommended{}", limits(policy, limited))
 }
 

@@ -14,7 +14,7 @@ use super::{
     Scores, Taint, gather,
 };
 use crate::answers::RuleExplanation;
-use crate::{Identity, Reason, ScorePart, Scored, Verdict, World, few};
+use crate::{Identity, Reason, ScorePart, Scored, Verdict, World, counted, few};
 
 /// What a selection follows from. Candidates are told by their position in the [`Input`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -89,8 +89,9 @@ pub fn render(input: &Input<'_>, reason: &Reason<Cause>) -> String {
             format!("all matching clusters selected: {eligible}")
         }
         Cause::TooCostly { unsaid, selected } => format!(
-            "{selected} clusters selected; of {unsaid} it cannot be said whether they match, because expressions take too \
-             many steps, so those of them that were selected stay, and no others come"
+            "{} selected; of {unsaid} it cannot be said whether they match, because expressions take too \
+             many steps, so those of them that were selected stay, and no others come",
+            counted(selected, "cluster")
         ),
         Cause::TolerationEnded { candidate, .. } => {
             let taint = rule_name(input, reason).unwrap_or_default();
@@ -332,7 +333,7 @@ fn missing(input: &Input<'_>, ranking: &Ranking, it: &Ranked, now: Timestamp) ->
 fn unsaid(input: &Input<'_>, found: &Matched) -> String {
     let (steps, clusters) = (found.granted, input.candidates.len());
     let whose = if steps < MOST_STEPS {
-        format!("its share of {STEPS_OF_A_DECISION} over {clusters} clusters")
+        format!("its share of {STEPS_OF_A_DECISION} over {}", counted(clusters, "cluster"))
     } else {
         "as over every other cluster".to_owned()
     };

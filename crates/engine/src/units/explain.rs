@@ -12,7 +12,7 @@ use super::{
     Verdict as PodVerdict, count_of_pods,
 };
 use crate::answers::RuleExplanation;
-use crate::{Exempt, Identity, Verdict, World, few, few_joined};
+use crate::{Exempt, Identity, Verdict, World, counted, few, few_joined};
 
 /// How many workloads are named, and of the others how many they are.
 const NAMED: usize = 3;
@@ -54,10 +54,6 @@ fn as_rule(verdict: PodVerdict) -> Verdict {
             Verdict::Excluded
         }
     }
-}
-
-fn pods(number: usize) -> String {
-    if number == 1 { "1 pod".to_owned() } else { format!("{number} pods") }
 }
 
 fn name_of(policy: &ResourcePolicy, place: Option<usize>) -> Arc<str> {
@@ -289,7 +285,7 @@ fn explain_policy(
         places.filter_map(|place| explain_place(policy, &report, place, &next)).collect();
     lines.extend(report.conflicts.iter().map(|conflict| {
         let others = few(conflict.policies.iter().map(Identity::name));
-        let pods = pods(conflict.pods);
+        let pods = counted(conflict.pods, "pod");
         let message = format!("not scheduled: {pods} that several policies select ({others})");
         line(None, Verdict::Error, message)
     }));
@@ -298,12 +294,12 @@ fn explain_policy(
             if kind.is_empty() { "without an owner".to_owned() } else { format!("of a {kind}") };
         let message = format!(
             "no deletion cost for {} {whose}: only a ReplicaSet asks for it",
-            pods(*number as usize)
+            counted(*number, "pod")
         );
         line(None, Verdict::Inactive, message)
     }));
     if report.with_others_cost > 0 {
-        let pods = pods(report.with_others_cost as usize);
+        let pods = counted(report.with_others_cost, "pod");
         let message = format!("a deletion cost of their users, which is left: {pods}");
         lines.push(line(None, Verdict::Inactive, message));
     }

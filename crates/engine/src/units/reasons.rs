@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{ResourcePolicy, Space, Unit};
-use crate::{Identity, NAMED, Reason, World, few, few_joined};
+use crate::{Identity, NAMED, Reason, World, counted, few, few_joined};
 
 /// Why the pods of a policy are where they are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -105,7 +105,7 @@ pub fn render(policy: &ResourcePolicy, reason: &Reason<Cause>) -> String {
         ),
     ];
     so.extend(counted.into_iter().filter(|(number, _)| *number > 0).map(|(number, what)| {
-        format!("{} {} {what}", pods(number), if number == 1 { "is" } else { "are" })
+        format!("{} {} {what}", counted(number, "pod"), if number == 1 { "is" } else { "are" })
     }));
     match (because.is_empty(), so.is_empty()) {
         (true, true) if cause.placed == 0 => "there are no pods".to_owned(),
@@ -173,10 +173,6 @@ impl Cause {
 
 fn quoted(unit: &Unit) -> String {
     format!("\"{}\"", unit.name)
-}
-
-fn pods(number: u32) -> String {
-    if number == 1 { "1 pod".to_owned() } else { format!("{number} pods") }
 }
 
 /// `unit "a" is full`, or `units "a" and "b" are full`; nothing without a unit.

@@ -4,13 +4,15 @@
 //! together that have an object in common, or that one policy is in under two names. Memory grows with the largest
 //! such group, not with the number of policies.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use almanac_engine::units::Renamed;
 use almanac_engine::{Field, Identity};
 
 use super::carriers::remove_renamed;
+use super::renamed::RenamedAutoscalers;
 use super::stretch::{Difference, Presence, difference};
+use crate::part::Left;
 use crate::{Assumption, Forecast, Series};
 
 /// Two forecasts of one period.
@@ -20,6 +22,7 @@ pub struct Comparison<'a> {
     after: Option<Forecast<'a>>,
     groups: Vec<Group>,
     renamed: Renamed,
+    autoscalers: RenamedAutoscalers,
 }
 
 /// Parts that share objects.
@@ -36,7 +39,7 @@ pub struct Compared {
     pub differences: Vec<Difference>,
     /// How many fields have been compared.
     pub fields: usize,
-    /// How many have not been, as they are unknown on both sides, and their policies differ.
+    /// How many have not been, as they are unknown on one side, or on both though their policies differ.
     pub unknown: usize,
     /// What was assumed before, of groups with a difference.
     pub assumed_before: Vec<Assumption>,
@@ -52,8 +55,10 @@ impl<'a> Comparison<'a> {
         let both = before.as_ref().zip(after.as_ref());
         let renamed = both.map(|(one, other)| Renamed::between(one.world(), other.world()));
         let renamed = renamed.unwrap_or_default();
+        let autoscalers = both.map(|(one, other)| RenamedAutoscalers::between(one, other));
+        let autoscalers = autoscalers.unwrap_or_default();
         let groups = groups(before.as_ref(), after.as_ref(), &renamed);
-        Comparison { before, after, groups, renamed }
+        Comparison { before, after, groups, renamed, autoscalers }
     }
 
     /// How many groups there are.
@@ -89,6 +94,7 @@ impl<'a> Comparison<'a> {
         );
         let (mut fields, mut differences) = (before.len() + same_but_for_names, Vec::new());
         let mut unknown = 0;
+        let left = self.left(before.keys().filter(|place| !after.contains_key(*place)));
         for (place, one) in &before {
             differences.extend(match after.remove(place) {
                 Some(other) if self.are_incomparable(one, &other) => {
@@ -96,7 +102,7 @@ impl<'a> Comparison<'a> {
                     None
                 }
                 Some(other) => difference(Some(one), Some(&other)),
-                None => self.removed(one),
+                None => self.removed(one, &left),
             });
         }
         fields += after.len();
@@ -104,13 +110,17 @@ impl<'a> Comparison<'a> {
         differences.extend(after.values().filter_map(|one| self.added(one)));
         differences
             .sort_by(|one, other| one.target.cmp(&other.target).then(one.field.cmp(&other.field)));
+        for difference in &mut differences {
+            self.autoscalers.explain(difference, self.after.as_ref());
+        }
         let says_nothing = differences.is_empty() && unknown == 0;
         let told = |assumed| if says_nothing { Vec::new() } else { assumed };
         let (assumed_before, assumed_after) = (told(assumed_before), told(assumed_after));
         Compared { differences, fields, unknown, assumed_before, assumed_after }
     }
 
-    /// Whether these are the unknown selections of a placement that is edited, or that reads something which is.
+    /// Whether these are selections of a placement of which one is unknown, or both are though the placement is edited, or
+    /// reads something which is.
     fn are_incomparable(&self, before: &Series, after: &Series) -> bool {
         let policy = |forecast: Option<&'_ Forecast<'a>>| {
             let world = forecast?.world();
@@ -118,10 +128,11 @@ impl<'a> Comparison<'a> {
             Some((object.policy.clone(), world.hub.clone()))
         };
         let is_unknown = |it: &Series| it.segments.iter().all(|segment| segment.value.is_none());
-        after.field == Field::Clusters
-            && is_unknown(before)
-            && is_unknown(after)
-            && policy(self.before.as_ref()) != policy(self.after.as_ref())
+        let may_differ = || match (is_unknown(before), is_unknown(after)) {
+            (true, true) => policy(self.before.as_ref()) != policy(self.after.as_ref()),
+            (one, other) => one || other,
+        };
+        after.field == Field::Clusters && may_differ()
     }
 
     /// A series of before under the names of after.
@@ -135,16 +146,27 @@ impl<'a> Comparison<'a> {
         Series { target: self.renamed.new_name(&series.target).clone(), ..series }
     }
 
-    /// A field that is set by no policy any more. It has what the object says, if that is known.
-    fn removed(&self, one: &Series) -> Option<Difference> {
-        let standing = self.after.as_ref().and_then(|it| it.standing(&one.target, one.field));
+    /// What policies have left in fields that none sets any more.
+    fn left<'p>(&self, gone: impl Iterator<Item = &'p (Identity, Field)>) -> Left {
+        let objects = gone.filter(|(_, field)| field.can_be_assumed()).map(|(it, _)| it.clone());
+        let objects: BTreeSet<Identity> = objects.collect();
+        let after = self.after.as_ref().filter(|_| !objects.is_empty());
+        after.map(|it| it.left_in(&objects)).unwrap_or_default()
+    }
+
+    /// A field that is set by no policy any more. It keeps what was set last, or has what the object says, if that is
+    /// known.
+    fn removed(&self, one: &Series, left: &Left) -> Option<Difference> {
+        let left = left.get(&(one.target.clone(), one.field));
+        let standing = self.after.as_ref().and_then(|it| it.standing(&one.target, one.field, left));
         let found = difference(Some(one), standing.as_ref())?;
         Some(Difference { presence: Presence::Removed, ..found })
     }
 
     /// A field that no policy has set so far. It had what the object says, if that is known.
     fn added(&self, one: &Series) -> Option<Difference> {
-        let standing = self.before.as_ref().and_then(|it| it.standing(&one.target, one.field));
+        let before = self.before.as_ref();
+        let standing = before.and_then(|it| it.standing(&one.target, one.field, None));
         let found = difference(standing.as_ref(), Some(one))?;
         Some(Difference { presence: Presence::Added, ..found })
     }

@@ -47,6 +47,8 @@ pub struct Stretch {
     pub before: Option<Side>,
     /// What is to be; `None` if no policy sets the field.
     pub after: Option<Side>,
+    /// Why it differs, where the policies do not say that.
+    pub note: Option<&'static str>,
 }
 
 /// One side of a stretch.
@@ -137,7 +139,8 @@ fn add(
         value: segment.value.clone(),
         origin: Arc::clone(&segment.origin),
     };
-    stretches.push(Stretch { from, to, before: before.map(side), after: after.map(side) });
+    let (before, after) = (before.map(side), after.map(side));
+    stretches.push(Stretch { from, to, before, after, note: None });
 }
 
 impl Stretch {

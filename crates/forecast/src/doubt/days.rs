@@ -13,7 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::Period;
 
-/// Of more rules than this, every day is run.
+/// Of more rules that come on different days than this, every day is run.
 const MOST_RULES: usize = 128;
 
 /// What came in so many days before is run again, so that it is known what there was.
@@ -30,6 +30,8 @@ pub(crate) fn days_to_run(
     are_of_several: bool,
     period: Period,
 ) -> Vec<Period> {
+    let different = on_different_days(rules, period);
+    let rules = different.as_slice();
     if rules.is_empty() || rules.len() > MOST_RULES {
         return vec![period];
     }
@@ -47,15 +49,26 @@ pub(crate) fn days_to_run(
     stretches
 }
 
-/// One rule of each schedule, where days are told apart by when rules come. Of more than can be told apart, some.
-pub(crate) fn different_schedules(rules: &[RuleSchedule]) -> Vec<&RuleSchedule> {
-    let mut different: Vec<&RuleSchedule> = Vec::new();
+/// One rule of those that come on the same days of the same clock, and did so last before the period: days are told apart by
+/// nothing else. Of more than can be told apart, some.
+fn on_different_days<'r>(rules: &[&'r RuleSchedule], period: Period) -> Vec<&'r RuleSchedule> {
+    let clocks = clocks(rules, period);
+    let dates = |at: Timestamp| clocks.iter().map(move |it| it.zone().civil(at).date());
+    let first = dates(period.from()).min();
+    let (Some(first), Some(last)) = (first, dates(period.to()).max()) else { return Vec::new() };
+    let next = |month: &Date| month.checked_add(jiff::Span::new().months(1)).ok();
+    let months = std::iter::successors(Some(first.first_of_month()), next);
+    let months: Vec<Date> = months.take_while(|month| *month <= last).collect();
+    let mut known: BTreeSet<(Option<usize>, Before, Vec<[u32; 2]>)> = BTreeSet::new();
+    let mut different = Vec::new();
     for rule in rules {
         if different.len() > MOST_RULES {
             break;
         }
-        if !different.iter().any(|known| known.schedule == rule.schedule) {
-            different.push(rule);
+        let days = months.iter().map(|it| rule.days_of_month(it.year(), it.month())).collect();
+        let did = before(rule, first, period);
+        if known.insert((clock_of(rule, &clocks, period), did, days)) {
+            different.push(*rule);
         }
     }
     different
@@ -111,7 +124,7 @@ struct Day {
 }
 
 /// What a rule did before a day.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Before {
     /// It fired last on that day.
     Fired(i64),
@@ -130,14 +143,7 @@ impl<'r> Days<'r> {
         let first = clocks.iter().map(|it| date(it, period.from())).min()?;
         let end = clocks.iter().map(|it| date(it, period.to())).max()?;
         let number = |date: Date| days_between(first, date);
-        let before = rules.iter().map(|rule| {
-            if rule.has_windows() {
-                return Before::Window(i64::from(rule.is_open(period.from())));
-            }
-            let last = rule.last(period.from());
-            Before::Fired(last.map_or(i64::MIN, |at| number(date(rule, at))))
-        });
-        let before = before.collect();
+        let before = rules.iter().map(|rule| before(rule, first, period)).collect();
         let next = Day { number: 0, date: first, month: month_of(rules, first) };
         Some(Days {
             rules,
@@ -302,6 +308,15 @@ impl Day {
     }
 }
 
+/// What a rule did before a period, by days from the first.
+fn before(rule: &RuleSchedule, first: Date, period: Period) -> Before {
+    if rule.has_windows() {
+        return Before::Window(i64::from(rule.is_open(period.from())));
+    }
+    let last = rule.last(period.from()).map(|at| rule.zone().civil(at).date());
+    Before::Fired(last.map_or(i64::MIN, |date| days_between(first, date)))
+}
+
 fn month_of(rules: &[&RuleSchedule], date: Date) -> Vec<[u32; 2]> {
     rules.iter().map(|it| it.days_of_month(date.year(), date.month())).collect()
 }
@@ -330,4 +345,44 @@ fn differences(clocks: &[&RuleSchedule], period: Period, first: Date) -> Vec<(i6
 fn days_between(first: Date, date: Date) -> i64 {
     let hours = date.duration_since(first).as_hours();
     hours / SignedDuration::from_hours(24).as_hours()
+}
+
+#[cfg(test)]
+mod tests {
+    use almanac_engine::Schedule;
+    use almanac_fixtures::{at, names, rules};
+
+    use super::*;
+
+    fn schedules(times: impl Iterator<Item = (u32, u32)>) -> Vec<RuleSchedule> {
+        let of_time = |(minute, hour): (u32, u32)| {
+            ["* * *", "* * 1-5", "1 * *", "27 11 *"].map(|days| {
+                let cron = format!("{minute} {hour} {days}");
+                let rule = rules::rule("r", &cron, 1).checked(0, &names::workload("shop"));
+                RuleSchedule {
+                    rule: "r".into(),
+                    position: 0,
+                    is_off: false,
+                    schedule: Schedule::Firings(rule.firings),
+                    ranked: None,
+                    asks_for: None,
+                    sets: Vec::new(),
+                }
+            })
+        };
+        times.flat_map(of_time).collect()
+    }
+
+    #[test]
+    fn rules_of_the_same_days_are_told_apart_by_nothing_else() {
+        let period = Period::new(at("2026-11-23T00:00:00Z"), at("2028-11-23T00:00:00Z")).unwrap();
+        let run = |times: &mut dyn Iterator<Item = (u32, u32)>| {
+            let all = schedules(times);
+            days_to_run(&all.iter().collect::<Vec<_>>(), true, period)
+        };
+        let few = run(&mut [(0_u32, 8_u32), (0, 20)].into_iter());
+        let many = run(&mut (0..60_u32).map(|minute| (minute, 8 + minute / 5)));
+        assert_eq!(few, many);
+        assert!(many.len() > 1, "not all days are run");
+    }
 }

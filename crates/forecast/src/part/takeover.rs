@@ -5,14 +5,28 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use almanac_engine::{Field, Identity, PolicyName, World, begin_anew, goes_on, known_until};
+use almanac_engine::cron_scaling::HeldBack;
+use almanac_engine::metric_scaling::MetricScaling;
+use almanac_engine::{
+    Family, Field, Identity, PolicyName, World, begin_anew, decides, goes_on, keep_creation,
+    known_until,
+};
 use jiff::Timestamp;
 
-use super::Forecast;
+use super::{Forecast, Island};
 use crate::{AssumedValues, LastWrite, Simulation};
 
 /// The values of fields when a version takes over, and who has set them.
 pub(crate) type Left = BTreeMap<(Identity, Field), LastWrite>;
+
+/// What connected policies find when they take over.
+#[derive(Debug)]
+pub(crate) struct Inherited {
+    /// The values that the other version has left.
+    pub(crate) left: Left,
+    /// The rules that begin there, of objects that go on from their status.
+    pub(crate) held_back: Vec<HeldBack>,
+}
 
 /// The version from which another one takes over.
 #[derive(Clone, Debug)]
@@ -44,33 +58,60 @@ impl<'a> Takeover<'a> {
         assumed: &AssumedValues,
     ) -> Simulation {
         let policies: Vec<PolicyName> = world.policies().collect();
+        let before = self.before.as_ref().map(|before| before.world);
+        if let Some(before) = before {
+            for policy in &policies {
+                keep_creation(&mut world, policy, before);
+            }
+        }
         let written = policies.iter().flat_map(|policy| world.footprint(policy).writes);
         let written: BTreeSet<Identity> =
             written.filter(|(_, field)| field.can_be_assumed()).map(|(object, _)| object).collect();
-        let own: BTreeSet<&PolicyName> = policies.iter().collect();
-        let is_known = known_until(&world).is_some();
-        if is_known || !self.is_changed(&world, &own, &written) {
+        if !self.is_changed(&world, &policies, &written, from) {
             return Simulation::start(world, from, assumed);
         }
-        let left = self.left(&own, &written);
+        let known = known_until(&world);
+        // A status that is later than all that is known of the other version outweighs what that has left.
+        let left = if known.is_none() || known <= self.known_until(&written) {
+            self.left(&written, |object, writer| decides_again(&world, object, writer, from))
+        } else {
+            Left::new()
+        };
+        let mut held_back = Vec::new();
         for policy in &policies {
-            // The values that its rules have set are among those left.
-            if world.sets_by_firings(policy) || !self.goes_on(&world, policy) {
+            let sets_by_firings = world.sets_by_firings(policy);
+            if known.is_some() && sets_by_firings {
+                held_back.extend(HeldBack::hold(&mut world, policy, before));
+            } else if sets_by_firings
+                || !self.goes_on(&world, policy) && !has_history(&world, policy)
+            {
+                // The values that its rules have set are among those left.
                 begin_anew(&mut world, policy, from);
             }
         }
-        Simulation::start_after(left, world, from, assumed)
+        if known.is_some() && left.is_empty() && held_back.is_empty() {
+            return Simulation::start(world, from, assumed);
+        }
+        Simulation::start_after(Inherited { left, held_back }, world, from, assumed)
     }
 
-    /// Whether a policy is new or edited, or one is gone that set the same.
+    /// Whether a policy is new or edited, one decides no more, or one is gone that set the same.
     fn is_changed(
         &self,
         world: &World,
-        policies: &BTreeSet<&PolicyName>,
+        policies: &[PolicyName],
         written: &BTreeSet<Identity>,
+        from: Timestamp,
     ) -> bool {
-        let is_gone = |policy: &PolicyName| !policies.contains(policy);
-        policies.iter().any(|policy| !self.goes_on(world, policy))
+        let own: BTreeSet<&PolicyName> = policies.iter().collect();
+        let is_gone = |policy: &PolicyName| !own.contains(policy);
+        let has_decided = |policy: &PolicyName| {
+            self.before.as_ref().is_some_and(|before| decides(before.world, policy, from))
+        };
+        let is_other = |policy: &PolicyName| {
+            !self.goes_on(world, policy) || !decides(world, policy, from) && has_decided(policy)
+        };
+        policies.iter().any(is_other)
             || written.iter().any(|object| self.writers(object).iter().any(is_gone))
     }
 
@@ -78,44 +119,87 @@ impl<'a> Takeover<'a> {
         self.before.as_ref().is_some_and(|before| goes_on(world, policy, before.world))
     }
 
+    /// The part of the version before that has set something of an object, and what it has.
+    fn island_of(&self, object: &Identity) -> Option<(usize, &Island)> {
+        let part = self.part_of.get(object).copied()?;
+        Some((part, self.before.as_ref()?.islands.get(part)?))
+    }
+
     /// The policies that set an object before.
     fn writers(&self, object: &Identity) -> &[PolicyName] {
-        let part = self.part_of.get(object).copied();
-        let island = self.before.as_ref().zip(part).and_then(|(it, part)| it.islands.get(part));
-        let written = island.and_then(|island| island.shown.get(object));
+        let written = self.island_of(object).and_then(|(_, island)| island.shown.get(object));
         written.map_or(&[][..], |written| &written.by)
     }
 
-    /// The values that the version before has left in objects of which it has set anything.
-    fn left(&self, policies: &BTreeSet<&PolicyName>, written: &BTreeSet<Identity>) -> Left {
+    /// The latest instant at which anything is known of the policies that set these objects before.
+    fn known_until(&self, objects: &BTreeSet<Identity>) -> Option<Timestamp> {
+        let world = self.before.as_ref()?.world;
+        let policies: BTreeSet<&PolicyName> = objects
+            .iter()
+            .filter_map(|object| self.island_of(object))
+            .flat_map(|(_, island)| &island.policies)
+            .collect();
+        let policies: Vec<PolicyName> = policies.into_iter().cloned().collect();
+        known_until(&world.part(&policies))
+    }
+
+    /// The values that the version before has left in these objects, so far as a policy has set them: what none has set is
+    /// what the files of the later version state. What an autoscaler has decided at the first instant is not left if it is
+    /// decided there once more, from the same replicas.
+    pub(super) fn left(
+        &self,
+        objects: &BTreeSet<Identity>,
+        is_decided_again: impl Fn(&Identity, &PolicyName) -> bool,
+    ) -> Left {
         let mut left = Left::new();
         let Some(before) = &self.before else { return left };
-        let parts: BTreeSet<usize> =
-            written.iter().filter_map(|object| self.part_of.get(object).copied()).collect();
-        for island in parts.into_iter().filter_map(|part| before.islands.get(part)) {
+        let parts: BTreeMap<usize, &Island> =
+            objects.iter().filter_map(|object| self.island_of(object)).collect();
+        for island in parts.into_values() {
             let simulation = before.simulation(island);
-            // A continuing autoscaler decides again; its last decision is not an input.
-            let is_left = |write: &LastWrite| {
+            for (place, write) in simulation.last_writes() {
+                let (object, field) = place;
+                if !field.can_be_assumed() || !objects.contains(object) {
+                    continue;
+                }
                 let writer = write.origin.writer.as_ref().map(|writer| &writer.policy);
-                writer.is_some_and(|it| {
-                    simulation.world().sets_by_firings(it) || !policies.contains(it)
-                })
-            };
-            let numbers = simulation
-                .last_writes()
-                .iter()
-                .filter(|((object, field), _)| field.can_be_assumed() && written.contains(object));
-            let set: BTreeSet<&Identity> = numbers
-                .clone()
-                .filter(|(_, write)| is_left(write))
-                .map(|((object, _), _)| object)
-                .collect();
-            // What no policy has set is what the files of the later version state.
-            let of_set = numbers.filter(|((object, _), write)| {
-                write.origin.writer.is_some() && set.contains(object)
-            });
-            left.extend(of_set.map(|(place, write)| (place.clone(), write.clone())));
+                let found = writer
+                    .filter(|writer| is_decided_again(object, writer))
+                    .and_then(|_| simulation.found(place));
+                let write = found.unwrap_or(write);
+                if write.origin.writer.is_some() {
+                    left.insert(place.clone(), write.clone());
+                }
+            }
         }
         left
     }
+
+    /// Whether an object was in the version before and is not in a world: it is deleted, and not left as it is.
+    pub(super) fn has_lost(&self, world: &World, object: &Identity) -> bool {
+        let has = |world: &World| {
+            world.workloads.contains_key(object) || world.autoscalers.contains_key(object)
+        };
+        self.before.as_ref().is_some_and(|before| has(before.world)) && !has(world)
+    }
+}
+
+/// Whether the status of an autoscaler says what it has recommended and scaled.
+fn has_history(world: &World, policy: &PolicyName) -> bool {
+    let object = world.metric_scalings.get(&policy.identity);
+    policy.family == Family::MetricScaling && object.is_some_and(|it| it.memory.is_some())
+}
+
+/// Whether an autoscaler decides over an object from the same replicas as the one that has decided before: it is that one, or
+/// what it multiplies is the number of replicas, which would count twice.
+fn decides_again(world: &World, object: &Identity, writer: &PolicyName, from: Timestamp) -> bool {
+    let is_it = |(autoscaler, of): (&Identity, &MetricScaling)| {
+        let name = PolicyName::new(Family::MetricScaling, autoscaler.clone());
+        of.target.identity() == object
+            && (name == *writer || of.multiplies())
+            && decides(world, &name, from)
+    };
+    let all = world.metric_scalings.iter();
+    let mut valid = all.filter_map(|(name, it)| Some((name, it.policy.as_deref()?)));
+    writer.family == Family::MetricScaling && valid.any(is_it)
 }

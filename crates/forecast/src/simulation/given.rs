@@ -4,7 +4,7 @@ use almanac_engine::{Field, Identity, Value};
 use jiff::Timestamp;
 
 use super::{LastWrite, Simulation};
-use crate::part::Left;
+use crate::part::Inherited;
 use crate::{AssumedValues, Assumption, Origin};
 
 impl Simulation {
@@ -19,8 +19,14 @@ impl Simulation {
         }
     }
 
-    /// Sets fields to what another version has left, whose writers stay those of the values.
-    pub(super) fn take_over(&mut self, left: Left, from: Timestamp) {
+    /// Sets fields to what another version has left, whose writers stay those of the values, and lets the rules begin that
+    /// were held back until then.
+    pub(super) fn take_over(&mut self, inherited: Inherited, from: Timestamp) {
+        let Inherited { left, held_back } = inherited;
+        for held in held_back {
+            let (policy, next) = held.begin(&mut self.world, from);
+            self.agenda.set(&policy, next);
+        }
         for (place, held) in left {
             let Some(write) = self.last_writes.get_mut(&place) else { continue };
             let Some(number) = held.value.as_ref().and_then(Value::number) else { continue };

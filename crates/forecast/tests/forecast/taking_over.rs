@@ -1,7 +1,13 @@
 //! A version of the policies that takes over from another one: what is new or edited begins there, as in a cluster.
 
-use almanac_engine::World;
-use almanac_forecast::{AssumedValues, Assumption, Comparison, Forecast, Part, Period};
+use almanac_engine::cron_scaling::{CronRule, Memory, RuleMemory};
+use almanac_engine::metric_scaling::TargetType;
+use almanac_engine::{PolicyObject, Value, World};
+use almanac_fixtures::autoscalers::{Autoscaler, external, scheduled};
+use almanac_fixtures::names::horizontal_autoscaler;
+use almanac_forecast::{
+    AssumedValues, Assumption, Comparison, Difference, Forecast, Part, Period, Presence,
+};
 use proptest::prelude::*;
 
 use crate::builders::*;
@@ -135,11 +141,147 @@ fn only_what_takes_over_says_so() {
     assert_eq!(assumed(&before, &after), [Assumption::TakesOver { from }]);
 }
 
-fn has_differences(before: &World, after: &World) -> bool {
-    let forecast = |world| Forecast::new(world, two_days(), AssumedValues::new());
+/// A shop of which the status was written at 8:00.
+fn known_shop(rules: &[CronRule]) -> World {
+    let handled = |rule| RuleMemory::beginning(rule, at("2026-03-05T08:00:00Z"));
+    // A rule that has just been written has no status.
+    let known = rules.iter().filter(|rule| &*rule.name != "new").map(handled);
+    let memory = Memory { rules: known.collect() };
+    Building::default()
+        .workload("shop", 12)
+        .scaling("s", to_workload("shop"), rules.to_vec())
+        .known("s", None, Some(memory))
+        .world()
+}
+
+#[test]
+fn a_rule_that_is_added_beside_a_status_does_not_fire_before() {
+    let open = rule("open", "0 8 * * *", 12);
+    let before = known_shop(&[open.clone()]);
+    let after = known_shop(&[open, rule("new", "30 8 * * *", 30)]);
+    let expected = ["05 09:00 12 nobody", "06 08:00 12 s/open", "06 08:30 30 s/new"];
+    assert_eq!(told_of(Some(&before), &after, two_days()), expected);
+}
+
+#[test]
+fn a_policy_that_is_added_beside_a_status_does_not_fire_before() {
+    let before = known_shop(&[rule("open", "0 8 * * *", 12)]);
+    let mut after = before.clone();
+    let added = Building::default()
+        .scaling("added", to_workload("shop"), vec![rule("half", "30 8 * * *", 30)])
+        .world();
+    after.cron_scalings.extend(added.cron_scalings);
+    let expected = ["05 09:00 12 nobody", "06 08:00 12 s/open", "06 08:30 30 added/half"];
+    assert_eq!(told_of(Some(&before), &after, two_days()), expected);
+}
+
+#[test]
+fn what_a_deleted_rule_has_set_since_a_status_stays() {
+    let open = rule("open", "0 8 * * *", 12);
+    let before = known_shop(&[open.clone(), rule("half", "30 8 * * *", 30)]);
+    let after = known_shop(&[open]);
+    let expected = ["05 09:00 30 s/half", "06 08:00 12 s/open"];
+    assert_eq!(told_of(Some(&before), &after, two_days()), expected);
+}
+
+fn differences_in(before: &World, after: &World, period: Period) -> Vec<Difference> {
+    let forecast = |world| Forecast::new(world, period, AssumedValues::new());
     let (before, after) = (forecast(before), forecast(after));
     let after = after.taking_over(Some(&before));
-    Comparison::new(Some(before), Some(after)).parts().any(|it| !it.differences.is_empty())
+    let comparison = Comparison::new(Some(before), Some(after));
+    comparison.parts().flat_map(|part| part.differences).collect()
+}
+
+fn has_differences(before: &World, after: &World) -> bool {
+    !differences_in(before, after, two_days()).is_empty()
+}
+
+#[test]
+fn what_a_deleted_policy_has_set_stays_unless_the_object_is_deleted_too() {
+    let rules = || vec![rule("open", "0 8 * * *", 10), rule("close", "0 20 * * *", 3)];
+    let unseen = Building::default().scaling("s", to_workload("shop"), rules()).world();
+    let kept = Building::default().workload("shop", 7).world();
+    let nothing = World::default();
+    let ten = Some(Some(Value::Number(10)));
+    for (before, after, expected) in [
+        (&shop(rules()), &kept, ten.clone()),
+        (&unseen, &nothing, ten),
+        (&shop(rules()), &nothing, None),
+    ] {
+        let found = differences_in(before, after, two_days());
+        let [difference] = &*found else { panic!("{found:?}") };
+        assert_eq!(difference.presence, Presence::Removed);
+        let evening = difference.stretches.iter().find(|it| it.from == at("2026-03-05T20:00:00Z"));
+        let after = evening.unwrap().after.as_ref().map(|side| side.value.clone());
+        assert_eq!(after, expected);
+    }
+}
+
+#[test]
+fn a_time_of_creation_in_the_files_of_one_version_changes_nothing() {
+    let of = |created| {
+        let rules = vec![rule("open", "0 8 * * *", 10), rule("close", "0 20 * * *", 3)];
+        let shop = Building::default().workload("shop", 7);
+        shop.scaling("s", to_workload("shop"), rules).known("s", created, None).world()
+    };
+    let (without, with) = (of(None), of(Some("2026-03-05T08:30:00Z")));
+    assert!(!has_differences(&without, &with));
+    assert!(!has_differences(&with, &without));
+}
+
+/// A shop of three replicas, and a schedule of six that is ten at night.
+fn scaled(name: &str, autoscaler: Autoscaler) -> World {
+    let night = vec![daily("17", "9", 10, 0)];
+    let mut world = Building::default().workload("shop", 3).schedule("nodes", 6, night).world();
+    let policy = PolicyObject::new(autoscaler.checked());
+    world.metric_scalings.insert(horizontal_autoscaler(name).identity, policy);
+    world
+}
+
+fn of_nodes() -> Autoscaler {
+    Autoscaler::of("shop", 1, 20).by(scheduled("nodes"))
+}
+
+#[test]
+fn an_autoscaler_that_can_decide_no_more_leaves_the_replicas_as_they_are() {
+    let (before, shop) = (scaled("a", of_nodes()), deployment("shop"));
+    let unanswered = Autoscaler::of("shop", 1, 20).by(external("up"));
+    for autoscaler in [unanswered, Autoscaler::of("shop", 1, 20)] {
+        let noon = period("2026-03-05T12:00:00Z", "2026-03-05T13:00:00Z");
+        let parts = taking_over(Some(&before), &scaled("a", autoscaler), noon);
+        let mut series = parts.iter().flat_map(|part| &part.series);
+        let of_shop = series.find(|it| it.target == shop).unwrap();
+        let values: Vec<_> = of_shop.segments.iter().map(|it| it.value.clone()).collect();
+        assert_eq!(values, [Some(Value::Number(6))]);
+    }
+}
+
+#[test]
+fn a_renamed_autoscaler_that_multiplies_the_replicas_there_are_changes_nothing() {
+    let of = |name| {
+        let query = scheduled("nodes");
+        scaled(name, Autoscaler::of("shop", 1, 20).with(query, TargetType::Value, 3000))
+    };
+    let noon = period("2026-03-05T12:00:00Z", "2026-03-05T13:00:00Z");
+    assert_eq!(differences_in(&of("a"), &of("b"), noon), []);
+}
+
+#[test]
+fn a_renamed_autoscaler_begins_without_recommendations_and_the_difference_says_so() {
+    // At 9:00 the schedule has gone down to six, and the window holds ten for five minutes.
+    let soon = period("2026-03-05T09:02:00Z", "2026-03-05T12:00:00Z");
+    let of = |name| {
+        let mut world = scaled(name, of_nodes());
+        world.workloads.get_mut(&deployment("shop")).unwrap().replicas = Some(10);
+        world
+    };
+    assert_eq!(differences_in(&of("a"), &of("a"), soon), []);
+    let found = differences_in(&of("a"), &of("b"), soon);
+    let [Difference { stretches, .. }] = &*found else { panic!("{found:?}") };
+    let [stretch] = &**stretches else { panic!("{stretches:?}") };
+    assert_eq!((stretch.from, stretch.to), (soon.from(), at("2026-03-05T09:05:00Z")));
+    assert_eq!(stretch.growth(), Some(-4));
+    assert!(stretch.note.is_some());
 }
 
 proptest! {

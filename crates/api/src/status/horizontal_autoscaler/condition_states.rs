@@ -7,7 +7,7 @@ use almanac_engine::metric_scaling::{
     Cause, Limited, Memory, MetricScaling, SampleProblem, Select, TargetState, render_limited,
 };
 use almanac_engine::other_writer::advice;
-use almanac_engine::{Field, Identity, Verdict, few_joined};
+use almanac_engine::{Field, Identity, Verdict, counted, few_joined};
 
 use super::Decided;
 use crate::finding::Finding;
@@ -170,13 +170,15 @@ fn held_back(policy: &MetricScaling, limited: Limited) -> (ConditionReason, Stri
 fn unbounded(policy: &MetricScaling, limited: Limited) -> ConditionState {
     let Limited { allowed, replicas, .. } = limited;
     let (min, max) = (policy.bounds.min(), policy.bounds.max());
+    let are = if allowed == 1 { "is" } else { "are" };
+    let wanted = format!("{} {are} wanted", counted(allowed, "replica"));
     let (reason, message) = match allowed.cmp(&replicas) {
         Ordering::Greater => {
-            let message = format!("{allowed} replicas are wanted, and maxReplicas is {max}");
+            let message = format!("{wanted}, and maxReplicas is {max}");
             (ConditionReason::TooManyReplicas, message)
         }
         Ordering::Less => {
-            let message = format!("{allowed} replicas are wanted, and minReplicas is {min}");
+            let message = format!("{wanted}, and minReplicas is {min}");
             (ConditionReason::TooFewReplicas, message)
         }
         Ordering::Equal => {

@@ -49,7 +49,7 @@ fn a_changed_cap_evicts_nobody_and_the_pods_over_it_go_first() -> TestResult {
         for best in [1, 3, 2, 4, 1] {
             scene.govern(&policy("shop", "required", &units(best))).await?;
         }
-        await_condition_of(scene, "OverCap", "True", "unit \"best\" has 3 of 1 pods").await?;
+        await_condition_of(scene, "OverCap", "True", "unit \"best\" has 3 of 1 pod").await?;
         await_condition_of(scene, "Ready", "False", "none is evicted").await?;
         scene.check_stays("shop", &OF, &[3, 1, 0]).await?;
         await_costs(scene, &["-100", "-200", "200", "300"]).await?;

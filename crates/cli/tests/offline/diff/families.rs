@@ -169,6 +169,21 @@ fn levels(end: &str, pods: usize) -> String {
 }
 
 #[test]
+fn the_level_of_a_pod_that_no_policy_selects_any_more_is_the_one_of_its_user() {
+    let old = levels("06:00", 1);
+    let new = old.replace("{app: batch}}, target", "{app: other}}, target");
+    let folder = sides("level-left", &[("a.yaml", &old)], &[("a.yaml", &new)]);
+    let [difference] = &*differences(&folder) else { panic!() };
+    assert_eq!(difference["presence"], "removed");
+    let stretches = difference["stretches"].as_array().unwrap();
+    assert!(!stretches.is_empty());
+    for stretch in stretches {
+        let values = ["before", "after"].map(|side| stretch[side]["value"].clone());
+        assert_eq!(values, [json!("-1"), json!("1")]);
+    }
+}
+
+#[test]
 fn the_level_of_a_thousand_pods_is_told_in_one_sentence() {
     let (old, new) = (levels("06:00", 1000), levels("08:00", 1000));
     let folder = sides("levels", &[("a.yaml", &old)], &[("a.yaml", &new)]);
@@ -232,13 +247,15 @@ fn clusters_that_come_and_go_are_named_up_to_a_number_in_every_format_for_people
 fn what_a_placement_selects_is_unknown_without_clusters_in_the_files() {
     let (there, none) = (hub(3, |number| number == 0), HUB.to_owned());
     let folder = sides("clusters-gone", &[("a.yaml", &there)], &[("a.yaml", &none)]);
-    let [difference] = &*differences(&folder) else { panic!() };
-    let after = &difference["stretches"][0]["after"];
-    assert_eq!(after["value"], Value::Null);
-    assert_eq!(after["reason"], "unknown: there is no ManagedCluster in the files");
-    for format in ["text", "markdown", "html"] {
-        let said = text(&diff(&folder, &["old", "new", "-o", format]).stdout);
-        assert!(said.contains("unknown"), "{format}: {said}");
+    // On one side only, nobody knows whether it changes.
+    for order in [["old", "new"], ["new", "old"]] {
+        for format in ["text", "markdown", "html"] {
+            let said = text(&diff(&folder, &[&order[..], &["-o", format]].concat()).stdout);
+            assert!(said.contains("0 values compared, 1 is not"), "{format}: {said}");
+            assert!(said.contains("has an unknown selection"), "{format}: {said}");
+        }
+        let gate = diff(&folder, &[&order[..], &["--fail-on-change"]].concat());
+        assert_eq!(gate.status.code(), Some(1));
     }
     // What an edit changes is unknown; without an edit nothing changes.
     let edited = none.replace("in: 'yes'", "in: 'no'");

@@ -144,6 +144,9 @@ fn policies_that_are_new_begin_with_the_period() {
     let command = ["next", "-f", ".", "--from", AT, "--count", "1", "--new"];
     let said = text(&almanac(&folder, &command).stdout);
     assert!(said.contains("replicas 4 → 10"), "{said}");
+    assert!(said.contains("all policies begin at 2026-05-04T00:00:00Z, as specified"), "{said}");
+    let command = ["next", "-f", ".", "--from", AT, "--count", "1", "--new", "-o", "json"];
+    assert_eq!(parsed(&almanac(&folder, &command))["assumptions"], expected);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Ledger;
 use crate::units::slots::ShapeId;
-use crate::{Identity, few};
+use crate::{Identity, counted, few};
 
 /// Why a binding cannot be reserved, or must not be posted.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -74,9 +74,8 @@ pub(super) fn conflict_message(policies: &[Identity]) -> String {
 /// `1 pod`, `7 pods`, `7 of 10 pods`, or `0 of 1 pod`.
 pub(in crate::units) fn count_of_pods(used: u32, max: Option<u32>) -> String {
     match (used, max) {
-        (_, Some(max)) => format!("{used} of {max} pod{}", if max == 1 { "" } else { "s" }),
-        (1, None) => "1 pod".to_owned(),
-        (_, None) => format!("{used} pods"),
+        (_, Some(max)) => format!("{used} of {}", counted(max, "pod")),
+        (_, None) => counted(used, "pod"),
     }
 }
 

@@ -1,0 +1,85 @@
+//! Rules that are new to a world of which the state is known: they begin at an instant, while the other rules of their
+//! object go on from its status until then.
+//!
+//! Which version of the world was there before is up to the caller.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::begin::{before, keep_only_the_latest};
+use super::{CronRule, CronScaling, Memory, RuleMemory, wake_at};
+use crate::{Family, Fingerprint, PolicyName, World};
+
+/// An object whose new rules are suspended until they begin.
+#[derive(Clone, Debug)]
+pub struct HeldBack {
+    policy: PolicyName,
+    /// The object with all of its rules.
+    whole: Arc<CronScaling>,
+}
+
+impl HeldBack {
+    /// Suspends the rules of an object that neither an earlier version of the world nor the status of the object has as
+    /// they are. `None` if there are none.
+    pub fn hold(
+        world: &mut World,
+        policy: &PolicyName,
+        earlier: Option<&World>,
+    ) -> Option<HeldBack> {
+        if policy.family != Family::CronScaling {
+            return None;
+        }
+        let object = world.cron_scalings.get_mut(&policy.identity)?;
+        let remembered = object.memory.iter().flat_map(|memory| &memory.rules);
+        let mut known: Vec<(Arc<str>, Fingerprint)> =
+            remembered.map(|rule| (Arc::clone(&rule.name), rule.fingerprint)).collect();
+        let earlier = earlier.and_then(|world| world.cron_scalings.get(&policy.identity));
+        let earlier = earlier.and_then(|object| object.policy.as_deref());
+        let rules = earlier.into_iter().flat_map(|policy| &policy.rules);
+        known.extend(rules.map(|rule| (Arc::clone(&rule.name), rule.fingerprint)));
+        let is_new = |rule: &CronRule| {
+            let is_it = |(name, fingerprint): &(Arc<str>, Fingerprint)| {
+                *name == rule.name && *fingerprint == rule.fingerprint
+            };
+            !rule.suspended && !known.iter().any(is_it)
+        };
+        let checked = object.policy.as_mut()?;
+        if !checked.rules.iter().any(is_new) {
+            return None;
+        }
+        let whole = Arc::clone(checked);
+        for rule in &mut Arc::make_mut(checked).rules {
+            if is_new(rule) {
+                rule.suspended = true;
+            }
+        }
+        Some(HeldBack { policy: policy.clone(), whole })
+    }
+
+    /// Lets the rules begin at an instant. Returns when their object has its next turn.
+    pub fn begin(self, world: &mut World, at: Timestamp) -> (PolicyName, Option<Timestamp>) {
+        let HeldBack { policy, mut whole } = self;
+        let Some(object) = world.cron_scalings.get_mut(&policy.identity) else {
+            return (policy, None);
+        };
+        keep_only_the_latest(Arc::make_mut(&mut whole));
+        let held = object.policy.take();
+        let mut known = object.memory.take().unwrap_or_default().rules;
+        let mut rules = Vec::with_capacity(known.len().max(whole.rules.len()));
+        for (index, rule) in whole.rules.iter().enumerate() {
+            let position = known.iter().position(|it| it.name == rule.name);
+            let remembered = position.map(|position| known.remove(position));
+            let before_it = held.as_ref().and_then(|held| held.rules.get(index));
+            let is_new = before_it.is_none_or(|it| it.suspended && !rule.suspended);
+            let goes_on = remembered.filter(|_| !is_new);
+            rules.push(goes_on.unwrap_or_else(|| RuleMemory::beginning(rule, before(at))));
+        }
+        // Those of rules that cannot be used come last.
+        rules.append(&mut known);
+        let memory = Memory { rules };
+        let next = wake_at(&whole, &memory, before(at));
+        (object.policy, object.memory) = (Some(whole), Some(memory));
+        (policy, next)
+    }
+}
