@@ -1,5 +1,5 @@
-//! Rewrites an expression in the words of other languages into CEL: `and`, `=<`, `len(x)`. Texts in quotes stay as they are.
-//! The rewritten expression counts only if it compiles; compiling is up to the crate of expressions.
+//! Rewrites an expression in the words of other languages into CEL: `and`, `=<`, `len(x)`. It leaves texts in quotes
+//! alone. The rewritten expression counts only if it compiles; compiling is up to the crate of expressions.
 
 use std::ops::Range;
 
@@ -58,16 +58,19 @@ pub(super) fn in_cel(text: &str) -> Option<String> {
 
 /// A text after edits, unless there are none.
 fn edited(text: &str, mut edits: Vec<Edit<'_>>) -> Option<String> {
+    if edits.is_empty() {
+        return None;
+    }
     edits.sort_by_key(|(at, _)| (at.start, at.end));
     let mut rewritten = String::with_capacity(text.len() + 16);
     let mut kept = 0;
-    for (at, new) in &edits {
+    for (at, new) in edits {
         rewritten.push_str(text.get(kept..at.start)?);
         rewritten.push_str(new);
         kept = at.end;
     }
     rewritten.push_str(text.get(kept..)?);
-    (!edits.is_empty()).then_some(rewritten)
+    Some(rewritten)
 }
 
 impl<'a> Words<'a> {
@@ -126,7 +129,6 @@ impl<'a> Words<'a> {
         let is_call = self.text(at + 1) == "(";
         let new = match (word.kind, word.text) {
             (WordKind::Symbol, symbol) => of_symbol(symbol),
-            (WordKind::Value, _) => None,
             (WordKind::Name, "length") if is_member && is_length_size => {
                 Some(if is_call { "size" } else { "size()" })
             }
@@ -139,7 +141,7 @@ impl<'a> Words<'a> {
                 return self.method(at);
             }
             (WordKind::Name, name) if !is_call || is_connective(name) => self.of_name(at, name),
-            (WordKind::Name, _) => None,
+            (WordKind::Name | WordKind::Value, _) => None,
         };
         new.map(|new| (self.range(at), new)).into_iter().collect()
     }
@@ -160,8 +162,8 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// `not x` and `x not in y`. Elsewhere `not` binds less than a comparison, and `!` binds more, so what is negated has to
-    /// be one operand.
+    /// `not x` and `x not in y`. Elsewhere `not` binds less than a comparison, and `!` binds more, so only one operand is
+    /// negated.
     fn negation(&self, at: usize) -> Vec<Edit<'a>> {
         let without_not = self.start(at)..self.start(at + 1);
         if self.text(at + 1) == "in" {
@@ -250,7 +252,7 @@ fn first_word(rest: &str, first: char) -> Option<(WordKind, usize)> {
     })
 }
 
-/// The length in bytes of the text in quotes with which an expression goes on.
+/// The length in bytes of the text in quotes at the start of an expression.
 fn quoted(rest: &str, is_raw: bool) -> Option<usize> {
     let quote = rest.get(..1)?;
     let triple = [quote; 3].concat();
@@ -286,8 +288,8 @@ fn is_connective(name: &str) -> bool {
     matches!(name, "and" | "AND" | "or" | "OR")
 }
 
-/// Whether a word stands between conditions or at an end of them. Before the first word and behind the last one there is
-/// the empty word.
+/// Whether a word stands between conditions or at an end of them. Before the first word and behind the last one, there
+/// is the empty word.
 fn is_boundary(word: &str) -> bool {
     let is_symbol = matches!(
         word,

@@ -1,9 +1,8 @@
-//! What a schema says about an object, with every finding at once.
+//! Checks an object against the schema of its kind, and reports every mistake at once.
 //!
-//! The schemas are those of the CRDs, so what is found here is what the API server would find; but
-//! it is said in words that help, and for the whole object instead of the first mistake. What does
-//! not fit is mended: left out, or given an empty value where one is required, so that the rest of
-//! the object can be looked at.
+//! The schemas are those of the CRDs, so the findings are those of an API server. They cover the whole object, and
+//! each has a fix. A value that does not fit is left out or replaced by an empty one, so that the rest of the object
+//! can be checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -214,7 +213,7 @@ impl Shape {
         Json::Array(mended)
     }
 
-    /// Items that are told apart by some of their fields must differ in them.
+    /// Items that have keys must differ in them.
     fn examine_keys(&self, items: &[Json], path: &Path<'_>, findings: &mut Vec<Finding>) {
         let [key] = self.keys.as_slice() else { return };
         let mut seen = BTreeSet::new();
@@ -262,7 +261,7 @@ impl Shape {
         true
     }
 
-    /// A number out of bounds, and the value to go on with in its place: the nearest an int32 holds.
+    /// A finding about a number out of bounds, and its substitute: the nearest number in an int32.
     fn examine_number(
         &self,
         number: Option<f64>,
@@ -325,10 +324,10 @@ impl Shape {
                 finding.with_fix("write two digits each in quotes, as in \"08:00\"")
             }
             (Value::Number(_) | Value::Bool(_), ShapeKind::Text) => {
-                // What was read is not always what was written: 0123 is 83, and 1.10 is 1.1.
+                // The value may differ from the text in the file: 0123 is 83, and 1.10 is 1.1.
                 finding.with_fix("put it in quotes, as it is written")
             }
-            // A word in braces, which is to be replaced, is a map in YAML.
+            // A placeholder in braces is a map in YAML.
             (Value::Map(entries), ShapeKind::Text) if is_word_in_braces(entries) => {
                 finding.with_fix("replace the braces and what is in them by what is meant")
             }
@@ -373,8 +372,8 @@ impl Shape {
         self.fields().find(|it| it.eq_ignore_ascii_case(key))
     }
 
-    /// The part of it to which a field belongs, and the name of the field there. Of several such parts, it is the only one
-    /// that is present.
+    /// The part of it to which a field belongs, and the name of the field there. Of several such parts, it is the only
+    /// one that is present.
     pub(super) fn part_with<'s>(
         &'s self,
         key: &str,

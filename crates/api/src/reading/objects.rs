@@ -293,8 +293,8 @@ impl Reading {
         (api_version, kind): (&str, &str),
         only: Option<Only<'_>>,
     ) {
-        let recognised = recognise(api_version, kind);
-        let meant = match &recognised {
+        let recognition = recognise(api_version, kind);
+        let meant = match &recognition {
             Recognised::Mistyped { field: "kind", meant } => meant.as_str(),
             _ => kind,
         };
@@ -306,7 +306,7 @@ impl Reading {
             return;
         }
         let is_told = self.take_foreign(source, node);
-        match recognised {
+        match recognition {
             Recognised::Supported(kind) if kind.is_of_interest(name_of(node)) => {
                 let (api_version, node) = (api_version.into(), node.clone());
                 self.objects.push(ReadObject { kind, api_version, source, node });
