@@ -4,6 +4,7 @@
 //! so does this, for files. Its meaning is what a schema cannot express; the same functions serve
 //! files, admission and the controllers.
 
+mod cel_words;
 mod clock_changes;
 mod closest_firings;
 mod coincidence;

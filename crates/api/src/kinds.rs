@@ -3,6 +3,7 @@
 //! One row a kind, and no other place says how one of them is called. Near misses are handled in
 //! `recognition`.
 
+mod built_in;
 mod names;
 mod recognition;
 mod requests;

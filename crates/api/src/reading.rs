@@ -21,6 +21,7 @@ mod locator;
 mod map;
 mod mending;
 mod mistakes;
+mod near_misses;
 mod near_names;
 mod objects;
 mod other_object;

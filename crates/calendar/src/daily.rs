@@ -213,11 +213,17 @@ impl DailyWindowError {
     /// let instead = |start| DailyWindow::parse(start, "20:00").unwrap_err().instead();
     /// assert_eq!(instead("8:30").as_deref(), Some("08:30"));
     /// assert_eq!(instead("8pm").as_deref(), Some("20:00"));
+    /// assert_eq!(instead("noon").as_deref(), Some("12:00"));
     /// assert_eq!(instead("evening"), None);
     /// ```
     #[must_use]
     pub fn instead(&self) -> Option<String> {
         match self.kind {
+            DailyWindowErrorKind::Format
+                if self.part == DailyWindowPart::End && is_midnight(&self.given) =>
+            {
+                Some("24:00".to_owned())
+            }
             DailyWindowErrorKind::Format => {
                 let (hour, minute) = as_people_write_it(&self.given)?;
                 Some(format!("{hour:02}:{minute:02}"))
@@ -275,12 +281,19 @@ impl fmt::Display for DailyWindowError {
 
 impl std::error::Error for DailyWindowError {}
 
-/// The hour and the minute in `8:5`, `8am` or `8:30 PM`, if they can only mean a time of day.
+/// The hour and the minute in `8:5`, `8am`, `8.30 PM` or `noon`, if they can only mean a time of day. Without `am` or
+/// `pm`, `8.50` may be a part of an hour.
 pub(crate) fn as_people_write_it(text: &str) -> Option<(u8, u8)> {
     let lower = text.trim().to_ascii_lowercase();
+    match &*lower {
+        "noon" => return Some((12, 0)),
+        "midnight" => return Some((0, 0)),
+        _ => {}
+    }
     let half = ["am", "pm"].into_iter().find_map(|it| Some((lower.strip_suffix(it)?.trim(), it)));
     let time = half.map_or(lower.as_str(), |(time, _)| time);
-    let (hour, minute) = match time.split_once(':') {
+    let parts = time.split_once(':').or_else(|| half.and(time.split_once('.')));
+    let (hour, minute) = match parts {
         None if half.is_some() => (time, "0"),
         parts => parts?,
     };
@@ -293,4 +306,9 @@ pub(crate) fn as_people_write_it(text: &str) -> Option<(u8, u8)> {
         None => hour,
     };
     (hour < 24 && minute < 60).then_some((hour, minute))
+}
+
+/// Whether a text is `midnight` or `12am`, which may be the start or the end of a day.
+pub(crate) fn is_midnight(text: &str) -> bool {
+    !text.trim_start().starts_with('0') && as_people_write_it(text) == Some((0, 0))
 }

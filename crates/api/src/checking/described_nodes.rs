@@ -25,8 +25,8 @@ const ZONE: &str = "topology.kubernetes.io/zone";
 /// Labels of this domain say whose a node is.
 const OUR_DOMAIN: &str = "almanac.dev/";
 
-/// A number of nodes that differ in nothing but their names, which are this name and a number. What the description
-/// leaves open is as usual.
+/// A number of nodes that differ only in their names, which are this name and a number. Fields that the description
+/// leaves out have their usual values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct DescribedNodes {
     /// Their name without the number.
@@ -59,11 +59,11 @@ pub struct DescribedTaint {
     /// Its value.
     #[serde(default)]
     pub value: String,
-    /// What it does to pods that do not tolerate it.
+    /// Its effect on pods that do not tolerate it.
     pub effect: DescribedEffect,
 }
 
-/// What a taint does to pods that do not tolerate it.
+/// The effect of a taint on pods that do not tolerate it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum DescribedEffect {
     /// They are not scheduled there.
@@ -160,7 +160,7 @@ fn shape() -> &'static Shape {
     &SHAPE
 }
 
-/// What the shape of the file does not say.
+/// The rules that the shape of the file cannot express.
 fn check_meaning(description: &Json, findings: &mut Vec<Finding>) {
     let list = Path::Root.key("nodes");
     let nodes = description["nodes"].as_array().map(Vec::as_slice).unwrap_or_default();

@@ -164,27 +164,54 @@ fn pattern_finding(error: &PatternError, written: PatternText<'_>, path: &Path<'
             Finding::invalid(Code::Pattern, &path.key(name), value, &error.to_string())
         }
     };
-    match (instead_of(error, written), error.advice()) {
-        (Some(text), _) => finding.meaning(text),
-        (None, Some(advice)) => finding.with_fix(advice),
-        (None, None) => finding,
+    let advice = || minutes_apart(error, written).or_else(|| error.advice());
+    match instead_of(error, written) {
+        Some(text) => finding.meaning(text),
+        None => match advice() {
+            Some(advice) => finding.with_fix(advice),
+            None => finding,
+        },
     }
 }
 
-/// The text of a field that can only be meant. Midnight at the end of a day is on the next one, so where days are named,
-/// their author has to say which.
+/// How to write a time of day with minutes, which is in the field of the hours.
+fn minutes_apart(error: &PatternError, written: PatternText<'_>) -> Option<String> {
+    let (hour, minute) = error.time_of_day().filter(|(_, minute)| *minute > 0)?;
+    let is_only = written.hours.is_some_and(|it| !it.contains(','));
+    Some(if is_only && written.minutes.is_none() {
+        format!("write hours: {hour} and minutes: {minute}")
+    } else {
+        "write whole hours; the field minutes holds for all of them".to_owned()
+    })
+}
+
+/// In how many items of a field a slip is corrected.
+const MOST_SLIPS: usize = 32;
+
+/// The text of a field that can only be meant, with all of its items. Midnight at the end of a day is on the next one, so
+/// where days are named, their author has to say which.
 fn instead_of(error: &PatternError, written: PatternText<'_>) -> Option<String> {
-    let named = [written.days, written.weekdays, written.months, written.years];
-    if error.is_end_of_day() && named.iter().any(Option::is_some) {
-        return None;
-    }
+    let are_days_named =
+        [written.days, written.weekdays, written.months, written.years].iter().any(Option::is_some);
     let name = error.field()?.name();
-    let text = field_of(written, name);
-    let Range { start, end } = error.span();
-    // `17:00` says the minute, too.
-    let says_minute = text.get(start..end)?.contains(':') && written.minutes.is_some();
-    let text = format!("{}{}{}", text.get(..start)?, error.instead()?, text.get(end..)?);
-    (!says_minute && CalendarPattern::parse(alone(&text, name)).is_ok()).then_some(text)
+    let mut text = field_of(written, name).to_owned();
+    let mut slip = error.clone();
+    for _ in 0..MOST_SLIPS {
+        let Range { start, end } = slip.span();
+        let item = text.get(start..end)?;
+        // `17:00` and `noon` name the minute too.
+        let names_minute = slip.time_of_day().is_some()
+            && (item.contains([':', '.']) || !item.contains(|it: char| it.is_ascii_digit()));
+        if names_minute && written.minutes.is_some() || slip.is_end_of_day() && are_days_named {
+            return None;
+        }
+        text = format!("{}{}{}", text.get(..start)?, slip.instead()?, text.get(end..)?);
+        match CalendarPattern::parse(alone(&text, name)) {
+            Ok(_) => return Some(text),
+            Err(next) => slip = next,
+        }
+    }
+    None
 }
 
 /// A pattern with nothing but one field.

@@ -13,6 +13,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::Value as Json;
 
 use super::Checked;
+use super::cel_words::in_cel;
 use super::label_selector::{check_selector, note_operators, unsupported};
 use crate::finding::{Code, Finding, Path, Severity};
 use crate::objects::{self, DISABLE_ANNOTATION, PlacementSpec};
@@ -107,27 +108,6 @@ fn check_predicates(
     predicates
 }
 
-/// An expression with `==` where its author has written `=`, outside of texts.
-fn compared(text: &str) -> Option<String> {
-    let mut compared = String::with_capacity(text.len() + 4);
-    let (mut quote, mut before) = (None, ' ');
-    let mut letters = text.chars().peekable();
-    while let Some(letter) = letters.next() {
-        compared.push(letter);
-        match quote {
-            Some(open) if letter == open && before != '\\' => quote = None,
-            None if matches!(letter, '"' | '\'') => quote = Some(letter),
-            None if letter == '=' && !"=<>!".contains(before) => match letters.peek() {
-                Some('=' | '<' | '>' | '!' | '~') => {}
-                _ => compared.push('='),
-            },
-            _ => {}
-        }
-        before = letter;
-    }
-    (compared.len() > text.len()).then_some(compared)
-}
-
 /// Compiles expressions. Each is evaluated over every cluster, so that is done once.
 fn check_expressions(
     written: &[String],
@@ -143,17 +123,17 @@ fn check_expressions(
         match &compiled {
             Err(error) => {
                 let why = error.to_string();
-                let fix = if error.is_too_much {
-                    "write fewer or shorter expressions; labels and claims cost nothing"
-                } else {
-                    "write a CEL expression over managedCluster that is true or false"
-                };
                 let finding = Finding::invalid(Code::Expression, &field, text, &why);
-                findings.push(match compared(text) {
-                    Some(compared) if Expression::compile(&compared).is_ok() => {
-                        finding.meaning(compared)
-                    }
-                    _ => finding.with_fix(fix),
+                findings.push(if error.is_too_much {
+                    finding.with_fix(
+                        "write fewer or shorter expressions; labels and claims cost nothing",
+                    )
+                } else if let Some(meant) = in_cel(text) {
+                    finding.meaning(meant)
+                } else {
+                    finding.with_fix(
+                        "write a CEL expression over managedCluster that is true or false",
+                    )
                 });
             }
             Ok(expression) => {

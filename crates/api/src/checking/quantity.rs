@@ -9,7 +9,7 @@ pub(super) fn positive(text: &str) -> Option<MetricTarget> {
     MetricTarget::from_billionths(u128::try_from(Quantity::parse(text)?.billionths()).ok()?)
 }
 
-/// A quantity as it stands in an object, where it may be a number; `None` for anything else.
+/// A quantity in an object, where it may be a number; `None` for anything else.
 pub(crate) fn of_json(written: &Json) -> Option<Quantity> {
     match written {
         Json::String(text) => Quantity::parse(text),

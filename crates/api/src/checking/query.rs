@@ -1,7 +1,7 @@
 //! From the text of a query to what the engine has to know of it.
 //!
-//! What is `PromQL`, and what is not, is decided by `promql`. What Almanac can answer by itself is decided here;
-//! everything else is left to a Prometheus, with what stands in the way.
+//! Whether a text is `PromQL` is decided by `promql`. Which queries Almanac evaluates by itself is decided here; all
+//! others need a Prometheus, and the findings give the reason.
 
 #[cfg(test)]
 mod tests;
@@ -26,7 +26,7 @@ use crate::promql::{
 const NAME: &str = "name";
 const NAMESPACE: &str = "namespace";
 
-/// What stands between a query and an answer by Almanac.
+/// The reason that Almanac cannot evaluate a query.
 enum Obstacle {
     /// In words.
     External(String),
@@ -83,7 +83,7 @@ pub(super) fn check(
     };
     match answer.and_then(|answer| Ok((answer, named(&parsed.nodes, patterns)?))) {
         Ok((answer, names)) => Some(Query { text: Arc::from(text), answer, names }),
-        // Of what was refused, the first query tells.
+        // Of several refused queries, the finding is about the first.
         Err(PatternExcess::Earlier) => None,
         Err(excess) => {
             findings.push(exceeding(excess, invalid));
@@ -155,8 +155,7 @@ fn refused(
     }
 }
 
-/// The schedules whose numbers a query names, whatever else it says. What only a Prometheus knows of a selector leaves
-/// more of them.
+/// The schedules whose values a query names. Matchers that only a Prometheus can evaluate do not narrow them.
 fn named(nodes: &[Node], patterns: &mut PatternBudget) -> Result<Box<[Selects]>, PatternExcess> {
     let selectors = nodes.iter().filter_map(|node| match node {
         Node::Selector(selector) | Node::Range(selector) => Some(selector),
@@ -285,7 +284,7 @@ fn published_metric(written: &WrittenSelector) -> Result<PublishedMetric, Obstac
     metric.ok_or_else(|| Obstacle::External(format!("Almanac does not publish {name}")))
 }
 
-/// The one schedule that matchers say by name and namespace, or whichever they match.
+/// The one schedule that matchers name by name and namespace, or else all that they match.
 fn selects(matchers: Vec<Matcher>) -> Selects {
     if let [one, other] = matchers.as_slice()
         && let (Condition::Equals(one_value), Condition::Equals(other_value)) =

@@ -57,7 +57,7 @@ fn terms(selector: &WrittenSelector) -> usize {
     labels + expressions.map(|it| 1 + it.values.iter().flatten().count()).sum::<usize>()
 }
 
-/// What a node costs depends on all of the units together.
+/// The cost of a node depends on all units together.
 fn check_terms(units: &[objects::Unit], list: &Path<'_>, findings: &mut Vec<Finding>) {
     let terms: usize = units.iter().map(|unit| terms(&unit.node_selector)).sum();
     if terms > MAX_TERMS {
@@ -149,7 +149,7 @@ fn check_units(
             let field = item.key("maxCount");
             findings.push(Finding::new(Code::ClosedUnit, field, message).with_fix(fix));
         }
-        // What is out of bounds has been found by its shape.
+        // The shape check has reported values out of bounds.
         let max = unit.max_count.map(|most| u32::try_from(most).unwrap_or_default());
         let priority = unit.priority.unwrap_or_default().max(0);
         units = units.zip(nodes).map(|(mut known, nodes)| {
@@ -184,7 +184,7 @@ fn check_nodes(
     Some(selector)
 }
 
-/// Names are told apart, those that units have by their position as well.
+/// Names have to differ, those that units have by their index as well.
 fn check_names(written: &[objects::Unit], list: &Path<'_>, findings: &mut Vec<Finding>) {
     let mut first_of: BTreeMap<Arc<str>, usize> = BTreeMap::new();
     for (position, unit) in written.iter().enumerate() {

@@ -1,9 +1,8 @@
-//! What a schema says about an object, with every finding at once.
+//! Checks an object against the schema of its kind, and reports every mistake at once.
 //!
-//! The schemas are those of the CRDs, so what is found here is what the API server would find; but
-//! it is said in words that help, and for the whole object instead of the first mistake. What does
-//! not fit is mended: left out, or given an empty value where one is required, so that the rest of
-//! the object can be looked at.
+//! The schemas are those of the CRDs, so the findings are those of an API server. They cover the whole object, and
+//! each has a fix. A value that does not fit is left out or replaced by an empty one, so that the rest of the object
+//! can be checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,6 +31,8 @@ pub(super) struct Shape {
     properties: BTreeMap<String, Shape>,
     items: Option<Box<Shape>>,
     values: Option<Box<Shape>>,
+    /// The names of the fields of each map around this one, the innermost first.
+    around: Vec<Vec<String>>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,15 +49,34 @@ enum ShapeKind {
 }
 
 impl Shape {
-    /// Reads a schema as it stands in a CRD.
+    /// Reads a schema in the form of a CRD.
     pub(super) fn of(schema: &Json) -> Self {
+        let mut shape = Self::read(schema);
+        shape.surround(&[]);
+        shape
+    }
+
+    /// Notes the fields of the maps around this shape, here and in its parts.
+    fn surround(&mut self, around: &[Vec<String>]) {
+        let mut within = around.to_vec();
+        if self.kind == ShapeKind::Map {
+            within.insert(0, self.properties.keys().cloned().collect());
+            self.around = around.to_vec();
+        }
+        let parts = self.properties.values_mut();
+        for part in parts.chain(self.items.as_deref_mut()).chain(self.values.as_deref_mut()) {
+            part.surround(&within);
+        }
+    }
+
+    fn read(schema: &Json) -> Self {
         let count = |key: &str| schema[key].as_u64().and_then(|count| usize::try_from(count).ok());
         let texts = |key: &str| -> Vec<String> {
             let items = schema[key].as_array().into_iter().flatten();
             items.filter_map(|item| item.as_str().map(str::to_owned)).collect()
         };
         let flag = |key: &str| schema[key].as_bool() == Some(true);
-        let inner = |key: &str| schema[key].is_object().then(|| Box::new(Self::of(&schema[key])));
+        let inner = |key: &str| schema[key].is_object().then(|| Box::new(Self::read(&schema[key])));
         let int32 = schema["format"] == "int32";
         Self {
             kind: match schema["type"].as_str() {
@@ -84,10 +104,11 @@ impl Shape {
                 .as_object()
                 .into_iter()
                 .flatten()
-                .map(|(name, schema)| (name.clone(), Self::of(schema)))
+                .map(|(name, schema)| (name.clone(), Self::read(schema)))
                 .collect(),
             items: inner("items"),
             values: inner("additionalProperties"),
+            around: Vec::new(),
         }
     }
 
@@ -192,7 +213,7 @@ impl Shape {
         Json::Array(mended)
     }
 
-    /// Items that are told apart by some of their fields must differ in them.
+    /// Items that have keys must differ in them.
     fn examine_keys(&self, items: &[Json], path: &Path<'_>, findings: &mut Vec<Finding>) {
         let [key] = self.keys.as_slice() else { return };
         let mut seen = BTreeSet::new();
@@ -240,7 +261,7 @@ impl Shape {
         true
     }
 
-    /// A number out of bounds, and the value to go on with in its place: the nearest an int32 holds.
+    /// A finding about a number out of bounds, and its substitute: the nearest number in an int32.
     fn examine_number(
         &self,
         number: Option<f64>,
@@ -297,11 +318,16 @@ impl Shape {
             return finding.meaning_bare(text, meant);
         }
         match (&node.value, self.kind) {
+            (Value::Number(_), ShapeKind::Text)
+                if matches!(path.last_key(), Some("startTime" | "endTime")) =>
+            {
+                finding.with_fix("write two digits each in quotes, as in \"08:00\"")
+            }
             (Value::Number(_) | Value::Bool(_), ShapeKind::Text) => {
-                // What was read is not always what was written: 0123 is 83, and 1.10 is 1.1.
+                // The value may differ from the text in the file: 0123 is 83, and 1.10 is 1.1.
                 finding.with_fix("put it in quotes, as it is written")
             }
-            // A word in braces, which is to be replaced, is a map in YAML.
+            // A placeholder in braces is a map in YAML.
             (Value::Map(entries), ShapeKind::Text) if is_word_in_braces(entries) => {
                 finding.with_fix("replace the braces and what is in them by what is meant")
             }
@@ -346,17 +372,34 @@ impl Shape {
         self.fields().find(|it| it.eq_ignore_ascii_case(key))
     }
 
-    /// Where a field belongs that is one of a part of it, if there is one such part; and what it is called there.
-    pub(super) fn part_with<'s>(&'s self, key: &str) -> Option<(String, &'s str)> {
-        let place = |(name, part): (&String, &'s Shape)| {
+    /// The part of it to which a field belongs, and the name of the field there. Of several such parts, it is the only
+    /// one that is present.
+    pub(super) fn part_with<'s>(
+        &'s self,
+        key: &str,
+        present: &BTreeSet<&str>,
+    ) -> Option<(String, &'s str)> {
+        let mut parts: Vec<(&str, &str, &'s str)> = Vec::new();
+        for (name, part) in &self.properties {
+            let of_items = || part.items.as_deref()?.field_in_any_case(key);
             if let Some(field) = part.field_in_any_case(key) {
-                return Some((name.clone(), field));
+                parts.push(("", name.as_str(), field));
+            } else if let Some(field) = of_items() {
+                parts.push(("each of ", name.as_str(), field));
             }
-            let field = part.items.as_deref()?.field_in_any_case(key)?;
-            Some((format!("each of {name}"), field))
-        };
-        let mut places = self.properties.iter().filter_map(place);
-        places.next().filter(|_| places.next().is_none())
+        }
+        if parts.len() > 1 {
+            parts.retain(|(_, name, _)| present.contains(name));
+        }
+        match parts.as_slice() {
+            [(each, name, field)] => Some((format!("{each}{name}"), *field)),
+            _ => None,
+        }
+    }
+
+    /// The names of the fields of each map around this one, the innermost first.
+    pub(super) fn around(&self) -> &[Vec<String>] {
+        &self.around
     }
 
     /// Whether a value is of its type, or is meant to be.
@@ -413,6 +456,8 @@ fn whole_number(text: &str, field: &str) -> Option<String> {
         return (duration.subsec_nanos() == 0).then(|| duration.as_secs().to_string());
     }
     let levels = [("BE", "-1"), ("LS", "1"), ("LC", "2")];
-    let level = levels.iter().find(|(name, _)| field == "targetQoSLevel" && *name == text)?;
+    let level = levels
+        .iter()
+        .find(|(name, _)| field == "targetQoSLevel" && name.eq_ignore_ascii_case(text))?;
     Some(level.1.to_owned())
 }

@@ -33,7 +33,7 @@ fn shapes() -> BTreeMap<Kind, Shape> {
     shapes
 }
 
-/// The shape of a kind that is not ours: the numbers we read, and anything beside them.
+/// The shape of a kind that is not ours: the numbers that Almanac reads, and any other fields.
 fn shape_of_numbers(kind: Kind) -> Shape {
     let count = json!({ "type": "integer", "format": "int32", "minimum": 0, "nullable": true });
     let names = slim::fields(kind.role()).iter();

@@ -1,4 +1,4 @@
-//! What an object points to: kinds and API versions that go together.
+//! References to targets: kinds and API versions that go together.
 
 use std::sync::Arc;
 
@@ -114,7 +114,7 @@ fn check_api_version(api_version: &str, kind: &str, field: &Path<'_>, findings: 
     findings.push(finding);
 }
 
-/// What is wrong with a kind, in a group whose kinds are known.
+/// The mistake in a kind, in a group whose kinds are known.
 fn kind_of_group(group: &str, kind: &str, field: &Path<'_>) -> Option<Finding> {
     let of_group = || Kind::ALL.iter().copied().filter(|it| it.group() == group);
     let scalable = || of_group().filter(|it| can_be_scaled(*it)).map(Kind::name);

@@ -1,5 +1,5 @@
-//! What shows only when objects are seen together: the same object twice, two writers on one target,
-//! be the other one ours or another project's.
+//! Checks of objects against each other: the same object twice, and two writers on one target, of which one may belong
+//! to another project.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -9,9 +9,9 @@ use almanac_engine::Identity;
 use super::object::CheckedObject;
 use crate::finding::{Code, FieldPath, Finding, Path};
 
-/// Checks objects of one cluster against each other. Each is told apart by a number, and each finding
-/// is about the object of its number. `place` says where an object is, for findings about another one; nothing where
-/// its name says all.
+/// Checks the objects of one cluster against each other. Each has a number, and each finding is about the object of
+/// its number. `place` returns the location of an object for findings about another one, or nothing if its name is
+/// enough.
 pub fn check_together<'a>(
     objects: impl IntoIterator<Item = (usize, &'a CheckedObject)>,
     place: impl Fn(usize) -> String,
@@ -26,8 +26,8 @@ pub fn check_together<'a>(
             continue;
         }
         first_of.insert(identity, index);
-        // Cron rules with the same target may still get along when their rules never meet, but nothing
-        // keeps them from it.
+        // Cron rules with the same target do not conflict as long as they fire at different times, but nothing ensures
+        // that.
         if let Some(target) = &object.scales {
             writers.entry(target.identity()).or_default().push((index, identity));
         }

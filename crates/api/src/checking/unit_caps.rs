@@ -1,5 +1,5 @@
-//! Units of nodes that take fewer pods, all together, than one workload is to have by what sets its replicas. What several
-//! workloads ask for at one time is for a forecast to say.
+//! Units of nodes that together take fewer pods than the highest number of replicas of one workload. The demand of
+//! several workloads at one instant is up to a forecast.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -10,15 +10,15 @@ use almanac_engine::{Identity, Slim, Target, World, counted};
 use super::object::CheckedObject;
 use crate::finding::{Code, Finding, Path};
 
-/// Who says how many replicas a workload has at most.
+/// The source of the highest number of replicas of a workload.
 enum By {
     Itself,
     Policy(String),
-    /// It may have so many.
+    /// The bounds of this autoscaler.
     Autoscaler(Identity),
 }
 
-/// How many replicas workloads are to have at most, and who says so.
+/// The highest numbers of replicas of workloads, with their sources.
 pub(super) struct Asked {
     by_workload: BTreeMap<Identity, (u32, By)>,
 }
@@ -70,7 +70,8 @@ impl Asked {
         Asked { by_workload }
     }
 
-    /// What is wrong with a policy whose pods these workloads make, if not all of one can ever be scheduled.
+    /// The finding about a policy that governs the pods of these workloads, if the units cannot take all pods of one
+    /// of them.
     pub(super) fn more_than_units_take<'w>(
         &self,
         policy: &ResourcePolicy,

@@ -1,5 +1,5 @@
-//! What shows of policies for units of nodes only beside others, and beside the pods that they govern: a pod of two
-//! policies is not scheduled at all.
+//! Checks policies for units of nodes against each other and against the pods that they govern: a pod of two policies
+//! is unschedulable.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -38,15 +38,15 @@ const GIVEN_DOMAINS: [&str; 2] = ["jobset.sigs.k8s.io", "leaderworkerset.sigs.k8
 /// A pod, or a workload whose template makes pods.
 #[derive(Clone, Debug)]
 pub struct Governed<'a> {
-    /// What names it.
+    /// Its identity.
     pub identity: Identity,
-    /// What it is, or what its template makes.
+    /// The pod, or the pod that its template makes.
     pub pod: &'a Pod,
     /// Which of them it is.
     pub index: usize,
 }
 
-/// A policy that can be used, and the number by which it is told apart.
+/// A usable policy and its number.
 struct Candidate<'a> {
     index: usize,
     identity: &'a Identity,
@@ -114,7 +114,7 @@ pub fn check_units_together<'a>(
     findings
 }
 
-/// The pairs of policies that govern the same pods: by the pods that are there, or whatever pods there will be.
+/// The pairs of policies that govern the same pods: pods in the input, or any pods with such labels.
 fn with_implied<'a>(
     policies: &[Candidate<'_>],
     by_selector: &BySelector,
@@ -265,7 +265,7 @@ impl BySelector {
     }
 }
 
-/// The labels of which a selector asks for certain values.
+/// The labels for which a selector requires certain values.
 fn asked(selector: &LabelSelector) -> impl Iterator<Item = (&Arc<str>, &[Arc<str>])> {
     selector.requirements().iter().filter_map(|requirement| match &requirement.of_value {
         ValueRequirement::In(values) => Some((&requirement.key, &**values)),

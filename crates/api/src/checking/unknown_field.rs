@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::shape::Shape;
-use crate::finding::{Code, Finding, Path, Shown as _};
+use crate::finding::{Code, FieldPath, Finding, Path, Shown as _};
 use crate::reading::{Entry, Node, Value, reads_as_text};
 
 /// Fields, each with the names of the same role elsewhere.
@@ -116,7 +116,7 @@ pub(super) fn look_at<'s>(
         let finding = Finding::new(Code::UnknownField, path.key(&entry.key), message(&entry.key));
         match meant {
             Some(meant) => finding.meaning(meant),
-            None if number < MOST => match without_name(shape, entry) {
+            None if number < MOST => match without_name(shape, entry, &keys, path) {
                 Some(fix) => finding.with_fix(fix),
                 None => finding,
             },
@@ -190,14 +190,15 @@ fn of_same_role<'s>(shape: &'s Shape, entry: &Entry, absent: &BTreeSet<&str>) ->
 }
 
 /// The fix for a field that is no other field of its map.
-fn without_name(shape: &Shape, entry: &Entry) -> Option<String> {
+fn without_name(
+    shape: &Shape,
+    entry: &Entry,
+    present: &BTreeSet<&str>,
+    path: &Path<'_>,
+) -> Option<String> {
     let key = &*entry.key;
-    if let Value::Bool(truth) = entry.value.value
-        && let Some((switch, _)) = SWITCHES.iter().find(|(switch, opposites)| {
-            shape.field(switch).is_some() && opposites.iter().any(|it| it.eq_ignore_ascii_case(key))
-        })
-    {
-        return Some(format!("write {switch}: {} instead", !truth));
+    if let Some(fix) = as_switch(shape, entry, present) {
+        return Some(fix);
     }
     if let Some((_, part)) = OF_JOBS.iter().find(|(name, _)| *name == key)
         && shape.field("jobTemplate").is_some()
@@ -240,9 +241,38 @@ fn without_name(shape: &Shape, entry: &Entry) -> Option<String> {
     if narrows {
         return Some("remove it only if as much may be selected as without it".to_owned());
     }
-    let (part, name) = shape.part_with(key)?;
+    let (part, name) = shape.part_with(key, present).or_else(|| map_with(shape, key, path))?;
     let as_name = if name == key { String::new() } else { format!(", as {name}") };
     Some(format!("move it into {part}{as_name}"))
+}
+
+/// The fix for the opposite of a switch, which is in this map or in the items of a list in it.
+fn as_switch(shape: &Shape, entry: &Entry, present: &BTreeSet<&str>) -> Option<String> {
+    let Value::Bool(truth) = entry.value.value else { return None };
+    SWITCHES.iter().find_map(|(switch, opposites)| {
+        opposites.iter().find(|it| it.eq_ignore_ascii_case(&entry.key))?;
+        if shape.field(switch).is_some() {
+            return Some(format!("write {switch}: {} instead", !truth));
+        }
+        let (part, switch) = shape.part_with(switch, present)?;
+        Some(format!("write {switch}: {} in {part} instead", !truth))
+    })
+}
+
+/// The innermost map around that has a field, and the name of the field there. Fields of the object itself have names that
+/// mean something else in its parts.
+fn map_with<'s>(shape: &'s Shape, key: &str, path: &Path<'_>) -> Option<(String, &'s str)> {
+    let mut map = path;
+    for fields in shape.around() {
+        map = map.map_around()?;
+        if matches!(map, Path::Root) {
+            return None;
+        }
+        if let Some(name) = fields.iter().find(|it| it.eq_ignore_ascii_case(key)) {
+            return Some((format!("{}, where it belongs", FieldPath::from(map)), name.as_str()));
+        }
+    }
+    None
 }
 
 /// A value as a label has it, if it can be one.

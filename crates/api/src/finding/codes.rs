@@ -85,9 +85,9 @@ codes! {
     NotAnObject = "not-an-object", Error;
     /// The `apiVersion` of a kind that Almanac reads has another group or version than the kind. Correct it as the message says.
     UnknownKind = "unknown-kind", Error;
-    /// A kind that is one or two letters away from a kind of the same API group that Almanac reads, in groups with policies, such as `Placment`. Almanac skips it. Write the kind as the message says, unless the group has such a kind.
+    /// A kind that is one or two letters away from a kind of the same API group that Almanac reads, such as `Placment`, or `Deploymnt` in `apps/v1`. Almanac skips it. Write the kind as the message says, unless the group has such a kind. In the groups of Kubernetes that Almanac reads, all kinds are known.
     MistypedKind = "mistyped-kind", Warning;
-    /// An API version that Kubernetes has removed: `batch/v1beta1` of a `CronJob`, or `autoscaling/v2beta2` of a `HorizontalPodAutoscaler`. Write the version in the message.
+    /// An API version that Kubernetes has removed, such as `batch/v1beta1` of a `CronJob`, `autoscaling/v2beta2` of a `HorizontalPodAutoscaler`, or `apps/v1beta2` and `extensions/v1beta1` of a `Deployment`. Write the version in the message.
     RemovedVersion = "removed-version", Warning;
     /// The same object (group, kind, namespace and name) is defined more than once. Neither definition would win reliably: remove one.
     DuplicateObject = "duplicate-object", Error;

@@ -1,14 +1,14 @@
 //! Which kind an `apiVersion` and a `kind` mean, and what to say about those that are nearly one.
 
-use super::Kind;
 use super::names::nearest_within;
+use super::{Kind, built_in};
 
 /// What published examples write for the group `apps`.
 pub(crate) const APPS_MISTYPED: &str = "app/v1";
 
 /// In how many letters a mistyped kind differs. What differs in more is another kind: a group of policies has kinds
 /// that we do not know, such as `BackupSchedule` beside `Placement`.
-const MOST_SLIPS: usize = 2;
+pub(super) const MOST_SLIPS: usize = 2;
 
 /// What the table says about an `apiVersion` and a `kind`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -53,7 +53,7 @@ pub(crate) fn recognise(api_version: &str, kind: &str) -> Recognised {
             Recognised::Mistyped { field: "apiVersion", meant: known.api_version() }
         };
     }
-    if let Some(meant) = near_kind(group, kind) {
+    if let Some(meant) = near_kind(group, kind).or_else(|| built_in::near_kind(group, kind)) {
         return Recognised::Mistyped { field: "kind", meant: meant.to_owned() };
     }
     if let Some(known) = Kind::written(kind)
@@ -79,24 +79,36 @@ pub(crate) fn is_nearly_ours(api_version: &str, kind: &str) -> bool {
     is_written || is_of_group || near_kind(group, kind).is_some()
 }
 
-/// A version of an API that Kubernetes had.
+/// An API version that Kubernetes has removed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RemovedVersion {
-    /// The release of Kubernetes that has it no more.
+    /// The release of Kubernetes that removed it.
     pub(crate) release: &'static str,
-    /// The `apiVersion` that has taken its place.
+    /// The `apiVersion` that replaces it.
     pub(crate) now: &'static str,
 }
 
-/// The version of the kinds that we read which Kubernetes has removed, if it is one.
+/// An API version, the kinds that it had, the release that removed it, and the version that replaces it.
+type Removal = (&'static str, &'static [&'static str], &'static str, &'static str);
+
+/// The removed versions of the kinds that policies, their targets and their pods depend on.
+const REMOVED: [Removal; 9] = [
+    ("apps/v1beta1", &["Deployment", "StatefulSet"], "1.16", "apps/v1"),
+    ("apps/v1beta2", &["DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"], "1.16", "apps/v1"),
+    ("extensions/v1beta1", &["DaemonSet", "Deployment", "ReplicaSet"], "1.16", "apps/v1"),
+    ("batch/v2alpha1", &["CronJob"], "1.21", "batch/v1"),
+    ("batch/v1beta1", &["CronJob"], "1.25", "batch/v1"),
+    ("autoscaling/v2beta1", &["HorizontalPodAutoscaler"], "1.25", "autoscaling/v2"),
+    ("autoscaling/v2beta2", &["HorizontalPodAutoscaler"], "1.26", "autoscaling/v2"),
+    ("policy/v1beta1", &["PodDisruptionBudget"], "1.25", "policy/v1"),
+    ("scheduling.k8s.io/v1beta1", &["PriorityClass"], "1.22", "scheduling.k8s.io/v1"),
+];
+
+/// The removal of an API version of a kind, if Kubernetes has removed it.
 pub(crate) fn removed_version(api_version: &str, kind: &str) -> Option<RemovedVersion> {
-    let (release, now) = match (api_version, kind) {
-        ("batch/v2alpha1", "CronJob") => ("1.21", "batch/v1"),
-        ("batch/v1beta1", "CronJob") => ("1.25", "batch/v1"),
-        ("autoscaling/v2beta1", "HorizontalPodAutoscaler") => ("1.25", "autoscaling/v2"),
-        ("autoscaling/v2beta2", "HorizontalPodAutoscaler") => ("1.26", "autoscaling/v2"),
-        _ => return None,
-    };
+    let is_meant =
+        |(version, kinds, ..): &&Removal| *version == api_version && kinds.contains(&kind);
+    let (_, _, release, now) = *REMOVED.iter().find(is_meant)?;
     Some(RemovedVersion { release, now })
 }
 
@@ -126,6 +138,7 @@ mod tests {
         assert_eq!(recognise("v1", "Secret"), Recognised::Other);
         assert_eq!(recognise("extensions/v1beta1", "Deployment"), Recognised::Other);
         assert_eq!(recognise("apps/v1", "ReplicationController"), Recognised::Other);
+        assert_eq!(recognise("apps/v1", "ControllerRevision"), Recognised::Other);
     }
 
     #[test]
@@ -142,6 +155,8 @@ mod tests {
             recognise("autoscaling.karmada.com/v1alpha1", "FederatedHPA"),
             mistyped("apiVersion", "autoscaling.karmada.io/v1alpha1")
         );
+        assert_eq!(recognise("apps/v1", "Deploymnt"), mistyped("kind", "Deployment"));
+        assert!(!is_nearly_ours("apps/v1", "Deploymnt"));
         assert_eq!(recognise("app/v1", "Deployment"), mistyped("apiVersion", "apps/v1"));
         assert_eq!(recognise("v1", "Deployment"), mistyped("apiVersion", "apps/v1"));
         assert_eq!(
@@ -185,12 +200,23 @@ mod tests {
     }
 
     #[test]
-    fn a_version_that_kubernetes_has_removed_is_known_with_the_one_that_has_taken_its_place() {
-        let removed = removed_version("batch/v1beta1", "CronJob");
-        assert_eq!(removed, Some(RemovedVersion { release: "1.25", now: "batch/v1" }));
-        let removed = removed_version("autoscaling/v2beta2", "HorizontalPodAutoscaler");
-        assert_eq!(removed, Some(RemovedVersion { release: "1.26", now: "autoscaling/v2" }));
+    fn a_removed_version_is_known_with_its_replacement() {
+        for (api_version, kind, release, now) in [
+            ("batch/v1beta1", "CronJob", "1.25", "batch/v1"),
+            ("autoscaling/v2beta1", "HorizontalPodAutoscaler", "1.25", "autoscaling/v2"),
+            ("autoscaling/v2beta2", "HorizontalPodAutoscaler", "1.26", "autoscaling/v2"),
+            ("apps/v1beta1", "StatefulSet", "1.16", "apps/v1"),
+            ("apps/v1beta2", "ReplicaSet", "1.16", "apps/v1"),
+            ("extensions/v1beta1", "Deployment", "1.16", "apps/v1"),
+            ("policy/v1beta1", "PodDisruptionBudget", "1.25", "policy/v1"),
+            ("scheduling.k8s.io/v1beta1", "PriorityClass", "1.22", "scheduling.k8s.io/v1"),
+        ] {
+            let removed = removed_version(api_version, kind);
+            assert_eq!(removed, Some(RemovedVersion { release, now }), "{api_version} {kind}");
+            assert_eq!(removed_version(now, kind), None, "{now} {kind}");
+        }
         assert_eq!(removed_version("autoscaling/v1", "HorizontalPodAutoscaler"), None);
-        assert_eq!(removed_version("batch/v1", "CronJob"), None);
+        assert_eq!(removed_version("extensions/v1beta1", "Ingress"), None);
+        assert_eq!(removed_version("apps/v1beta1", "ReplicaSet"), None);
     }
 }

@@ -1,5 +1,5 @@
-//! What a text says it holds, told by its words alone: quickly for the ten thousand files of a
-//! repository that hold nothing of interest, and for those that cannot be read at all.
+//! Which objects a text contains, judged by its words alone: a fast filter for the many files without any of interest,
+//! and for files that cannot be parsed.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -16,15 +16,15 @@ use crate::kinds::{Kind, Role, group_and_version, is_group_of_ours, near_kind};
 use crate::objects::AGENT_CONFIGS;
 use crate::objects::agent_config::POLICIES;
 
-/// The words without which a text holds no policy and no autoscaler, of ours or of others, and nothing
-/// else of the groups of policies, of which every mistake is told, and exempts nothing from a policy.
+/// The words without which a file is skipped. A file without them contains no policy, no autoscaler, no other object
+/// in the groups of policies, and no mark that exempts an object.
 static WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     let known = Kind::ALL.iter().filter(|kind| is_looked_for(**kind));
     let words = known.flat_map(|kind| {
         let group = if is_group_of_ours(kind.group()) { kind.group() } else { kind.name() };
         [kind.name(), group]
     });
-    // Case is for whoever reads it to complain of.
+    // The reader of the file reports a wrong letter case.
     let mut builder = AhoCorasick::builder();
     let names = AGENT_CONFIGS.iter().map(|(name, _)| *name);
     let words = words.chain(names).chain([POLICIES]);
@@ -48,8 +48,7 @@ pub fn may_hold_policies(bytes: &[u8]) -> bool {
     may_be_wide(bytes) || WORDS.as_ref().is_none_or(|words| words.is_match(bytes))
 }
 
-/// Whether a file says that it holds a policy or an autoscaler, if only once another program has filled it in. Of other
-/// files that are templates, nothing is told.
+/// Whether a file declares a policy or an autoscaler, perhaps with placeholders. Other templates are not reported.
 #[must_use]
 pub fn claims_kind_of_ours(bytes: &[u8]) -> bool {
     let is_ours = |kind: &str| {
@@ -83,8 +82,8 @@ impl Names {
     }
 }
 
-/// The document around a byte: what stands between lines that begin with `---`. Comments,
-/// directives and a shell's command alone are no document; they stand above the next one.
+/// The document around a byte: the text between lines that begin with `---`. Comments, directives and shell commands
+/// are not a document by themselves; they belong to the next one.
 pub(super) fn document_around(text: &str, byte: usize) -> Range<usize> {
     let byte = text.floor_char_boundary(byte);
     // The byte may stand within the line that separates.
@@ -118,7 +117,7 @@ pub(super) fn claims_policy(text: &str) -> bool {
         || claims_group_of_ours(text)
 }
 
-/// In so many values of `kind`, one that is nearly ours is looked for, so that a hostile text takes no time.
+/// The number of values of `kind` in which a near miss is searched, so that a hostile text takes no time.
 const MOST_KINDS: usize = 1_000;
 
 /// Whether a text says that it holds something of the groups of policies, and not that it is of a kind which we do not
@@ -148,7 +147,7 @@ pub(super) fn claims(text: &str, kind: &str, name: &str) -> bool {
 
 /// Whether a text looks like an object as it is applied, if only once it has been filled in.
 pub(super) fn looks_like_manifest(text: &str) -> bool {
-    // What stands behind a key in a description of an API is a map of its own.
+    // Behind a key in the description of an API, there is a map.
     let is_given = |key: &str| {
         values_of(text, key).any(|it| {
             it.starts_with("{{") || it.starts_with(|letter: char| letter.is_ascii_alphabetic())
@@ -157,7 +156,7 @@ pub(super) fn looks_like_manifest(text: &str) -> bool {
     is_given("apiVersion") && is_given("kind")
 }
 
-/// What stands as plain values behind a key, wherever it stands but in a comment.
+/// The plain values behind a key anywhere in a text but in comments.
 pub(crate) fn values_of<'a>(text: &'a str, key: &str) -> impl Iterator<Item = &'a str> {
     text.match_indices(key).filter_map(move |(at, _)| {
         let before = text[..at].chars().next_back();

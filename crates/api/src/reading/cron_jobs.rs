@@ -1,5 +1,5 @@
-//! `CronJob` of Kubernetes: when it starts Jobs. Kubernetes carries it out; here it is only shown beside what policies
-//! do.
+//! `CronJob` of Kubernetes: the instants at which it starts Jobs. Kubernetes reconciles it; Almanac only shows it next
+//! to the effects of policies.
 
 use std::collections::BTreeMap;
 
@@ -31,8 +31,8 @@ pub struct CronJob {
     pub labels: BTreeMap<String, String>,
     /// When it starts a Job.
     pub starts: Starts,
-    /// Whether it names a time zone. Otherwise it follows that of the kube-controller-manager, which is taken as UTC
-    /// unless somebody says what it is.
+    /// Whether it names a time zone. Otherwise the time zone of the kube-controller-manager applies, which is UTC
+    /// unless an option gives another.
     pub names_zone: bool,
     /// Whether it comes at the same minutes of every hour, so that the zone hardly matters.
     pub is_hourly: bool,
@@ -44,7 +44,7 @@ pub struct CronJob {
     pub may_skip: bool,
     /// Which source it came from: a position in [`super::Reading::sources`].
     pub source: usize,
-    /// What is wrong with it.
+    /// The findings about it.
     pub findings: Vec<PlacedFinding>,
 }
 
@@ -57,13 +57,13 @@ pub enum Starts {
     Every(Box<str>),
     /// Never by itself: at a date that does not exist. Its Jobs are started by hand.
     Never,
-    /// Nobody knows: what is written can't be used.
+    /// Unknown: the schedule is not valid.
     Unusable,
 }
 
 impl CronJob {
-    /// Reads what is written, but for when it starts Jobs; `None` for another kind, one without a name, and one that is
-    /// yet to be filled in.
+    /// Reads all fields but those that determine when it starts Jobs. `None` for another kind, for one without a name,
+    /// and for one with placeholders.
     pub(super) fn read(
         api_version: &str,
         kind: &str,
@@ -131,7 +131,7 @@ impl CronJob {
         }
     }
 
-    /// What names it, if it is in the namespace it names, or else in the given one.
+    /// Its identity, in the namespace that it names, or else in the given one.
     #[must_use]
     pub fn identity(&self, namespace: &str) -> Identity {
         Identity::new(GROUP, WORD, self.namespace.as_deref().unwrap_or(namespace), &*self.name)

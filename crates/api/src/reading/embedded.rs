@@ -9,11 +9,11 @@ use super::stream;
 use super::tree::Node;
 use crate::finding::{Code, FieldPath, Finding};
 
-/// What a text holds.
+/// The content of a text.
 pub(crate) struct EmbeddedDocument {
     /// The document; `None` when there is none, or none can be read.
     pub(crate) root: Option<Node>,
-    /// What is wrong with the text, and where.
+    /// The mistake in the text, and its location.
     pub(crate) findings: Vec<(Span, Finding)>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn read_embedded(text: &str) -> EmbeddedDocument {
             .with_fix("remove the '---' line, and join what follows with the first document");
         findings.push((Span { end: further.span.start, ..further.span }, finding));
     }
-    // What comes before a mistake is not the whole.
+    // The part before a mistake is not the whole.
     let stops_reading = |finding: &Finding| finding.code != Code::DuplicateKey;
     let is_whole = !findings
         .iter()
@@ -40,7 +40,7 @@ pub(crate) fn read_embedded(text: &str) -> EmbeddedDocument {
 
 /// Where the parts of a text are in the file that has it.
 pub(crate) struct TextInFile {
-    /// The beginnings of stretches that both have alike: the byte in the text, and that in the file.
+    /// The beginnings of stretches with the same letters in both: the byte in the text, and the byte in the file.
     stretches: Vec<(u32, u32)>,
     /// The whole value in the file.
     span: Span,
@@ -62,7 +62,7 @@ impl TextInFile {
         TextInFile { stretches: compared.stretches, span }
     }
 
-    /// Where in the file a part of the text is. What cannot be found is where the text begins.
+    /// The location in the file of a part of the text. An unknown one is the beginning of the text.
     pub(crate) fn locate(&self, part: Span) -> Span {
         let at = |byte: u32| {
             let after = self.stretches.partition_point(|(of_text, _)| *of_text <= byte);
@@ -93,7 +93,7 @@ struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    /// From a byte of the text on, both are alike, until the next such place.
+    /// From a byte of the text on, both have the same letters until the next entry.
     fn meet(&mut self, in_text: usize, in_written: usize) {
         let number = |byte: usize| u32::try_from(byte).unwrap_or(u32::MAX);
         let (in_text, in_file) = (number(in_text), number(self.offset + in_written));
@@ -179,7 +179,7 @@ impl Comparison<'_> {
     }
 }
 
-/// What an escape in double quotes means, in YAML or in JSON.
+/// The meaning of an escape in double quotes, in YAML or in JSON.
 fn escape(rest: &str) -> Option<(usize, Option<char>)> {
     let kind = rest[1..].chars().next()?;
     let code = |digits: usize| {

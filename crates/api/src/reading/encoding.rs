@@ -1,5 +1,5 @@
-//! From the bytes of a file to its text. Text that is not UTF-8 is read all the same, so that the
-//! rest of what is wrong with it comes to light, and its encoding is named.
+//! From the bytes of a file to its text. Text that is not UTF-8 is decoded too: one run reports its encoding and all
+//! other mistakes.
 
 use encoding_rs::{Encoding, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
@@ -7,7 +7,7 @@ use super::source::Span;
 use super::text_finding::TextFinding;
 use crate::finding::Code;
 
-/// The number of bytes that tell whether a text without a byte order mark is UTF-16.
+/// The number of bytes that show whether a text without a byte order mark is UTF-16.
 const SAMPLE: usize = 256;
 
 /// The text, and what is wrong with how it was written down.
@@ -28,7 +28,7 @@ pub(super) fn decode(bytes: Vec<u8>) -> (String, Option<TextFinding>) {
                         .with_fix("name a YAML or JSON file, or leave this one out with --exclude");
                 return (String::new(), Some(finding));
             }
-            // Decoding what is UTF-8 already leaves it as it is, so that the rest keeps its place.
+            // Decoding does not change UTF-8, so the rest keeps its position.
             let mut text = String::from_utf8_lossy(&bytes[..readable]).into_owned();
             let (rest, _) = WINDOWS_1252.decode_without_bom_handling(&bytes[readable..]);
             let first = rest.chars().next().map_or(0, char::len_utf8);

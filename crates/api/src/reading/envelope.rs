@@ -1,4 +1,4 @@
-//! The two fields by which an object says what it is, and what is said where they are missing or nearly right.
+//! The two fields that name the kind of an object, and the findings where they are missing or nearly right.
 
 use super::scheduler_profile;
 use super::tree::{Entry, Node, Value};
@@ -31,7 +31,7 @@ pub(super) fn envelope(node: &Node) -> Result<(&str, &str), Finding> {
     Ok((api_version?, text("kind")?))
 }
 
-/// A key that is there, but for a letter in it that nobody sees, or for a slip.
+/// A key that is present but for an invisible letter or a slip.
 fn misspelled(node: &Node, key: &str) -> Option<Finding> {
     let Value::Map(entries) = &node.value else { return None };
     let mut disguised = entries.iter().filter(|entry| as_meant(&entry.key).trim() == key);
@@ -60,9 +60,9 @@ fn not_an_object(key: &str, what: &str) -> Finding {
     Finding::new(Code::NotAnObject, Path::Root.key(key), message)
 }
 
-/// Whether something that is no object of ours was probably meant to be a policy: by the half of its
-/// kind that is there, or by the group. The items of a list need both halves: what maps kinds to something else is
-/// often a list with a `kind` in each item.
+/// Whether an unrecognized object was probably meant to be a policy: by the half of its kind that is present, or by
+/// the group. The items of a list need both halves: a table that maps kinds is often a list with a `kind` in each
+/// item.
 pub(super) fn is_nearly_a_policy(node: &Node) -> bool {
     if let Some(items) = node.as_list() {
         let is_object = |it: &Node| ["apiVersion", "kind"].iter().all(|key| it.get(key).is_some());
@@ -75,7 +75,7 @@ pub(super) fn is_nearly_a_policy(node: &Node) -> bool {
     is_nearly_ours(text("apiVersion"), text("kind"))
 }
 
-/// What is said of an `apiVersion` or a `kind` that is nearly right.
+/// The finding about an `apiVersion` or a `kind` that is nearly right.
 pub(super) fn mistyped(field: &str, written: &str, kind: &str, meant: &str) -> Finding {
     let code = match field {
         // There may be such a kind: only a part of the group is known.
@@ -96,8 +96,8 @@ pub(super) fn mistyped(field: &str, written: &str, kind: &str, meant: &str) -> F
         .with_replacement(is_certain.then_some(meant))
 }
 
-/// What is said of a version that Kubernetes has removed. The version after it may have other fields, so there is no
-/// replacement that can only be meant.
+/// The finding about a version that Kubernetes has removed. The later version may have other fields, so there is no
+/// certain replacement.
 pub(super) fn removed(written: &str, kind: &str, version: RemovedVersion) -> Finding {
     let RemovedVersion { release, now } = version;
     let why = format!("Kubernetes {release} removed this version of {kind}; write {now}");

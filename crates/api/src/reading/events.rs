@@ -1,8 +1,8 @@
-//! The events of a document, whatever its text: what the parser panics at is a finding as well.
+//! The parser events of a document. A panic of the parser is a finding too.
 //!
-//! It panics at a text that ends within a line; so it sees that line ended, as kubectl's parser does. And it
-//! panics at a tag directly before a `,` in a list or map in brackets. kubectl takes that comma for a letter
-//! of the tag and reads `{a: !,b: c}` as `{a: c}`, which nobody means.
+//! The parser panics at a text that ends within a line, so this module ends that line, as kubectl's parser does. It
+//! also panics at a tag directly before a `,` in a list or map in brackets. kubectl reads that comma as a letter of
+//! the tag, and `{a: !,b: c}` as `{a: c}`.
 
 use std::cell::Cell;
 use std::io::{self, BufRead, Chain, Read};
@@ -42,7 +42,7 @@ impl<'a> Events<'a> {
     }
 }
 
-/// What is missing at the end of a text for its last line to be ended.
+/// The text to add so that the last line ends.
 fn line_end(text: &str) -> &'static str {
     if text.is_empty() || text.ends_with('\n') { "" } else { "\n" }
 }

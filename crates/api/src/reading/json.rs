@@ -14,7 +14,7 @@ use super::text_finding::{TextFinding, TextFindings};
 use super::tree::{Entry, Node, Value, as_kubernetes_keeps};
 use crate::finding::Code;
 
-/// Reads every document of a text. What was read before an error is kept.
+/// Reads every document of a text. Documents before an error are kept.
 pub(super) fn read(text: &str, findings: &mut TextFindings) -> (Vec<Node>, Option<TextFinding>) {
     let mut reader = Reader { text, byte: 0, nodes: 0, findings };
     let mut documents = Vec::new();
@@ -54,7 +54,7 @@ impl Reader<'_> {
         TextFinding::new(Code::Syntax, Span::new(self.byte..self.byte + length), message)
     }
 
-    /// Passes over white space, and over comments, which are told.
+    /// Skips white space, and comments, which are reported.
     fn skip_blank(&mut self) {
         loop {
             let blank = self.rest().iter().take_while(|byte| byte.is_ascii_whitespace()).count();
@@ -205,8 +205,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The text between quotes is decoded by serde's reader, which knows every escape; this only
-    /// finds its end.
+    /// Serde's reader decodes the text between quotes with all its escapes; this only finds its end.
     fn string(&mut self) -> Outcome<String> {
         let start = self.byte;
         let mut escaped = false;

@@ -1,10 +1,10 @@
-//! What a kustomization takes in and what it changes, as far as files have to be told apart by it.
-//! kustomize itself is for `kubectl kustomize`.
+//! The inputs and the changes of a kustomization, as far as they separate files. Building it is up to `kubectl
+//! kustomize`.
 
 use super::stream;
 use super::tree::Node;
 
-/// What a kustomization says.
+/// The content of a kustomization.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Kustomization {
     /// The files and folders it takes in, as it names them.
@@ -40,7 +40,7 @@ pub fn is_kustomization(file_name: &str) -> bool {
 }
 
 impl Kustomization {
-    /// Reads one. What cannot be read says nothing: it is for kustomize to complain of.
+    /// Reads one. An invalid one has no content; kustomize reports its mistakes.
     #[must_use]
     pub fn read(text: &str) -> Kustomization {
         let documents = stream::read(text).documents;
@@ -57,7 +57,7 @@ impl Kustomization {
         let resources = ["resources", "bases"].into_iter().flat_map(texts);
         let patches =
             texts("patchesStrategicMerge").chain(paths("patches")).chain(paths("patchesJson6902"));
-        // An older form says them inline; a text of several lines is no path.
+        // An older form has them inline; a text of several lines is not a path.
         let patches = patches.filter(|path| !path.contains('\n'));
         Kustomization {
             resources: resources.collect(),

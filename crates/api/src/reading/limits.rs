@@ -17,5 +17,5 @@ pub(super) const ALIASED_NODES: usize = 100_000;
 /// The most bytes of text and of keys that aliases may add to one document. A Kubernetes object has at most 1.5 MB.
 pub(super) const ALIASED_BYTES: usize = 1_000_000;
 
-/// How many findings about one file's text are told before the rest is only counted.
+/// The number of findings about one file's text that are reported; the others are only counted.
 pub(super) const FINDINGS_A_FILE: usize = 50;

@@ -59,8 +59,8 @@ impl MapInProgress {
         None
     }
 
-    /// Sets a key that was written here, and says so when it was written here before. A key that
-    /// came from `<<` may be set again: that is what merging is for.
+    /// Sets a key that is written in this map, and returns whether it was set before. A key from `<<` may be set
+    /// again: that is the purpose of merging.
     pub(super) fn put_written(&mut self, entry: Entry) -> Option<TextFinding> {
         let (span, key) = (entry.key_span, entry.key.clone());
         self.put(entry)?;
@@ -118,7 +118,7 @@ mod tests {
         pub(super) static STEPS: Cell<usize> = const { Cell::new(0) };
     }
 
-    /// The steps that it takes to put so many different keys into a map.
+    /// The steps to put this number of different keys into a map.
     fn steps_for(keys: usize) -> usize {
         STEPS.set(0);
         let mut map = MapInProgress::default();

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::agent_config_name;
 use super::cron_jobs::CronJob;
-use super::envelope::{envelope, is_nearly_a_policy, mistyped, removed};
+use super::envelope::{envelope, is_nearly_a_policy, removed};
 use super::foreign::{self, ForeignPolicy, ForeignScaler};
 use super::limits;
 use super::other_object::OtherObject;
@@ -23,7 +23,7 @@ use super::tree::Node;
 use super::typography::name_letters;
 use crate::checking::check_cron_job;
 use crate::finding::Finding;
-use crate::kinds::{Kind, Recognised, is_group_of_ours, recognise, removed_version};
+use crate::kinds::{Kind, Recognised, recognise, removed_version};
 
 /// One object of a kind we know, as it was written.
 #[derive(Clone, Debug)]
@@ -246,7 +246,7 @@ impl Reading {
         ours.filter_map(target_of).collect()
     }
 
-    fn tell(&mut self, source: usize, node: &Node, finding: Finding) {
+    pub(super) fn tell(&mut self, source: usize, node: &Node, finding: Finding) {
         let told = self.findings.iter().rev().take_while(|it| it.source == source);
         if told.take(limits::FINDINGS_A_FILE).count() == limits::FINDINGS_A_FILE {
             self.unreported += 1;
@@ -264,7 +264,7 @@ impl Reading {
         self.findings.extend(told);
     }
 
-    fn placed(&self, source: usize, node: &Node, mut finding: Finding) -> PlacedFinding {
+    pub(super) fn placed(&self, source: usize, node: &Node, mut finding: Finding) -> PlacedFinding {
         let span = node.locate(&finding.field, finding.code.is_about_the_key());
         name_letters(&self.sources[source], span, &mut finding);
         PlacedFinding::new(source, Some(span), finding)
@@ -293,15 +293,20 @@ impl Reading {
         (api_version, kind): (&str, &str),
         only: Option<Only<'_>>,
     ) {
-        let name = (kind, name_of(node));
+        let recognition = recognise(api_version, kind);
+        let meant = match &recognition {
+            Recognised::Mistyped { field: "kind", meant } => meant.as_str(),
+            _ => kind,
+        };
+        let name = (meant, name_of(node));
         if let Some(only) = only.filter(|it| !it.targets.contains(&name)) {
-            let similar = OtherObject::read(api_version, kind, source, node);
+            let similar = OtherObject::read(api_version, meant, source, node);
             self.similar.extend(similar.filter(|_| only.similar.contains(&name)));
             self.passed_over.objects += 1;
             return;
         }
         let is_told = self.take_foreign(source, node);
-        match recognise(api_version, kind) {
+        match recognition {
             Recognised::Supported(kind) if kind.is_of_interest(name_of(node)) => {
                 let (api_version, node) = (api_version.into(), node.clone());
                 self.objects.push(ReadObject { kind, api_version, source, node });
@@ -313,45 +318,23 @@ impl Reading {
                 if let Some(finding) = agent_config_name::told(node) {
                     self.tell(source, node, finding);
                 }
+                if let Some(version) = removed_version(api_version, kind) {
+                    let finding = removed(api_version, kind, version);
+                    self.tell_near_miss(source, node, kind, finding);
+                }
                 self.others.extend(OtherObject::read(api_version, kind, source, node));
                 self.passed_over.objects += usize::from(!is_told);
             }
             Recognised::Mistyped { field, meant } => match removed_version(api_version, kind) {
                 Some(version) => {
-                    self.tell(source, node, removed(api_version, kind, version));
+                    let finding = removed(api_version, kind, version);
+                    self.tell_near_miss(source, node, kind, finding);
                     self.similar.extend(OtherObject::read(api_version, kind, source, node));
                 }
                 None => {
                     self.take_mistyped(source, node, (api_version, kind), (field, meant.as_str()));
                 }
             },
-        }
-    }
-
-    /// Takes what is nearly an object of ours.
-    fn take_mistyped(
-        &mut self,
-        source: usize,
-        node: &Node,
-        (api_version, kind): (&str, &str),
-        (field, meant): (&str, &str),
-    ) {
-        let (written, version, named) =
-            if field == "kind" { (kind, api_version, meant) } else { (api_version, meant, kind) };
-        self.similar.extend(OtherObject::read(version, named, source, node));
-        let finding = mistyped(field, written, kind, meant);
-        if self.sources[source].is_found() && !is_nearly_a_policy(node) {
-            let finding = self.placed(source, node, finding);
-            let (kind, name) = (kind.into(), name_of(node).into());
-            self.doubtful.push(Doubtful { kind, name, finding });
-            return;
-        }
-        self.tell(source, node, finding);
-        // What else is wrong with it would only show once this is corrected.
-        let ours = Kind::written(kind).filter(|it| is_group_of_ours(it.group()));
-        if let Some(kind) = ours.filter(|_| field == "apiVersion") {
-            let (api_version, node) = (api_version.into(), node.clone());
-            self.objects.push(ReadObject { kind, api_version, source, node });
         }
     }
 
@@ -435,7 +418,7 @@ fn target_of(object: &ReadObject) -> Option<(&str, &str)> {
     Some((reference.get("kind")?.as_text()?, reference.get("name")?.as_text()?))
 }
 
-fn name_of(node: &Node) -> &str {
+pub(super) fn name_of(node: &Node) -> &str {
     let name = node.get("metadata").and_then(|metadata| metadata.get("name"));
     name.and_then(Node::as_text).unwrap_or_default()
 }

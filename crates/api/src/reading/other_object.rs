@@ -1,6 +1,6 @@
-//! What is kept of an object of a kind we do not know: its name, and how many replicas it says.
+//! The part that is kept of an object of a kind we do not know: its name and its replicas.
 //!
-//! A policy may scale anything. Whether one scales this is for whoever has the policies to find out.
+//! A policy may scale anything; whether one scales this object is up to the owner of the policies.
 
 use almanac_engine::Identity;
 
@@ -8,7 +8,7 @@ use super::tree::{Node, Value};
 use crate::exempt::{MARK, exempts};
 use crate::kinds::group_and_version;
 
-/// An object of a kind we do not know. Repositories have thousands, so little is kept.
+/// An object of a kind we do not know. Repositories have thousands, so only these fields are kept.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct OtherObject {
     /// Its `apiVersion`.
@@ -61,7 +61,7 @@ impl OtherObject {
         self.is_marked && (&*self.api_version, &*self.kind) == ("v1", "Namespace")
     }
 
-    /// What names it, if it is in the namespace it names, or else in the given one.
+    /// Its identity, in the namespace that it names, or else in the given one.
     #[must_use]
     pub fn identity(&self, namespace: &str) -> Identity {
         let (group, _) = group_and_version(&self.api_version);

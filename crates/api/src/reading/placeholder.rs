@@ -5,14 +5,14 @@ use std::ops::Range;
 /// Who fills in a text before it is an object.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Engine {
-    /// `helm template`, and whatever else renders Go templates.
+    /// `helm template`, and other programs that render Go templates.
     Helm,
     /// `envsubst`, and Flux' substitution after a build.
     Substitution,
 }
 
 impl Engine {
-    /// What a file for it is called.
+    /// The name of its input files.
     #[must_use]
     pub fn what_it_fills_in(self) -> &'static str {
         match self {
@@ -22,7 +22,7 @@ impl Engine {
     }
 }
 
-/// A file that is no object before it was filled in: a position among the sources, and by whom.
+/// A file that is not an object until a program fills it in: its index among the sources, and the program.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Template {
     /// Which source: a position in [`super::Reading::sources`].
@@ -31,7 +31,7 @@ pub struct Template {
     pub engine: Engine,
 }
 
-/// The first place in a text that is to be filled in.
+/// The first placeholder in a text.
 pub(crate) fn placeholder(text: &str) -> Option<(Range<usize>, Engine)> {
     let of_helm = action(text).map(|range| (range, Engine::Helm));
     let variable = variable(text).map(|range| (range, Engine::Substitution));
@@ -74,8 +74,8 @@ fn variables(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// The program that substitutes the variables of a text. GNU's `envsubst` leaves `${NAME:=default}` as it
-/// is; Flux, whose form this is, has a command of its own.
+/// The program that substitutes the variables of a text. GNU's `envsubst` does not replace `${NAME:=default}`; this is
+/// the form of Flux, which has a command of its own.
 #[must_use]
 pub fn substituting_program(text: &str) -> &'static str {
     let has_default = variables(text).any(|range| text[range].contains(':'));

@@ -1,12 +1,11 @@
-//! What a scalar means: the rules of YAML 1.1 as kubectl applies them.
+//! The meaning of a scalar: the rules of YAML 1.1 as kubectl applies them.
 //!
-//! kubectl turns YAML into JSON before anything else looks at it, so `yes` is true, `010` is
-//! eight, `1e3` is a thousand and `12:30` is text. A tool that reads them any other way would
-//! check something else than what is applied.
+//! kubectl turns YAML into JSON first, so `yes` is true, `010` is eight, `1e3` is a thousand and `12:30` is text. A
+//! tool with other rules would check something else than kubectl applies.
 
 use serde_json::Number;
 
-/// What a scalar came out as.
+/// The value of a scalar.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Scalar {
     Null,
@@ -126,8 +125,7 @@ fn float(text: &str) -> Option<Scalar> {
     if mantissa_fits && exponent_fits { finite(text.parse().ok()?) } else { None }
 }
 
-/// A float as it comes out of JSON: one without a fraction is written as a whole number there,
-/// and read back as one.
+/// A float after a round trip through JSON, which writes one without a fraction as a whole number.
 fn finite(value: f64) -> Option<Scalar> {
     // 2^63 is exact in a float; everything below it in magnitude fits an int64.
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
@@ -146,14 +144,13 @@ fn looks_like_a_date(text: &str) -> bool {
     bytes.len() > 4 && bytes[..4].iter().all(u8::is_ascii_digit) && bytes[4] == b'-'
 }
 
-/// A scalar that stands as a key, as JSON writes that key. `None` for null and for what is no
-/// number in JSON.
+/// A scalar as a key, in the form in which JSON writes it. `None` for null and for numbers that JSON does not have.
 pub(super) fn as_key(scalar: &Scalar, text: &str) -> Option<String> {
     match scalar {
         Scalar::Text => Some(text.to_owned()),
         Scalar::Bool(truth) => Some(truth.to_string()),
         Scalar::Number(number) => match number.as_i64() {
-            // A float that happens to be whole is printed as a float all the same.
+            // A float without a fraction is still printed as a float.
             Some(whole) if !text.contains(['.', 'e', 'E']) || text.starts_with("0x") => {
                 Some(whole.to_string())
             }
@@ -163,8 +160,8 @@ pub(super) fn as_key(scalar: &Scalar, text: &str) -> Option<String> {
     }
 }
 
-/// The shortest digits that tell a 32-bit float apart, with an exponent of two digits at least
-/// once it reaches six: the form kubectl gives float keys.
+/// The shortest digits that identify a 32-bit float, with an exponent of two digits at least once it reaches six: the
+/// form kubectl gives float keys.
 fn float_as_key(value: f64) -> String {
     #[expect(clippy::cast_possible_truncation, reason = "the precision kubectl prints keys with")]
     let scientific = format!("{:e}", value as f32);

@@ -8,7 +8,7 @@ use crate::finding::{Code, FieldPath, Finding, Path};
 const KIND: &str = "KubeSchedulerConfiguration";
 const PLUGIN: &str = "resourcepolicy";
 
-/// Whether an object is a configuration of kube-scheduler, whatever else is wrong with it.
+/// Whether an object is a configuration of kube-scheduler, valid or not.
 pub(super) fn is_scheduler_configuration(node: &Node) -> bool {
     node.get("kind").and_then(Node::as_text) == Some(KIND)
 }

@@ -7,14 +7,14 @@ use super::yaml;
 use super::{json, mistakes};
 use crate::finding::Code;
 
-/// What a text holds.
+/// The content of a text.
 #[derive(Default)]
 pub(super) struct Documents {
     pub(super) documents: Vec<Node>,
     pub(super) findings: Vec<TextFinding>,
 }
 
-/// Reads a text. What is wrong with one document doesn't keep the others from being read.
+/// Reads a text. A mistake in one document does not affect the others.
 pub(super) fn read(text: &str) -> Documents {
     let read = if starts_with_json(text) { json_or_yaml(text) } else { yaml_documents(text) };
     let (documents, findings) = read;
@@ -38,7 +38,7 @@ fn starts_with_json(text: &str) -> bool {
     }
 }
 
-/// What begins with `{` is JSON; if it isn't after all, it may be YAML in its flow form.
+/// A text that begins with `{` is JSON, or else YAML in its flow form.
 fn json_or_yaml(text: &str) -> Found {
     let as_json = || {
         let mut findings = TextFindings::default();
@@ -76,8 +76,8 @@ fn yaml_documents(text: &str) -> Found {
     (documents, findings)
 }
 
-/// Reads a document; one that fails over `//` comments, directives or prompts is read again with them
-/// mended, so that whatever else is wrong with it comes to light in the same run.
+/// Reads a document. One with `//` comments, directives or prompts is read again without them, so that the same run
+/// reports its other mistakes.
 fn yaml_document(
     text: &str,
     offset: usize,
@@ -102,7 +102,7 @@ fn yaml_document(
     }
 }
 
-/// Splits a text at lines that begin with `---`, and tells where each piece begins.
+/// Splits a text at lines that begin with `---`, and returns the start of each piece.
 fn split<'a>(text: &'a str, findings: &mut TextFindings) -> Vec<(usize, &'a str)> {
     let mut pieces = Vec::new();
     // The parser drops a byte order mark and does not count it.

@@ -1,4 +1,4 @@
-//! A JSON value whose every part knows where it was written.
+//! A JSON value with the location of every part.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use serde_json::Number;
 use super::source::Span;
 use crate::finding::{FieldPath, Segment};
 
-/// A value and where it stands.
+/// A value and its location.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Node {
-    /// Where it was written. What an alias stands for is where its anchor is.
+    /// Its location in the text. That of an alias is the location of its anchor.
     pub span: Span,
-    /// What it is.
+    /// Its content.
     pub value: Value,
 }
 
@@ -40,7 +40,7 @@ pub struct Entry {
     pub key: Box<str>,
     /// Where the key was written.
     pub key_span: Span,
-    /// What it leads to.
+    /// Its value.
     pub value: Node,
 }
 
@@ -119,10 +119,10 @@ impl Node {
         }
     }
 
-    /// Where to point when something is said about a field.
+    /// The location to show in a finding about a field.
     ///
-    /// A value on one line is pointed at itself; a list, a map, or a field whose very name is at
-    /// fault (`at_key`), by its key; a field that is not there, by the nearest one around it.
+    /// For a value on one line, this is the value. For a list, a map, or a field whose name is wrong (`at_key`), it is
+    /// the key. For an absent field, it is the nearest field around it.
     #[must_use]
     pub fn locate(&self, path: &FieldPath, at_key: bool) -> Span {
         let mut node = self;

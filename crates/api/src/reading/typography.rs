@@ -1,14 +1,14 @@
-//! Letters that look like others: quotes and dashes of word processors, and spaces that nobody sees.
+//! Letters that look like others: quotes and dashes of word processors, and invisible spaces.
 //!
-//! They come with text that was copied from a page or a chat. Repeated in a message they look right,
-//! so they are named.
+//! They come with text that was copied from a page or a chat. Repeated in a message they look right, so they are
+//! named.
 
 use std::fmt;
 
 use super::source::{Source, Span};
 use crate::finding::{Code, Finding, Severity};
 
-/// What a letter is called, and what was meant by it.
+/// The name of a letter, and the letter that was meant.
 fn looked_like(letter: char) -> Option<(&'static str, &'static str)> {
     Some(match letter {
         '\u{2018}' | '\u{2019}' | '\u{201a}' | '\u{201b}' | '\u{2032}' => {
@@ -51,8 +51,8 @@ impl LookAlike {
         LookAlike::all_in(text).next()
     }
 
-    /// The first one in a name that was hardly meant to be part of it: a quotation mark at its beginning, or
-    /// what nobody sees.
+    /// The first letter in a name that is hardly meant to be part of it: a quotation mark at its beginning, or an
+    /// invisible letter.
     #[must_use]
     pub fn first_in_name(name: &str) -> Option<LookAlike> {
         let is_quote =

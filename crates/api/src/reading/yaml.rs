@@ -16,8 +16,8 @@ use super::tree::{Entry, Node, Value};
 use super::{limits, mistakes};
 use crate::finding::Code;
 
-/// Reads one document. `offset` is where its text begins in the file. What is wrong but does not
-/// stop reading goes to `findings`; what stops it is the error.
+/// Reads one document. `offset` is the start of its text in the file. Mistakes that do not stop reading go to
+/// `findings`; the one that does is the error.
 pub(super) fn read(
     text: &str,
     offset: usize,

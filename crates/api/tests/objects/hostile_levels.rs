@@ -3,21 +3,11 @@
 
 use std::fmt::Write;
 
-use crate::written::{check, findings};
+use crate::written::{check, findings, levels_config as config};
 use almanac_api::finding::Code;
 use proptest::prelude::*;
 
 const POLICIES: &str = "globalConfig:\n  timeBasedQoSPolicies:\n";
-
-/// A `ConfigMap` with this document, written as a block.
-fn config(document: &str) -> String {
-    let lines: Vec<String> = document.lines().map(|line| format!("    {line}\n")).collect();
-    format!(
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: volcano-agent-config}}\ndata:\n  \
-         config.yaml: |\n{}",
-        lines.concat()
-    )
-}
 
 /// One with so many policies.
 fn of_policies(count: usize, policy: impl Fn(usize) -> String) -> String {

@@ -17,6 +17,12 @@ fn an_unknown_kind_of_a_group_with_known_kinds_is_skipped() {
         (HUB, "ClusterClaim"),
         ("scheduling.sigs.x-k8s.io/v1alpha1", "PodGroup"),
         ("autoscaling.karmada.io/v1alpha1", "Gadget"),
+        ("apps/v1", "ControllerRevision"),
+        ("batch/v1", "Job"),
+        ("v1", "PodTemplate"),
+        ("v1", "Config"),
+        ("policy/v1", "PodDisruptionBudgets"),
+        ("example.com/v1", "Deploymnt"),
     ] {
         let text = object(api_version, kind);
         assert_eq!(findings(&text), [""; 0], "{text}");
@@ -31,6 +37,13 @@ fn a_kind_that_is_nearly_a_known_one_is_a_warning_with_that_one() {
         (HUB, "Placements", "Placement"),
         ("autoscaling.karpenter.sh/v1alpha1", "MetricProducer", "MetricsProducer"),
         ("autoscaling.karmada.io/v1alpha1", "CronFederatedHpa", "CronFederatedHPA"),
+        ("apps/v1", "Deploymnt", "Deployment"),
+        ("apps/v1", "StatefulSets", "StatefulSet"),
+        ("batch/v1", "Cronjob", "CronJob"),
+        ("autoscaling/v2", "HorizontalPodAutoScaler", "HorizontalPodAutoscaler"),
+        ("v1", "Configmap", "ConfigMap"),
+        ("v1", "ResourceQouta", "ResourceQuota"),
+        ("v1", "node", "Node"),
     ] {
         let text = object(api_version, kind);
         let (_, _, found) = check(&text);
@@ -78,14 +91,23 @@ fn a_removed_version_is_named_with_the_release_and_the_version_to_write() {
     );
     assert_eq!(check(job).0.cron_jobs.len(), 1, "it is shown all the same");
     assert_eq!(findings(&job.replace("v1beta1", "v1")), [""; 0]);
-    let autoscaler = object("autoscaling/v2beta2", "HorizontalPodAutoscaler");
-    assert_eq!(
-        findings(&autoscaler),
-        [
-            "1:13 removed-version apiVersion: Invalid value: \"autoscaling/v2beta2\": Kubernetes 1.26 removed this \
-          version of HorizontalPodAutoscaler; write autoscaling/v2"
-        ]
-    );
+    for (api_version, kind, release, now) in [
+        ("autoscaling/v2beta2", "HorizontalPodAutoscaler", "1.26", "autoscaling/v2"),
+        ("apps/v1beta1", "Deployment", "1.16", "apps/v1"),
+        ("apps/v1beta2", "StatefulSet", "1.16", "apps/v1"),
+        ("extensions/v1beta1", "ReplicaSet", "1.16", "apps/v1"),
+        ("policy/v1beta1", "PodDisruptionBudget", "1.25", "policy/v1"),
+        ("scheduling.k8s.io/v1beta1", "PriorityClass", "1.22", "scheduling.k8s.io/v1"),
+    ] {
+        assert_eq!(
+            findings(&object(api_version, kind)),
+            [format!(
+                "1:13 removed-version apiVersion: Invalid value: \"{api_version}\": Kubernetes {release} removed this \
+                 version of {kind}; write {now}"
+            )]
+        );
+    }
+    assert_eq!(findings(&object("extensions/v1beta1", "Ingress")), [""; 0]);
 }
 
 #[test]

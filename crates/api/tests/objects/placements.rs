@@ -7,31 +7,9 @@ use almanac_engine::Slim;
 use almanac_engine::placement::{
     ClusterSet, Expression, GroupSize, HubObject, Placement, ScoreSource, Scores, Standing,
 };
+use almanac_fixtures::designs::PLACEMENT;
 
 const API: &str = "cluster.open-cluster-management.io";
-
-/// The placement of the design, as it is written there.
-const DESIGN: &str = "apiVersion: cluster.open-cluster-management.io/v1alpha1
-kind: Placement
-metadata:
-  name: placement
-  namespace: ns1
-spec:
-  numberOfClusters: 3
-  prioritizerPolicy:
-    mode: Exact
-    configurations:
-      - scoreCoordinate:
-          type: BuildIn
-          buildIn: Steady
-        weight: 3
-      - scoreCoordinate:
-          type: AddOn
-          addOn:
-            resourceName: default
-            scoreName: cpuratio
-        weight: 1
-";
 
 /// A placement with this spec, in flow form.
 fn placement(spec: &str) -> String {
@@ -70,9 +48,9 @@ fn only_message(text: &str) -> String {
 
 #[test]
 fn the_placement_of_the_design_is_accepted_as_it_is_written() {
-    assert_eq!(findings(DESIGN), [""; 0]);
-    assert_eq!(scores(DESIGN), "Steady 3, AddOn/default/cpuratio 1");
-    assert_eq!(policy_of(DESIGN).unwrap().number_of_clusters, Some(3));
+    assert_eq!(findings(PLACEMENT), [""; 0]);
+    assert_eq!(scores(PLACEMENT), "Steady 3, AddOn/default/cpuratio 1");
+    assert_eq!(policy_of(PLACEMENT).unwrap().number_of_clusters, Some(3));
 }
 
 #[test]
@@ -424,5 +402,5 @@ fn a_decision_says_whose_it_is_and_what_is_in_it() {
 #[test]
 fn a_score_is_named_as_it_is_printed() {
     let source = ScoreSource::AddOn { resource: "default".into(), score: "cpuratio".into() };
-    assert!(scores(DESIGN).contains(&source.to_string()));
+    assert!(scores(PLACEMENT).contains(&source.to_string()));
 }

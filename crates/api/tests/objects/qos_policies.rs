@@ -2,7 +2,7 @@
 //! document and the lines of the file.
 
 use crate::written;
-use crate::written::{check_one, findings, messages};
+use crate::written::{check_one, findings, levels_config as config, messages};
 use almanac_engine::Slim;
 use almanac_engine::qos_levels::{NodeLists, PolicyList, QosLevels};
 use jiff::SignedDuration;
@@ -37,16 +37,6 @@ data:
           targetQoSLevel: -1
           checkInterval: "30s"
 "#;
-
-/// A `ConfigMap` with this document, written as a block.
-fn config(document: &str) -> String {
-    let lines: Vec<String> = document.lines().map(|line| format!("    {line}\n")).collect();
-    format!(
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: volcano-agent-config}}\ndata:\n  \
-         config.yaml: |\n{}",
-        lines.concat()
-    )
-}
 
 /// The same with one policy for all nodes, which has these fields beside the usual ones.
 fn policy(fields: &str) -> String {

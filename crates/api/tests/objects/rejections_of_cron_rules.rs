@@ -1,22 +1,13 @@
 //! Cron rules: every error and warning, with a case that passes and one that does not.
 
 use crate::written::{
-    autoscaler, check, cron_for, cron_for_autoscaler, cron_for_workload, cron_rules_of, messages,
+    autoscaler, check, cron_for, cron_for_autoscaler, cron_for_workload, cron_rules_of, fails,
+    messages, passes,
 };
 
 /// A rule of the list `rules`, complete but for what is given.
 fn rule(fields: &str) -> String {
     format!("  - {{name: up, schedule: '30 8 * * 1-5', {fields}}}\n")
-}
-
-#[track_caller]
-fn passes(text: &str) {
-    assert_eq!(messages(text), Vec::<String>::new(), "{text}");
-}
-
-#[track_caller]
-fn fails(text: &str, expected: &[&str]) {
-    assert_eq!(messages(text), expected, "{text}");
 }
 
 #[test]

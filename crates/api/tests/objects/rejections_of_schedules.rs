@@ -1,17 +1,7 @@
 //! Schedules and autoscalers: every error and warning, with a case that passes and one that does
 //! not.
 
-use crate::written::{autoscaler, messages, producer};
-
-#[track_caller]
-fn passes(text: &str) {
-    assert_eq!(messages(text), Vec::<String>::new(), "{text}");
-}
-
-#[track_caller]
-fn fails(text: &str, expected: &[&str]) {
-    assert_eq!(messages(text), expected, "{text}");
-}
+use crate::written::{autoscaler, fails, messages, passes, producer};
 
 #[test]
 fn a_schedule_has_one_name_and_a_zone_and_counts_of_zero_or_more() {

@@ -1,21 +1,11 @@
 //! Cron rules on the calendar: how close their firings are, and which of them coincide.
 
 use crate::written::{
-    check_one, cron_for_autoscaler, cron_for_workload, cron_rules_of, messages, now,
+    check_one, cron_for_autoscaler, cron_for_workload, cron_rules_of, fails, messages, now, passes,
 };
 use almanac_api::checking::{CheckContext, check as check_object};
 use almanac_api::reading::{Reading, Source, read_objects};
 use jiff::SignedDuration;
-
-#[track_caller]
-fn passes(text: &str) {
-    assert_eq!(messages(text), Vec::<String>::new(), "{text}");
-}
-
-#[track_caller]
-fn fails(text: &str, expected: &[&str]) {
-    assert_eq!(messages(text), expected, "{text}");
-}
 
 #[test]
 fn a_delay_is_shorter_than_the_time_between_two_firings() {

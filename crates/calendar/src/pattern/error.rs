@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::daily::as_people_write_it;
+use crate::daily::{as_people_write_it, is_midnight};
 use crate::quoted::Quoted;
 
 /// The fields of a pattern.
@@ -138,8 +138,8 @@ impl PatternError {
     pub fn instead(&self) -> Option<String> {
         match &self.kind {
             PatternErrorKind::NotAValue { nearest: Some(nearest), .. } => Some(nearest.clone()),
-            PatternErrorKind::NotAValue { given, .. } if self.field == PatternField::Hours => {
-                let (hour, minute) = as_people_write_it(given)?;
+            PatternErrorKind::NotAValue { .. } => {
+                let (hour, minute) = self.time_of_day()?;
                 (minute == 0).then(|| hour.to_string())
             }
             PatternErrorKind::OutOfRange(_) if self.is_end_of_day() => Some("0".to_owned()),
@@ -148,11 +148,33 @@ impl PatternError {
         }
     }
 
-    /// Whether the hour is 24, which is the hour 0 of the next day.
+    /// The hour and the minute, if a time of day is written where an hour is due.
+    ///
+    /// ```
+    /// use almanac_calendar::{Pattern, PatternText};
+    ///
+    /// let text = PatternText { hours: Some("9:30am"), ..PatternText::default() };
+    /// assert_eq!(Pattern::parse(text).unwrap_err().time_of_day(), Some((9, 30)));
+    /// ```
+    #[must_use]
+    pub fn time_of_day(&self) -> Option<(u8, u8)> {
+        match &self.kind {
+            PatternErrorKind::NotAValue { given, .. } if self.field == PatternField::Hours => {
+                as_people_write_it(given)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the hour is 24, which is the hour 0 of the next day, or `midnight` or `12am`, which may be.
     #[must_use]
     pub fn is_end_of_day(&self) -> bool {
         let is_24 = matches!(&self.kind, PatternErrorKind::OutOfRange(given) if given == "24");
-        self.field == PatternField::Hours && is_24
+        self.field == PatternField::Hours && (is_24 || self.is_midnight())
+    }
+
+    fn is_midnight(&self) -> bool {
+        matches!(&self.kind, PatternErrorKind::NotAValue { given, .. } if is_midnight(given))
     }
 
     /// What to do, in a few words, where the message does not say it.
@@ -169,6 +191,9 @@ impl PatternError {
         match &self.kind {
             PatternErrorKind::OutOfRange(_) if self.is_end_of_day() => {
                 Some("write 0, which is of the next day".to_owned())
+            }
+            PatternErrorKind::NotAValue { .. } if self.is_end_of_day() => {
+                Some("write 0, and name the days that begin then".to_owned())
             }
             PatternErrorKind::OutOfRange(_) => {
                 let (first, last) = self.field.bounds();

@@ -110,7 +110,7 @@ impl CheckArguments {
 }
 
 impl Checked {
-    /// Keeps what was found about the objects that are asked about.
+    /// Keeps the findings about the requested objects.
     pub(crate) fn narrow(&mut self) {
         if let Some(selector) = &self.selector {
             keep_selected(&mut self.everything.findings, &self.files.reading, selector);
@@ -119,7 +119,7 @@ impl Checked {
         }
     }
 
-    /// All that was found, in order, as far as it was asked about.
+    /// All findings within the request, in order.
     pub(crate) fn report(mut self) -> Report {
         self.narrow();
         let Checked { command, files, mut everything, is_narrowed, .. } = self;

@@ -1,5 +1,4 @@
-//! Findings that somebody does not want to be told of: by a comment beside them, by `--ignore`, or by the nearest
-//! `almanac.toml` above the file.
+//! Suppressed findings: by a comment next to them, by `--ignore`, or by the nearest `almanac.toml` above the file.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,7 +11,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use super::Checked;
 use crate::files::settings;
 
-/// What is not told.
+/// The suppressed findings.
 #[derive(Args)]
 pub(crate) struct IgnoreArguments {
     /// Leave out findings with this code, which is in the brackets before each. For one place, write a comment
@@ -29,8 +28,7 @@ pub(crate) struct IgnoreArguments {
 }
 
 impl IgnoreArguments {
-    /// Takes away the findings that are not to be told, tells of the comments that cannot be followed, and counts what
-    /// was taken.
+    /// Removes the suppressed findings, reports invalid comments, and counts the removed findings.
     pub(crate) fn apply(&self, checked: &mut Checked) -> anyhow::Result<usize> {
         let sources = &checked.files.reading.sources;
         let comments: Vec<Ignores> = sources.iter().map(Ignores::read).collect();
@@ -58,7 +56,7 @@ impl IgnoreArguments {
     }
 }
 
-/// What the settings around a folder say, or around the current one for what lies in none.
+/// The settings for a directory; without one, those for the current directory.
 fn ignored_around(folder: Option<&Folder>) -> anyhow::Result<Vec<Code>> {
     let path = match folder {
         Some(folder) => PathBuf::from(folder.to_string()),

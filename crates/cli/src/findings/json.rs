@@ -16,14 +16,14 @@ struct Document<'a> {
     findings: Vec<Item<'a>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     notes: &'a [Note],
-    /// How many findings are left out because somebody asked for it.
+    /// The number of suppressed findings.
     #[serde(skip_serializing_if = "is_none")]
     ignored: usize,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     fixed: &'a [Fixed],
 }
 
-/// What was written into a file, and where that stood before.
+/// An edit of a file: its previous text and location, and the new text.
 #[derive(Serialize)]
 pub(crate) struct Fixed {
     pub(crate) code: Code,
@@ -34,7 +34,7 @@ pub(crate) struct Fixed {
     pub(crate) after: String,
 }
 
-/// A finding, as every command tells it.
+/// A finding in the form of every command.
 #[derive(Serialize)]
 pub(crate) struct Item<'a> {
     code: Code,

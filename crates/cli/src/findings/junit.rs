@@ -1,7 +1,7 @@
 //! Findings as a report of tests: a suite for each file that was checked, and a case for each finding in it.
 //!
-//! What makes the command fail is a failure; any other finding is a case that passes and says what was found. A file
-//! without findings is a case that passes.
+//! A finding that makes the command fail is a failure; any other finding is a case that passes, with the finding as
+//! its output. A file without findings is a case that passes.
 
 use std::io::{self, Write};
 

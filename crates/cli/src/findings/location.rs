@@ -13,7 +13,7 @@ pub(super) struct Location {
 }
 
 impl Location {
-    /// What the finding is about, as far as it is on the line on which it begins.
+    /// The subject of the finding, as far as it is on the line on which it begins.
     pub(super) fn of(source: &Source, placed: &PlacedFinding) -> Location {
         let Some(span) = placed.span else { return Location { line: 1, column: 1, end: None } };
         let Position { line, column } = source.position(span.start);

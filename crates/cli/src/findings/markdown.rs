@@ -47,8 +47,8 @@ pub(super) fn write(output: &mut impl Write, report: &Report) -> io::Result<()> 
     Ok(())
 }
 
-/// A text in a cell, as it is. It is code, in which nobody is mentioned and no other issue is linked, and whatever
-/// Markdown or HTML could take for its own is written as a reference to the character.
+/// A text in a cell, unchanged. It is code, so Markdown links no user and no issue in it. Characters with a meaning in
+/// Markdown or HTML are written as references.
 fn cell(text: &str) -> String {
     let mut cell = "<code>".to_owned();
     for letter in text.chars() {

@@ -18,7 +18,7 @@ use super::location::Location;
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
-/// What paths are relative to: where the command runs, which is the root of the sources.
+/// The root of relative paths: the directory in which the command runs, which is the root of the sources.
 const ROOT: &str = "%SRCROOT%";
 
 /// The version of how fingerprints are composed. Another one would make old findings new.
@@ -172,7 +172,7 @@ struct Region {
     end_column: Option<usize>,
 }
 
-/// What the format has no name for.
+/// Properties for which the format has no names.
 #[derive(Serialize)]
 struct Properties<'a> {
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -262,7 +262,7 @@ fn result<'a>(
     }
 }
 
-/// What can be written into files to mend what was found, by the positions of the findings.
+/// The fixes that can be written into files, by the index of the finding.
 fn fixes(report: &Report) -> BTreeMap<usize, Fix> {
     let mut by_source: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     let findings = &report.everything.findings;
@@ -275,7 +275,7 @@ fn fixes(report: &Report) -> BTreeMap<usize, Fix> {
     for (source, positions) in by_source {
         let source = &report.reading.sources[source];
         let found = positions.iter().map(|position| &findings[*position]);
-        // What was built, or read from standard input, has no file of its own.
+        // Standard input and the output of a build have no file of their own.
         let mended = source.folder().and_then(|_| mend(source.text(), found));
         for change in mended.into_iter().flat_map(|mended| mended.changes) {
             for position in change.findings.iter().map(|it| positions[*it]) {
@@ -337,7 +337,7 @@ fn artifact(name: &str) -> Artifact {
     }
 }
 
-/// What tells findings apart, and stays the same when lines move.
+/// Keys of findings that stay the same when lines move.
 #[derive(Default)]
 struct Fingerprints {
     /// How many there were before of each.

@@ -38,7 +38,7 @@ pub(super) fn write(output: &mut impl Write, report: &Report, width: usize) -> a
     Ok(())
 }
 
-/// Tells one finding; `place` is where alone it holds.
+/// Writes one finding; `place` is the only place in which it holds.
 pub(crate) fn write_finding(
     output: &mut Drawing<impl Write>,
     source: &Source,
@@ -126,7 +126,7 @@ pub(crate) fn printable(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-/// How many findings there are, in how many files, and how many are not told.
+/// The number of findings, of files with findings, and of findings that are not shown.
 pub(super) fn summary(report: &Report) -> String {
     let everything = &report.everything;
     let of = |severity| {
@@ -180,7 +180,7 @@ fn write_summary(output: &mut impl Write, report: &Report) -> io::Result<()> {
     write_skipped(output, report, count_of_files)
 }
 
-/// What was not checked, and for which of the reasons that there may be.
+/// Writes the numbers of files and objects that were not checked, by reason.
 fn write_skipped(output: &mut impl Write, report: &Report, read: usize) -> io::Result<()> {
     let Report { reading, everything, notes, is_narrowed, .. } = report;
     let PassedOver { files, objects } = reading.passed_over;

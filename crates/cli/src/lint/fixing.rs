@@ -1,5 +1,5 @@
-//! `--fix`: writes into the files what can only be meant. A file is replaced as a whole, keeps its owner and its
-//! permissions, and is left as it is if somebody has changed it meanwhile.
+//! `--fix`: writes fixes with one possible meaning into the files. It replaces a file as a whole and keeps its owner
+//! and its permissions. It does not write a file that another process has changed since it was read.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,8 +14,7 @@ use tempfile::NamedTempFile;
 use crate::drawing;
 use crate::findings::{Checked, Fixed, printable};
 
-/// Mends the files in which something was found, one after the other, and tells of each what was done to it. Returns
-/// what that is.
+/// Fixes the files that have findings, one after the other, reports each edit, and returns the edits.
 pub(super) fn fix(checked: &Checked) -> anyhow::Result<Vec<Fixed>> {
     let mut by_source: BTreeMap<usize, Vec<&PlacedFinding>> = BTreeMap::new();
     for placed in &checked.everything.findings {
@@ -27,7 +26,7 @@ pub(super) fn fix(checked: &Checked) -> anyhow::Result<Vec<Fixed>> {
     for (source, findings) in by_source {
         let source = &checked.files.reading.sources[source];
         let path = Path::new(source.name());
-        // What was built, or read from standard input, has no file of its own.
+        // Standard input and the output of a build have no file of their own.
         if source.folder().is_none() || !path.is_file() {
             continue;
         }
@@ -47,11 +46,12 @@ pub(super) fn fix(checked: &Checked) -> anyhow::Result<Vec<Fixed>> {
     Ok(all)
 }
 
-/// Writes a file that still says what was read of it, as a whole or not at all. Returns why it is left as it is.
+/// Writes a file that is unchanged since it was read, as a whole or not at all. Returns the reason if it does not
+/// write it.
 fn replace(path: &Path, before: &str, after: &str) -> anyhow::Result<Option<&'static str>> {
     // A link goes on to point at what it points at.
     let path = fs::canonicalize(path)?;
-    // What may not be written is not replaced either.
+    // A read-only file is not replaced either.
     let there = fs::OpenOptions::new().append(true).open(&path)?.metadata()?;
     if there.nlink() > 1 {
         return Ok(Some("it has other names, by hard links, which would keep what it says now"));

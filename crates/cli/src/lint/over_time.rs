@@ -1,4 +1,4 @@
-//! What shows when policies are run: each doubt of a forecast as a finding, with a code and where it is written.
+//! Findings of a forecast: each with a code and the location of its cause.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZero;
@@ -72,7 +72,7 @@ pub(super) fn findings(checked: &mut Checked) -> anyhow::Result<Vec<PlacedFindin
     told.extend(fitting::findings(reading, &places, &demands, period)?);
     let of_pods = told.iter().filter(|it| it.finding.code == Code::UnitsTooSmall);
     let of_pods: BTreeSet<Option<usize>> = of_pods.map(|it| it.object).collect();
-    // What a run shows has the instants and the numbers; what the fields say of the same has not.
+    // A finding from a run has the instants and the numbers; one from the fields of the same object has not.
     checked.everything.findings.retain(|it| match it.finding.code {
         Code::UnitsTooSmall => !of_pods.contains(&it.object),
         Code::TwoWriters => {
@@ -88,8 +88,8 @@ pub(super) fn findings(checked: &mut Checked) -> anyhow::Result<Vec<PlacedFindin
     Ok(told)
 }
 
-/// What is found, by object. What is found in every place is told once, and what is found in some of them with the
-/// first.
+/// The findings, by object. One that holds in every place is reported once, and one that holds in some places with the
+/// first of them.
 #[derive(Default)]
 struct Found(BTreeMap<usize, Vec<(Finding, Vec<usize>)>>);
 
@@ -144,7 +144,7 @@ fn writers(findings: &[PlacedFinding], objects: &[CheckedObject]) -> BTreeMap<us
     writers.collect()
 }
 
-/// Where it is told already which of two rules wins that meet in one minute, and from when on.
+/// The rules whose winner in a common minute is already reported, each with the first such instant.
 fn meeting(findings: &[PlacedFinding]) -> BTreeSet<(usize, FieldPath, Timestamp)> {
     let meet = findings.iter().filter(|it| it.finding.code == Code::SameMinute);
     let meeting =
@@ -152,7 +152,7 @@ fn meeting(findings: &[PlacedFinding]) -> BTreeSet<(usize, FieldPath, Timestamp)
     meeting.collect()
 }
 
-/// Whether it is told already that the rule wins because of which another one never does.
+/// Whether a finding already reports the rule because of which another rule never wins.
 fn says_which_wins(
     place: &InputPlace,
     doubt: &Doubt,

@@ -80,8 +80,8 @@ pub(super) fn check_policies(
     (are_sound && policies.len() == items.len()).then_some(policies)
 }
 
-/// Fields that the design does not have are no reason to reject a policy: they may be those of a later
-/// version. One that looks like a slip is told.
+/// Fields that the design does not have are no reason to reject a policy: a later version may have them. One that
+/// looks like a slip is reported.
 fn as_of_others(mut finding: Finding) -> Finding {
     if finding.code == Code::UnknownField {
         finding.code = Code::IgnoredField;
@@ -90,7 +90,7 @@ fn as_of_others(mut finding: Finding) -> Finding {
     finding
 }
 
-/// Tells the required fields that are not there; whether any is not.
+/// Reports the required fields that are absent, and returns whether any is.
 fn tell_missing(item: &Node, path: &Path<'_>, findings: &mut Vec<Finding>) -> bool {
     if !matches!(item.value, Value::Map(_)) {
         return true;
@@ -120,7 +120,7 @@ fn tell_missing(item: &Node, path: &Path<'_>, findings: &mut Vec<Finding>) -> bo
     is_any
 }
 
-/// Drops what is said of a field again whose shape is complained of already.
+/// Drops further findings about a field whose shape already has a finding.
 fn drop_what_is_told(findings: &mut Vec<Finding>, before: usize, told: usize) {
     let further = findings.split_off(told);
     let of_shape: Vec<FieldPath> = findings[before..].iter().map(|it| it.field.clone()).collect();
@@ -156,7 +156,7 @@ fn check_windows(
     let (start, end) = (written.start_time.as_deref(), written.end_time.as_deref());
     let parsed = match (start, end) {
         (Some(start), Some(end)) => DailyWindow::parse(start, end),
-        // Each is looked at by itself too: a mistake in it is told although the other one is not there.
+        // Each is checked by itself too, so a mistake in it is reported although the other one is absent.
         (Some(start), None) => DailyWindow::parse(start, "24:00"),
         (None, Some(end)) => DailyWindow::parse(other_than(end), end),
         (None, None) => return None,

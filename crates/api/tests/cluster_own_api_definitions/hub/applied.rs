@@ -1,11 +1,12 @@
 //! Objects as others write them apply as they are; and our definitions do not replace those of others.
 
+use almanac_fixtures::designs::PLACEMENT;
 use almanac_harness::{ControlPlaneOptions, TestResult, on_own_control_plane};
 
 use super::{API, definitions, object, on_a_hub};
 
-/// The files of the design, each as it is written there, but for the name of the cluster's namespace.
-const DESIGN: &str = "apiVersion: cluster.open-cluster-management.io/v1alpha1
+/// The scores of the design, as they are written there, but for the name of the cluster's namespace.
+const SCORES: &str = "apiVersion: cluster.open-cluster-management.io/v1alpha1
 kind: AddOnPlacementScore
 metadata:
   name: default
@@ -27,27 +28,6 @@ status:
     value: 66
   - name: \"mem\"
     value: 55
----
-apiVersion: cluster.open-cluster-management.io/v1alpha1
-kind: Placement
-metadata:
-  name: placement
-  namespace: ns1
-spec:
-  numberOfClusters: 3
-  prioritizerPolicy:
-    mode: Exact
-    configurations:
-      - scoreCoordinate:
-          type: BuildIn
-          buildIn: Steady
-        weight: 3
-      - scoreCoordinate:
-          type: AddOn
-          addOn:
-            resourceName: default
-            scoreName: cpuratio
-        weight: 1
 ";
 
 /// A cluster as its agent and the hub have written it, and a placement as a client in Go writes one: with the empty
@@ -98,7 +78,7 @@ fn what_others_write_applies_as_it_is_and_scores_take_a_second_apply() -> TestRe
         for namespace in ["cluster1", "ns1"] {
             kubectl.run(&["create", "namespace", namespace]).await?;
         }
-        kubectl.run_with_input(&["apply", "-f", "-"], DESIGN).await?;
+        kubectl.run_with_input(&["apply", "-f", "-"], &format!("{SCORES}---\n{PLACEMENT}")).await?;
         let path = "jsonpath={.spec.prioritizerPolicy.configurations[0].scoreCoordinate.buildIn}";
         let found =
             kubectl.run(&["get", "placement", "placement", "-n", "ns1", "-o", path]).await?;
@@ -114,8 +94,7 @@ fn what_others_write_applies_as_it_is_and_scores_take_a_second_apply() -> TestRe
         ];
         assert_eq!(kubectl.run(&read).await?, " ", "a plain apply drops the status");
         let apply = ["apply", "--server-side", "--subresource=status", "-f", "-"];
-        let scores = DESIGN.split("---").next().unwrap_or_default();
-        kubectl.run_with_input(&apply, scores).await?;
+        kubectl.run_with_input(&apply, SCORES).await?;
         assert_eq!(kubectl.run(&read).await?, "77 2021-10-29T18:31:39Z");
         let of_a_hub = of_a_hub();
         kubectl.run_with_input(&["apply", "-f", "-"], &of_a_hub).await?;

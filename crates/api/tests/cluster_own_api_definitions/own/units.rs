@@ -1,9 +1,9 @@
 //! Policies for units of nodes: what an API server accepts, and what it shows of them.
 
+use almanac_fixtures::designs::UNITS;
 use almanac_harness::{Kubectl, TestResult};
 
 use super::Server::{self, Accepts, Refuses};
-use crate::written::UNITS_OF_DESIGN;
 
 /// Each bound, at its edge and beyond it.
 pub(crate) fn cases() -> Vec<(String, Server)> {
@@ -25,7 +25,7 @@ pub(crate) fn cases() -> Vec<(String, Server)> {
     let selector = |requirement: &str| nodes(&format!("{{matchExpressions: [{{{requirement}}}]}}"));
     let needs = "at least one for In and NotIn, none for the others";
     vec![
-        (UNITS_OF_DESIGN.to_owned(), Accepts),
+        (UNITS.to_owned(), Accepts),
         (units(&unit("name: null, priority: null, maxCount: null")), Accepts),
         (units(&unit("priority: 0, maxCount: 0")), Accepts),
         (units(&unit("priority: 2147483647, maxCount: 2147483647")), Accepts),

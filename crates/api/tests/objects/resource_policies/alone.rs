@@ -1,9 +1,10 @@
 //! One policy: what it comes to, and what is wrong with it.
 
 use almanac_engine::units::Strategy;
+use almanac_fixtures::designs::UNITS;
 
 use super::{SPOT, for_pods, only_fix, only_message, policy, policy_of, unit, usable, with};
-use crate::written::{UNITS_OF_DESIGN, check, findings, messages};
+use crate::written::{check, findings, messages};
 
 /// A policy for the pods with `app: web`, with this field beside its unit.
 fn of_web(field: &str) -> String {
@@ -17,8 +18,8 @@ fn keyed(keys: &str) -> String {
 
 #[test]
 fn the_policy_of_the_design_is_accepted_as_it_is_written() {
-    assert_eq!(findings(UNITS_OF_DESIGN), [""; 0]);
-    let policy = usable(UNITS_OF_DESIGN);
+    assert_eq!(findings(UNITS), [""; 0]);
+    let policy = usable(UNITS);
     assert_eq!(policy.pod_selector.to_string(), "key1=value1");
     assert_eq!(policy.group_keys.iter().map(|it| &**it).collect::<Vec<_>>(), ["pod-template-hash"]);
     assert!(policy.ignores_terminating);

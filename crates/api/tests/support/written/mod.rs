@@ -107,6 +107,18 @@ pub(crate) fn messages(text: &str) -> Vec<String> {
     findings.iter().map(|placed| format!("{} {}", placed.finding.code, placed.finding)).collect()
 }
 
+/// Expects a text without findings.
+#[track_caller]
+pub(crate) fn passes(text: &str) {
+    fails(text, &[]);
+}
+
+/// Expects these findings, without their locations.
+#[track_caller]
+pub(crate) fn fails(text: &str, expected: &[&str]) {
+    assert_eq!(messages(text), expected, "{text}");
+}
+
 /// A `CronFederatedHPA` for a Deployment with the given rules, indented by four.
 pub(crate) fn cron_for_workload(rules: &str) -> String {
     cron_for("{apiVersion: apps/v1, kind: Deployment, name: shop}", rules)
@@ -143,49 +155,12 @@ pub(crate) fn autoscaler(fields: &str) -> String {
     )
 }
 
-/// The `ResourcePolicy` of its design, as it is written there.
-pub(crate) const UNITS_OF_DESIGN: &str = "apiVersion: scheduling.sigs.x-k8s.io/v1alpha1
-kind: ResourcePolicy
-metadata:
-  name: xxx
-  namespace: xxx
-spec:
-  matchLabelKeys:
-    - pod-template-hash
-  matchPolicy:
-    ignoreTerminatingPod: true
-  podSelector:
-    matchExpressions:
-      - key: key1
-        operator: In
-        values:
-        - value1
-    matchLabels:
-      key1: value1
-  strategy: prefer
-  units:
-  - name: unit1
-    priority: 5
-    maxCount: 10
-    nodeSelector:
-      matchExpressions:
-      - key: key1
-        operator: In
-        values:
-        - value1
-  - name: unit2
-    priority: 5
-    maxCount: 10
-    nodeSelector:
-      matchExpressions:
-      - key: key1
-        operator: In
-        values:
-        - value2
-  - name: unit3
-    priority: 4
-    maxCount: 20
-    nodeSelector:
-      matchLabels:
-        key1: value3
-";
+/// A `ConfigMap` of the agent with this document, written as a block.
+pub(crate) fn levels_config(document: &str) -> String {
+    let lines: Vec<String> = document.lines().map(|line| format!("    {line}\n")).collect();
+    format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: volcano-agent-config}}\ndata:\n  \
+         config.yaml: |\n{}",
+        lines.concat()
+    )
+}

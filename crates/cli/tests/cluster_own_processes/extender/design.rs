@@ -1,57 +1,11 @@
 //! The example of the published design, letter for letter, and pods as its selectors want them.
 
+use almanac_fixtures::designs::UNITS;
 use almanac_harness::{NodeSpec, TestResult};
 use serde_json::{Value, json};
 
 use crate::extender::scene::Scene;
 use crate::extender::stage::{deployment, on_stage};
-
-/// From the proposal "Resource Policy" of the scheduler plugins of Kubernetes.
-const DESIGN: &str = "apiVersion: scheduling.sigs.x-k8s.io/v1alpha1
-kind: ResourcePolicy
-metadata:
-  name: xxx
-  namespace: xxx
-spec:
-  matchLabelKeys:
-    - pod-template-hash
-  matchPolicy:
-    ignoreTerminatingPod: true
-  podSelector:
-    matchExpressions:
-      - key: key1
-        operator: In
-        values:
-        - value1
-    matchLabels:
-      key1: value1
-  strategy: prefer
-  units:
-  - name: unit1
-    priority: 5
-    maxCount: 10
-    nodeSelector:
-      matchExpressions:
-      - key: key1
-        operator: In
-        values:
-        - value1
-  - name: unit2
-    priority: 5
-    maxCount: 10
-    nodeSelector:
-      matchExpressions:
-      - key: key1
-        operator: In
-        values:
-        - value2
-  - name: unit3
-    priority: 4
-    maxCount: 20
-    nodeSelector:
-      matchLabels:
-        key1: value3
-";
 
 const OF: [&str; 4] = ["first", "second", "third", "outside"];
 
@@ -72,7 +26,7 @@ fn the_yaml_of_the_design_is_carried_out_as_it_is_written() -> TestResult {
     ];
     on_stage(&nodes, async |_, scene| {
         let scene = scene.in_namespace("xxx").await?;
-        scene.kubectl.run_with_input(&["apply", "-f", "-"], DESIGN).await?;
+        scene.kubectl.run_with_input(&["apply", "-f", "-"], UNITS).await?;
         scene.await_known("xxx").await?;
         // The first two units are as good as each other, and the third is for what they have no room for.
         scene.apply(&workload(20)).await?;
@@ -98,7 +52,7 @@ fn the_yaml_of_the_design_is_carried_out_as_it_is_written() -> TestResult {
 }
 
 async fn edit_strategy(scene: &Scene, strategy: &str) -> TestResult {
-    let edited = DESIGN.replace("strategy: prefer", &format!("strategy: {strategy}"));
+    let edited = UNITS.replace("strategy: prefer", &format!("strategy: {strategy}"));
     scene.kubectl.run_with_input(&["apply", "-f", "-"], &edited).await?;
     scene.await_known("xxx").await
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use almanac_fixtures::designs::UNITS;
 use serde_json::{Value, json};
 
 use crate::forecast::assert_written_down;
@@ -164,54 +165,9 @@ fn the_order_of_files_and_objects_makes_no_difference() {
 
 #[test]
 fn the_yaml_of_the_design_is_forecast_as_it_is_written() {
-    let design = "apiVersion: scheduling.sigs.x-k8s.io/v1alpha1
-kind: ResourcePolicy
-metadata:
-  name: xxx
-  namespace: xxx
-spec:
-  matchLabelKeys:
-    - pod-template-hash
-  matchPolicy:
-    ignoreTerminatingPod: true
-  podSelector:
-    matchExpressions:
-      - key: key1
-        operator: In
-        values:
-        - value1
-    matchLabels:
-      key1: value1
-  strategy: prefer
-  units:
-  - name: unit1
-    priority: 5
-    maxCount: 10
-    nodeSelector:
-      matchExpressions:
-      - key: key1
-        operator: In
-        values:
-        - value1
-  - name: unit2
-    priority: 5
-    maxCount: 10
-    nodeSelector:
-      matchExpressions:
-      - key: key1
-        operator: In
-        values:
-        - value2
-  - name: unit3
-    priority: 4
-    maxCount: 20
-    nodeSelector:
-      matchLabels:
-        key1: value3
-";
     let pods = web(45).replace("{name: web}\nspec", "{name: web, namespace: xxx}\nspec");
     let pods = pods.replace("{app: web}", "{key1: value1}");
-    let folder = folder("units-design", &[design.to_owned(), pods]);
+    let folder = folder("units-design", &[UNITS.to_owned(), pods]);
     let told = as_json(&almanac(&folder, &["forecast", "-f", ".", "--from", AT, "-o", "json"]));
     assert_eq!(told["findings"], json!([]), "{told}");
     let counted = json!({ "unit1": 10, "unit2": 10, "unit3": 20, "outside all units": 5 });

@@ -96,6 +96,28 @@ fn a_version_that_kubernetes_has_removed_is_named_in_a_directory_too() {
 }
 
 #[test]
+fn a_target_of_a_mistyped_kind_or_a_removed_version_is_found_in_any_file() {
+    let shop = deployment("shop", 1);
+    let repository = Repository::new("near-kinds")
+        .file("policies/hours.yaml", policy("hours", "shop", 3))
+        .file("apps/shop.yaml", shop.replace("kind: Deployment", "kind: Deploymnt"))
+        .file("apps/cart.yaml", deployment("cart", 1).replace("Deployment", "Deploymnt"))
+        .file("old/shop.yaml", shop.replace("apps/v1", "extensions/v1beta1"))
+        .file("old/cart.yaml", deployment("cart", 1).replace("apps/v1", "apps/v1beta2"))
+        .file("jobs/night.yaml", "apiVersion: batch/v1\nkind: Cronjob\nmetadata: {name: a}\n");
+    let told = repository.ask("validate", &[]);
+    let expected = [
+        "mistyped-kind apps/shop.yaml:2:7",
+        "mistyped-kind jobs/night.yaml:2:7",
+        "removed-version old/shop.yaml:1:13",
+    ];
+    assert_eq!(findings(&told), expected);
+    let named = repository.ask("validate", &["apps/cart.yaml", "old/cart.yaml"]);
+    let expected = ["mistyped-kind apps/cart.yaml:2:7", "removed-version old/cart.yaml:1:13"];
+    assert_eq!(findings(&named), expected);
+}
+
+#[test]
 fn a_target_of_nearly_the_same_name_is_found_in_any_file() {
     let repository = |name: &str| {
         Repository::new(name)

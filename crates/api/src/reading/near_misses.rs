@@ -1,0 +1,66 @@
+//! Objects that are nearly ones that Almanac reads: another version, or a slip in the kind. `kinds` recognizes them, and
+//! `envelope` words the findings; here it is decided which of them to report.
+
+use super::cron_jobs;
+use super::envelope::{is_nearly_a_policy, mistyped};
+use super::objects::{Doubtful, ReadObject, Reading, name_of};
+use super::other_object::OtherObject;
+use super::tree::Node;
+use crate::finding::Finding;
+use crate::kinds::{Kind, is_group_of_ours};
+
+impl Reading {
+    /// Takes an object whose `apiVersion` or `kind` is nearly that of an object that Almanac reads.
+    pub(super) fn take_mistyped(
+        &mut self,
+        source: usize,
+        node: &Node,
+        (api_version, kind): (&str, &str),
+        (field, meant): (&str, &str),
+    ) {
+        let (written, version, named) =
+            if field == "kind" { (kind, api_version, meant) } else { (api_version, meant, kind) };
+        self.similar.extend(OtherObject::read(version, named, source, node));
+        let finding = mistyped(field, written, kind, meant);
+        if !self.tell_near_miss(source, node, named, finding) {
+            return;
+        }
+        // What else is wrong with it would only show once this is corrected.
+        let ours = Kind::written(kind).filter(|it| is_group_of_ours(it.group()));
+        if let Some(kind) = ours.filter(|_| field == "apiVersion") {
+            let (api_version, node) = (api_version.into(), node.clone());
+            self.objects.push(ReadObject { kind, api_version, source, node });
+        }
+    }
+
+    /// Reports a finding about an object that is nearly one of a kind, and returns whether it is reported in any case.
+    /// In a discovered file, an object that matters only to policies is reported only if a policy scales it.
+    pub(super) fn tell_near_miss(
+        &mut self,
+        source: usize,
+        node: &Node,
+        kind: &str,
+        finding: Finding,
+    ) -> bool {
+        let name = name_of(node);
+        let is_told = !self.sources[source].is_found()
+            || is_nearly_a_policy(node)
+            || matters_by_itself(kind, name);
+        if is_told {
+            self.tell(source, node, finding);
+        } else {
+            let finding = self.placed(source, node, finding);
+            self.doubtful.push(Doubtful { kind: kind.into(), name: name.into(), finding });
+        }
+        is_told
+    }
+}
+
+/// Whether Almanac shows or follows objects of a kind and a name that no policy scales.
+fn matters_by_itself(kind: &str, name: &str) -> bool {
+    match Kind::written(kind) {
+        Some(Kind::ConfigMap) => Kind::ConfigMap.is_of_interest(name),
+        Some(kind) => kind == Kind::HorizontalPodAutoscaler,
+        None => kind == cron_jobs::WORD,
+    }
+}
