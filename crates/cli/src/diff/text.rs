@@ -5,10 +5,11 @@ use std::io::{self, Write};
 use almanac_calendar::tzdata_version;
 use anstyle::{AnsiColor, Style};
 
-use super::alike::Told;
+use super::jobs::JobChange;
 use super::question::{Assumptions, Question};
+use super::summary::Summary;
 use super::table::{self, HEADS};
-use super::words::{self, Summary, counted, sentence};
+use super::words::{self, counted, sentence};
 use crate::drawing::Drawing;
 use crate::findings::printable;
 
@@ -33,9 +34,13 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
         writeln!(output, "{MORE}{}{MORE:#}", printable(&said))?;
     }
     writeln!(output, "{}", printable(&headline(question, &summary)))?;
+    if let Some(said) = words::rendered(question) {
+        writeln!(output, "{}", printable(&said))?;
+    }
     let shown = &changes[..changes.len().min(MOST)];
     let left: usize = changes.iter().skip(MOST).map(|it| it.count).sum();
-    if !shown.is_empty() {
+    let jobs = question.jobs.changes.iter().take(MOST);
+    if !shown.is_empty() || !question.jobs.changes.is_empty() {
         writeln!(output)?;
     }
     for change in shown {
@@ -51,9 +56,21 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
         let values = counted(left, "value");
         writeln!(output, "and {values} more (-o json lists them, --only shows some)")?;
     }
-    write_table(shown, output)?;
+    for job in jobs.clone() {
+        let (title, sentence) = (printable(job.title()), printable(&job.sentence()));
+        writeln!(output, "{title}: {sentence}")?;
+    }
+    if let Some(left) = question.jobs.changes.len().checked_sub(MOST).filter(|left| *left > 0) {
+        writeln!(output, "and {} more", counted(left, "CronJob"))?;
+    }
+    let rows = shown.iter().flat_map(table::rows).chain(jobs.map(JobChange::row)).collect();
+    write_table(rows, output)?;
     write_assumptions(&assumptions, output)?;
     super::tell_findings(question, output)?;
+    for (index, note) in question.notes.iter().enumerate() {
+        let line = if index == 0 { "\n" } else { "" };
+        writeln!(output, "{line}note: {}", printable(note))?;
+    }
     Ok(summary.may_differ())
 }
 
@@ -65,15 +82,15 @@ fn headline(question: &Question<'_>, summary: &Summary) -> String {
             "{old} → {new}: nothing to compare, as neither has a policy that can be forecast"
         );
     }
-    format!("{old} → {new}: {}", summary.told(question.period))
+    format!("{old} → {new}: {}", summary.told(&question.jobs.told(), question.period))
 }
 
-fn write_table(changes: &[Told], output: &mut impl Write) -> io::Result<()> {
-    if changes.is_empty() {
+fn write_table(rows: Vec<[String; 8]>, output: &mut impl Write) -> io::Result<()> {
+    if rows.is_empty() {
         return Ok(());
     }
-    let rows = changes.iter().flat_map(table::rows);
-    let rows: Vec<[String; 8]> = rows.map(|row| row.map(|cell| printable(&cell))).collect();
+    let rows: Vec<[String; 8]> =
+        rows.into_iter().map(|row| row.map(|cell| printable(&cell))).collect();
     let width = |column: usize| {
         let cells = rows.iter().map(|row| row[column].chars().count());
         let widest = cells.chain([HEADS[column].len()]).max().unwrap_or_default();
