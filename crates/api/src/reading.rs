@@ -45,7 +45,7 @@ pub(crate) use embedded::{EmbeddedDocument, read_embedded};
 pub use folder::Folder;
 pub use foreign::{ForeignPolicy, ForeignScaler, labels};
 pub use ignoring::Ignores;
-pub use kustomization::{Kustomization, is_kustomization};
+pub use kustomization::{Kustomization, is_kustomization, kustomization_as_json};
 pub use limits::FILE_BYTES;
 pub use locator::Locator;
 pub(crate) use map::MERGE_KEY;

@@ -5,11 +5,14 @@ mod columns;
 mod differing;
 mod git;
 mod html;
+mod jobs;
 mod json;
 mod markdown;
 mod question;
+mod render;
 mod rows;
 mod side;
+mod summary;
 mod table;
 mod text;
 mod words;
@@ -27,10 +30,13 @@ use almanac_forecast::{AssumedValues, Comparison, Forecast, Period};
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 
+use self::jobs::Jobs;
 use self::question::{Pair, Question};
-use self::side::{Side, Sides};
+use self::render::RenderArguments;
+use self::side::{ReadSides, Side, Sides};
 use crate::argument_error::ArgumentError;
 use crate::completion;
+use crate::cron_jobs::CronJobArguments;
 use crate::drawing::Drawing;
 use crate::forecast::destination::write_to;
 use crate::input::{Conditions, InputPlace};
@@ -42,7 +48,9 @@ use crate::text_width;
 /// Compare the forecasts of two versions
 ///
 /// Lists the values that differ, when, from what to what, and how many pod-hours that is. Versions are files,
-/// directories or git revisions. Policies with the same effect do not differ, however they are written.
+/// directories or git revisions. Policies with the same effect do not differ, however they are written. `CronJobs`
+/// differ if they start Jobs at other times. Overlays and charts are rendered on request, or as almanac.toml of the
+/// old version lists them.
 #[derive(Args)]
 #[command(mut_arg("period", |it| it.help(
     "Length of the period, such as 36h, 7d or 1y [default: 35d, which has every day of the week equally often, and \
@@ -53,10 +61,11 @@ use crate::text_width;
   almanac diff --git HEAD examples
   almanac diff --git HEAD examples -o markdown
   almanac diff --git origin/main...HEAD --fail-on-change --zone Europe/Berlin
+  almanac diff --git origin/main...HEAD -k overlays/prod --helm charts/shop=values-prod.yaml
 
 Exit codes:
   0    success, and no finding in the new files at or above --fail-on
-  1    such findings; with --fail-on-change also a change, or new files that cannot be compared
+  1    such findings; with --fail-on-change also a change, or files that cannot be compared
   2    failure: an argument is invalid, or a file or a revision could not be read
   130  interrupted")]
 pub(crate) struct DiffArguments {
@@ -76,6 +85,12 @@ pub(crate) struct DiffArguments {
     /// Skip files and directories that match, with the syntax of a .gitignore line
     #[arg(long, value_name = "PATTERN")]
     exclude: Vec<String>,
+
+    #[command(flatten)]
+    render: RenderArguments,
+
+    #[command(flatten)]
+    cron_jobs: CronJobArguments,
 
     #[command(flatten)]
     conditions: Conditions,
@@ -121,22 +136,33 @@ pub(crate) fn run(
     let zone = arguments.period.zone()?;
     let only = Subject::parse_all("--only", &arguments.only)?;
     let checked_at = arguments.period.from(now, zone.unwrap_or(Zone::utc()))?;
-    let sides = match &arguments.git {
-        Some(revisions) => git::sides(revisions, &arguments.paths, &arguments.exclude)?,
-        None => Sides::named(&arguments.paths)?,
-    };
-    let (read, uncompared) =
-        sides.read(&arguments.conditions, &arguments.exclude, checked_at, now)?;
-    let [old, new] = &read;
+    let zone_of_jobs = arguments.cron_jobs.zone()?;
+    let ReadSides { both, uncompared, rendered, notes } =
+        sides(arguments)?.read(arguments, zone_of_jobs, checked_at, now)?;
+    let [old, new] = &both;
     let zone = zone.unwrap_or_else(|| side::common_zone(old, new));
     let period = arguments.period.period(USUAL_PERIOD, now, zone)?;
-    check_names(&only, &read)?;
+    check_names(&only, &both)?;
+    let mut jobs = Jobs::default();
     let pairs = side::pairs(old, new).into_iter().map(|(name, before, after)| {
+        jobs.add(name.as_deref(), [before, after], new, period, &only);
         let (comparison, unclear) = compared(old, before, new, after, period, &only);
         Pair { name, before, after, comparison, unclear }
     });
     let (pairs, incomplete) = (pairs.collect(), new.unusable());
-    let question = Question { old, new, pairs, period, zone, threads, incomplete, uncompared };
+    let question = Question {
+        old,
+        new,
+        pairs,
+        period,
+        zone,
+        threads,
+        incomplete,
+        uncompared,
+        rendered,
+        notes,
+        jobs,
+    };
     let has_colours = arguments.output == Output::Text;
     let width = text_width::of_output(arguments.out.as_deref());
     let written =
@@ -147,6 +173,17 @@ pub(crate) fn run(
     let may_change = may_differ || !question.is_complete();
     let fails = may_change && arguments.fail_on_change && code == ExitCode::SUCCESS;
     Ok(if fails { ExitCode::FAILURE } else { code })
+}
+
+/// Where both sides are, with what is rendered of them.
+fn sides(arguments: &DiffArguments) -> anyhow::Result<Sides> {
+    let DiffArguments { paths, git, exclude, render, .. } = arguments;
+    if let Some(revisions) = git {
+        return git::sides(revisions, paths, exclude, render);
+    }
+    let mut sides = Sides::named(paths)?;
+    render.add_to(&mut sides)?;
+    Ok(sides)
 }
 
 /// Writes the answer; returns whether anything changes, or may.
@@ -207,7 +244,9 @@ fn compared<'a>(
 
 /// A name has to match on one side.
 fn check_names(only: &[Subject], [old, new]: &[Side; 2]) -> Result<(), ArgumentError> {
-    let is_known = |name: &Subject| old.input.knows(name) || new.input.knows(name);
+    let is_known = |name: &Subject| {
+        [old, new].iter().any(|side| side.input.knows(name) || side.input.names_job(name))
+    };
     let Some(unknown) = only.iter().find(|name| !is_known(name)) else { return Ok(()) };
     old.input.tell_why_unknown();
     new.input.tell_why_unknown();

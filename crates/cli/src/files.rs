@@ -12,6 +12,7 @@ mod kustomize;
 mod layout;
 mod notes;
 mod open;
+mod rendered;
 pub(crate) mod settings;
 
 use std::collections::BTreeSet;
@@ -30,8 +31,10 @@ use clap::{Args, ValueHint};
 pub(crate) use self::folder::OUR_IGNORE_FILE;
 use self::folder::{Excluded, Found};
 pub(crate) use self::glance::glance;
-pub(crate) use self::notes::{Note, write_notes};
+pub(crate) use self::kustomize::why_it_failed;
+pub(crate) use self::notes::{Note, note_lines, write_notes};
 use self::open::NotRead;
+pub(crate) use self::rendered::Rendered;
 use crate::selector::Selector;
 
 /// Which files are read, and how they belong together.
@@ -74,6 +77,10 @@ pub(crate) struct Viewpoint {
     pub(crate) reads_ignored: bool,
     /// What is of interest by its kind and name, beside what policies scale.
     pub(crate) targets: Targets,
+    /// What is read beside the files.
+    pub(crate) rendered: Vec<Rendered>,
+    /// The directories below the root of which only what is rendered is read.
+    pub(crate) left_out: Vec<PathBuf>,
 }
 
 /// What is scaled, by kind and name.
@@ -124,12 +131,15 @@ impl FileArguments {
             fixed: Vec::new(),
             reads_ignored: false,
             targets: Targets::new(),
+            rendered: Vec::new(),
+            left_out: Vec::new(),
         })
     }
 
     /// Reads them as they are seen from somewhere.
     pub(crate) fn read_from(&self, viewpoint: Viewpoint) -> anyhow::Result<Files> {
-        let Viewpoint { here, root, unnamed, fixed, reads_ignored, targets } = viewpoint;
+        let Viewpoint { here, root, unnamed, fixed, reads_ignored, targets, rendered, left_out } =
+            viewpoint;
         let mut layout = layout::read(&root, &self.place)?;
         if !fixed.is_empty() {
             layout.fixed = fixed;
@@ -172,10 +182,13 @@ impl FileArguments {
             files.take(format!("kubectl kustomize {folder}"), Some(inside.clone()), Ok(built));
             files.layout.named.push((folder.trim_end_matches('/').to_owned(), inside));
         }
+        rendered.into_iter().for_each(|it| files.take_rendered(it, &root));
         let excluded = Excluded::new(&files.here, &self.exclude)?;
         for folder in folders {
             files.found.walk(&folder, &files.here, &excluded)?;
         }
+        let left_out: Vec<Folder> = left_out.iter().map(|it| Folder::of(&root.join(it))).collect();
+        files.found.leave_out(&left_out, &files.here);
         files.read_found();
         files.check_places(&self.place)?;
         Ok(files)

@@ -162,8 +162,13 @@ impl Input {
 
     /// The same, where a name may also be that of a `CronJob`.
     pub(crate) fn check_names_and_jobs(&self, names: &[Subject]) -> Result<(), ArgumentError> {
-        let jobs = || self.places.iter().flat_map(|place| &place.cron_jobs);
-        self.check_names_but(names, |name| jobs().any(|job| name.fits(&job.identity)))
+        self.check_names_but(names, |name| self.names_job(name))
+    }
+
+    /// Whether a name is that of a `CronJob`.
+    pub(crate) fn names_job(&self, name: &Subject) -> bool {
+        let mut jobs = self.places.iter().flat_map(|place| &place.cron_jobs);
+        jobs.any(|job| name.fits(&job.identity))
     }
 
     fn check_names_but(

@@ -2,7 +2,9 @@
 //! kustomize`.
 
 use super::stream;
+use super::text_finding::TextFinding;
 use super::tree::Node;
+use crate::finding::Severity;
 
 /// The content of a kustomization.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -69,9 +71,32 @@ impl Kustomization {
     }
 }
 
+/// What a kustomization says, as JSON, in which no other program can read anything else; or why there is no single
+/// meaning of it.
+pub fn kustomization_as_json(text: &str) -> Result<serde_json::Value, String> {
+    let read = stream::read(text);
+    let is_error = |it: &&TextFinding| it.finding.severity() == Severity::Error;
+    if let Some(first) = read.findings.iter().find(is_error) {
+        return Err(first.finding.to_string());
+    }
+    match &*read.documents {
+        [document] => Ok(document.to_json()),
+        documents => Err(format!("the file has {} documents instead of one", documents.len())),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_kustomization_with_a_single_meaning_is_json() {
+        let json = kustomization_as_json("# all\nresources: [a.yaml]\n").unwrap();
+        assert_eq!(json, serde_json::json!({"resources": ["a.yaml"]}));
+        for text in ["resources: {a\n", "a: 1\n---\nb: 2\n"] {
+            assert!(kustomization_as_json(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn a_kustomization_lists_its_resources_and_its_patches() {

@@ -6,7 +6,7 @@
 //! variables of the environment say: in a hook, git sets some that would name another index.
 
 mod laid_out;
-mod tree;
+pub(super) mod tree;
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -20,6 +20,7 @@ use anyhow::{Context as _, bail, ensure};
 use self::laid_out::Asked;
 use self::tree::Tree;
 use super::differing::Differing;
+use super::render::{self, Origin, RenderArguments};
 use super::side::Sides;
 use crate::argument_error::{ArgumentError, quoted};
 
@@ -51,17 +52,9 @@ pub(super) fn sides(
     revisions: &str,
     paths: &[String],
     exclude: &[String],
+    render: &RenderArguments,
 ) -> anyhow::Result<Sides> {
-    if revisions.is_empty() {
-        // As a variable of a pipeline that is not set; it must not pass for a comparison.
-        let message = "name a revision, such as main, or two, such as main...HEAD";
-        return Err(ArgumentError::whole(ARGUMENT, revisions, message).into());
-    }
-    if revisions.starts_with("..") {
-        // The same, where the variable was to name what is compared with.
-        let message = "nothing stands before the dots; name a revision there, such as main or HEAD";
-        return Err(ArgumentError::whole(ARGUMENT, revisions, message).into());
-    }
+    check_named(revisions)?;
     let repository = Repository::around_here()?;
     let here = std::env::current_dir().context("failed to find the current directory")?;
     let paths = paths.iter().map(|path| repository.inside(&here, path));
@@ -86,15 +79,44 @@ pub(super) fn sides(
     };
     let trees = [first, second];
     let differing = repository.differing(&from, to.as_deref(), &trees)?;
-    let asked = Asked { paths: &paths, exclude };
-    let sides = [repository.laid_out(&trees[0], asked)?, repository.laid_out(&trees[1], asked)?];
+    let flagged = render.targets(&|_, path| repository.inside(&here, path))?;
+    // Without a path, only what is rendered is compared.
+    let is_rendered_alone = paths.is_empty() && !flagged.is_empty();
+    let rendered: Vec<PathBuf> = flagged.iter().map(|it| it.dir.clone()).collect();
+    let asked = Asked { paths: if is_rendered_alone { &rendered } else { &paths }, exclude };
+    let both = [repository.laid_out(&trees[0], asked)?, repository.laid_out(&trees[1], asked)?];
     let is_nowhere = |path: &&PathBuf| !trees.iter().any(|tree| tree.has_at(path));
     if let Some(path) = paths.iter().find(is_nowhere) {
         let message =
             "neither side has such a file or directory; paths are taken from the current directory";
         return Err(ArgumentError::whole("PATH", &path.display().to_string(), message).into());
     }
-    Ok(Sides { both: sides, differing })
+    let targets = if flagged.is_empty() {
+        render::targets_of_settings(&both[0].viewpoint.root, &paths)?
+    } else {
+        flagged
+    };
+    let mut sides = Sides::new(both, differing);
+    if is_rendered_alone {
+        sides.both.iter_mut().for_each(|side| side.paths.clear());
+    }
+    let read = |objects: &[&str]| repository.all_contents(objects);
+    let origins = trees.each_ref().map(|tree| Origin { tree, read: &read });
+    render::add(&mut sides, targets, &origins, render.limit())?;
+    Ok(sides)
+}
+
+/// A revision has to be named, and where there are dots, one before them.
+fn check_named(revisions: &str) -> Result<(), ArgumentError> {
+    // As a variable of a pipeline that is not set; it must not pass for a comparison.
+    let message = if revisions.is_empty() {
+        "name a revision, such as main, or two, such as main...HEAD"
+    } else if revisions.starts_with("..") {
+        "nothing stands before the dots; name a revision there, such as main or HEAD"
+    } else {
+        return Ok(());
+    };
+    Err(ArgumentError::whole(ARGUMENT, revisions, message))
 }
 
 /// Git, without what the environment says of a repository.
@@ -211,14 +233,17 @@ impl Repository {
     }
 
     fn tree_of(&self, name: &str, listed: Vec<tree::Listed>) -> anyhow::Result<Tree> {
-        Tree::of(name, &self.top, listed, |objects| {
-            let mut contents = Vec::new();
-            self.contents(objects, |content| {
-                contents.push(content);
-                Ok(())
-            })?;
-            Ok(contents)
-        })
+        Tree::of(name, &self.top, listed, |objects| self.all_contents(objects))
+    }
+
+    /// What the objects hold, in their order.
+    fn all_contents(&self, objects: &[&str]) -> anyhow::Result<Vec<Vec<u8>>> {
+        let mut contents = Vec::new();
+        self.contents(objects, |content| {
+            contents.push(content);
+            Ok(())
+        })?;
+        Ok(contents)
     }
 
     /// What differs from a commit: in another one, or in the working tree.

@@ -6,9 +6,10 @@ use almanac_calendar::tzdata_version;
 use almanac_forecast::PodHours;
 
 use super::alike::Told;
+use super::jobs::JobChange;
 use super::question::Question;
 use super::table::{HEADS, hours_of};
-use super::words::{incomplete, lines, peaks, period, sentence, values};
+use super::words::{incomplete, lines, peaks, period, rendered, sentence, values};
 use crate::findings::printable;
 use crate::markup::escaped;
 
@@ -39,21 +40,15 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     if let Some(said) = incomplete(question) {
         writeln!(output, "<p class=\"incomplete\">{}</p>", shown(&said))?;
     }
-    writeln!(output, "<p class=\"summary\">{}</p>", shown(&summary.told(question.period)))?;
-    if !changes.is_empty() {
-        writeln!(output, "<ul>")?;
-        for change in &changes {
-            let (title, sentence) = (shown(&change.title()), shown(&sentence(change)));
-            writeln!(output, "<li><b>{title}</b>: {sentence}</li>")?;
-        }
-        writeln!(
-            output,
-            "</ul>\n<div class=\"wide\"><table>\n<thead><tr><th>{}</th></tr></thead>",
-            HEADS.join("</th><th>")
-        )?;
-        changes.iter().try_for_each(|change| write_change(change, output))?;
-        writeln!(output, "</table></div>")?;
+    writeln!(
+        output,
+        "<p class=\"summary\">{}</p>",
+        shown(&summary.told(&question.jobs.told(), question.period))
+    )?;
+    if let Some(said) = rendered(question) {
+        writeln!(output, "<p>{}</p>", shown(&said))?;
     }
+    write_changes(&changes, &question.jobs.changes, output)?;
     let [old, new] = &assumptions;
     for (side, all) in [("old", old), ("new", new)] {
         if all.is_empty() {
@@ -78,8 +73,45 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
         }
         writeln!(output, "</ul>")?;
     }
+    if !question.notes.is_empty() {
+        writeln!(output, "<h2>Notes</h2>\n<ul>")?;
+        question.notes.iter().try_for_each(|it| writeln!(output, "<li>{}</li>", shown(it)))?;
+        writeln!(output, "</ul>")?;
+    }
     writeln!(output, "</body>\n</html>")?;
     Ok(summary.may_differ())
+}
+
+/// A sentence for each change, and a table of all.
+fn write_changes(
+    changes: &[Told],
+    jobs: &[JobChange],
+    output: &mut impl Write,
+) -> std::io::Result<()> {
+    if changes.is_empty() && jobs.is_empty() {
+        return Ok(());
+    }
+    let shown = |text: &str| escaped(&printable(text)).to_string();
+    writeln!(output, "<ul>")?;
+    for change in changes {
+        let (title, sentence) = (shown(&change.title()), shown(&sentence(change)));
+        writeln!(output, "<li><b>{title}</b>: {sentence}</li>")?;
+    }
+    for job in jobs {
+        let (title, sentence) = (shown(job.title()), shown(&job.sentence()));
+        writeln!(output, "<li><b>{title}</b>: {sentence}</li>")?;
+    }
+    writeln!(
+        output,
+        "</ul>\n<div class=\"wide\"><table>\n<thead><tr><th>{}</th></tr></thead>",
+        HEADS.join("</th><th>")
+    )?;
+    changes.iter().try_for_each(|change| write_change(change, output))?;
+    for job in jobs {
+        let cells = job.row().map(|cell| shown(&cell));
+        writeln!(output, "<tbody>\n<tr><td>{}</td></tr>\n</tbody>", cells.join("</td><td>"))?;
+    }
+    writeln!(output, "</table></div>")
 }
 
 fn write_change(told: &Told, output: &mut impl Write) -> std::io::Result<()> {

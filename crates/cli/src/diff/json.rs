@@ -12,6 +12,7 @@ use almanac_engine::Value;
 use almanac_forecast::{Assumption, Days, Difference, PodHours, Presence, Recurrence, Side, Total};
 use serde_json::{Map, Value as Json, json};
 
+use super::jobs::JobChange;
 use super::question::{Pair, Question};
 use super::rows::{Change, Row, Unit};
 use crate::forecast::instants::Instants;
@@ -74,11 +75,27 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     }
     writeln!(
         output,
-        "],\n\"summary\":{summary_json},\n\"assumptions\":{},\n\"findings\":{}}}",
+        "],\n{}\"summary\":{summary_json},\n\"assumptions\":{},\n\"findings\":{}}}",
+        beside(question),
         json!({ "old": before, "new": after }),
         Json::Array(findings)
     )?;
     Ok(summary.may_differ())
+}
+
+/// What there is beside values, as far as there is any: `CronJobs`, what is not compared, what was rendered, notes.
+fn beside(question: &Question<'_>) -> String {
+    let jobs = question.jobs.changes.iter().map(JobChange::to_json).collect();
+    let texts = |all: &[String]| all.iter().map(|it| json!(it)).collect();
+    let all: [(&str, Vec<Json>); 4] = [
+        ("cronJobs", jobs),
+        ("notCompared", texts(&question.uncompared)),
+        ("rendered", texts(&question.rendered)),
+        ("notes", texts(&question.notes)),
+    ];
+    let some = all.into_iter().filter(|(_, items)| !items.is_empty());
+    let lines = some.map(|(name, items)| format!("\"{name}\":{},\n", Json::Array(items)));
+    lines.collect::<Vec<String>>().concat()
 }
 
 fn place(change: &Change) -> String {

@@ -11,8 +11,9 @@ use almanac_engine::counted;
 
 use super::alike::Told;
 use super::question::{Assumptions, Question};
+use super::summary::Summary;
 use super::table::{self, HEADS};
-use super::words::{self, Summary, incomplete, listed, period, sentence};
+use super::words::{self, incomplete, listed, period, sentence};
 
 /// Less than fits, so that a comment can have a few lines of its own.
 const MOST_BYTES: usize = 60_000;
@@ -27,15 +28,20 @@ const SENTENCE: usize = 3000;
 const ASSUMPTIONS: usize = 5;
 const ASSUMPTION: usize = 400;
 
+/// How many notes are told.
+const NOTES: usize = 6;
+
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<bool> {
     let (changes, summary, assumptions) = question.changes()?;
     let mut written = paragraph(question, &changes, &summary);
-    let notes = assumed(&assumptions) + &findings(question);
+    let notes = assumed(&assumptions) + &findings(question) + &noted(question);
     let room = MOST_BYTES - notes.len().min(MOST_BYTES / 2);
-    if !changes.is_empty() {
+    let jobs = &question.jobs.changes;
+    if !changes.is_empty() || !jobs.is_empty() {
         written += "\n";
         let _ = writeln!(written, "| {} |\n|---|---|---|---|---|---:|---|---|", HEADS.join(" | "));
     }
+    let mut is_full = false;
     for (index, change) in changes.iter().enumerate() {
         let rows = rows(change);
         if written.len() + rows.len() > room {
@@ -43,9 +49,19 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
             let values = if left == 1 { "value is" } else { "values are" };
             // Writing to a text cannot fail.
             let _ = writeln!(written, "\n{left} more changed {values} not shown here.");
+            is_full = true;
             break;
         }
         written += &rows;
+    }
+    for (index, job) in jobs.iter().enumerate() {
+        let row = row(job.row());
+        if is_full || written.len() + row.len() > room {
+            let left = counted(jobs.len() - index, "more changed CronJob");
+            let _ = writeln!(written, "\nNot shown here: {left}.");
+            break;
+        }
+        written += &row;
     }
     written += &notes;
     output.write_all(written.as_bytes())?;
@@ -61,10 +77,21 @@ fn paragraph(question: &Question<'_>, changes: &[Told], summary: &Summary) -> St
     let mut said =
         said.map_or_else(String::new, |it| format!("**{}**\n\n", shortened(&it, SENTENCE)));
     // Writing to a text cannot fail.
-    let _ = write!(said, "**{}** from {old} to {new}, {period}.", summary.counted());
+    let _ = write!(
+        said,
+        "**{}** from {old} to {new}, {period}.",
+        summary.counted(&question.jobs.told())
+    );
+    if let Some(rendered) = words::rendered(question) {
+        let _ = write!(said, " {}", shortened(&rendered, SENTENCE));
+    }
     for change in most_important(changes) {
         let told = format!("{}: {}", change.title(), sentence(change));
         let _ = write!(said, " {}.", shortened(&told, SENTENCE));
+    }
+    for job in question.jobs.changes.iter().take(IN_PARAGRAPH) {
+        let told = format!("{}: {}", job.title(), job.sentence());
+        let _ = write!(said, " {}.", shortened(&told, ASSUMPTION));
     }
     let hours = summary.hours(question.period);
     if changes.len() > IN_PARAGRAPH && !hours.is_empty() {
@@ -88,8 +115,27 @@ fn most_important(changes: &[Told]) -> Vec<&Told> {
 }
 
 fn rows(change: &Told) -> String {
-    let row = |cells: [String; 8]| format!("| {} |\n", cells.map(|it| escaped(&it)).join(" | "));
     table::rows(change).into_iter().map(row).collect()
+}
+
+fn row(cells: [String; 8]) -> String {
+    format!("| {} |\n", cells.map(|it| escaped(&it)).join(" | "))
+}
+
+/// What is not read as it stands.
+fn noted(question: &Question<'_>) -> String {
+    let all = &question.notes;
+    let mut written = String::new();
+    if !all.is_empty() {
+        written += "\nNotes:\n\n";
+    }
+    for said in all.iter().take(NOTES) {
+        let _ = writeln!(written, "- {}", shortened(said, ASSUMPTION));
+    }
+    if all.len() > NOTES {
+        let _ = writeln!(written, "- and {} more", all.len() - NOTES);
+    }
+    written
 }
 
 /// What is assumed of the sides, as far as it matters to the changes.

@@ -7,9 +7,10 @@ use almanac_engine::Identity;
 use almanac_forecast::{Assumption, Comparison, Period};
 
 use super::alike::{Alike, Told};
+use super::jobs::Jobs;
 use super::rows::{self, Change};
 use super::side::Side;
-use super::words::Summary;
+use super::summary::Summary;
 use crate::forecast::in_order::in_order;
 use crate::forecast::progress::Progress;
 use crate::input::InputPlace;
@@ -27,6 +28,11 @@ pub(super) struct Question<'a> {
     pub(super) incomplete: Vec<String>,
     /// What differs and is on neither side compared, as it is not forecast as it stands.
     pub(super) uncompared: Vec<String>,
+    /// What was rendered on both sides.
+    pub(super) rendered: Vec<String>,
+    /// What is not read as it stands, in lines.
+    pub(super) notes: Vec<String>,
+    pub(super) jobs: Jobs,
 }
 
 /// Two places that are compared.
@@ -55,9 +61,11 @@ impl Question<'_> {
         self.incomplete.is_empty() && self.uncompared.is_empty()
     }
 
-    /// Whether there are no policies on either side.
+    /// Whether there is nothing on either side that could be compared.
     pub(super) fn is_empty(&self) -> bool {
         self.pairs.iter().all(|it| it.comparison.is_empty())
+            && self.jobs.compared + self.jobs.unclear == 0
+            && self.uncompared.is_empty()
     }
 
     /// Compares everything; draws each change with at most so many rows, beside where it is found, and hands it over in
@@ -70,7 +78,13 @@ impl Question<'_> {
     ) -> anyhow::Result<(Summary, Assumptions)> {
         let count = self.pairs.iter().map(|it| it.comparison.len()).sum();
         let mut progress = Progress::new("comparing", count);
-        let mut summary = Summary { is_partial: !self.uncompared.is_empty(), ..Summary::default() };
+        let mut summary = Summary {
+            uncompared: self.uncompared.len(),
+            unclear: self.jobs.unclear,
+            jobs: self.jobs.compared,
+            jobs_changed: self.jobs.changes.len(),
+            ..Summary::default()
+        };
         let mut assumed = Assumptions::default();
         let compare = |index, hand: &mut dyn FnMut(Found<T>) -> anyhow::Result<()>| {
             let Some((pair, own)) = self.find(index) else { return Ok(()) };

@@ -13,10 +13,11 @@ use anyhow::Context as _;
 use jiff::Timestamp;
 use tempfile::TempDir;
 
+use super::DiffArguments;
 use super::differing::Differing;
 use crate::argument_error::ArgumentError;
-use crate::files::{FileArguments, Note, Targets, Viewpoint, targets_of};
-use crate::input::{Conditions, Input, InputPlace, together};
+use crate::files::{FileArguments, Files, Note, Targets, Viewpoint, note_lines, targets_of};
+use crate::input::{Input, InputPlace, together};
 use crate::outcome::FailOn;
 
 /// What git names for the side of a file that does not exist.
@@ -26,6 +27,23 @@ const NOTHING: &str = "/dev/null";
 pub(super) struct Sides {
     pub(super) both: [Where; 2],
     pub(super) differing: Differing,
+    /// What should have been rendered and could not be, so that it is not compared.
+    pub(super) unrendered: Vec<String>,
+    /// What was rendered, as findings call it.
+    pub(super) rendered: Vec<String>,
+    /// What there is to know of rendering.
+    pub(super) notes: Vec<String>,
+}
+
+/// Both sides, read.
+pub(super) struct ReadSides {
+    pub(super) both: [Side; 2],
+    /// What differs and is not compared.
+    pub(super) uncompared: Vec<String>,
+    /// What was rendered.
+    pub(super) rendered: Vec<String>,
+    /// What is not read as it stands, each once.
+    pub(super) notes: Vec<String>,
 }
 
 /// Where the files of one side are.
@@ -53,6 +71,11 @@ pub(super) struct Side {
 }
 
 impl Sides {
+    /// Two sides of which nothing is rendered yet.
+    pub(super) fn new(both: [Where; 2], differing: Differing) -> Sides {
+        Sides { both, differing, unrendered: Vec::new(), rendered: Vec::new(), notes: Vec::new() }
+    }
+
     /// Two files or folders; `/dev/null`, as git has it, is nothing.
     pub(super) fn named(paths: &[String]) -> anyhow::Result<Sides> {
         let [old, new] = paths else {
@@ -90,28 +113,32 @@ impl Sides {
                 // They are named, be they ignored or not: where a folder is built, it mostly is.
                 reads_ignored: true,
                 targets: Targets::new(),
+                rendered: Vec::new(),
+                left_out: Vec::new(),
             };
             let submodules = Vec::new();
             Ok(Where { name: path.clone(), paths, viewpoint, submodules, written: None })
         };
         let both = [side(old)?, side(new)?];
         let differing = Differing::OnDisk([&both[0], &both[1]].map(|it| it.viewpoint.root.clone()));
-        Ok(Sides { both, differing })
+        Ok(Sides::new(both, differing))
     }
 
     /// Reads both. Folders that are places on one side are places on the other, too, and what policies of one side
-    /// scale is of interest on the other. Also what differs and is not compared.
+    /// scale is of interest on the other.
     pub(super) fn read(
         self,
-        conditions: &Conditions,
-        exclude: &[String],
+        arguments: &DiffArguments,
+        zone_of_jobs: Zone,
         checked_at: Timestamp,
         now: Timestamp,
-    ) -> anyhow::Result<([Side; 2], Vec<String>)> {
-        let Sides { both: [old, new], differing } = self;
+    ) -> anyhow::Result<ReadSides> {
+        let DiffArguments { conditions, exclude, .. } = arguments;
+        let Sides { both: [old, new], differing, unrendered, rendered, mut notes } = self;
         let read = |side: &Where, fixed: Vec<Place>, targets: Targets| {
             let root = Folder::of(&side.viewpoint.root);
-            let input = side.read(fixed, targets, conditions, exclude, checked_at)?;
+            let files = side.files(fixed, targets, exclude, zone_of_jobs)?;
+            let input = conditions.input_of(files, "diff", checked_at)?;
             let (name, here) = (side.name.clone(), side.viewpoint.here.clone());
             anyhow::Ok(Side { name, input, root, here, hides_objects: false })
         };
@@ -131,10 +158,8 @@ impl Sides {
         let of_new = again(&after, &before, &new)?;
         let (mut before, mut after) = (of_old.unwrap_or(before), of_new.unwrap_or(after));
         conditions.state(&mut [&mut before.input, &mut after.input], now)?;
-        before.input.tell_notes();
-        after.input.tell_notes();
         // Beside nothing, all is new.
-        let is_alone = old.paths.is_empty() || new.paths.is_empty();
+        let is_alone = old.paths.is_empty() != new.paths.is_empty();
         let differs = |path: &str| is_alone || differing.is_at(path);
         let hides = |(_, note): (_, &Note)| note.hides_objects();
         let hides_objects = after.noted(&differs).any(hides);
@@ -146,24 +171,32 @@ impl Sides {
         let submodules = old.submodules.iter().chain(&new.submodules);
         let submodules = submodules.map(|it| it.display().to_string()).filter(|it| differs(it));
         uncompared.extend(submodules.map(|it| (it.clone(), format!("the submodule {it}"))));
+        let uncompared = unrendered.into_iter().chain(uncompared.into_values()).collect();
         drop((old.written, new.written));
-        Ok(([before, after], uncompared.into_values().collect()))
+        // What both have is called as in the new files.
+        let any = |_: &str| true;
+        let all = before.noted(&any).chain(after.noted(&any));
+        let once: BTreeMap<(String, bool), Note> =
+            all.map(|(seen, note)| ((seen, note.is_of_template()), note.clone())).collect();
+        let once: Vec<Note> = once.into_values().collect();
+        notes.extend(note_lines(&once));
+        Ok(ReadSides { both: [before, after], uncompared, rendered, notes })
     }
 }
 
 impl Where {
-    fn read(
+    fn files(
         &self,
         fixed: Vec<Place>,
         targets: Targets,
-        conditions: &Conditions,
         exclude: &[String],
-        checked_at: Timestamp,
-    ) -> anyhow::Result<Input> {
+        zone_of_jobs: Zone,
+    ) -> anyhow::Result<Files> {
         let paths = self.paths.iter().map(|path| path.display().to_string()).collect();
         let viewpoint = Viewpoint { fixed, targets, ..self.viewpoint.clone() };
-        let files = FileArguments::of(paths, exclude).read_from(viewpoint)?;
-        conditions.input_of(files, "diff", checked_at)
+        let mut files = FileArguments::of(paths, exclude).read_from(viewpoint)?;
+        files.reading.cron_jobs.iter_mut().for_each(|job| job.assume_zone(zone_of_jobs));
+        Ok(files)
     }
 }
 
@@ -197,13 +230,18 @@ impl Side {
         place: Option<&'a InputPlace>,
         before: Option<&'a InputPlace>,
     ) -> impl Fn(&Identity) -> bool + use<'a> {
-        let has_unread = self.hides_objects || self.errors().any(|(_, object)| object.is_none());
+        let has_unread = self.may_miss_objects();
         let unusable: BTreeSet<usize> = self.errors().filter_map(|(_, object)| object).collect();
         let position = |place: Option<&InputPlace>, identity: &Identity| place?.position(identity);
         move |identity| match position(place, identity) {
             Some(position) => unusable.contains(&position),
             None => has_unread && position(before, identity).is_some(),
         }
+    }
+
+    /// Whether objects may be there that were not read.
+    pub(super) fn may_miss_objects(&self) -> bool {
+        self.hides_objects || self.errors().any(|(_, object)| object.is_none())
     }
 
     /// What has errors: the source, and the object if it is one.

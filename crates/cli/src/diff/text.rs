@@ -7,11 +7,12 @@ use almanac_calendar::tzdata_version;
 use almanac_engine::counted;
 use anstyle::{AnsiColor, Style};
 
-use super::alike::Told;
 use super::columns;
+use super::jobs::JobChange;
 use super::question::{Assumptions, Question};
+use super::summary::Summary;
 use super::table::{self, HEADS};
-use super::words::{self, Summary, sentence};
+use super::words::{self, sentence};
 use crate::drawing::Drawing;
 use crate::findings::printable;
 
@@ -37,9 +38,13 @@ pub(super) fn write(
         writeln!(output, "{MORE}{}{MORE:#}", printable(&said))?;
     }
     writeln!(output, "{}", printable(&headline(question, &summary)))?;
+    if let Some(said) = words::rendered(question) {
+        writeln!(output, "{}", printable(&said))?;
+    }
     let shown = &changes[..changes.len().min(MOST)];
     let left: usize = changes.iter().skip(MOST).map(|it| it.count).sum();
-    if !shown.is_empty() {
+    let jobs = question.jobs.changes.iter().take(MOST);
+    if !shown.is_empty() || !question.jobs.changes.is_empty() {
         writeln!(output)?;
     }
     for change in shown {
@@ -55,9 +60,21 @@ pub(super) fn write(
         let values = counted(left, "value");
         writeln!(output, "and {values} more (-o json lists them, --only shows some)")?;
     }
-    write_table(shown, output)?;
+    for job in jobs.clone() {
+        let (title, sentence) = (printable(job.title()), printable(&job.sentence()));
+        writeln!(output, "{title}: {sentence}")?;
+    }
+    if let Some(left) = question.jobs.changes.len().checked_sub(MOST).filter(|left| *left > 0) {
+        writeln!(output, "and {} more", counted(left, "CronJob"))?;
+    }
+    let rows = shown.iter().flat_map(table::rows).chain(jobs.map(JobChange::row));
+    write_table(rows, output)?;
     write_assumptions(&assumptions, output)?;
     super::tell_findings(question, output)?;
+    for (index, note) in question.notes.iter().enumerate() {
+        let line = if index == 0 { "\n" } else { "" };
+        writeln!(output, "{line}note: {}", printable(note))?;
+    }
     Ok(summary.may_differ())
 }
 
@@ -69,16 +86,19 @@ fn headline(question: &Question<'_>, summary: &Summary) -> String {
             "{old} → {new}: nothing to compare, as neither has a policy that can be forecast"
         );
     }
-    format!("{old} → {new}: {}", summary.told(question.period))
+    format!("{old} → {new}: {}", summary.told(&question.jobs.told(), question.period))
 }
 
-fn write_table(changes: &[Told], output: &mut Drawing<impl Write>) -> io::Result<()> {
-    if changes.is_empty() {
-        return Ok(());
-    }
-    let rows = changes.iter().flat_map(table::rows).map(|row| row.map(|cell| printable(&cell)));
+fn write_table(
+    rows: impl Iterator<Item = [String; 8]>,
+    output: &mut Drawing<impl Write>,
+) -> io::Result<()> {
+    let rows = rows.map(|row| row.map(|cell| printable(&cell)));
     let heads = HEADS.map(str::to_uppercase);
     let rows: Vec<[String; 8]> = iter::once(heads).chain(rows).collect();
+    if rows.len() == 1 {
+        return Ok(());
+    }
     writeln!(output)?;
     let Some(all) = columns::laid_out(&rows, output.width()) else {
         return rows.iter().skip(1).try_for_each(|row| write_row(row, output));

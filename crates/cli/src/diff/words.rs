@@ -22,107 +22,6 @@ const MOST_NAMES: usize = 12;
 /// How many changes make up a sentence.
 const IN_SENTENCE: usize = 3;
 
-/// What all changes come to.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Summary {
-    /// How many fields have been compared.
-    pub(super) fields: usize,
-    /// How many have not been, as something on the new side cannot be used.
-    pub(super) unclear: usize,
-    /// Whether files differ that are not compared.
-    pub(super) is_partial: bool,
-    pub(super) changed: usize,
-    pub(super) added: usize,
-    pub(super) removed: usize,
-    pub(super) pods: PodHours,
-    pub(super) nodes: PodHours,
-    pub(super) at_least: PodHours,
-}
-
-impl Summary {
-    pub(super) fn add(&mut self, change: &Change) {
-        match change.presence {
-            Presence::Both => self.changed += 1,
-            Presence::Added => self.added += 1,
-            Presence::Removed => self.removed += 1,
-        }
-        let Some(growth) = change.growth else { return };
-        match Unit::of(&change.target, change.field) {
-            Some(Unit::Pods) => self.pods = self.pods + growth,
-            Some(Unit::Nodes) => self.nodes = self.nodes + growth,
-            Some(Unit::AtLeast) => self.at_least = self.at_least + growth,
-            Some(Unit::InUnits | Unit::Waiting) | None => {}
-        }
-    }
-
-    /// How many values differ in any way.
-    pub(super) fn different(&self) -> usize {
-        self.changed + self.added + self.removed
-    }
-
-    pub(super) fn is_changed(&self) -> bool {
-        self.different() > 0
-    }
-
-    /// Whether a value differs, or may: a value that is not compared closes the gate too.
-    pub(super) fn may_differ(&self) -> bool {
-        self.is_changed() || self.unclear > 0
-    }
-
-    /// `3 of 12 values change, 1 is new and 2 are no longer set`.
-    pub(super) fn counted(&self) -> String {
-        let unclear = self.unclear;
-        let is_not = if unclear == 1 { "is" } else { "are" };
-        if self.fields + unclear == 0 {
-            return "Neither side has a policy that can be forecast".to_owned();
-        }
-        if !self.is_changed() {
-            let values = counted(self.fields, "value");
-            return match unclear {
-                0 if self.is_partial => format!("No change is known: {values} compared"),
-                0 => format!("Nothing changes: {values} compared"),
-                _ => format!("No change is known: {values} compared, {unclear} {is_not} not"),
-            };
-        }
-        let common = self.fields - self.added - self.removed;
-        let mut parts = Vec::new();
-        if self.changed > 0 {
-            let verb = if self.changed == 1 { "changes" } else { "change" };
-            parts.push(format!("{} of {} {verb}", self.changed, counted(common, "value")));
-        } else if common > 0 {
-            parts.push(format!("none of {} changes", counted(common, "value")));
-        }
-        let is = |count| if count == 1 { "is" } else { "are" };
-        if self.added > 0 {
-            parts.push(format!("{} {} newly set by a policy", self.added, is(self.added)));
-        }
-        if self.removed > 0 {
-            parts.push(format!("{} {} no longer set by any", self.removed, is(self.removed)));
-        }
-        parts.extend((unclear > 0).then(|| format!("{unclear} {is_not} not compared")));
-        let said = listed(&parts);
-        let mut letters = said.chars();
-        letters
-            .next()
-            .map_or_else(String::new, |it| it.to_uppercase().to_string() + letters.as_str())
-    }
-
-    /// The same, and what it comes to: `3 of 12 values change; +2,432 pod-hours a week`.
-    pub(super) fn told(&self, period: almanac_forecast::Period) -> String {
-        let mut parts = vec![self.counted()];
-        parts.extend(self.hours(period));
-        parts.join("; ")
-    }
-
-    /// `+2,432 pod-hours a week`, of all sorts of which there are any.
-    pub(super) fn hours(&self, period: almanac_forecast::Period) -> Vec<String> {
-        let sorts =
-            [(self.pods, Unit::Pods), (self.nodes, Unit::Nodes), (self.at_least, Unit::AtLeast)];
-        let some = sorts.into_iter().filter(|(hours, _)| *hours != PodHours::default());
-        some.map(|(hours, unit)| a_week(hours.a_week(period), unit)).collect()
-    }
-}
-
 /// `Mon 2026-11-23 00:00 +01:00 to Mon 2026-12-28 00:00 +01:00 (Europe/Berlin)`.
 pub(super) fn period(question: &Question<'_>) -> String {
     let (from, to) = (question.period.from(), question.period.to());
@@ -144,12 +43,17 @@ pub(super) fn incomplete(question: &Question<'_>) -> Option<String> {
     if !question.uncompared.is_empty() {
         let all: Vec<&str> = question.uncompared.iter().map(|it| &**it).collect();
         said.push(format!(
-            "Not compared, although something differs in it: {}. It is not read as it stands; see the notes on \
-             standard error.",
+            "Not compared, although something differs in it: {}. It is not read as it stands; see the notes.",
             some_of(&all)
         ));
     }
     (!said.is_empty()).then(|| said.join(" "))
+}
+
+/// What was rendered, if anything was.
+pub(super) fn rendered(question: &Question<'_>) -> Option<String> {
+    let all: Vec<&str> = question.rendered.iter().map(|it| &**it).collect();
+    (!all.is_empty()).then(|| format!("Rendered on both sides: {}.", some_of(&all)))
 }
 
 /// What is assumed of both sides, of the old one alone and of the new one alone, in lines.
@@ -297,7 +201,7 @@ fn hours(told: &Told) -> Option<String> {
     Some(a_week(told.growth()?.a_week(told.change.period), unit))
 }
 
-fn a_week(hours: PodHours, unit: Unit) -> String {
+pub(super) fn a_week(hours: PodHours, unit: Unit) -> String {
     let (word, rest) = match unit {
         Unit::Pods => ("pod-hours", ""),
         Unit::Nodes => ("node-hours", ""),

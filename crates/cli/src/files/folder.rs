@@ -14,6 +14,7 @@ use ignore::overrides::{Override, OverrideBuilder};
 use ignore::{DirEntry, WalkBuilder};
 
 use super::excluding::Exclusion;
+use super::notes::reached;
 use super::open::{self, NotRead};
 use crate::argument_error::ArgumentError;
 
@@ -132,6 +133,34 @@ impl Found {
         }
         self.excluded += exclusion.count()?;
         Ok(())
+    }
+
+    /// Leaves out what is rendered instead: these charts, and what only these kustomizations take in.
+    pub(super) fn leave_out(&mut self, rendered: &[Folder], here: &Path) {
+        if rendered.is_empty() {
+            return;
+        }
+        let (charts, roots): (Vec<&Folder>, Vec<&Folder>) =
+            rendered.iter().partition(|it| self.charts.contains(*it));
+        let known = &self.kustomizations;
+        let taken = |it: &Kustomization| [&*it.resources, &it.components, &it.patches].concat();
+        let of = |path: &Folder| known.get(path).map(taken).unwrap_or_default();
+        let inside: BTreeSet<Folder> = roots.iter().flat_map(|it| reached(it, of)).collect();
+        // What is taken in through one that is rendered is rendered, too.
+        let beside = |path: &Folder| if roots.contains(&path) { Vec::new() } else { of(path) };
+        let others = known.keys().filter(|it| !inside.contains(*it));
+        let others: BTreeSet<Folder> = others.flat_map(|it| reached(it, beside)).collect();
+        let is_gone = |path: &Folder| {
+            charts.iter().any(|chart| path.is_within(chart))
+                || roots.contains(&path)
+                || inside.contains(path) && !others.contains(path)
+        };
+        let of_file = |path: &PathBuf| Folder::of(&here.join(path));
+        let gone: Vec<Folder> = known.keys().filter(|it| is_gone(it)).cloned().collect();
+        self.files.retain(|path| !is_gone(&of_file(path)));
+        let charts: Vec<Folder> = charts.into_iter().cloned().collect();
+        self.charts.retain(|it| !charts.iter().any(|chart| it.is_within(chart)));
+        self.kustomizations.retain(|folder, _| !gone.contains(folder));
     }
 
     /// A chart is one, too, of which only the templates are looked at.

@@ -14,13 +14,13 @@ pub(super) fn build(folder: &str) -> anyhow::Result<Vec<u8>> {
         .context("failed to run kubectl")
         .with_context(cannot)?;
     let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{}: {}", cannot(), why(&said));
+    ensure!(output.status.success(), "{}: {}", cannot(), why_it_failed(&said));
     Ok(output.stdout)
 }
 
 /// What kubectl says of a failure, without its warnings and without the form of its logs:
 /// `E1122 01:32:47.422826 23803 run.go:72] "command failed" err="…"`.
-fn why(said: &str) -> String {
+pub(crate) fn why_it_failed(said: &str) -> String {
     let is_log = |line: &str| {
         line.starts_with(['I', 'W', 'E', 'F'])
             && line.get(1..5).is_some_and(|date| date.bytes().all(|it| it.is_ascii_digit()))
@@ -40,7 +40,7 @@ fn why(said: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::why;
+    use super::why_it_failed;
 
     #[test]
     fn a_failure_of_kubectl_is_told_without_warnings_and_the_form_of_logs() {
@@ -57,7 +57,7 @@ mod tests {
             ("E1122 01:32:47.4 1 run.go:72] it failed\n", "it failed"),
             ("error: two\nlines\n", "two\nlines"),
         ] {
-            assert_eq!(why(said), expected);
+            assert_eq!(why_it_failed(said), expected);
         }
     }
 }

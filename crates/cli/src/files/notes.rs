@@ -105,7 +105,7 @@ impl Files {
             let path = self.shown(folder);
             let quoted = shell_word::quoted(&path);
             let command = match command {
-                DIFF => compared(&format!("kubectl kustomize {quoted}")),
+                DIFF => compared("-k", &self.below_root(folder)),
                 other => format!("almanac {other} -k {quoted}"),
             };
             let command = Some(command);
@@ -158,13 +158,21 @@ impl Files {
     fn of_chart(&self, chart: &Folder, command: &str) -> Note {
         let path = self.shown(chart);
         let quoted = shell_word::quoted(&path);
-        let command = Some(rendered(&format!("helm template {quoted}"), command));
+        let command = Some(match command {
+            DIFF => compared("--helm", &self.below_root(chart)),
+            other => rendered(&format!("helm template {quoted}"), other),
+        });
         let depends_on = BTreeSet::from([chart.clone()]);
         Note { about: About::HelmChart, path, command, depends_on }
     }
 
     fn shown(&self, folder: &Folder) -> String {
         folder.seen_from(&Folder::of(&self.here))
+    }
+
+    /// As it is named to be rendered on both sides.
+    fn below_root(&self, folder: &Folder) -> String {
+        shell_word::quoted(&folder.seen_from(&self.layout.here)).into_owned()
     }
 
     /// The kustomizations that change something and take in a policy, however far away, each with all that it takes
@@ -209,18 +217,20 @@ impl Files {
 /// A command that reads what another one renders.
 fn rendered(renders: &str, command: &str) -> String {
     match command {
-        DIFF => compared(renders),
+        DIFF => format!(
+            "{renders} > new.yaml, the old one into old.yaml, and almanac {DIFF} old.yaml new.yaml"
+        ),
         other => format!("{renders} | almanac {other} -f -"),
     }
 }
 
-/// How what is rendered is compared, of which there are two.
-fn compared(renders: &str) -> String {
-    format!("{renders} > new.yaml, the old one into old.yaml, and almanac {DIFF} old.yaml new.yaml")
+/// How what is rendered is compared, on both sides alike.
+fn compared(option: &str, folder: &str) -> String {
+    format!("almanac {DIFF} with {option} {folder}, or almanac.toml")
 }
 
 /// A folder, and all to which `named` leads from it: the paths that one names, seen from itself.
-fn reached(from: &Folder, named: impl Fn(&Folder) -> Vec<Box<str>>) -> BTreeSet<Folder> {
+pub(super) fn reached(from: &Folder, named: impl Fn(&Folder) -> Vec<Box<str>>) -> BTreeSet<Folder> {
     let mut open = vec![from.clone()];
     let mut seen = BTreeSet::from([from.clone()]);
     while let Some(folder) = open.pop() {
@@ -236,10 +246,16 @@ fn reached(from: &Folder, named: impl Fn(&Folder) -> Vec<Box<str>>) -> BTreeSet<
 
 /// Says them to a person, a line each.
 pub(crate) fn write_notes(notes: &[Note], output: &mut impl Write) -> io::Result<()> {
+    note_lines(notes).iter().try_for_each(|line| writeln!(output, "note: {line}"))
+}
+
+/// What is said of them: each of the first of a sort, and how many more there are.
+pub(crate) fn note_lines(notes: &[Note]) -> Vec<String> {
     let mut by_sort: BTreeMap<About, Vec<&Note>> = BTreeMap::new();
     for note in notes {
         by_sort.entry(note.about).or_default().push(note);
     }
+    let mut lines = Vec::new();
     for (about, notes) in by_sort {
         let (one, several) = about.said();
         for Note { path, command, .. } in notes.iter().take(SHOWN) {
@@ -247,11 +263,11 @@ pub(crate) fn write_notes(notes: &[Note], output: &mut impl Write) -> io::Result
             let command = command.as_ref().map_or(String::new(), |it| {
                 format!("; to check the result: {}", crate::findings::printable(it))
             });
-            writeln!(output, "note: {path} {one}{command}")?;
+            lines.push(format!("{path} {one}{command}"));
         }
         if let Some(more) = notes.len().checked_sub(SHOWN).filter(|more| *more > 0) {
-            writeln!(output, "note: {more} {several}")?;
+            lines.push(format!("{more} {several}"));
         }
     }
-    Ok(())
+    lines
 }

@@ -116,7 +116,7 @@ pub(super) struct NotRead {
 }
 
 impl NotRead {
-    fn said(message: &str, fix: &'static str) -> NotRead {
+    pub(super) fn said(message: &str, fix: &'static str) -> NotRead {
         NotRead { message: message.to_owned(), fix }
     }
 

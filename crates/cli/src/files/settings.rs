@@ -9,6 +9,10 @@
 //!
 //! [lint]
 //! ignore = ["clock-change"]
+//!
+//! [diff]
+//! kustomize = ["overlays/prod"]
+//! helm = ["charts/shop=values-prod.yaml"]
 //! ```
 
 use std::fs;
@@ -32,6 +36,8 @@ pub(crate) struct Settings {
     pub(super) place: Vec<PlaceSetting>,
     /// What `almanac lint` does in this directory.
     pub(crate) lint: Option<LintSetting>,
+    /// What `almanac diff` renders in this directory.
+    pub(crate) diff: Option<DiffSetting>,
 }
 
 #[derive(Deserialize)]
@@ -47,6 +53,16 @@ pub(crate) struct LintSetting {
     /// The findings that are not told.
     #[serde(default, deserialize_with = "codes")]
     pub(crate) ignore: Vec<Code>,
+}
+
+/// What is rendered, as the flags of the same names have it.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DiffSetting {
+    #[serde(default)]
+    pub(crate) kustomize: Vec<String>,
+    #[serde(default)]
+    pub(crate) helm: Vec<String>,
 }
 
 /// Reads the file in this directory, or in the nearest around it, that says something of what is of interest; up to the

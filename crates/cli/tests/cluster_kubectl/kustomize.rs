@@ -109,3 +109,38 @@ fn a_kustomization_is_forecast_as_it_would_be_applied() -> TestResult {
         Ok(())
     })
 }
+
+#[test]
+fn a_change_of_an_overlay_is_compared_as_it_would_be_applied() -> TestResult {
+    on_shared_cluster(async |test| {
+        let kubectl = test.kubectl().await?;
+        let folder = tempfile::tempdir()?;
+        let folder = folder.path();
+        let overlay = "resources: [../../base]\npatches: [{path: more.yaml}]\nnamespace: shops\n";
+        for (side, replicas) in [("old", "40"), ("new", "50")] {
+            let at = |path: &str| format!("{side}/{path}");
+            write(folder, &at("base/kustomization.yaml"), "resources: [hours.yaml]\n")?;
+            write(folder, &at("base/hours.yaml"), POLICY)?;
+            write(folder, &at("overlays/prod/kustomization.yaml"), overlay)?;
+            write(folder, &at("overlays/prod/more.yaml"), &PATCH.replace("40", replicas))?;
+        }
+        let usual = ["diff", "old", "new", "--from", "2026-11-20T12:00:00Z", "-o", "json"];
+        let by_flag = almanac(folder, &kubectl, &[&usual[..], &["-k", "overlays/prod"]].concat())?;
+        write(folder, "old/almanac.toml", "[diff]\nkustomize = [\"overlays/prod\"]\n")?;
+        let by_settings = almanac(folder, &kubectl, &usual)?;
+        for output in [by_flag, by_settings] {
+            let told: Value = serde_json::from_slice(&output.stdout)?;
+            let differences = told["differences"].as_array().context("no differences")?;
+            let found: Vec<(&Value, &Value, &Value)> = differences
+                .iter()
+                .map(|it| {
+                    let values = [&it["before"]["peak"], &it["after"]["peak"]];
+                    (&it["target"]["namespace"], values[0], values[1])
+                })
+                .collect();
+            assert_eq!(found, [(&"shops".into(), &40.into(), &50.into())], "{told:#}");
+            assert_eq!(told["notes"], Value::Null, "{told:#}");
+        }
+        Ok(())
+    })
+}

@@ -6,8 +6,11 @@
 
 mod families;
 mod incomplete;
+mod jobs;
 mod places;
 mod random;
+#[cfg(unix)]
+mod rendering;
 mod revisions;
 mod running;
 

@@ -61,6 +61,8 @@ impl Repository {
             fixed: Vec::new(),
             reads_ignored: true,
             targets: Targets::new(),
+            rendered: Vec::new(),
+            left_out: Vec::new(),
         };
         // Of a submodule nothing is laid out but a file, which tells whether it would be read.
         let stands_for = |submodule: &Path| root.join(submodule).join("submodule.yaml");

@@ -1,9 +1,11 @@
-//! What a side of a comparison has, as git lists it: files, links and submodules, and where a link leads.
+//! What a side of a comparison has, as git or a directory lists it: files, links, submodules, and where a link leads.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
+
+use anyhow::Context as _;
 
 use super::path_of;
 
@@ -11,20 +13,20 @@ use super::path_of;
 const MOST_LINKS: usize = 40;
 
 /// What a side has.
-pub(super) struct Tree {
+pub(in crate::diff) struct Tree {
     /// What the side is called.
-    pub(super) name: String,
+    pub(in crate::diff) name: String,
     /// Whether it is the working tree.
-    pub(super) is_on_disk: bool,
-    pub(super) files: BTreeMap<PathBuf, Content>,
+    pub(in crate::diff) is_on_disk: bool,
+    pub(in crate::diff) files: BTreeMap<PathBuf, Content>,
     /// What each link says.
-    pub(super) links: BTreeMap<PathBuf, PathBuf>,
-    pub(super) submodules: Vec<PathBuf>,
+    pub(in crate::diff) links: BTreeMap<PathBuf, PathBuf>,
+    pub(in crate::diff) submodules: Vec<PathBuf>,
     top: PathBuf,
 }
 
 /// Where the content of a file is.
-pub(super) enum Content {
+pub(in crate::diff) enum Content {
     /// In the repository, under this name.
     Object(String),
     OnDisk(PathBuf),
@@ -46,7 +48,7 @@ enum Mode {
 
 /// Where a path leads.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(in crate::diff) enum Way {
     /// To this path, which has no link in it.
     Inside(PathBuf),
     /// Out of the repository, through this link.
@@ -143,8 +145,37 @@ impl Tree {
         Ok(Tree { name, is_on_disk: false, files, links, submodules, top })
     }
 
+    /// All that lies in a directory, by name: what a link says, not what it leads to.
+    pub(in crate::diff) fn of_directory(name: &str, top: &Path) -> anyhow::Result<Tree> {
+        let cannot = || format!("failed to list {}", top.display());
+        let top = top.canonicalize().with_context(cannot)?;
+        let (mut listed, mut open) = (Vec::new(), vec![PathBuf::new()]);
+        while let Some(folder) = open.pop() {
+            for entry in fs::read_dir(top.join(&folder)).with_context(cannot)? {
+                let entry = entry.with_context(cannot)?;
+                let path = folder.join(entry.file_name());
+                let is_folder = entry.file_type().with_context(cannot)?.is_dir();
+                if is_folder && is_safe(&path) {
+                    open.push(path);
+                } else {
+                    listed.extend(on_disk(path, &top));
+                }
+            }
+        }
+        let mut tree = Tree::of(name, &top, listed, |_| Ok(Vec::new()))?;
+        tree.is_on_disk = true;
+        Ok(tree)
+    }
+
+    /// Nothing at all.
+    pub(in crate::diff) fn empty(name: &str) -> Tree {
+        let (files, links) = (BTreeMap::new(), BTreeMap::new());
+        let (name, top) = (name.to_owned(), PathBuf::from("/"));
+        Tree { name, is_on_disk: true, files, links, submodules: Vec::new(), top }
+    }
+
     /// Where a path leads if all links on the way are followed.
-    pub(super) fn way(&self, path: &Path) -> Way {
+    pub(in crate::diff) fn way(&self, path: &Path) -> Way {
         let mut left = names(path);
         let (mut at, mut followed, mut last_link) = (PathBuf::new(), 0, path.to_owned());
         while let Some(name) = left.pop_front() {
@@ -194,7 +225,7 @@ impl Tree {
     }
 
     /// Whether there is such a file or folder, which is not behind a link.
-    pub(super) fn has(&self, path: &Path) -> bool {
+    pub(in crate::diff) fn has(&self, path: &Path) -> bool {
         fn is_first_below<T>(all: &BTreeMap<PathBuf, T>, path: &Path) -> bool {
             all.range(path.to_owned()..).next().is_some_and(|(it, _)| it.starts_with(path))
         }

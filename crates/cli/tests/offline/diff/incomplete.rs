@@ -188,6 +188,27 @@ fn what_differs_in_something_that_is_not_read_as_it_stands_keeps_the_gate_shut()
 }
 
 #[test]
+fn a_chart_that_differs_is_not_compared_in_the_headline_and_noted_once_in_every_format() {
+    let (chart, again) = (templated(), templated().replace("0 20", "0 22"));
+    let folder = sides(
+        "noted-once",
+        &[("c/Chart.yaml", CHART), ("c/templates/a.yaml", &chart)],
+        &[("c/Chart.yaml", CHART), ("c/templates/a.yaml", &again)],
+    );
+    for format in ["text", "markdown", "html", "json"] {
+        let output = diff(&folder, &["old", "new", "-o", format]);
+        let said = text(&output.stdout);
+        assert_eq!((output.status.code(), &*text(&output.stderr)), (Some(0), ""), "{said}");
+        assert_eq!(said.matches("is a Helm chart").count(), 1, "{said}");
+        assert!(said.contains("almanac diff with --helm c, or almanac.toml"), "{said}");
+        assert_eq!(said.contains("Not compared: 1 path that differs"), format != "json", "{said}");
+    }
+    let told = json(&diff(&folder, &["old", "new", "-o", "json"]));
+    assert_eq!(told["notCompared"], serde_json::json!(["new/c"]));
+    assert_eq!(diff(&folder, &["old", "new", "--fail-on-change"]).status.code(), Some(1));
+}
+
+#[test]
 fn what_differs_in_a_file_that_is_too_large_keeps_the_gate_shut() {
     let folder = sides("noted-large", &[("a.yaml", "")], &[("a.yaml", "")]);
     let gate = || diff(&folder, &["old", "new", "--fail-on-change"]).status.code();
@@ -233,6 +254,8 @@ fn what_may_be_in_a_new_template_is_not_told_as_gone() {
     let cart = shop().replace("shop", "cart");
     let before = [("a.yaml", &*old), ("cart.yaml", &cart)];
     for (_, said) in gate("noted-beside", &before, &[("a.yaml", &new), ("cart.yaml", &gone)]) {
-        assert!(said.contains("1 of 1 value changes and 1 is not compared"), "{said}");
+        let headline =
+            "1 of 1 value changes, 1 is not compared and 1 path that differs is not compared";
+        assert!(said.contains(headline), "{said}");
     }
 }

@@ -1,0 +1,375 @@
+//! Overlays and charts of both sides, rendered on request: by flags, or by the `almanac.toml` of the old side, so that
+//! a change cannot choose what runs.
+//!
+//! Each is copied into a temporary directory as far as it may be read (`stage`), once nothing in it asks for more than
+//! is there (`kustomization`), and rendered there within limits (`program`). What cannot be rendered is not compared.
+
+mod kustomization;
+mod program;
+mod stage;
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::{Args, ValueHint};
+
+use self::program::{Ending, Program};
+pub(super) use self::stage::Origin;
+use self::stage::Stage;
+use super::git::tree::Tree;
+use super::side::{Sides, Where};
+use crate::argument_error::ArgumentError;
+use crate::files::{Rendered, settings, why_it_failed};
+use crate::findings::printable;
+
+const KUSTOMIZE: &str = "--kustomize";
+const HELM: &str = "--helm";
+
+/// What is rendered on both sides.
+#[derive(Args)]
+pub(super) struct RenderArguments {
+    /// Build this kustomization directory on both sides, and compare the results; without paths, only these
+    #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    kustomize: Vec<String>,
+
+    /// Render this Helm chart directory on both sides, with values files named from it, and compare the results
+    #[arg(long, value_name = "DIR[=VALUES,...]", value_hint = ValueHint::DirPath)]
+    helm: Vec<String>,
+
+    /// How many seconds a program may take to render a directory
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 30,
+        value_parser = clap::value_parser!(u64).range(1..=3600)
+    )]
+    render_seconds: u64,
+}
+
+/// A directory to render.
+pub(super) struct Target {
+    pub(super) dir: PathBuf,
+    renderer: Renderer,
+    /// As it was asked for.
+    text: String,
+    is_flag: bool,
+}
+
+enum Renderer {
+    Kustomize,
+    /// With these values files, as the tree has them.
+    Helm(Vec<PathBuf>),
+}
+
+/// Why a directory is not rendered.
+enum Failure {
+    /// What is in it, with a fix.
+    Content(String, &'static str),
+    /// What keeps this machine from it.
+    Machine(anyhow::Error),
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(why: anyhow::Error) -> Failure {
+        Failure::Machine(why)
+    }
+}
+
+/// Says where a path is that an argument names.
+type Inside<'a> = dyn Fn(&'static str, &str) -> anyhow::Result<PathBuf> + 'a;
+
+const OUTSIDE: &str = "is not a path inside of what is compared; name one without .. before it";
+
+impl RenderArguments {
+    pub(super) fn limit(&self) -> Duration {
+        Duration::from_secs(self.render_seconds)
+    }
+
+    /// What the flags ask for; `inside` says where a path is.
+    pub(super) fn targets(&self, inside: &Inside<'_>) -> anyhow::Result<Vec<Target>> {
+        targets(&self.kustomize, &self.helm, true, inside)
+    }
+
+    /// Adds what is asked for of two directories: by flags, which are then all that is compared, or by the old one.
+    pub(super) fn add_to(&self, sides: &mut Sides) -> anyhow::Result<()> {
+        let inside = |argument: &'static str, path: &str| -> anyhow::Result<PathBuf> {
+            let outside = || ArgumentError::whole(argument, path, OUTSIDE);
+            Ok(below(Path::new(""), path).ok_or_else(outside)?)
+        };
+        let flagged = self.targets(&inside)?;
+        let has_flags = !flagged.is_empty();
+        let [old, _] = &sides.both;
+        let targets = match &*old.paths {
+            _ if has_flags => flagged,
+            [path] if path.is_dir() => targets_of_settings(&old.viewpoint.root, &[])?,
+            _ => return Ok(()),
+        };
+        if targets.is_empty() {
+            return Ok(());
+        }
+        let mut trees = Vec::new();
+        for side in &sides.both {
+            trees.push(match &*side.paths {
+                [] => Tree::empty(&side.name),
+                [path] if path.is_dir() => Tree::of_directory(&side.name, &side.viewpoint.root)?,
+                _ if !has_flags => return Ok(()),
+                _ => {
+                    let message = "is a file; to render on both sides, name two directories";
+                    return Err(ArgumentError::whole("PATH", &side.name, message).into());
+                }
+            });
+        }
+        if has_flags {
+            sides.both.iter_mut().for_each(|side| side.paths.clear());
+        }
+        let read = |_: &[&str]| -> anyhow::Result<Vec<Vec<u8>>> { Ok(Vec::new()) };
+        let origins: Vec<Origin<'_>> =
+            trees.iter().map(|tree| Origin { tree, read: &read }).collect();
+        add(sides, targets, &origins, self.limit())
+    }
+}
+
+/// What the settings of the old side ask for, as far as it is within these paths or around them.
+pub(super) fn targets_of_settings(root: &Path, paths: &[PathBuf]) -> anyhow::Result<Vec<Target>> {
+    let Some((path, settings)) = settings::around(root, |it| it.diff.is_some())? else {
+        return Ok(Vec::new());
+    };
+    let Some(asked) = settings.diff.filter(|_| path.parent() == Some(root)) else {
+        return Ok(Vec::new());
+    };
+    let inside = |_: &'static str, path: &str| {
+        let message = || format!("almanac.toml of the old side: [diff]: {path:?} {OUTSIDE}");
+        below(Path::new(""), path).with_context(message)
+    };
+    let mut all = targets(&asked.kustomize, &asked.helm, false, &inside)?;
+    let is_asked = |target: &Target| {
+        let dir = &target.dir;
+        paths.is_empty() || paths.iter().any(|it| dir.starts_with(it) || it.starts_with(dir))
+    };
+    all.retain(is_asked);
+    Ok(all)
+}
+
+fn targets(
+    kustomize: &[String],
+    helm: &[String],
+    is_flag: bool,
+    inside: &Inside<'_>,
+) -> anyhow::Result<Vec<Target>> {
+    let mut all = Vec::new();
+    for text in kustomize {
+        let (dir, renderer) = (inside(KUSTOMIZE, text)?, Renderer::Kustomize);
+        all.push(Target { dir, renderer, text: text.clone(), is_flag });
+    }
+    for text in helm {
+        let (chart, values) = text.split_once('=').unwrap_or((text.as_str(), ""));
+        let dir = inside(HELM, chart)?;
+        let values = values.split(',').filter(|it| !it.is_empty());
+        let values = values.map(|it| {
+            let outside = || ArgumentError::whole(HELM, text, format!("{it} {OUTSIDE}"));
+            below(&dir, it).ok_or_else(outside)
+        });
+        let renderer = Renderer::Helm(values.collect::<Result<_, _>>()?);
+        all.push(Target { dir, renderer, text: text.clone(), is_flag });
+    }
+    Ok(all)
+}
+
+/// A path as it is written, seen from another one; `None` if it leads out.
+fn below(base: &Path, path: &str) -> Option<PathBuf> {
+    let mut full = base.to_owned();
+    for component in Path::new(path).components() {
+        match component {
+            Component::Normal(name) => full.push(name),
+            Component::CurDir => {}
+            Component::ParentDir => {
+                if !full.pop() {
+                    return None;
+                }
+            }
+            Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(full)
+}
+
+/// Renders the targets of both sides and adds what comes of it to them.
+pub(super) fn add(
+    sides: &mut Sides,
+    targets: Vec<Target>,
+    origins: &[Origin<'_>],
+    limit: Duration,
+) -> anyhow::Result<()> {
+    let [old, new] = origins else { return Ok(()) };
+    for (index, target) in targets.into_iter().enumerate() {
+        if !target.is_in(old.tree) && !target.is_in(new.tree) {
+            target.check_flag()?;
+            let note = format!("almanac.toml names {}, which neither side has", target.text);
+            sides.notes.push(printable(&note));
+            continue;
+        }
+        let (before, after) = (target.rendered(old, limit)?, target.rendered(new, limit)?);
+        sides.both.iter_mut().for_each(|it| it.viewpoint.left_out.push(target.dir.clone()));
+        let put = |side: &mut Where, content| {
+            let inside = target.dir.join(format!("rendered {index}"));
+            let (place, source) = (target.place(), target.command());
+            side.viewpoint.rendered.push(Rendered { place, source, inside, content });
+        };
+        let [old_side, new_side] = &mut sides.both;
+        match (before, after) {
+            (Ok(before), Ok(after)) => {
+                sides.rendered.push(target.command());
+                put(old_side, Ok(before));
+                put(new_side, Ok(after));
+            }
+            // What is wrong with the new side is a finding there.
+            (_, Err(why)) => {
+                sides.unrendered.push(target.place());
+                put(new_side, Err(why));
+            }
+            (Err((why, _)), Ok(_)) => {
+                let (place, name) = (target.place(), &old.tree.name);
+                sides.notes.push(printable(&format!("{place} of {name}: {why}")));
+                sides.unrendered.push(place);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What was printed, or why nothing was, with a fix.
+type Printed = Result<Arc<[u8]>, (String, &'static str)>;
+
+impl Target {
+    fn is_in(&self, tree: &Tree) -> bool {
+        tree.has(&self.dir)
+    }
+
+    /// What is typed has to be there.
+    fn check_flag(&self) -> Result<(), ArgumentError> {
+        let argument = match self.renderer {
+            Renderer::Kustomize => KUSTOMIZE,
+            Renderer::Helm(_) => HELM,
+        };
+        let message = "neither side has such a directory";
+        let error = || ArgumentError::whole(argument, &self.text, message);
+        if self.is_flag { Err(error()) } else { Ok(()) }
+    }
+
+    /// What the place of it is called.
+    fn place(&self) -> String {
+        let dir = self.shown();
+        match &self.renderer {
+            Renderer::Helm(values) if !values.is_empty() => {
+                let values: Vec<String> =
+                    values.iter().map(|it| it.display().to_string()).collect();
+                format!("{dir} with {}", values.join(", "))
+            }
+            Renderer::Helm(_) | Renderer::Kustomize => dir,
+        }
+    }
+
+    fn shown(&self) -> String {
+        let dir = self.dir.display().to_string();
+        if dir.is_empty() { ".".to_owned() } else { dir }
+    }
+
+    /// What renders it, as findings call it.
+    fn command(&self) -> String {
+        match &self.renderer {
+            Renderer::Kustomize => format!("kustomize build {}", self.shown()),
+            Renderer::Helm(values) => {
+                let values = values.iter().map(|it| format!(" --values {}", it.display()));
+                format!(
+                    "helm template {}{}",
+                    self.shown(),
+                    values.collect::<Vec<String>>().concat()
+                )
+            }
+        }
+    }
+
+    /// What comes of it on a side; nothing where there is no such directory.
+    fn rendered(&self, origin: &Origin<'_>, limit: Duration) -> anyhow::Result<Printed> {
+        if !self.is_in(origin.tree) {
+            return Ok(Ok(Arc::from(&b""[..])));
+        }
+        match self.printed(origin, limit) {
+            Ok(bytes) => Ok(Ok(bytes.into())),
+            Err(Failure::Content(why, fix)) => Ok(Err((why, fix))),
+            Err(Failure::Machine(why)) => Err(why.context(format!(
+                "failed to render {} of {}",
+                self.place(),
+                origin.tree.name
+            ))),
+        }
+    }
+
+    fn printed(&self, origin: &Origin<'_>, limit: Duration) -> Result<Vec<u8>, Failure> {
+        let mut stage = Stage::new(origin);
+        let program = match &self.renderer {
+            Renderer::Kustomize => {
+                kustomization::take_in(&mut stage, &self.dir)?;
+                Program::kustomize()?
+            }
+            Renderer::Helm(values) => {
+                stage.take_in(&self.dir)?;
+                values.iter().try_for_each(|it| stage.take_file(it))?;
+                Program::helm()?
+            }
+        };
+        let folder = tempfile::Builder::new().prefix("almanac-render-").tempdir();
+        let folder = folder.context("failed to make a temporary directory")?;
+        let root = folder.path().canonicalize().context("failed to make a temporary directory")?;
+        let (tree, home) = (root.join("tree"), root.join("home"));
+        for folder in [&tree, &home] {
+            fs::create_dir(folder).context("failed to write a temporary directory")?;
+        }
+        stage.lay_out(&tree)?;
+        let mut arguments = vec![named(&self.dir)];
+        if let Renderer::Helm(values) = &self.renderer {
+            arguments.extend(values.iter().flat_map(|it| [OsString::from("--values"), named(it)]));
+        }
+        match program.run(&arguments, &tree, &home, limit)? {
+            Ending::Printed(bytes) => Ok(bytes),
+            Ending::Failed(said) => {
+                let said = said.replace(&format!("{}/", tree.display()), "");
+                let said = said.replace(&tree.display().to_string(), ".");
+                let message = format!("failed to render it: {}", shortened(&said));
+                Err(Failure::Content(message, "correct it, or do not render it"))
+            }
+            Ending::TooSlow => {
+                let message = format!("rendering it took more than {} s", limit.as_secs());
+                Err(Failure::Content(message, "allow it more with --render-seconds"))
+            }
+            Ending::TooMuch => {
+                let message =
+                    format!("what is rendered is larger than {} MiB", program::MOST >> 20);
+                Err(Failure::Content(message, "render parts of it"))
+            }
+        }
+    }
+}
+
+/// A path of the tree as an argument, which no program takes for a flag or an address.
+fn named(path: &Path) -> OsString {
+    let mut argument = OsString::from("./");
+    argument.push(path);
+    argument
+}
+
+/// The first lines that a program said on its failure, on one line.
+fn shortened(said: &str) -> String {
+    const MOST_LETTERS: usize = 600;
+    let said = why_it_failed(said);
+    let said = said.trim_start_matches("\"command failed\" err=<").trim_start_matches("Error: ");
+    let lines: Vec<&str> = said.lines().map(str::trim).filter(|it| !it.is_empty()).collect();
+    let line = printable(&lines.join(" "));
+    let mut letters = line.chars();
+    let start: String = letters.by_ref().take(MOST_LETTERS).collect();
+    if letters.next().is_some() { start + "…" } else { start }
+}

@@ -1,0 +1,283 @@
+//! What a kustomization reaches, checked before kustomize runs: files and directories of the same side, and nothing
+//! that starts a program or reads from a network.
+//!
+//! The fields are those of a list; any other is refused. What was checked is what kustomize reads: each kustomization
+//! is written again, as JSON.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use almanac_api::reading::kustomization_as_json;
+use serde_json::Value;
+
+use super::stage::{Stage, refused};
+use super::{Failure, below};
+
+/// So many kustomizations may be reached.
+const MOST: usize = 500;
+
+/// The fields without paths.
+const PLAIN: [&str; 15] = [
+    "apiVersion",
+    "buildMetadata",
+    "commonAnnotations",
+    "commonLabels",
+    "generatorOptions",
+    "images",
+    "kind",
+    "labels",
+    "metadata",
+    "namePrefix",
+    "nameSuffix",
+    "namespace",
+    "replicas",
+    "sortOptions",
+    "vars",
+];
+
+/// The fields that are lists of paths.
+const PATHS: [&str; 6] =
+    ["bases", "components", "configurations", "crds", "patchesStrategicMerge", "resources"];
+
+/// The fields that are lists of maps with paths in some of their fields.
+const WITH_PATHS: [&str; 5] =
+    ["configMapGenerator", "patches", "patchesJson6902", "replacements", "secretGenerator"];
+
+/// The fields of such maps that have no paths.
+const PLAIN_INSIDE: [&str; 11] = [
+    "behavior",
+    "literals",
+    "name",
+    "namespace",
+    "options",
+    "patch",
+    "source",
+    "target",
+    "targets",
+    "type",
+    "version",
+];
+
+const ALLOWED: &str =
+    "render only what is made of local files by built-in means, or do not render it";
+
+/// A path that a kustomization names, and the field.
+struct Named<'a> {
+    field: &'a str,
+    path: &'a str,
+}
+
+/// Takes in what a kustomization reaches.
+pub(super) fn take_in(stage: &mut Stage<'_>, dir: &Path) -> Result<(), Failure> {
+    let mut open = vec![dir.to_owned()];
+    let mut seen = BTreeSet::from([dir.to_owned()]);
+    while let Some(dir) = open.pop() {
+        if seen.len() > MOST {
+            let what = format!("reaches more than {MOST} kustomizations");
+            return Err(refused(&dir, &what, "render a smaller one"));
+        }
+        stage.take_in(&dir)?;
+        let file = file_in(stage, &dir)?;
+        let text = stage.text(&file)?;
+        let json = kustomization_as_json(&text)
+            .map_err(|why| refused(&file, &format!("cannot be read: {why}"), "correct it"))?;
+        let named = paths_in(&json).map_err(|why| Failure::Content(at(&file, &why), ALLOWED))?;
+        for Named { field, path } in named {
+            let taken = local(stage, &dir, path)
+                .map_err(|why| Failure::Content(at(&file, &format!("{field}: {why}")), ALLOWED))?;
+            if let Some(dir) = taken.filter(|it| !seen.contains(it)) {
+                seen.insert(dir.clone());
+                open.push(dir);
+            }
+        }
+        stage.write(&file, json.to_string());
+    }
+    Ok(())
+}
+
+fn at(file: &Path, why: &str) -> String {
+    format!("{}: {why}", file.display())
+}
+
+/// The one kustomization file of a directory.
+fn file_in(stage: &Stage<'_>, dir: &Path) -> Result<PathBuf, Failure> {
+    let tree = stage.tree();
+    let names = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+    let files: Vec<PathBuf> = names
+        .into_iter()
+        .map(|name| dir.join(name))
+        .filter(|path| tree.files.contains_key(path) || tree.links.contains_key(path))
+        .collect();
+    match &*files {
+        [file] => Ok(file.clone()),
+        [] => Err(refused(dir, "has no kustomization.yaml", "name a directory that has one")),
+        _ => Err(refused(dir, "has several kustomization files", "leave one of them")),
+    }
+}
+
+/// The directory that a path leads to; `None` if it is a file of the same side. Why it is refused otherwise.
+fn local(stage: &Stage<'_>, dir: &Path, path: &str) -> Result<Option<PathBuf>, String> {
+    let tree = stage.tree();
+    if may_be_remote(path) {
+        return Err(format!("{path:?} may be read from a network"));
+    }
+    let Some(full) = below(dir, path) else {
+        return Err(format!("{path:?} leads out of what is compared"));
+    };
+    if tree.files.contains_key(&full) || tree.links.contains_key(&full) {
+        let is_below = full.starts_with(dir);
+        is_below.then_some(None).ok_or_else(|| {
+            format!(
+                "{path:?} is not in the directory of its kustomization, so kustomize refuses it"
+            )
+        })
+    } else if full.as_os_str().is_empty() || tree.has(&full) {
+        Ok(Some(full))
+    } else {
+        Err(format!("{path:?} is neither a file nor a directory of this side"))
+    }
+}
+
+/// Whether kustomize might take a path for an address, also one that is there as a directory.
+fn may_be_remote(path: &str) -> bool {
+    let lower = path.trim().to_ascii_lowercase();
+    let is_repository = |part: &str| {
+        part == "_git" || part.strip_suffix(".git").is_some_and(|name| !name.is_empty())
+    };
+    lower.starts_with("github.com")
+        || lower.contains([':', '?', '\\', '@'])
+        || lower.contains("//")
+        || lower.split('/').any(is_repository)
+}
+
+/// All paths that a kustomization names; what is wrong with it if it has something that is not a local file.
+fn paths_in(json: &Value) -> Result<Vec<Named<'_>>, String> {
+    let Value::Object(fields) = json else { return Err("is not a kustomization".to_owned()) };
+    let mut all = Vec::new();
+    for (field, value) in fields {
+        let field = &**field;
+        if field == "openapi" {
+            paths_of_map(field, value, &mut all)?;
+        } else if PLAIN.contains(&field) || value.is_null() {
+            // Nothing to read.
+        } else if PATHS.contains(&field) {
+            for path in texts(field, value)? {
+                // A patch may be written in its place; no path has several lines.
+                if field != "patchesStrategicMerge" || !path.contains('\n') {
+                    all.push(Named { field, path });
+                }
+            }
+        } else if WITH_PATHS.contains(&field) {
+            let Value::Array(items) = value else { return Err(format!("{field} is not a list")) };
+            items.iter().try_for_each(|item| paths_of_map(field, item, &mut all))?;
+        } else {
+            return Err(format!("{field} may start a program or read from a network"));
+        }
+    }
+    Ok(all)
+}
+
+/// The paths of a map in a field.
+fn paths_of_map<'a>(
+    field: &'a str,
+    value: &'a Value,
+    all: &mut Vec<Named<'a>>,
+) -> Result<(), String> {
+    let Value::Object(fields) = value else {
+        return Err(format!("{field} has an entry that is not a map"));
+    };
+    for (inner, value) in fields {
+        match &**inner {
+            _ if value.is_null() => {}
+            "path" | "env" => {
+                let Value::String(path) = value else {
+                    return Err(format!("{field}: {inner} is not a text"));
+                };
+                all.push(Named { field, path });
+            }
+            "envs" | "files" => {
+                for path in texts(field, value)? {
+                    // `key=path`
+                    let path = path.split_once('=').map_or(path, |(_, path)| path);
+                    all.push(Named { field, path });
+                }
+            }
+            inner if PLAIN_INSIDE.contains(&inner) => {}
+            inner => return Err(format!("{field}: {inner} is not a known field")),
+        }
+    }
+    Ok(())
+}
+
+fn texts<'a>(field: &str, value: &'a Value) -> Result<Vec<&'a str>, String> {
+    let error = || format!("{field} is not a list of texts");
+    let Value::Array(items) = value else { return Err(error()) };
+    items.iter().map(|it| it.as_str().ok_or_else(error)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_address_is_not_a_local_path_even_where_a_directory_has_its_name() {
+        for path in [
+            "https://example.com/a.yaml",
+            "git::https://example.com/a",
+            "github.com/a/b",
+            "GitHub.com/a/b?ref=main",
+            "git@example.com:a/b",
+            "example.com:a/b",
+            "ssh://git@example.com/a",
+            "example.com/a.git/b",
+            "dev.example.com/a/_git/b",
+            "a//b",
+            " https://example.com",
+        ] {
+            assert!(may_be_remote(path), "{path}");
+        }
+        for path in ["../../base", "a.yaml", "./more/b.yml", "night shift", ".github/a.yaml"] {
+            assert!(!may_be_remote(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_field_that_may_start_a_program_is_refused() {
+        for json in [
+            json!({"helmCharts": [{"name": "a", "repo": "https://example.com"}]}),
+            json!({"generators": ["a.yaml"]}),
+            json!({"transformers": ["a.yaml"]}),
+            json!({"validators": ["a.yaml"]}),
+            json!({"Resources": ["https://example.com/a.yaml"]}),
+            json!({"patches": [{"Path": "https://example.com/a.yaml"}]}),
+            json!({"resources": "a.yaml"}),
+        ] {
+            assert!(paths_in(&json).is_err(), "{json}");
+        }
+    }
+
+    #[test]
+    fn every_path_of_a_kustomization_is_known() {
+        let json = json!({
+            "resources": ["a", "b.yaml"],
+            "components": ["c"],
+            "crds": ["d.json"],
+            "openapi": {"path": "e.json"},
+            "patches": [{"path": "f.yaml", "target": {"kind": "Deployment"}}, {"patch": "https://x"}],
+            "patchesStrategicMerge": ["g.yaml", "kind: Deployment\nname: a"],
+            "configMapGenerator": [{"name": "x", "files": ["k=h.txt", "i.txt"], "envs": ["j.env"]}],
+            "replacements": [{"path": "l.yaml"}],
+            "namespace": "https://not-a-path",
+        });
+        let Ok(named) = paths_in(&json) else { panic!("it is allowed") };
+        let mut paths: Vec<&str> = named.iter().map(|it| it.path).collect();
+        paths.sort_unstable();
+        let all = [
+            "a", "b.yaml", "c", "d.json", "e.json", "f.yaml", "g.yaml", "h.txt", "i.txt", "j.env",
+            "l.yaml",
+        ];
+        assert_eq!(paths, all);
+    }
+}

@@ -1,0 +1,242 @@
+//! A program that renders a directory: found in `PATH`, run with an environment of its own, and ended with all that it
+//! has started once it takes too long or prints too much.
+//!
+//! No system keeps a program from the network without rights that a checker should not need. What is possible is done:
+//! git may use no protocol, and HTTP goes to a proxy that is not there.
+
+use std::env;
+use std::ffi::OsString;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use almanac_api::reading::FILE_BYTES;
+use anyhow::{Context as _, bail};
+
+/// So many bytes are taken of what it prints.
+pub(super) const MOST: usize = FILE_BYTES;
+
+/// So many bytes are kept of what it says on standard error.
+const MOST_SAID: usize = 1 << 16;
+
+/// How often it is looked whether a program has ended that has closed its output.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Variables that name an empty directory: settings, plugins, caches.
+const EMPTY: [&str; 10] = [
+    "HOME",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+    "HELM_CACHE_HOME",
+    "HELM_CONFIG_HOME",
+    "HELM_DATA_HOME",
+    "HELM_PLUGINS",
+    "TMPDIR",
+];
+
+/// Variables that keep programs from a network. Nothing listens on the port of the proxy.
+const OFFLINE: [(&str, &str); 8] = [
+    ("GIT_ALLOW_PROTOCOL", "none"),
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("HTTP_PROXY", "http://127.0.0.1:9"),
+    ("HTTPS_PROXY", "http://127.0.0.1:9"),
+    ("http_proxy", "http://127.0.0.1:9"),
+    ("https_proxy", "http://127.0.0.1:9"),
+    ("LC_ALL", "C"),
+];
+
+/// Variables that Windows needs to start a program.
+const OF_SYSTEM: [&str; 2] = ["SystemRoot", "PATHEXT"];
+
+pub(super) struct Program {
+    path: PathBuf,
+    arguments: &'static [&'static str],
+}
+
+/// How it has ended.
+pub(super) enum Ending {
+    Printed(Vec<u8>),
+    /// With what it said.
+    Failed(String),
+    TooSlow,
+    TooMuch,
+}
+
+/// What was read of it.
+enum Output {
+    Printed(Vec<u8>),
+    Said(Vec<u8>),
+}
+
+impl Program {
+    /// The one that builds kustomizations.
+    pub(super) fn kustomize() -> anyhow::Result<Program> {
+        if let Some(path) = found("kustomize") {
+            let arguments = &["build", "--load-restrictor", "LoadRestrictionsRootOnly"];
+            return Ok(Program { path, arguments });
+        }
+        if let Some(path) = found("kubectl") {
+            let arguments = &["kustomize", "--load-restrictor", "LoadRestrictionsRootOnly"];
+            return Ok(Program { path, arguments });
+        }
+        bail!(
+            "failed to find kustomize or kubectl in PATH; install one of them, as \
+             https://kubernetes.io/docs/tasks/tools tells"
+        )
+    }
+
+    /// The one that renders charts.
+    pub(super) fn helm() -> anyhow::Result<Program> {
+        let message =
+            "failed to find helm in PATH; install it, as https://helm.sh/docs/intro/install tells";
+        let path = found("helm").context(message)?;
+        Ok(Program { path, arguments: &["template"] })
+    }
+
+    /// Runs it in a directory.
+    pub(super) fn run(
+        &self,
+        arguments: &[OsString],
+        folder: &Path,
+        empty: &Path,
+        limit: Duration,
+    ) -> anyhow::Result<Ending> {
+        let cannot = || format!("failed to run {}", self.path.display());
+        let mut command = Command::new(&self.path);
+        command.args(self.arguments).args(arguments).current_dir(folder).env_clear();
+        command.env("PATH", env::join_paths(searched()).with_context(cannot)?);
+        command.envs(EMPTY.map(|name| (name, empty))).envs(OFFLINE);
+        if cfg!(windows) {
+            command.envs(OF_SYSTEM.iter().filter_map(|name| Some((name, env::var_os(name)?))));
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let deadline = Instant::now() + limit;
+        let mut running = Running::start(&mut command).with_context(cannot)?;
+        let outputs = (running.child.stdout.take(), running.child.stderr.take());
+        let (Some(mut printed), Some(mut said)) = outputs else { bail!(cannot()) };
+        let (sender, received) = mpsc::channel();
+        let other = sender.clone();
+        // They end with the pipe. What has left the group may hold it open, so they are not waited for.
+        thread::spawn(move || sender.send(Output::Printed(start_of(&mut printed, MOST))));
+        thread::spawn(move || {
+            let start = start_of(&mut said, MOST_SAID);
+            // It is not to wait for a reader.
+            let _ = io::copy(&mut said, &mut io::sink());
+            other.send(Output::Said(start))
+        });
+        let (mut all, mut errors) = (None, None);
+        while all.is_none() || errors.is_none() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match received.recv_timeout(left) {
+                Ok(Output::Printed(bytes)) if bytes.len() > MOST => return Ok(Ending::TooMuch),
+                Ok(Output::Printed(bytes)) => all = Some(bytes),
+                Ok(Output::Said(bytes)) => errors = Some(bytes),
+                Err(_) => return Ok(Ending::TooSlow),
+            }
+        }
+        while !running.has_ended().with_context(cannot)? {
+            if Instant::now() >= deadline {
+                return Ok(Ending::TooSlow);
+            }
+            thread::sleep(PAUSE);
+        }
+        let is_success = running.end().with_context(cannot)?;
+        let said = String::from_utf8_lossy(&errors.unwrap_or_default()).into_owned();
+        Ok(if is_success { Ending::Printed(all.unwrap_or_default()) } else { Ending::Failed(said) })
+    }
+}
+
+/// The start of what is read, and one byte more if there is more.
+fn start_of(input: &mut impl Read, most: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // What cannot be read any more was cut off with the program, of which the end is told.
+    let _ = input.take(most as u64 + 1).read_to_end(&mut bytes);
+    bytes
+}
+
+/// The directories of `PATH`, but for those that are meant from the current one: that may be the tree.
+fn searched() -> Vec<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).filter(|it| it.is_absolute()).collect()
+}
+
+fn found(name: &str) -> Option<PathBuf> {
+    let name = format!("{name}{}", env::consts::EXE_SUFFIX);
+    searched().into_iter().map(|folder| folder.join(&name)).find(|path| is_program(path))
+}
+
+#[cfg(unix)]
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    path.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(path: &Path) -> bool {
+    path.is_file()
+}
+
+/// A program that does not outlive its run, with all that it has started, as far as that has not left its group.
+struct Running {
+    child: Child,
+    is_over: bool,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+impl Running {
+    /// Ends it and its group; whether it had succeeded before.
+    fn end(&mut self) -> io::Result<bool> {
+        // Once it has been waited for, its number may be that of another one.
+        if !self.is_over {
+            self.is_over = true;
+            self.kill();
+        }
+        Ok(self.child.wait()?.success())
+    }
+}
+
+#[cfg(unix)]
+impl Running {
+    fn start(command: &mut Command) -> io::Result<Running> {
+        use std::os::unix::process::CommandExt as _;
+        Ok(Running { child: command.process_group(0).spawn()?, is_over: false })
+    }
+
+    /// Whether it has ended, which leaves its number to it.
+    fn has_ended(&mut self) -> io::Result<bool> {
+        use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+        let states = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        Ok(waitid(WaitId::Pid(Pid::from_child(&self.child)), states)?.is_some())
+    }
+
+    fn kill(&mut self) {
+        use rustix::process::{Pid, Signal, kill_process_group};
+        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+    }
+}
+
+#[cfg(not(unix))]
+impl Running {
+    fn start(command: &mut Command) -> io::Result<Running> {
+        Ok(Running { child: command.spawn()?, is_over: false })
+    }
+
+    fn has_ended(&mut self) -> io::Result<bool> {
+        Ok(self.child.try_wait()?.is_some())
+    }
+
+    fn kill(&mut self) {
+        let _ = self.child.kill();
+    }
+}

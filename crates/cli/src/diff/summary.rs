@@ -1,0 +1,135 @@
+//! What all changes come to: how many values and `CronJobs` differ, how many are not compared, and the pod-hours.
+
+use almanac_engine::counted;
+use almanac_forecast::{PodHours, Presence};
+
+use super::rows::{Change, Unit};
+use super::words::{a_week, listed};
+
+/// What all changes come to.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Summary {
+    /// How many fields have been compared.
+    pub(super) fields: usize,
+    /// How many have not been, as something on the new side cannot be used.
+    pub(super) unclear: usize,
+    /// How many files and directories differ and are not compared.
+    pub(super) uncompared: usize,
+    /// How many `CronJobs` have been compared, and how many start Jobs at other times.
+    pub(super) jobs: usize,
+    pub(super) jobs_changed: usize,
+    pub(super) changed: usize,
+    pub(super) added: usize,
+    pub(super) removed: usize,
+    pub(super) pods: PodHours,
+    pub(super) nodes: PodHours,
+    pub(super) at_least: PodHours,
+}
+
+impl Summary {
+    pub(super) fn add(&mut self, change: &Change) {
+        match change.presence {
+            Presence::Both => self.changed += 1,
+            Presence::Added => self.added += 1,
+            Presence::Removed => self.removed += 1,
+        }
+        let Some(growth) = change.growth else { return };
+        match Unit::of(&change.target, change.field) {
+            Some(Unit::Pods) => self.pods = self.pods + growth,
+            Some(Unit::Nodes) => self.nodes = self.nodes + growth,
+            Some(Unit::AtLeast) => self.at_least = self.at_least + growth,
+            Some(Unit::InUnits | Unit::Waiting) | None => {}
+        }
+    }
+
+    /// How many values differ in any way.
+    pub(super) fn different(&self) -> usize {
+        self.changed + self.added + self.removed
+    }
+
+    pub(super) fn is_changed(&self) -> bool {
+        self.different() + self.jobs_changed > 0
+    }
+
+    /// Whether a value differs, or may: a value that is not compared closes the gate too.
+    pub(super) fn may_differ(&self) -> bool {
+        self.is_changed() || self.unclear > 0
+    }
+
+    /// `3 of 12 values change, 1 is new and 2 are no longer set`; `jobs` is what is said of `CronJobs`.
+    pub(super) fn counted(&self, jobs: &[String]) -> String {
+        let is = |count| if count == 1 { "is" } else { "are" };
+        let paths = |count: usize| match count {
+            1 => "1 path that differs".to_owned(),
+            _ => format!("{count} paths that differ"),
+        };
+        let unclear = self.unclear;
+        if self.fields + unclear + self.jobs == 0 {
+            return match self.uncompared {
+                0 => "Neither side has a policy that can be forecast".to_owned(),
+                some => format!("Not compared: {}", paths(some)),
+            };
+        }
+        if !self.is_changed() {
+            return self.unchanged(&paths);
+        }
+        let common = self.fields - self.added - self.removed;
+        let mut parts = Vec::new();
+        if self.changed > 0 {
+            let verb = if self.changed == 1 { "changes" } else { "change" };
+            parts.push(format!("{} of {} {verb}", self.changed, counted(common, "value")));
+        } else if common > 0 {
+            parts.push(format!("none of {} changes", counted(common, "value")));
+        }
+        if self.added > 0 {
+            parts.push(format!("{} {} newly set by a policy", self.added, is(self.added)));
+        }
+        if self.removed > 0 {
+            parts.push(format!("{} {} no longer set by any", self.removed, is(self.removed)));
+        }
+        parts.extend_from_slice(jobs);
+        parts.extend((unclear > 0).then(|| format!("{unclear} {} not compared", is(unclear))));
+        let uncompared = self.uncompared;
+        let of_paths = || format!("{} {} not compared", paths(uncompared), is(uncompared));
+        parts.extend((uncompared > 0).then(of_paths));
+        let said = listed(&parts);
+        let mut letters = said.chars();
+        letters
+            .next()
+            .map_or_else(String::new, |it| it.to_uppercase().to_string() + letters.as_str())
+    }
+
+    /// The same where no change is known.
+    fn unchanged(&self, paths: &dyn Fn(usize) -> String) -> String {
+        let is_not = |count| if count == 1 { "is not" } else { "are not" };
+        let mut compared = Vec::new();
+        if self.fields > 0 || self.jobs == 0 {
+            compared.push(counted(self.fields, "value"));
+        }
+        if self.jobs > 0 {
+            compared.push(counted(self.jobs, "CronJob"));
+        }
+        let mut parts = vec![format!("{} compared", listed(&compared))];
+        let left =
+            [(self.unclear, self.unclear.to_string()), (self.uncompared, paths(self.uncompared))];
+        let left = left.into_iter().filter(|(count, _)| *count > 0);
+        parts.extend(left.map(|(count, what)| format!("{what} {}", is_not(count))));
+        let verdict = if parts.len() == 1 { "Nothing changes" } else { "No change is known" };
+        format!("{verdict}: {}", parts.join(", "))
+    }
+
+    /// The same, and what it comes to: `3 of 12 values change; +2,432 pod-hours a week`.
+    pub(super) fn told(&self, jobs: &[String], period: almanac_forecast::Period) -> String {
+        let mut parts = vec![self.counted(jobs)];
+        parts.extend(self.hours(period));
+        parts.join("; ")
+    }
+
+    /// `+2,432 pod-hours a week`, of all sorts of which there are any.
+    pub(super) fn hours(&self, period: almanac_forecast::Period) -> Vec<String> {
+        let sorts =
+            [(self.pods, Unit::Pods), (self.nodes, Unit::Nodes), (self.at_least, Unit::AtLeast)];
+        let some = sorts.into_iter().filter(|(hours, _)| *hours != PodHours::default());
+        some.map(|(hours, unit)| a_week(hours.a_week(period), unit)).collect()
+    }
+}

@@ -1,0 +1,96 @@
+//! CronJobs whose starts differ, beside policies or without any.
+
+use serde_json::json;
+
+use crate::diff::running::{almanac, diff, json, shop, sides, text, weekend_shop};
+
+fn job(name: &str, schedule: &str, more: &str) -> String {
+    format!(
+        "apiVersion: batch/v1\nkind: CronJob\nmetadata: {{name: {name}}}\nspec:\n  schedule: \"{schedule}\"\n{more}\
+         ---\n"
+    )
+}
+
+const BERLIN: &str = "  timeZone: Europe/Berlin\n";
+
+#[test]
+fn a_changed_schedule_is_a_change_in_every_format_without_any_policy() {
+    let (old, new) = (job("backup", "0 2 * * *", BERLIN), job("backup", "0 4 * * *", BERLIN));
+    let same = job("report", "0 6 * * 1", BERLIN);
+    let folder =
+        sides("jobs-schedule", &[("a.yaml", &(old + &same))], &[("a.yaml", &(new + &same))]);
+    let output = diff(&folder, &["old", "new", "--fail-on-change"]);
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("old → new: 1 of 2 CronJobs changes"), "{said}");
+    let sentence = "CronJob.batch default/backup: starts Jobs at 02:00 every day (Europe/Berlin) → at 04:00 every \
+                    day (Europe/Berlin); 35 → 35 starts in the period; from Mon 2026-11-23 02:00 +01:00 on";
+    assert!(said.contains(sentence), "{said}");
+    for format in ["markdown", "html"] {
+        let said = text(&diff(&folder, &["old", "new", "-o", format]).stdout);
+        for part in ["1 of 2 CronJobs changes", "at 02:00 every day", "at 04:00 every day"] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+    }
+    let told = json(&diff(&folder, &["old", "new", "-o", "json"]));
+    assert_eq!(told["cronJobs"].as_array().map(Vec::len), Some(1), "{told:#}");
+    let job = &told["cronJobs"][0];
+    assert_eq!(job["target"]["name"], "backup");
+    assert_eq!((&job["presence"], &job["from"]), (&json!("both"), &json!("2026-11-23T01:00:00Z")));
+    assert_eq!(job["after"]["starts"], 35);
+}
+
+#[test]
+fn a_changed_time_zone_and_a_suspension_are_changes() {
+    let plain = job("backup", "0 2 * * *", BERLIN);
+    for (new, part) in [
+        (job("backup", "0 2 * * *", "  timeZone: Asia/Tokyo\n"), "(Asia/Tokyo)"),
+        (job("backup", "0 2 * * *", &format!("{BERLIN}  suspend: true\n")), ", suspended"),
+    ] {
+        let folder = sides("jobs-fields", &[("a.yaml", &plain)], &[("a.yaml", &new)]);
+        let said = text(&diff(&folder, &["old", "new"]).stdout);
+        assert!(said.contains("1 of 1 CronJob changes") && said.contains(part), "{said}");
+    }
+}
+
+#[test]
+fn a_cron_job_that_comes_or_goes_is_a_change() {
+    let folder = sides(
+        "jobs-come-and-go",
+        &[("a.yaml", &job("old", "0 2 * * *", BERLIN))],
+        &[("a.yaml", &job("new", "0 2 * * *", BERLIN))],
+    );
+    let said = text(&diff(&folder, &["old", "new"]).stdout);
+    assert!(said.contains("1 CronJob is new and 1 CronJob is gone"), "{said}");
+    let only = text(&diff(&folder, &["old", "new", "--only", "cronjob/new"]).stdout);
+    assert!(only.contains("1 CronJob is new\n") && !only.contains("gone"), "{only}");
+}
+
+#[test]
+fn a_schedule_that_is_written_in_another_way_is_no_change() {
+    let (one, other) =
+        (job("backup", "0 2 * * 1", ""), job("backup", "0 2 * * MON", "  timeZone: UTC\n"));
+    let folder = sides("jobs-same", &[("a.yaml", &one)], &[("b.yaml", &other)]);
+    let output = diff(&folder, &["old", "new", "--fail-on-change"]);
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("Nothing changes: 1 CronJob compared"), "{said}");
+    // One without a time zone follows another one here.
+    let berlin = diff(&folder, &["old", "new", "--cron-job-zone", "Europe/Berlin"]);
+    assert!(text(&berlin.stdout).contains("1 of 1 CronJob changes"));
+}
+
+#[test]
+fn values_and_cron_jobs_are_counted_together() {
+    let old = shop() + &job("backup", "0 2 * * *", BERLIN);
+    let new = weekend_shop() + &job("backup", "0 3 * * *", BERLIN);
+    let folder = sides("jobs-and-values", &[("a.yaml", &old)], &[("a.yaml", &new)]);
+    let said = text(&diff(&folder, &["old", "new"]).stdout);
+    assert!(said.contains("1 of 1 value changes and 1 of 1 CronJob changes"), "{said}");
+    let broken = job("backup", "0 2 * *", BERLIN);
+    let folder = sides("jobs-broken", &[("a.yaml", &old)], &[("a.yaml", &(shop() + &broken))]);
+    let gate = ["diff", "old", "new", "--fail-on", "never", "--fail-on-change"];
+    let output = almanac(&folder, &gate);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).contains("No change is known: 1 value compared, 1 is not"));
+}

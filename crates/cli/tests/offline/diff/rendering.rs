@@ -1,0 +1,263 @@
+//! Overlays and charts that are rendered on request. Scripts stand for the programs here: they show what these get, and
+//! misbehave.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::diff::revisions::{commit, git};
+use crate::diff::running::{MONDAY, empty_folder, json, shop, sides, text, write};
+
+/// Prints a file of the directory that is named last but for values, and tells that it ran.
+const PRINTS: &str =
+    "#!/bin/sh\ntouch \"$(dirname \"$0\")/ran\"\nfor last; do :; done\ncat \"$last/out.yaml\"\n";
+
+const PLAIN: &str = "resources: [out.yaml]\n";
+
+/// The folder of programs of a test.
+fn programs(folder: &Path, scripts: &[(&str, &str)]) -> PathBuf {
+    let bin = folder.join("bin");
+    for (name, script) in scripts {
+        write(&bin, &[(*name, *script)]);
+        fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    fs::create_dir_all(&bin).unwrap();
+    bin
+}
+
+/// What differs, with these programs and those of the system.
+fn run(folder: &Path, bin: &Path, arguments: &[&str]) -> Output {
+    let path = format!("{}:/usr/bin:/bin", bin.display());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
+    command.current_dir(folder).stdin(Stdio::null()).env("NO_COLOR", "1").env("PATH", path);
+    command.env("SECRET", "s3cret").args(["diff", "--from", MONDAY]).args(arguments);
+    command.output().unwrap()
+}
+
+fn later() -> String {
+    shop().replace("0 20", "0 22")
+}
+
+#[test]
+fn an_overlay_is_rendered_on_both_sides_and_compared() {
+    let (old, new) = (shop(), later());
+    let (old, new) = (
+        [("prod/kustomization.yaml", PLAIN), ("prod/out.yaml", &*old), ("other.yaml", "a: 1")],
+        [("prod/kustomization.yaml", PLAIN), ("prod/out.yaml", &*new), ("other.yaml", "a: 2")],
+    );
+    let folder = sides("rendered", &old, &new);
+    let bin = programs(&folder, &[("kustomize", PRINTS)]);
+    let output = run(&folder, &bin, &["old", "new", "-k", "prod"]);
+    let said = text(&output.stdout);
+    assert!(said.contains("1 of 1 value changes"), "{said} {}", text(&output.stderr));
+    assert!(said.contains("Rendered on both sides: kustomize build prod."), "{said}");
+    let repository = empty_folder("rendered-git");
+    git(&repository, &["init", "-q", "-b", "main"]);
+    commit(&repository, &old);
+    commit(&repository, &new);
+    for revisions in ["HEAD~1..HEAD", "HEAD~1"] {
+        let told = json(&run(&repository, &bin, &["--git", revisions, "-k", "prod", "-o", "json"]));
+        assert_eq!(told["summary"]["changed"], 1, "{told:#}");
+        assert_eq!(told["rendered"][0], "kustomize build prod");
+    }
+    // Paths are meant from the current directory.
+    let inside = repository.join("prod");
+    let told = json(&run(&inside, &bin, &["--git", "HEAD~1..HEAD", "-k", ".", "-o", "json"]));
+    assert_eq!(told["summary"]["changed"], 1, "{told:#}");
+    let nowhere = run(&repository, &bin, &["--git", "HEAD", "-k", "nowhere"]);
+    assert_eq!(nowhere.status.code(), Some(2));
+    assert!(text(&nowhere.stderr).contains("neither side has such a directory"));
+}
+
+#[test]
+fn a_chart_is_rendered_with_its_values_files() {
+    let script = "#!/bin/sh\n[ \"$1\" = template ] && [ \"$3\" = --values ] && cat \"$4\"\n";
+    let (old, new) = (shop(), later());
+    let chart = ("shop/Chart.yaml", "name: shop\n");
+    let folder = sides(
+        "rendered-chart",
+        &[chart, ("shop/prod.yaml", &old)],
+        &[chart, ("shop/prod.yaml", &new)],
+    );
+    let bin = programs(&folder, &[("helm", script)]);
+    let output = run(&folder, &bin, &["old", "new", "--helm", "shop=prod.yaml"]);
+    let said = text(&output.stdout);
+    assert!(said.contains("1 of 1 value changes"), "{said} {}", text(&output.stderr));
+    assert!(said.contains("helm template shop --values shop/prod.yaml"), "{said}");
+    let outside = run(&folder, &bin, &["old", "new", "--helm", "shop=../../secret.yaml"]);
+    assert_eq!(outside.status.code(), Some(2), "{}", text(&outside.stdout));
+}
+
+#[test]
+fn the_settings_of_the_old_revision_decide_what_runs() {
+    let repository = empty_folder("rendered-settings");
+    let bin = programs(&empty_folder("rendered-settings-bin"), &[("kustomize", PRINTS)]);
+    git(&repository, &["init", "-q", "-b", "main"]);
+    commit(&repository, &[("prod/kustomization.yaml", PLAIN), ("prod/out.yaml", &shop())]);
+    let setting = "[diff]\nkustomize = [\"prod\"]\n";
+    commit(&repository, &[("almanac.toml", setting), ("prod/out.yaml", &later())]);
+    let output = run(&repository, &bin, &["--git", "HEAD~1..HEAD"]);
+    assert!(text(&output.stdout).contains("1 of 1 value changes"), "{}", text(&output.stderr));
+    assert!(!bin.join("ran").exists(), "the new revision has chosen what runs");
+    commit(
+        &repository,
+        &[("almanac.toml", "[diff]\nhelm = [\"evil\"]\n"), ("prod/out.yaml", &shop())],
+    );
+    let told = json(&run(&repository, &bin, &["--git", "HEAD~1..HEAD", "-o", "json"]));
+    assert!(bin.join("ran").exists());
+    assert_eq!(told["rendered"], serde_json::json!(["kustomize build prod"]));
+    // What it takes in is not compared a second time as it stands.
+    assert_eq!((&told["summary"]["compared"], &told["summary"]["changed"]), (&1.into(), &1.into()));
+}
+
+#[test]
+fn what_may_ask_a_network_start_a_program_or_lead_out_is_never_run() {
+    for (name, text_of, part) in [
+        (
+            "url",
+            "resources: ['https://example.com/a.yaml']\n",
+            "resources: \"https://example.com/a.yaml\" may be read",
+        ),
+        (
+            "git",
+            "components: ['github.com/a/b?ref=main']\n",
+            "components: \"github.com/a/b?ref=main\" may be read",
+        ),
+        (
+            "patch",
+            "patches: [{path: 'https://example.com/a.yaml'}]\n",
+            "patches: \"https://example.com/a.yaml\"",
+        ),
+        (
+            "charts",
+            "helmCharts: [{name: a, repo: 'https://example.com'}]\n",
+            "helmCharts may start a program",
+        ),
+        ("generator", "generators: [a.yaml]\n", "generators may start a program"),
+        ("case", "Resources: ['https://example.com/a.yaml']\n", "Resources may start a program"),
+        ("out", "resources: [../../../secret.yaml]\n", "leads out of what is compared"),
+        ("gone", "resources: [gone.yaml]\n", "is neither a file nor a directory of this side"),
+    ] {
+        let (old, same) = (shop(), ("prod/kustomization.yaml", PLAIN));
+        let folder = sides(
+            &format!("rendered-hostile-{name}"),
+            &[same, ("prod/out.yaml", &old)],
+            &[("prod/kustomization.yaml", text_of), ("prod/out.yaml", &old)],
+        );
+        let bin = programs(&folder, &[("kustomize", "#!/bin/sh\necho \"$@\" >>\"$0.ran\"\n")]);
+        let output = run(&folder, &bin, &["/dev/null", "new", "-k", "prod"]);
+        let said = text(&output.stdout);
+        assert_eq!(output.status.code(), Some(1), "{name}: {said} {}", text(&output.stderr));
+        assert!(said.contains(part), "{name}: {said}");
+        assert!(said.contains("prod/kustomization.yaml: "), "{name}: {said}");
+        assert!(!bin.join("kustomize.ran").exists(), "{name}");
+    }
+}
+
+#[test]
+fn a_link_out_of_a_side_is_never_followed() {
+    let old = shop();
+    let files = [("prod/kustomization.yaml", PLAIN), ("prod/out.yaml", &*old)];
+    let folder = sides("rendered-link", &files, &files);
+    let bin = programs(&folder, &[("kustomize", PRINTS)]);
+    symlink("/etc/passwd", folder.join("new/prod/secret.yaml")).unwrap();
+    let output = run(&folder, &bin, &["old", "new", "-k", "prod", "--fail-on-change"]);
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("prod/secret.yaml is a symbolic link that leads to no file"), "{said}");
+    assert!(!said.contains("no longer set"), "{said}");
+    // What the old side cannot render is not new on the other one, and does not fail by itself.
+    let mended = run(&folder, &bin, &["new", "old", "-k", "prod"]);
+    let said = text(&mended.stdout);
+    assert_eq!(mended.status.code(), Some(0), "{said}");
+    assert!(said.contains("Not compared: 1 path that differs"), "{said}");
+    assert!(said.contains("note: prod of new: prod/secret.yaml is a symbolic link"), "{said}");
+}
+
+#[test]
+fn a_program_that_hangs_or_never_stops_printing_is_ended_with_all_it_has_started() {
+    let old = shop();
+    let files = [("prod/kustomization.yaml", PLAIN), ("prod/out.yaml", &*old)];
+    let hangs = "#!/bin/sh\nsleep 600 &\necho $! >\"$0.child\"\nsleep 600\n";
+    let endless = "#!/bin/sh\nyes 'a: 1'\n";
+    for (name, script, part) in [
+        ("hangs", hangs, "rendering it took more than 1 s"),
+        ("endless", endless, "what is rendered is larger than 64 MiB"),
+    ] {
+        let folder = sides(&format!("rendered-{name}"), &[], &files);
+        let bin = programs(&folder, &[("kustomize", script)]);
+        let seconds = if name == "hangs" { "1" } else { "60" };
+        let since = Instant::now();
+        let output = run(&folder, &bin, &["old", "new", "-k", "prod", "--render-seconds", seconds]);
+        assert!(since.elapsed() < Duration::from_secs(300));
+        let said = text(&output.stdout);
+        assert_eq!(output.status.code(), Some(1), "{said} {}", text(&output.stderr));
+        assert!(said.contains(part), "{said}");
+        if let Ok(child) = fs::read_to_string(bin.join("kustomize.child")) {
+            let stat = format!("/proc/{}/stat", child.trim());
+            let is_over = || fs::read_to_string(&stat).map_or(true, |it| it.contains(") Z "));
+            while !is_over() {
+                assert!(since.elapsed() < Duration::from_secs(300), "a child outlives the run");
+                thread::yield_now();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_program_gets_an_environment_of_its_own() {
+    let old = shop();
+    let folder = sides(
+        "rendered-environment",
+        &[],
+        &[("prod/kustomization.yaml", PLAIN), ("prod/out.yaml", &old)],
+    );
+    let script = PRINTS.replace("touch", "env >\"$0.env\"; touch");
+    let bin = programs(&folder, &[("kustomize", &script)]);
+    let output = run(&folder, &bin, &["old", "new", "-k", "prod"]);
+    assert!(text(&output.stdout).contains("newly set by a policy"), "{}", text(&output.stderr));
+    let environment = fs::read_to_string(bin.join("kustomize.env")).unwrap();
+    assert!(!environment.contains("s3cret"), "{environment}");
+    assert!(environment.contains("GIT_ALLOW_PROTOCOL=none"), "{environment}");
+    let home = environment.lines().find_map(|it| it.strip_prefix("HOME=")).unwrap();
+    assert!(home.contains("almanac-render-") && !Path::new(home).exists(), "{home}");
+}
+
+#[test]
+fn a_failure_is_told_with_the_paths_of_the_side() {
+    let old = shop();
+    let folder = sides(
+        "rendered-failure",
+        &[],
+        &[("prod/kustomization.yaml", PLAIN), ("prod/out.yaml", &old)],
+    );
+    let script = "#!/bin/sh\necho \"Error: $PWD/prod/out.yaml: it is broken\" >&2\nexit 1\n";
+    let bin = programs(&folder, &[("kustomize", script)]);
+    let said = text(&run(&folder, &bin, &["old", "new", "-k", "prod"]).stdout);
+    assert!(said.contains("failed to render it: prod/out.yaml: it is broken"), "{said}");
+    assert!(!said.contains("almanac-render-"), "{said}");
+}
+
+#[test]
+fn a_missing_program_is_told_with_how_to_get_it() {
+    let files = [
+        ("prod/kustomization.yaml", PLAIN),
+        ("prod/Chart.yaml", "name: shop\n"),
+        ("prod/out.yaml", "a: 1"),
+    ];
+    let folder = sides("rendered-missing", &files, &files);
+    let bin = programs(&folder, &[]);
+    for (option, part) in [
+        ("-k", "failed to find kustomize or kubectl in PATH; install one of them"),
+        ("--helm", "failed to find helm in PATH; install it"),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
+        command.current_dir(&folder).stdin(Stdio::null()).env("PATH", &bin);
+        let output = command.args(["diff", "old", "new", option, "prod"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output.stderr).contains(part), "{}", text(&output.stderr));
+    }
+}
