@@ -35,6 +35,7 @@ use crate::input::{Conditions, InputPlace};
 use crate::outcome::FailOn;
 use crate::period::PeriodArguments;
 use crate::subject::Subject;
+use crate::yaml;
 
 /// Compare the forecasts of two versions
 ///
@@ -100,6 +101,7 @@ pub(crate) struct DiffArguments {
 enum Output {
     Text,
     Json,
+    Yaml,
     Markdown,
     Html,
 }
@@ -148,6 +150,7 @@ fn write(question: &Question<'_>, how: Output, output: &mut impl Write) -> anyho
     match how {
         Output::Text => text::write(question, output),
         Output::Json => json::write(question, output),
+        Output::Yaml => yaml::write(output, |yaml| json::write(question, yaml)),
         Output::Markdown => markdown::write(question, output),
         Output::Html => html::write(question, output),
     }

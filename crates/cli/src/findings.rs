@@ -25,12 +25,14 @@ pub(crate) use self::text::{printable, write_finding};
 use crate::drawing::Drawing;
 use crate::files::{Note, write_notes};
 use crate::outcome::FailOn;
+use crate::yaml;
 
 /// How findings are printed.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     Text,
     Json,
+    Yaml,
     /// SARIF 2.1.0, for code review
     Sarif,
     /// Annotations of GitHub Actions
@@ -66,14 +68,16 @@ impl Report {
         output: &mut impl Write,
     ) -> anyhow::Result<()> {
         match format {
-            Format::Text => return text::write(output, self),
+            Format::Text => text::write(output, self)?,
             Format::Json => return json::write(output, self),
+            Format::Yaml => return yaml::write(output, |yaml| json::write(yaml, self)),
             Format::Sarif => sarif::write(output, self)?,
             Format::Github => github::write(output, self)?,
             Format::Junit => junit::write(output, self, fail_on)?,
             Format::Markdown => markdown::write(output, self)?,
         }
-        // These have no room for what was not read.
+        // What was not read is told beside the findings, and below them on a terminal.
+        output.flush()?;
         write_notes(&self.notes, &mut Drawing::new(anstream::stderr().lock()))?;
         Ok(())
     }

@@ -38,6 +38,8 @@ pub(crate) struct Input {
     pub(crate) findings: Vec<PlacedFinding>,
     /// What may matter but could not be read for lack of permission.
     pub(crate) unseen: BTreeSet<String>,
+    /// Where else to look, if nothing was found in a cluster.
+    pub(crate) why_empty: Option<String>,
     /// All places, which findings name by a number.
     all_places: Vec<Place>,
     selector: Option<Selector>,
@@ -76,6 +78,7 @@ impl Input {
             reading,
             findings,
             unseen: BTreeSet::new(),
+            why_empty: None,
             all_places: named.named().to_vec(),
             selector: None,
             notes,
@@ -116,16 +119,12 @@ impl Input {
         &self.notes
     }
 
-    /// Reports on standard error what was found and not read as it stands.
+    /// Reports on standard error what was found and not read as it stands, and what could not be read.
     pub(crate) fn tell_notes(&self) {
         // Where nobody can be told, there is nothing better to do.
         let _ = write_notes(&self.notes, &mut anstream::stderr().lock());
-    }
-
-    /// Reports on standard error what could not be read.
-    pub(crate) fn tell_unseen(&self) {
-        for unseen in &self.unseen {
-            anstream::eprintln!("note: {unseen}");
+        for note in self.why_empty.iter().chain(&self.unseen) {
+            anstream::eprintln!("note: {note}");
         }
     }
 
@@ -168,7 +167,6 @@ impl Input {
             Some(unknown) => {
                 // The object may be there, in a form that cannot be used.
                 self.tell_errors();
-                self.tell_unseen();
                 Err(unknown.not_found("NAME", &self.places))
             }
             None => Ok(()),

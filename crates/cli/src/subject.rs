@@ -1,6 +1,7 @@
 //! Object names on the command line: `shop`, `deployment/shop`, `cronfhpa/prod/shop`, and all that
 //! fit `'shop-*'`.
 
+mod paths;
 mod similar;
 
 use std::collections::BTreeSet;
@@ -10,6 +11,8 @@ use almanac_api::kinds::kind_named;
 use almanac_api::objects::AGENT_CONFIGS;
 use almanac_engine::{Family, Identity, PolicyName, World};
 
+use self::paths::is_surely_a_path;
+pub(crate) use self::paths::told_apart;
 use crate::argument_error::ArgumentError;
 use crate::input::InputPlace;
 use crate::pattern::{self, Pattern};
@@ -254,15 +257,6 @@ fn identities(world: &World) -> impl Iterator<Item = Identity> {
         [Some(policy.identity), target].into_iter().flatten()
     });
     policies.chain(world.pods.keys().cloned()).chain(world.fleet.pods.keys().cloned())
-}
-
-/// Whether what was typed can be nothing but a path.
-fn is_surely_a_path(text: &str) -> bool {
-    let is_file = [".yaml", ".yml", ".json"].iter().any(|end| text.ends_with(end));
-    let is_there = || text.len() > 1 && Path::new(text).exists();
-    is_file
-        || text.starts_with(['.', '~'])
-        || (text.starts_with('/') || text.ends_with('/')) && is_there()
 }
 
 /// `MetricsProducer/default/nodes`: what can be typed to mean this object.

@@ -9,6 +9,7 @@ use std::ffi::OsStr;
 use almanac_api::kinds::kind_named;
 use almanac_api::reading::{Node, ReadObject, Reading};
 use clap_complete::CompletionCandidate;
+use clap_complete::engine::{PathCompleter, ValueCompleter as _};
 
 use super::line::Line;
 use crate::cluster;
@@ -46,6 +47,15 @@ pub(crate) fn objects(begun: &OsStr) -> Vec<CompletionCandidate> {
         CompletionCandidate::new(name).help(Some(kinds.join(", ").into()))
     };
     offered.into_iter().map(candidate).collect()
+}
+
+/// The same, and paths: as long as no flag names files, a word may be one.
+pub(crate) fn objects_and_paths(begun: &OsStr) -> Vec<CompletionCandidate> {
+    let mut offered = objects(begun);
+    if !Line::typed().has_files() {
+        offered.extend(PathCompleter::any().complete(begun));
+    }
+    offered
 }
 
 /// The namespaces that the contexts of the kubeconfig and the objects of the files name.

@@ -7,14 +7,20 @@
 //!
 //! [lint]
 //! ignore = ["clock-change"]
+//!
+//! [display]
+//! zone = "Europe/Berlin"
 //! ```
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use almanac_api::finding::Code;
+use almanac_calendar::Zone;
 use anyhow::Context as _;
 use serde::{Deserialize, Deserializer, de};
+
+use crate::display_zone::LOCAL;
 
 const FILE: &str = "almanac.toml";
 
@@ -27,6 +33,16 @@ pub(crate) struct Settings {
     pub(super) place: Vec<PlaceSetting>,
     /// What `almanac lint` does in this directory.
     pub(crate) lint: Option<LintSetting>,
+    /// How instants are displayed.
+    pub(crate) display: Option<DisplaySetting>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DisplaySetting {
+    /// The name of the zone.
+    #[serde(deserialize_with = "zone")]
+    pub(crate) zone: String,
 }
 
 #[derive(Deserialize)]
@@ -65,6 +81,15 @@ pub(crate) fn around(
         }
     }
     Ok(None)
+}
+
+/// A name is checked where it is read, so that the error has its line.
+fn zone<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    if name != LOCAL {
+        Zone::named(&name).map_err(de::Error::custom)?;
+    }
+    Ok(name)
 }
 
 fn codes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Code>, D::Error> {

@@ -9,7 +9,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::Report;
 use crate::drawing::Drawing;
-use crate::files::{Note, write_notes};
+use crate::files::Note;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
@@ -31,7 +31,6 @@ pub(super) fn write(output: &mut impl Write, report: &Report) -> anyhow::Result<
         writeln!(output)?;
     }
     write_summary(output, report)?;
-    write_notes(&report.notes, output)?;
     Ok(())
 }
 

@@ -71,7 +71,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
         let more = format!("and {more} more like these (-o json lists them all)");
         writeln!(output, "  {}", wrapped(&more, columns + MARGIN - 4).join("\n    "))?;
     }
-    let assumptions = question.assumptions_in_short(&assumptions);
+    let assumptions = question.assumptions_in_short(&assumptions, false);
     if !assumptions.is_empty() {
         writeln!(output, "\n{STRONG}Assumptions{STRONG:#}")?;
         for assumption in assumptions {

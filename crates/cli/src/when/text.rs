@@ -56,7 +56,7 @@ fn write_notes(notes: &[String], output: &mut impl Write) -> io::Result<()> {
 
 pub(super) fn write(question: &Question, output: &mut impl Write) -> io::Result<()> {
     let output = &mut Drawing::new(output);
-    let Question { schedule, from, to, count, watch_to } = question;
+    let Question { schedule, from, to, count, watch_to, beside } = question;
     let zone = schedule.zone();
     let meaning = capitalised(&schedule.meaning);
     writeln!(output, "{STRONG}{meaning}{STRONG:#} ({zone})")?;
@@ -82,7 +82,7 @@ pub(super) fn write(question: &Question, output: &mut impl Write) -> io::Result<
     }
     for (at, event) in events {
         let touched = clock_changes.at(at, event).is_some();
-        write_line(output, schedule, at, event, touched)?;
+        write_line(output, schedule, *beside, (at, event), touched)?;
     }
     if !effects.is_empty() {
         writeln!(output)?;
@@ -96,8 +96,8 @@ pub(super) fn write(question: &Question, output: &mut impl Write) -> io::Result<
 fn write_line(
     output: &mut impl Write,
     schedule: &Schedule,
-    at: Timestamp,
-    event: ScheduleEvent,
+    beside: Zone,
+    (at, event): (Timestamp, ScheduleEvent),
     touched: bool,
 ) -> io::Result<()> {
     let zone = schedule.zone();
@@ -106,8 +106,8 @@ fn write_line(
         Shape::Windows(_) => format!("{:<6}  ", event.verb()),
     };
     write!(output, "  {verb}{}", civil(zone, at))?;
-    if zone != Zone::utc() {
-        write!(output, "  {QUIET}{}{QUIET:#}", civil(Zone::utc(), at))?;
+    if zone != beside {
+        write!(output, "  {QUIET}{}{QUIET:#}", civil(beside, at))?;
     }
     if touched {
         write!(output, "  {WARNING}!{WARNING:#}")?;

@@ -210,6 +210,25 @@ fn the_version_names_the_time_zones_it_knows() {
     assert!(tzdata.ends_with(')'), "{version}");
 }
 
+#[test]
+fn the_version_is_a_command_as_well() {
+    let told = text(&almanac(&["version"]).stdout);
+    assert!(told.starts_with(&text(&almanac(&["--version"]).stdout)), "{told}");
+    let told = text(&almanac(&["version", "-o", "json"]).stdout);
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(told["schema"], "almanac/version/v1");
+    assert_eq!(told["version"], env!("CARGO_PKG_VERSION"));
+    assert!(told["tzdata"].as_str().unwrap().starts_with('2'), "{told}");
+}
+
+#[test]
+fn a_flag_of_other_tools_is_answered_with_ours() {
+    let until = refused(&["next", "-f", SHOP, "--until", "2026-12-01"]);
+    assert!(until.contains("tip: write --to 2026-12-01\n"), "{until}");
+    let format = refused(&["next", "-f", SHOP, "-o", "sarif"]);
+    assert!(format.contains("-o sarif is a format of lint, validate"), "{format}");
+}
+
 /// A folder with the program under this name, to be found on the path before everything else.
 fn folder_with_program(called: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("command-line").join(called);
