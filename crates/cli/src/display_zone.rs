@@ -49,14 +49,14 @@ pub(crate) fn named(argument: &'static str, name: &str) -> Result<Zone, Argument
         return period::zone(argument, name);
     }
     let setting = env::var_os("TZ").map(|it| it.to_string_lossy().into_owned());
-    of_machine(setting.as_deref(), |path| fs::read_link(path), || fs::read_to_string(NAME_FILE)).map_err(
-        |why| {
-            let message = format!(
-                "the time zone of this machine is not known: {why}; write an IANA name such as Europe/Berlin"
-            );
-            ArgumentError::whole(argument, name, message)
-        },
-    )
+    let found = of_machine(setting.as_deref(), Path::read_link, || fs::read_to_string(NAME_FILE));
+    found.map_err(|why| {
+        let message = format!(
+            "the time zone of this machine is not known: {why}; write an IANA name such as \
+             Europe/Berlin"
+        );
+        ArgumentError::whole(argument, name, message)
+    })
 }
 
 /// The zone of a machine by its `TZ`, or else by the files in `/etc`, as its other programs find it.

@@ -180,10 +180,10 @@ impl InputArguments {
         self.conditions.narrowing.namespace.as_deref().or_else(named)
     }
 
-    /// Reads the files or the cluster; what there is to note is told by [`Input::tell_notes`]. `command` is the calling command, `checked_at` the start of
-    /// checks that look ahead, `now` the time at which a cluster is read, and `subjects` the requested
-    /// objects: for a cluster they determine the namespace if nothing else does. If the command shows `CronJobs`,
-    /// `cron_jobs` is the zone that those follow that name none.
+    /// Reads the files or the cluster; [`Input::tell_notes`] reports what there is to note. `command` is the calling
+    /// command, `checked_at` the start of checks that look ahead, `now` the time at which a cluster is read, and
+    /// `subjects` the requested objects: for a cluster they determine the namespace if nothing else does. If the
+    /// command shows `CronJobs`, `cron_jobs` is the zone that those follow that name none.
     pub(crate) fn load(
         &self,
         command: &str,

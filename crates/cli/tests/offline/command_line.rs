@@ -17,6 +17,7 @@ fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
     command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     command.stdin(Stdio::null()).env("COLUMNS", "100").env("LC_ALL", "C.UTF-8").args(arguments);
+    command.env_remove("ALMANAC_ZONE");
     command
 }
 

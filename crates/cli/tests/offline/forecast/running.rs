@@ -70,6 +70,7 @@ pub(crate) fn command(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
     command.current_dir(folder).stdin(Stdio::null()).args(arguments);
     command.env("NO_COLOR", "1").env("COLUMNS", "100").env("LC_ALL", "C.UTF-8");
+    command.env_remove("ALMANAC_ZONE");
     command
 }
 

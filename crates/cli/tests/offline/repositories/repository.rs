@@ -44,7 +44,7 @@ impl Repository {
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
         command.current_dir(&self.root).stdin(Stdio::null()).args(arguments);
-        command.env("NO_COLOR", "1").env("COLUMNS", "100");
+        command.env("NO_COLOR", "1").env("COLUMNS", "100").env_remove("ALMANAC_ZONE");
         command
     }
 
