@@ -142,16 +142,16 @@ fn run_on(
     arguments.beginning.check(&read)?;
     let asked = Asked { threads, arguments, read, only };
     if !arguments.watch.watch {
-        let (_, code) = asked.answer(now, true, output)?;
+        let (_, code) = asked.answer(now, &mut anstream::stderr(), output)?;
         return Ok(code);
     }
     let form = asked.form()?;
     watching::check(&asked.read)?;
     let changes = asked.read.cluster().changes(asked.read.namespace(&asked.only), now)?;
-    watching::watch(changes, form, output, |now, is_told| {
-        let mut bytes = Vec::new();
-        let (next, _) = asked.answer(now, is_told, &mut bytes)?;
-        Ok(Drawn { bytes, next })
+    watching::watch(changes, form, output, |now| {
+        let (mut notes, mut bytes) = (Vec::new(), Vec::new());
+        let (next, _) = asked.answer(now, &mut notes, &mut bytes)?;
+        Ok(Drawn { bytes, notes, next })
     })
 }
 
@@ -161,7 +161,7 @@ impl Asked<'_> {
     fn answer(
         &self,
         now: Timestamp,
-        is_told: bool,
+        notes: &mut impl Write,
         output: &mut impl Write,
     ) -> anyhow::Result<(Option<Timestamp>, ExitCode)> {
         let Asked { threads, arguments, read, only } = self;
@@ -169,9 +169,8 @@ impl Asked<'_> {
         let checked_at = arguments.period.from(now, zone.unwrap_or(Zone::utc()))?;
         let zone_of_jobs = Some(arguments.cron_jobs.zone()?);
         let mut input = read.load("forecast", checked_at, now, only, zone_of_jobs)?;
-        if is_told {
-            input.tell_notes();
-        }
+        // Where nobody can be told, there is nothing better to do.
+        let _ = input.write_notes(notes);
         let shown_in = zone.or_else(|| input.only_zone()).unwrap_or(Zone::utc());
         let period = arguments.period.period(USUAL_PERIOD, now, shown_in)?;
         arguments.beginning.apply(&mut input, period.from());
@@ -195,7 +194,7 @@ impl Asked<'_> {
         destination::write_to(arguments.out.as_deref(), has_colours, output, |mut output| {
             write(&question, arguments.output, &mut output)
         })?;
-        if is_told && !arguments.tells_findings() {
+        if !arguments.tells_findings() {
             tell_findings(&question)?;
         }
         let next = if arguments.watch.watch { first(&question, period) } else { None };

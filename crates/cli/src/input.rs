@@ -119,13 +119,17 @@ impl Input {
         &self.notes
     }
 
-    /// Reports on standard error what was found and not read as it stands, and what could not be read.
+    /// Writes what was found and not read as it stands, and what could not be read.
+    pub(crate) fn write_notes(&self, output: &mut impl Write) -> io::Result<()> {
+        write_notes(&self.notes, output)?;
+        let mut others = self.why_empty.iter().chain(&self.unseen);
+        others.try_for_each(|note| writeln!(output, "note: {note}"))
+    }
+
+    /// Reports the same on standard error.
     pub(crate) fn tell_notes(&self) {
         // Where nobody can be told, there is nothing better to do.
-        let _ = write_notes(&self.notes, &mut anstream::stderr().lock());
-        for note in self.why_empty.iter().chain(&self.unseen) {
-            anstream::eprintln!("note: {note}");
-        }
+        let _ = self.write_notes(&mut anstream::stderr().lock());
     }
 
     /// Reports on standard error what is wrong with the input.

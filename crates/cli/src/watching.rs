@@ -42,9 +42,10 @@ pub(crate) enum Form {
     Yaml,
 }
 
-/// An answer, and the first of what is to come in it.
+/// An answer, with its notes, and the first of what is to come in it.
 pub(crate) struct Drawn {
     pub(crate) bytes: Vec<u8>,
+    pub(crate) notes: Vec<u8>,
     pub(crate) next: Option<Timestamp>,
 }
 
@@ -59,37 +60,36 @@ pub(crate) fn has_no_form() -> ArgumentError {
     ArgumentError::whole(ARGUMENT, "", "prints text, json or yaml; choose one of them with -o")
 }
 
-/// Prints answers until an interrupt. `answer` gives the one of an instant, and tells its notes if it is going to be
-/// printed.
+/// Prints answers until an interrupt. `answer` gives the one of an instant.
 pub(crate) fn watch(
     mut changes: Changes,
     form: Form,
     output: &mut impl Write,
-    answer: impl Fn(Timestamp, bool) -> anyhow::Result<Drawn>,
+    answer: impl Fn(Timestamp) -> anyhow::Result<Drawn>,
 ) -> anyhow::Result<ExitCode> {
     let mut drawn_at = crate::present();
-    let mut drawn = answer(drawn_at, true)?;
+    let mut drawn = answer(drawn_at)?;
     print(&drawn, form, None, output)?;
-    let mut backoff = PAUSE;
+    let (mut pause, mut backoff) = (PAUSE, None);
     loop {
-        let begun = Instant::now();
-        let now = crate::present();
+        thread::sleep(backoff.unwrap_or(pause));
+        if backoff.is_none() {
+            changes.wait(until_next(&drawn).min(LONGEST));
+        }
+        let (begun, now) = (Instant::now(), crate::present());
         match again(&drawn, drawn_at, now, &answer) {
-            Ok(None) => backoff = PAUSE,
+            Ok(None) => backoff = None,
             Ok(Some(changed)) => {
-                (drawn, drawn_at, backoff) = (changed, now, PAUSE);
+                (drawn, drawn_at, backoff) = (changed, now, None);
                 print(&drawn, form, Some(now), output)?;
             }
             Err(error) => {
-                let seconds = backoff.as_secs();
-                anstream::eprintln!("note: {error:#}; trying again in {seconds} s");
-                thread::sleep(backoff);
-                backoff = (backoff * 2).min(LONGEST_BACKOFF);
-                continue;
+                let next = backoff.map_or(PAUSE, |it| (it * 2).min(LONGEST_BACKOFF));
+                anstream::eprintln!("note: {error:#}; next attempt in {} s", next.as_secs());
+                backoff = Some(next);
             }
         }
-        thread::sleep(PAUSE.max(begun.elapsed() * SHARE));
-        changes.wait(until_next(&drawn).min(LONGEST));
+        pause = PAUSE.max(begun.elapsed() * SHARE);
     }
 }
 
@@ -99,13 +99,13 @@ fn again(
     drawn: &Drawn,
     drawn_at: Timestamp,
     now: Timestamp,
-    answer: impl Fn(Timestamp, bool) -> anyhow::Result<Drawn>,
+    answer: impl Fn(Timestamp) -> anyhow::Result<Drawn>,
 ) -> anyhow::Result<Option<Drawn>> {
     let has_passed = drawn.next.is_some_and(|next| next < now);
-    if !has_passed && answer(drawn_at, false)?.bytes == drawn.bytes {
+    if !has_passed && answer(drawn_at)?.bytes == drawn.bytes {
         return Ok(None);
     }
-    answer(now, true).map(Some)
+    answer(now).map(Some)
 }
 
 /// How long it takes until the first of what is to come has passed.
@@ -140,6 +140,8 @@ fn print(
         output.write_all(&drawn.bytes)?;
     }
     output.flush()?;
+    // Where nobody can be told, there is nothing better to do.
+    let _ = anstream::stderr().write_all(&drawn.notes);
     Ok(())
 }
 
@@ -162,8 +164,6 @@ fn on_a_line(document: &[u8]) -> anyhow::Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
-
     use serde_json::{Value, json};
 
     use super::*;
@@ -175,7 +175,7 @@ mod tests {
     }
 
     fn drawn(text: &str, next: Option<&str>) -> Drawn {
-        Drawn { bytes: text.as_bytes().to_vec(), next: next.map(at) }
+        Drawn { bytes: text.as_bytes().to_vec(), notes: Vec::new(), next: next.map(at) }
     }
 
     #[test]
@@ -189,21 +189,19 @@ mod tests {
 
     #[test]
     fn an_answer_is_new_when_objects_change_or_an_event_has_passed() {
-        let told = Cell::new(0);
         let next = Some("2026-11-26T13:00:00Z");
-        let asked = |now: &str, answered: &'static str| {
-            let answer = |_: Timestamp, is_told: bool| {
-                told.set(told.get() + usize::from(is_told));
-                Ok(drawn(answered, next))
-            };
-            again(&drawn("before", next), at(THEN), at(now), answer).unwrap().is_some()
+        let asked = |now: &str, answered: &str| {
+            let answer = |from: Timestamp| Ok(drawn(&format!("{answered} {from}"), next));
+            let before = drawn(&format!("before {THEN}"), next);
+            let again = again(&before, at(THEN), at(now), answer).unwrap();
+            again.map(|it| String::from_utf8(it.bytes).unwrap())
         };
-        assert!(!asked("2026-11-26T12:59:00Z", "before"), "only the time has passed");
-        assert!(!asked("2026-11-26T13:00:00Z", "before"), "what happens now is still to come");
-        assert_eq!(told.get(), 0);
-        assert!(asked("2026-11-26T13:00:01Z", "before"), "it has happened");
-        assert!(asked("2026-11-26T12:00:01Z", "after"), "objects have changed");
-        assert_eq!(told.get(), 2, "its notes are told with it");
+        assert_eq!(asked("2026-11-26T12:59:00Z", "before"), None, "only the time has passed");
+        assert_eq!(asked("2026-11-26T13:00:00Z", "before"), None, "what happens now is to come");
+        let passed = asked("2026-11-26T13:00:01Z", "before");
+        assert_eq!(passed.as_deref(), Some("before 2026-11-26T13:00:01Z"));
+        let changed = asked("2026-11-26T12:00:01Z", "after");
+        assert_eq!(changed.as_deref(), Some("after 2026-11-26T12:00:01Z"));
     }
 
     #[test]

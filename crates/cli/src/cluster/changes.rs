@@ -39,7 +39,7 @@ pub(crate) struct Changes {
 type Watches = SelectAll<LocalBoxStream<'static, bool>>;
 
 impl ClusterArguments {
-    /// Begins to watch what is read from the cluster, in this namespace unless all are read.
+    /// What tells of changes of the cluster, in this namespace unless all are read.
     pub(crate) fn changes(
         &self,
         namespace: Option<&str>,
@@ -51,21 +51,21 @@ impl ClusterArguments {
             .context("failed to start the network runtime")?;
         // A client belongs to the runtime that it is made in.
         let requests = runtime.block_on(async { self.requests(namespace, now) })?;
-        let watches = runtime.block_on(begin(&requests));
-        Ok(Changes { runtime, requests, watches })
+        Ok(Changes { runtime, requests, watches: Watches::new() })
     }
 }
 
 impl Changes {
-    /// Waits until something changes, but never longer than this.
+    /// Waits until something changes, but never longer than this. What has changed before the watches begin shows
+    /// when the cluster is read again, so that is at once.
     pub(crate) fn wait(&mut self, most: Duration) {
         let Changes { runtime, requests, watches } = self;
         runtime.block_on(async {
             if watches.is_empty() {
                 *watches = begin(requests).await;
-            }
-            if watches.is_empty() {
-                tokio::time::sleep(most).await;
+                if watches.is_empty() {
+                    tokio::time::sleep(most).await;
+                }
                 return;
             }
             let Ok(first) = timeout(most, watches.next()).await else { return };
