@@ -2,9 +2,10 @@
 //!
 //! Each is taken as the JSON it is. Only an object with a finding gets a text, the one that
 //! `kubectl get -o yaml` shows, so that the finding has a position. Nothing is ever written: there
-//! are only `get`, `list` and discovery. A build without the feature `cluster` has `offline/cluster.rs` in place of
+//! are only `get`, `list`, `watch` and discovery. A build without the feature `cluster` has `offline/cluster.rs` in place of
 //! this module.
 
+mod changes;
 mod clock_arguments;
 mod cron_jobs;
 mod fleet;
@@ -39,6 +40,7 @@ use futures::{StreamExt as _, stream};
 use jiff::Timestamp;
 use kube::api::{DynamicObject, TypeMeta};
 
+pub(crate) use self::changes::{Changes, WatchArguments};
 pub(crate) use self::clock_arguments::ClockArguments;
 use self::fleet::SeenOfFleet;
 pub(crate) use self::kubeconfig::{contexts, namespaces};
@@ -138,10 +140,13 @@ impl ClusterArguments {
             .build()
             .context("failed to start the network runtime")?;
         let fetched = runtime.block_on(waiting::shown(self.fetch(wanted)))?;
-        if let Some(note) = &fetched.note {
-            crate::drawing::tell(&format!("note: {note}"));
-        }
         Ok(fetched.into_input(wanted))
+    }
+
+    /// Whether anything tells which cluster to read, or which part of it.
+    pub(crate) fn is_named(&self) -> bool {
+        let is_chosen = self.kubeconfig.is_some() || self.context.is_some();
+        is_chosen || !self.what_if.is_empty() || self.all_namespaces
     }
 
     /// Where to ask, and what to take as if it were there.

@@ -9,6 +9,7 @@ mod names;
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::iter;
 use std::process::ExitCode;
 
 use almanac_calendar::Zone;
@@ -18,7 +19,8 @@ use clap_complete::CompletionCandidate;
 use clap_complete::env::{CompleteEnv, Shells};
 
 pub(crate) use self::line::Line;
-pub(crate) use self::names::{compared, namespaces, objects};
+pub(crate) use self::names::{compared, namespaces, objects, objects_and_paths};
+use crate::display_zone::LOCAL;
 use crate::outcome::exit_codes_without_findings;
 
 /// Print a shell completion script
@@ -32,6 +34,7 @@ use crate::outcome::exit_codes_without_findings;
   source <(almanac completion bash)                                  # in ~/.bashrc
   source <(almanac completion zsh)                                   # in ~/.zshrc, after compinit
   almanac completion fish > ~/.config/fish/completions/almanac.fish
+  almanac completion powershell | Out-String | Invoke-Expression     # in $PROFILE
 
 As a plugin of kubectl, which completes with its own script:
   ln -s \"$(which almanac)\" ~/.local/bin/kubectl-almanac
@@ -49,6 +52,8 @@ enum Shell {
     Bash,
     Zsh,
     Fish,
+    #[value(alias = "pwsh")]
+    Powershell,
 }
 
 /// The name by which kubectl asks what completes the command line of the plugin.
@@ -71,6 +76,7 @@ pub(crate) fn run(
         Shell::Bash => ("bash", ""),
         Shell::Zsh => ("zsh", ZSH_LOADED_BY_NAME),
         Shell::Fish => ("fish", ""),
+        Shell::Powershell => ("powershell", ""),
     };
     let shells = Shells::builtins();
     let shell = shells.completer(shell).context("the shell is not known")?;
@@ -112,6 +118,12 @@ pub(crate) fn answer_kubectl(
         }
     }
     writeln!(output, ":{directive}")
+}
+
+/// What a zone to display may be.
+pub(crate) fn displayed_zones() -> Vec<CompletionCandidate> {
+    let local = CompletionCandidate::new(LOCAL).help(Some("that of this machine".into()));
+    iter::once(local).chain(zones()).collect()
 }
 
 /// Every time zone there is.

@@ -44,6 +44,7 @@ use crate::outcome::FailOn;
 use crate::period::PeriodArguments;
 use crate::subject::Subject;
 use crate::text_width;
+use crate::yaml;
 
 /// Compare the forecasts of two versions
 ///
@@ -118,6 +119,7 @@ pub(crate) struct DiffArguments {
 enum Output {
     Text,
     Json,
+    Yaml,
     Markdown,
     Html,
 }
@@ -196,6 +198,7 @@ fn write(
     match how {
         Output::Text => text::write(question, width, output),
         Output::Json => json::write(question, output),
+        Output::Yaml => yaml::write(output, |yaml| json::write(question, yaml)),
         Output::Markdown => markdown::write(question, output),
         Output::Html => html::write(question, output),
     }
@@ -248,8 +251,9 @@ fn check_names(only: &[Subject], [old, new]: &[Side; 2]) -> Result<(), ArgumentE
         [old, new].iter().any(|side| side.input.knows(name) || side.input.names_job(name))
     };
     let Some(unknown) = only.iter().find(|name| !is_known(name)) else { return Ok(()) };
-    old.input.tell_why_unknown();
-    new.input.tell_why_unknown();
+    // The object may be there, in a form that cannot be used.
+    old.input.tell_errors();
+    new.input.tell_errors();
     let versions = [("old", &*old.input.places), ("new", &*new.input.places)];
     Err(unknown.not_found_in("--only", &versions))
 }

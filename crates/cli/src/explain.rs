@@ -19,34 +19,32 @@ use jiff::{SignedDuration, Timestamp};
 use crate::argument_error::ArgumentError;
 use crate::clock_changes::TouchedRule;
 use crate::completion;
+use crate::display_zone;
 use crate::input::{Input, InputArguments, InputPlace};
 use crate::moment;
 use crate::outcome::{FailOn, exit_codes};
 use crate::subject::{Subject, called};
 use crate::text_width;
+use crate::yaml;
 
-/// Explain one value: the rule that sets it, the rules that lost, and the next change
+/// Explain a value: the rule that sets it, the rules that lost, and the next change
 ///
-/// Without files, reads a cluster, and writes nothing to it.
+/// With files and without a name, explains everything in them. Without files, reads a cluster, and writes nothing to
+/// it.
 #[derive(Args)]
 #[command(
     arg_required_else_help = true,
     after_help = concat!("Examples:
-  almanac explain -f examples/office-hours deployment/web
-  almanac explain -f examples/office-hours deployment/web --at 2026-11-28T12:00 --zone Europe/Berlin
+  almanac explain examples/office-hours
+  almanac explain examples/office-hours deployment/web --at 2026-11-28T12:00 --zone Europe/Berlin
   almanac explain -n default deployment/web
 
 ", exit_codes!())
 )]
 pub(crate) struct ExplainArguments {
-    /// A policy or its target: NAME, KIND NAME, KIND/NAME or KIND/NAMESPACE/NAME
-    #[arg(
-        value_name = "NAME",
-        required = true,
-        num_args = 1..=2,
-        add = ArgValueCompleter::new(completion::objects)
-    )]
-    subject: Vec<String>,
+    /// A policy or its target: NAME, KIND NAME, KIND/NAME or KIND/NAMESPACE/NAME; and files, as with -f
+    #[arg(value_name = "NAME|FILE", add = ArgValueCompleter::new(completion::objects_and_paths))]
+    words: Vec<String>,
 
     #[command(flatten)]
     input: InputArguments,
@@ -59,12 +57,13 @@ pub(crate) struct ExplainArguments {
     #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
     at: Option<String>,
 
-    /// The time zone to display [default: the policies' zone if they share one, else UTC]
+    /// The time zone to display, or local for this machine's [default: that of `ALMANAC_ZONE` or almanac.toml, else
+    /// the policies' zone if they share one, else UTC]
     #[arg(
         long,
         value_name = "ZONE",
         allow_hyphen_values = true,
-        add = ArgValueCandidates::new(completion::zones)
+        add = ArgValueCandidates::new(completion::displayed_zones)
     )]
     zone: Option<String>,
 
@@ -77,6 +76,7 @@ pub(crate) struct ExplainArguments {
 enum Output {
     Text,
     Json,
+    Yaml,
 }
 
 /// The question, and one of the answers.
@@ -112,13 +112,13 @@ impl Answer<'_> {
         TouchedRule::all(&self.place.world, policy, (from, to))
     }
 
-    /// Everything that is assumed.
+    /// Everything that is assumed; what could not be read is a note of its own.
     fn assumptions(&self) -> impl Iterator<Item = String> {
         let assumed = self.explanation.assumptions.iter().map(ToString::to_string);
         let family = self.explanation.policy.family;
         let of_place = self.place.assumed.iter().filter(move |(about, _)| *about == family);
         let of_place = of_place.map(|(_, assumed)| assumed);
-        assumed.chain(of_place.chain(&self.input.unseen).cloned())
+        assumed.chain(of_place.cloned())
     }
 }
 
@@ -127,19 +127,17 @@ pub(crate) fn run(
     now: Timestamp,
     output: &mut impl Write,
 ) -> anyhow::Result<ExitCode> {
-    let zone = match &arguments.zone {
-        Some(name) => Some(crate::period::zone("--zone", name)?),
-        None => None,
-    };
-    let subject = subject(&arguments.subject)?;
+    let zone = display_zone::chosen(arguments.zone.as_deref())?;
+    let (read, names) = arguments.input.naming(&arguments.words)?;
+    let subject = subject(&names, read.are_files())?;
     let instant = |zone| match &arguments.at {
         Some(text) => moment::instant("--at", text, now, zone),
         None => Ok(now),
     };
     // Validity is checked as of the requested day.
     let checked_at = instant(zone.unwrap_or(Zone::utc()))?;
-    let input =
-        arguments.input.load("explain", checked_at, now, slice::from_ref(&subject), None)?;
+    let input = read.load("explain", checked_at, now, slice::from_ref(&subject), None)?;
+    input.tell_notes();
     input.check_names(slice::from_ref(&subject))?;
     let zone = zone.or_else(|| input.only_zone()).unwrap_or(Zone::utc());
     let at = instant(zone)?;
@@ -155,14 +153,15 @@ pub(crate) fn run(
     match arguments.output {
         Output::Text => text::write(&input, &answers, text_width::of_stdout(), output)?,
         Output::Json => json::write(&input, at, &answers, output)?,
+        Output::Yaml => yaml::write(output, |yaml| json::write(&input, at, &answers, yaml))?,
     }
     Ok(arguments.fail_on.code(&input.findings))
 }
 
-/// The one object to explain: of two words the first is its kind, known or not.
-fn subject(words: &[String]) -> Result<Subject, ArgumentError> {
-    let text = words.join("/");
-    if words.len() > 1 && words.iter().any(|word| word.contains('/')) {
+/// The object to explain: of two words the first is its kind, known or not. Without a word, everything in the files.
+fn subject(words: &[String], are_files: bool) -> Result<Subject, ArgumentError> {
+    let text = if words.is_empty() && are_files { "*".to_owned() } else { words.join("/") };
+    if words.len() > 2 || words.len() > 1 && words.iter().any(|word| word.contains('/')) {
         let message = "one object is explained at a time; write KIND NAME or KIND/NAME";
         return Err(ArgumentError::whole("NAME", &words.join(" "), message));
     }

@@ -26,12 +26,14 @@ pub(crate) use self::outputs::OutputArguments;
 pub(crate) use self::text::{printable, write_finding};
 use crate::files::Note;
 use crate::outcome::FailOn;
+use crate::yaml;
 
 /// How findings are printed.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     Text,
     Json,
+    Yaml,
     /// SARIF 2.1.0, for code review
     Sarif,
     /// Annotations of GitHub Actions
@@ -63,7 +65,7 @@ pub(crate) struct Report {
 impl Format {
     /// Whether it tells what was not read, beside the findings.
     fn has_notes(self) -> bool {
-        matches!(self, Format::Text | Format::Json)
+        matches!(self, Format::Json | Format::Yaml)
     }
 }
 
@@ -79,6 +81,7 @@ impl Report {
         match format {
             Format::Text => text::write(output, self, width)?,
             Format::Json => json::write(output, self)?,
+            Format::Yaml => yaml::write(output, |yaml| json::write(yaml, self))?,
             Format::Sarif => sarif::write(output, self)?,
             Format::Github => github::write(output, self)?,
             Format::Junit => junit::write(output, self, fail_on)?,

@@ -26,17 +26,18 @@ use std::num::NonZero;
 use std::process::ExitCode;
 use std::thread;
 
-use almanac_api::writing::JsonAsYaml;
 use almanac_calendar::Zone;
-use almanac_forecast::Forecast;
+use almanac_forecast::{Forecast, Period, Upcoming};
 use clap::{Args, ValueEnum};
 use clap_complete::ArgValueCompleter;
 use jiff::Timestamp;
 
 use self::question::{Made, OfPlace, Question, View};
 pub(crate) use self::text::{in_zone, who};
+use crate::argument_error::ArgumentError;
+use crate::cluster::WatchArguments;
 use crate::completion;
-use crate::cron_jobs::{CronJobArguments, ShownCronJob};
+use crate::cron_jobs::{self, CronJobArguments, ShownCronJob};
 use crate::drawing;
 use crate::input::{BeginningArguments, Input, InputArguments, InputPlace};
 use crate::outcome::{FailOn, exit_codes};
@@ -44,6 +45,8 @@ use crate::period::PeriodArguments;
 use crate::shell_word;
 use crate::subject::Subject;
 use crate::text_width;
+use crate::watching::{self, Drawn, Form};
+use crate::yaml;
 
 /// Show what policies will do, before they do it
 ///
@@ -53,18 +56,18 @@ use crate::text_width;
 #[derive(Args)]
 #[command(mut_arg("period", |it| it.help("Length of the period, such as 36h, 7d or 1y [default: 7d]")))]
 #[command(after_help = concat!("Examples:
-  almanac forecast -f examples/office-hours
-  almanac forecast -f examples/office-hours deployment/web --from monday --zone America/New_York
+  almanac forecast examples/office-hours
+  almanac forecast examples/office-hours deployment/web --from monday --zone America/New_York
   almanac forecast -f examples/office-hours --for 30d -o html --out month.html
   almanac forecast -f examples/office-hours --for 90d -o ics --out policies.ics
-  almanac forecast -n default
+  almanac forecast -n default --watch
   kubectl get cronfhpa,deploy -A -o yaml | almanac forecast -f - -o json
 
 ", exit_codes!()))]
 pub(crate) struct ForecastArguments {
-    /// Show only these targets or policies: NAME, KIND NAME, KIND/NAME or KIND/NAMESPACE/NAME
-    #[arg(value_name = "NAME", add = ArgValueCompleter::new(completion::objects))]
-    only: Vec<String>,
+    /// Show only these targets or policies: NAME, KIND NAME, KIND/NAME or KIND/NAMESPACE/NAME; and files, as with -f
+    #[arg(value_name = "NAME|FILE", add = ArgValueCompleter::new(completion::objects_and_paths))]
+    words: Vec<String>,
 
     #[command(flatten)]
     input: InputArguments,
@@ -81,12 +84,15 @@ pub(crate) struct ForecastArguments {
     #[command(flatten)]
     period: PeriodArguments,
 
+    #[command(flatten)]
+    watch: WatchArguments,
+
     /// Output format
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     output: Output,
 
     /// Write to a file, which appears only once it is complete, or to standard output with -
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "watch")]
     out: Option<std::path::PathBuf>,
 }
 
@@ -116,6 +122,15 @@ pub(crate) fn run(
     run_on(threads, arguments, now, output)
 }
 
+/// What is read, and what of it is asked about.
+struct Asked<'a> {
+    /// The number of threads.
+    threads: usize,
+    arguments: &'a ForecastArguments,
+    read: InputArguments,
+    only: Vec<Subject>,
+}
+
 /// The same, on this many threads.
 fn run_on(
     threads: usize,
@@ -123,45 +138,103 @@ fn run_on(
     now: Timestamp,
     output: &mut impl Write,
 ) -> anyhow::Result<ExitCode> {
-    let zone = arguments.period.zone()?;
-    let checked_at = arguments.period.from(now, zone.unwrap_or(Zone::utc()))?;
-    let only = Subject::parse_all("NAME", &arguments.only)?;
-    let zone_of_jobs = Some(arguments.cron_jobs.zone()?);
-    arguments.beginning.check(&arguments.input)?;
-    let mut input = arguments.input.load("forecast", checked_at, now, &only, zone_of_jobs)?;
-    let shown_in = zone.or_else(|| input.only_zone()).unwrap_or(Zone::utc());
-    let period = arguments.period.period(USUAL_PERIOD, now, shown_in)?;
-    arguments.beginning.apply(&mut input, period.from());
-    input.check_names_and_jobs(&only)?;
-    let mut forecasts = Vec::new();
-    for place in &input.places {
-        let forecast = Forecast::new(&place.world, period, place.initial.clone());
-        let is_named =
-            |job: &&ShownCronJob| only.is_empty() || only.iter().any(|it| it.fits(&job.identity));
-        forecasts.push(OfPlace {
-            place,
-            forecast: narrowed(forecast, &only, &input, place),
-            cron_jobs: place.cron_jobs.iter().filter(is_named).collect(),
-        });
+    let (read, names) = arguments.input.naming(&arguments.words)?;
+    let only = Subject::parse_all("NAME", &names)?;
+    arguments.beginning.check(&read)?;
+    let asked = Asked { threads, arguments, read, only };
+    if !arguments.watch.watch {
+        let (_, code) = asked.answer(now, &mut anstream::stderr(), output)?;
+        return Ok(code);
     }
-    let view = View { period, zone: shown_in };
-    let made = Made { at: now, by: shell_word::command(std::env::args_os()) };
-    let question = Question { input: &input, forecasts, view, threads, made };
-    let has_colours = arguments.output == Output::Text;
-    let width = text_width::of_output(arguments.out.as_deref());
-    destination::write_to(arguments.out.as_deref(), has_colours, output, |mut output| {
-        write(&question, arguments.output, width, &mut output)
-    })?;
-    let is_printed = arguments.out.as_ref().is_none_or(|path| path == "-");
-    let holds_findings = match arguments.output {
-        Output::Text | Output::Json | Output::Yaml | Output::Svg | Output::Html => true,
-        Output::Csv | Output::Ics => false,
+    let form = asked.form()?;
+    watching::check(&asked.read)?;
+    let changes = asked.read.cluster().changes(asked.read.namespace(&asked.only), now)?;
+    watching::watch(changes, form, output, |now| {
+        let (mut notes, mut bytes) = (Vec::new(), Vec::new());
+        let (next, _) = asked.answer(now, &mut notes, &mut bytes)?;
+        Ok(Drawn { bytes, notes, next })
+    })
+}
+
+impl Asked<'_> {
+    /// Writes the forecast from an instant on. Returns when the first of it happens, if that is watched, and the exit
+    /// code.
+    fn answer(
+        &self,
+        now: Timestamp,
+        notes: &mut impl Write,
+        output: &mut impl Write,
+    ) -> anyhow::Result<(Option<Timestamp>, ExitCode)> {
+        let Asked { threads, arguments, read, only } = self;
+        let zone = arguments.period.zone()?;
+        let checked_at = arguments.period.from(now, zone.unwrap_or(Zone::utc()))?;
+        let zone_of_jobs = Some(arguments.cron_jobs.zone()?);
+        let mut input = read.load("forecast", checked_at, now, only, zone_of_jobs)?;
+        // Where nobody can be told, there is nothing better to do.
+        let _ = input.write_notes(notes);
+        let shown_in = zone.or_else(|| input.only_zone()).unwrap_or(Zone::utc());
+        let period = arguments.period.period(USUAL_PERIOD, now, shown_in)?;
+        arguments.beginning.apply(&mut input, period.from());
+        input.check_names_and_jobs(only)?;
+        let mut forecasts = Vec::new();
+        for place in &input.places {
+            let forecast = Forecast::new(&place.world, period, place.initial.clone());
+            let is_named = |job: &&ShownCronJob| {
+                only.is_empty() || only.iter().any(|it| it.fits(&job.identity))
+            };
+            forecasts.push(OfPlace {
+                place,
+                forecast: narrowed(forecast, only, &input, place),
+                cron_jobs: place.cron_jobs.iter().filter(is_named).collect(),
+            });
+        }
+        let view = View { period, zone: shown_in };
+        let made = Made { at: now, by: shell_word::command(std::env::args_os()) };
+        let question = Question { input: &input, forecasts, view, threads: *threads, made };
+        let has_colours = arguments.output == Output::Text;
+        let width = text_width::of_output(arguments.out.as_deref());
+        destination::write_to(arguments.out.as_deref(), has_colours, output, |mut output| {
+            write(&question, arguments.output, width, &mut output)
+        })?;
+        if !arguments.tells_findings() {
+            tell_findings(&question)?;
+        }
+        let next = if arguments.watch.watch { first(&question, period) } else { None };
+        Ok((next, arguments.fail_on.code(&input.findings)))
+    }
+
+    /// How answers are printed one after the other.
+    fn form(&self) -> Result<Form, ArgumentError> {
+        match self.arguments.output {
+            Output::Text => Ok(Form::Text),
+            Output::Json => Ok(Form::JsonLines),
+            Output::Yaml => Ok(Form::Yaml),
+            Output::Csv | Output::Ics | Output::Svg | Output::Html => Err(watching::has_no_form()),
+        }
+    }
+}
+
+impl ForecastArguments {
+    /// Whether what is printed has the findings in it.
+    fn tells_findings(&self) -> bool {
+        let is_printed = self.out.as_ref().is_none_or(|path| path == "-");
+        let holds_findings = match self.output {
+            Output::Text | Output::Json | Output::Yaml | Output::Svg | Output::Html => true,
+            Output::Csv | Output::Ics => false,
+        };
+        is_printed && holds_findings
+    }
+}
+
+/// When the first of a period happens.
+fn first(question: &Question<'_>, period: Period) -> Option<Timestamp> {
+    let of_place = |it: &OfPlace<'_>| {
+        let mut events = Upcoming::new(it.place.world.clone(), period, &it.place.initial);
+        let mut starts = cron_jobs::in_order(it.cron_jobs.iter().copied(), period);
+        let event = events.next().map(|event| event.at);
+        event.into_iter().chain(starts.next().map(|(_, at)| at)).min()
     };
-    let told_already = is_printed && holds_findings;
-    if !told_already {
-        tell_findings(&question)?;
-    }
-    Ok(arguments.fail_on.code(&input.findings))
+    question.forecasts.iter().filter_map(of_place).min()
 }
 
 fn write(
@@ -173,11 +246,7 @@ fn write(
     match how {
         Output::Text => text::write(question, width, output),
         Output::Json => json::write(question, output),
-        Output::Yaml => {
-            let mut yaml = JsonAsYaml::begin(output)?;
-            json::write(question, &mut yaml)?;
-            Ok(yaml.end()?)
-        }
+        Output::Yaml => yaml::write(output, |yaml| json::write(question, yaml)),
         Output::Csv => csv::write(question, output),
         Output::Ics => ics::write(question, output),
         Output::Svg => svg::write(question, output),
@@ -191,7 +260,6 @@ fn tell_findings(question: &Question<'_>) -> io::Result<()> {
     if question.is_empty() {
         writeln!(standard_error, "{WHY_EMPTY}")?;
     }
-    question.input.tell_unseen();
     text::write_findings(question, &mut standard_error)
 }
 

@@ -39,6 +39,8 @@ pub(crate) struct Input {
     pub(crate) findings: Vec<PlacedFinding>,
     /// What may matter but could not be read for lack of permission.
     pub(crate) unseen: BTreeSet<String>,
+    /// Where else to look, if nothing was found in a cluster.
+    pub(crate) why_empty: Option<String>,
     /// All places, which findings name by a number.
     all_places: Vec<Place>,
     selector: Option<Selector>,
@@ -77,6 +79,7 @@ impl Input {
             reading,
             findings,
             unseen: BTreeSet::new(),
+            why_empty: None,
             all_places: named.named().to_vec(),
             selector: None,
             notes,
@@ -117,27 +120,21 @@ impl Input {
         &self.notes
     }
 
-    /// Reports on standard error what was found and not read as it stands.
+    /// Writes what was found and not read as it stands, and what could not be read.
+    pub(crate) fn write_notes(&self, output: &mut impl Write) -> io::Result<()> {
+        write_notes(&self.notes, output)?;
+        let mut others = self.why_empty.iter().chain(&self.unseen);
+        others.try_for_each(|note| writeln!(output, "note: {note}"))
+    }
+
+    /// Reports the same on standard error.
     pub(crate) fn tell_notes(&self) {
         // Where nobody can be told, there is nothing better to do.
-        let _ = write_notes(&self.notes, &mut drawing::standard_error());
-    }
-
-    /// Reports on standard error what could not be read.
-    pub(crate) fn tell_unseen(&self) {
-        for unseen in &self.unseen {
-            drawing::tell(&format!("note: {unseen}"));
-        }
-    }
-
-    /// Reports on standard error why a name may be unknown: the object may be there, in a form that cannot be used.
-    pub(crate) fn tell_why_unknown(&self) {
-        self.tell_errors();
-        self.tell_unseen();
+        let _ = self.write_notes(&mut drawing::standard_error());
     }
 
     /// Reports on standard error what is wrong with the input.
-    fn tell_errors(&self) {
+    pub(crate) fn tell_errors(&self) {
         let mut output = drawing::standard_error();
         for placed in &self.findings {
             if placed.finding.severity() == Severity::Error {
@@ -178,7 +175,8 @@ impl Input {
     ) -> Result<(), ArgumentError> {
         match names.iter().find(|name| !is_known(name) && !self.knows(name)) {
             Some(unknown) => {
-                self.tell_why_unknown();
+                // The object may be there, in a form that cannot be used.
+                self.tell_errors();
                 Err(unknown.not_found("NAME", &self.places))
             }
             None => Ok(()),

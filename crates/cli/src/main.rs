@@ -1,7 +1,7 @@
 //! The `almanac` program: arguments in, the rest called.
 //!
-//! Each command is a module of its own. Here the clock is read, once, and errors become exit codes;
-//! what each code means is in `outcome`.
+//! Each command is a module of its own. Here the clock is read, once unless an answer is watched, and errors become exit
+//! codes; what each code means is in `outcome`.
 
 mod argument_error;
 mod clock_changes;
@@ -16,6 +16,7 @@ mod csv;
 #[cfg(test)]
 mod deep_inputs;
 mod diff;
+mod display_zone;
 mod drawing;
 mod explain;
 mod files;
@@ -41,11 +42,15 @@ mod shortening;
 mod stretches;
 mod subject;
 mod text_width;
+mod usage_error;
 mod validate;
+mod version;
 mod wall_clock;
+mod watching;
 mod when;
 mod wrapping;
 mod written_at;
+mod yaml;
 
 use std::env;
 use std::ffi::OsString;
@@ -93,6 +98,7 @@ enum Command {
     Process(ProcessCommand),
     Completion(completion::CompletionArguments),
     Man(man::ManArguments),
+    Version(version::VersionArguments),
 }
 
 /// What a schedule means depends on the first two.
@@ -113,9 +119,10 @@ fn main() -> ExitCode {
     if program == "kubectl-almanac" {
         command = as_plugin(command);
     }
-    let arguments = match Arguments::from_arg_matches(&command.get_matches_from(words)) {
+    let matches = command.try_get_matches_from_mut(&words);
+    let arguments = match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
-        Err(error) => error.exit(),
+        Err(error) => usage_error::explained(error, &command, &words).exit(),
     };
     arguments.color.apply();
     let now = present();
@@ -138,6 +145,7 @@ fn main() -> ExitCode {
         Command::Process(command) => command.run(now, &mut output),
         Command::Completion(arguments) => completion::run(arguments, &mut output),
         Command::Man(arguments) => man::run(arguments, command_line(), &mut output),
+        Command::Version(arguments) => version::run(arguments, &mut output),
     };
     match done.and_then(|code| Ok(output.flush().map(|()| code)?)) {
         Ok(code) => code,

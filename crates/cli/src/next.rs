@@ -11,41 +11,44 @@ use std::iter;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use almanac_api::writing::JsonAsYaml;
 use almanac_calendar::Zone;
 use almanac_engine::{Field, Identity, PolicyName};
 use almanac_forecast::{Assumption, Event, Period, Sentence, Upcoming};
 use clap::{Args, ValueEnum};
-use clap_complete::{ArgValueCandidates, ArgValueCompleter};
+use clap_complete::ArgValueCompleter;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::argument_error::ArgumentError;
 use crate::clock_changes::TouchedRule;
+use crate::cluster::WatchArguments;
 use crate::completion;
 use crate::cron_jobs::{self, CronJobArguments, ShownCronJob};
 use crate::input::{BeginningArguments, Input, InputArguments, InputPlace};
-use crate::moment;
 use crate::outcome::{FailOn, exit_codes};
+use crate::period::PeriodArguments;
 use crate::subject::Subject;
 use crate::text_width;
+use crate::watching::{self, Drawn, Form};
+use crate::yaml;
 
 /// List the next firings and window boundaries
 ///
 /// They are those of all policies, in order, each in its policy's time zone and in yours. Without files,
 /// reads a cluster, and writes nothing to it.
 #[derive(Args)]
+#[command(mut_arg("period", |it| it.help("Length of the period, such as 36h or 7d [default: a year]")))]
 #[command(after_help = concat!("Examples:
-  almanac next -f examples/office-hours
-  almanac next -f examples/office-hours deployment/web --count 3
+  almanac next examples/office-hours
+  almanac next examples/office-hours deployment/web --count 3
   almanac next -f examples/office-hours --for 24h -o json
   almanac next -f examples/office-hours --for 90d -o ics > policies.ics
-  almanac next -A
+  almanac next -A --watch
 
 ", exit_codes!()))]
 pub(crate) struct NextArguments {
-    /// Show only these targets or policies: NAME, KIND NAME, KIND/NAME or KIND/NAMESPACE/NAME
-    #[arg(value_name = "NAME", add = ArgValueCompleter::new(completion::objects))]
-    only: Vec<String>,
+    /// Show only these targets or policies: NAME, KIND NAME, KIND/NAME or KIND/NAMESPACE/NAME; and files, as with -f
+    #[arg(value_name = "NAME|FILE", add = ArgValueCompleter::new(completion::objects_and_paths))]
+    words: Vec<String>,
 
     #[command(flatten)]
     input: InputArguments,
@@ -59,14 +62,11 @@ pub(crate) struct NextArguments {
     #[command(flatten)]
     fail_on: FailOn,
 
-    /// Start of the period: RFC 3339, a date or time in the zone, or relative to now, such as tomorrow,
-    /// monday or +2h [default: now]
-    #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
-    from: Option<String>,
+    #[command(flatten)]
+    period: PeriodArguments,
 
-    /// Length of the period, such as 36h or 7d [default: a year]
-    #[arg(long = "for", value_name = "PERIOD", allow_hyphen_values = true)]
-    period: Option<String>,
+    #[command(flatten)]
+    watch: WatchArguments,
 
     /// Maximum number of entries [default: 10, or all in the period]
     #[arg(
@@ -76,16 +76,6 @@ pub(crate) struct NextArguments {
         allow_negative_numbers = true
     )]
     count: Option<u32>,
-
-    /// Your time zone
-    #[arg(
-        long,
-        value_name = "ZONE",
-        default_value = "UTC",
-        allow_hyphen_values = true,
-        add = ArgValueCandidates::new(completion::zones)
-    )]
-    zone: String,
 
     /// Output format
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
@@ -102,6 +92,7 @@ enum Output {
 }
 
 const USUAL_COUNT: usize = 10;
+const USUAL_PERIOD: &str = "1y";
 
 /// What is listed last is listed.
 const JUST_AFTER: SignedDuration = SignedDuration::from_secs(1);
@@ -136,6 +127,13 @@ struct Question<'a> {
     zone: Zone,
     period: Period,
     count: usize,
+    only: &'a [Subject],
+}
+
+/// What is read, and what of it is asked about.
+struct Asked<'a> {
+    arguments: &'a NextArguments,
+    read: InputArguments,
     only: Vec<Subject>,
 }
 
@@ -144,40 +142,71 @@ pub(crate) fn run(
     now: Timestamp,
     output: &mut impl Write,
 ) -> anyhow::Result<ExitCode> {
-    let zone = crate::period::zone("--zone", &arguments.zone)?;
-    let from = match &arguments.from {
-        Some(text) => moment::instant("--from", text, now, zone)?,
-        None => now,
-    };
-    let text = arguments.period.as_deref().unwrap_or("1y");
-    let to = moment::end_of_period("--for", text, from, zone)?;
-    let empty = || ArgumentError::whole("--for", text, "a period must be longer than zero");
-    let period = Period::new(from, to).ok_or_else(empty)?;
-    let count = match arguments.count {
-        Some(count) => usize::try_from(count).unwrap_or(usize::MAX),
-        None if arguments.period.is_some() => usize::MAX,
-        None => USUAL_COUNT,
-    };
-    let only = Subject::parse_all("NAME", &arguments.only)?;
-    let zone_of_jobs = Some(arguments.cron_jobs.zone()?);
-    arguments.beginning.check(&arguments.input)?;
-    let mut input = arguments.input.load("next", from, now, &only, zone_of_jobs)?;
-    arguments.beginning.apply(&mut input, from);
-    input.check_names_and_jobs(&only)?;
-    input.tell_unseen();
-    let question = Question { input: &input, zone, period, count, only };
-    match arguments.output {
-        Output::Text => text::write(&question, text_width::of_stdout(), output)?,
-        Output::Json => json::write(&question, output)?,
-        Output::Yaml => {
-            let mut yaml = JsonAsYaml::begin(output)?;
-            json::write(&question, &mut yaml)?;
-            yaml.end()?;
-        }
-        Output::Csv => csv::write(&question, output)?,
-        Output::Ics => ics::write(&question, output)?,
+    let (read, names) = arguments.input.naming(&arguments.words)?;
+    let only = Subject::parse_all("NAME", &names)?;
+    arguments.beginning.check(&read)?;
+    let asked = Asked { arguments, read, only };
+    if !arguments.watch.watch {
+        let (_, code) = asked.answer(now, &mut anstream::stderr(), output)?;
+        return Ok(code);
     }
-    Ok(arguments.fail_on.code(&input.findings))
+    let form = asked.form()?;
+    watching::check(&asked.read)?;
+    let changes = asked.read.cluster().changes(asked.read.namespace(&asked.only), now)?;
+    watching::watch(changes, form, output, |now| {
+        let (mut notes, mut bytes) = (Vec::new(), Vec::new());
+        let (next, _) = asked.answer(now, &mut notes, &mut bytes)?;
+        Ok(Drawn { bytes, notes, next })
+    })
+}
+
+impl Asked<'_> {
+    /// Writes what comes next from an instant on. Returns when the first of it happens, if that is watched, and the
+    /// exit code.
+    fn answer(
+        &self,
+        now: Timestamp,
+        notes: &mut impl Write,
+        output: &mut impl Write,
+    ) -> anyhow::Result<(Option<Timestamp>, ExitCode)> {
+        let NextArguments { period, cron_jobs, beginning, fail_on, .. } = self.arguments;
+        let zone = period.zone()?;
+        let checked_at = period.from(now, zone.unwrap_or(Zone::utc()))?;
+        let zone_of_jobs = Some(cron_jobs.zone()?);
+        let mut input = self.read.load("next", checked_at, now, &self.only, zone_of_jobs)?;
+        // Where nobody can be told, there is nothing better to do.
+        let _ = input.write_notes(notes);
+        let zone = zone.or_else(|| input.only_zone()).unwrap_or(Zone::utc());
+        let count = match self.arguments.count {
+            Some(count) => usize::try_from(count).unwrap_or(usize::MAX),
+            None if period.has_end() => usize::MAX,
+            None => USUAL_COUNT,
+        };
+        let period = period.period(USUAL_PERIOD, now, zone)?;
+        beginning.apply(&mut input, period.from());
+        input.check_names_and_jobs(&self.only)?;
+        let question = Question { input: &input, zone, period, count, only: &self.only };
+        match self.arguments.output {
+            Output::Text => text::write(&question, text_width::of_stdout(), output)?,
+            Output::Json => json::write(&question, output)?,
+            Output::Yaml => yaml::write(output, |yaml| json::write(&question, yaml))?,
+            Output::Csv => csv::write(&question, output)?,
+            Output::Ics => ics::write(&question, output)?,
+        }
+        let first = || question.all_events().next().map(|(_, event)| event.at());
+        let next = if self.arguments.watch.watch { first() } else { None };
+        Ok((next, fail_on.code(&input.findings)))
+    }
+
+    /// How answers are printed one after the other.
+    fn form(&self) -> Result<Form, ArgumentError> {
+        match self.arguments.output {
+            Output::Text => Ok(Form::Text),
+            Output::Json => Ok(Form::JsonLines),
+            Output::Yaml => Ok(Form::Yaml),
+            Output::Csv | Output::Ics => Err(watching::has_no_form()),
+        }
+    }
 }
 
 impl Question<'_> {

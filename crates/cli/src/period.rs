@@ -8,6 +8,7 @@ use jiff::Timestamp;
 
 use crate::argument_error::ArgumentError;
 use crate::completion;
+use crate::display_zone;
 use crate::moment;
 use crate::wall_clock::civil;
 
@@ -27,20 +28,36 @@ pub(crate) struct PeriodArguments {
     #[arg(long = "for", value_name = "PERIOD", allow_hyphen_values = true)]
     period: Option<String>,
 
-    /// The time zone to display [default: the policies' zone if they share one, else UTC]
+    /// The time zone to display, or local for this machine's [default: that of `ALMANAC_ZONE` or almanac.toml, else
+    /// the policies' zone if they share one, else UTC]
     #[arg(
         long,
         value_name = "ZONE",
         allow_hyphen_values = true,
-        add = ArgValueCandidates::new(completion::zones)
+        add = ArgValueCandidates::new(completion::displayed_zones)
     )]
     zone: Option<String>,
 }
 
 impl PeriodArguments {
-    /// The zone, if one is named.
-    pub(crate) fn zone(&self) -> Result<Option<Zone>, ArgumentError> {
-        self.zone.as_deref().map(|name| zone("--zone", name)).transpose()
+    /// The zone to display, if one is named here, in the environment or in the settings.
+    pub(crate) fn zone(&self) -> anyhow::Result<Option<Zone>> {
+        display_zone::chosen(self.zone.as_deref())
+    }
+
+    /// The zone that is named here.
+    pub(crate) fn zone_here(&self) -> Result<Option<Zone>, ArgumentError> {
+        self.zone.as_deref().map(|name| display_zone::named("--zone", name)).transpose()
+    }
+
+    /// What was typed for the zone.
+    pub(crate) fn typed_zone(&self) -> Option<&str> {
+        self.zone.as_deref()
+    }
+
+    /// Whether it is said where the period ends.
+    pub(crate) fn has_end(&self) -> bool {
+        self.to.is_some() || self.period.is_some()
     }
 
     /// The present, at its whole minute unless `--from` is given.
@@ -63,19 +80,35 @@ impl PeriodArguments {
         zone: Zone,
     ) -> Result<Period, ArgumentError> {
         let from = self.from(now, zone)?;
+        let to = match self.end(from, now, zone)? {
+            Some(to) => to,
+            None => moment::end_of_period("--for", usual, from, zone)?,
+        };
+        let empty = || ArgumentError::whole("--for", usual, "a period must be longer than zero");
+        Period::new(from, to).ok_or_else(empty)
+    }
+
+    /// Where it ends, if that is said: after `from`.
+    pub(crate) fn end(
+        &self,
+        from: Timestamp,
+        now: Timestamp,
+        zone: Zone,
+    ) -> Result<Option<Timestamp>, ArgumentError> {
         if let Some(text) = &self.to {
             let to = moment::instant("--to", text, now, zone)?;
-            return Period::new(from, to).ok_or_else(|| {
+            if to <= from {
                 let after = civil(zone, from);
                 let message =
                     format!("the period ends before it starts; give a time after {after}");
-                ArgumentError::whole("--to", text, message)
-            });
+                return Err(ArgumentError::whole("--to", text, message));
+            }
+            return Ok(Some(to));
         }
-        let length = self.period.as_deref().unwrap_or(usual);
-        let to = moment::end_of_period("--for", length, from, zone)?;
-        let empty = || ArgumentError::whole("--for", length, "a period must be longer than zero");
-        Period::new(from, to).ok_or_else(empty)
+        let Some(text) = &self.period else { return Ok(None) };
+        let to = moment::end_of_period("--for", text, from, zone)?;
+        let empty = || ArgumentError::whole("--for", text, "a period must be longer than zero");
+        if to > from { Ok(Some(to)) } else { Err(empty()) }
     }
 }
 

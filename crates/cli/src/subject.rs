@@ -2,6 +2,7 @@
 //! fit `'shop-*'`.
 
 mod not_found;
+mod paths;
 mod similar;
 
 use std::collections::BTreeSet;
@@ -10,6 +11,8 @@ use std::path::Path;
 use almanac_api::kinds::kind_named;
 use almanac_engine::{Family, Identity, PolicyName, World};
 
+use self::paths::is_surely_a_path;
+pub(crate) use self::paths::told_apart;
 use crate::argument_error::ArgumentError;
 use crate::pattern::{self, Pattern};
 use crate::shell_word::quoted;
@@ -193,15 +196,6 @@ fn answers_for(world: &World, policy: &PolicyName, pod: &Identity) -> bool {
         || near(policy)
             && !world.policies().any(|it| world.selects_pod(&it, pod))
             && of_namespace.next().as_ref() == Some(policy)
-}
-
-/// Whether what was typed can be nothing but a path.
-fn is_surely_a_path(text: &str) -> bool {
-    let is_file = [".yaml", ".yml", ".json"].iter().any(|end| text.ends_with(end));
-    let is_there = || text.len() > 1 && Path::new(text).exists();
-    is_file
-        || text.starts_with(['.', '~'])
-        || (text.starts_with('/') || text.ends_with('/')) && is_there()
 }
 
 /// `MetricsProducer/default/nodes`: what can be typed to mean this object.

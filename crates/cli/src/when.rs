@@ -1,11 +1,14 @@
 //! `almanac when`: what a schedule means, and when it happens next: one that is typed on the command line, or those of
 //! policies and `CronJobs`.
 
+mod csv;
+mod ics;
 mod json;
 mod objects;
 mod pattern;
 pub(crate) mod schedule;
 mod text;
+mod typed;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -13,7 +16,7 @@ use std::process::ExitCode;
 use almanac_calendar::Zone;
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use clap_complete::{ArgValueCandidates, ArgValueCompleter};
+use clap_complete::ArgValueCompleter;
 use jiff::{Span, Timestamp};
 
 use self::schedule::Schedule;
@@ -21,38 +24,45 @@ use crate::argument_error::ArgumentError;
 use crate::cluster::ClusterArguments;
 use crate::completion;
 use crate::cron_jobs::CronJobArguments;
+use crate::display_zone;
 use crate::files::FileArguments;
 use crate::input::{InputArguments, Narrowing};
-use crate::moment;
 use crate::outcome::{FailOn, exit_codes};
+use crate::period::PeriodArguments;
 use crate::subject::Subject;
 use crate::text_width;
+use crate::yaml;
 
 /// Explain a schedule: its meaning, and its next times
 ///
-/// The schedule is a cron expression, a daily window, or a window between two patterns on the command line. With -f,
-/// the schedules are those of the policies and cron jobs in files; without either, those of a cluster. Prints the
+/// The schedule is a cron expression, a daily window, or a window between two patterns on the command line. With files,
+/// the schedules are those of the policies and cron jobs in them; with only names, those of a cluster. Prints the
 /// meaning in a sentence, the next times in the schedule's time zone and in UTC, and the clock changes that affect it.
 #[derive(Args)]
 #[command(
     arg_required_else_help = true,
     group = clap::ArgGroup::new("schedule")
-        .conflicts_with_all(["only", "file", "kustomize", "all_namespaces", "namespace"]),
+        .conflicts_with_all(["file", "kustomize", "all_namespaces", "namespace"]),
+    mut_arg("zone", |it| it
+        .help("The IANA time zone whose wall clock a typed schedule follows, or local for this machine's [default: UTC]")
+        .conflicts_with_all(["file", "kustomize", "all_namespaces", "namespace"])),
+    mut_arg("period", |it| it.help("Length of the period, such as 7d, 36h or 1y")),
     after_help = concat!("Examples:
-  almanac when --cron '30 8 * * 1-5' --zone America/New_York
+  almanac when '30 8 * * 1-5' --zone America/New_York
   almanac when --daily 22:00-06:00 --zone Europe/Berlin --for 7d
   almanac when --start 'weekdays=Fri hours=17' --end 'weekdays=Mon hours=9'
-  almanac when -f examples/office-hours
+  almanac when examples/office-hours
   almanac when cronjob/backup -n default
 
 ", exit_codes!())
 )]
 pub(crate) struct WhenArguments {
-    /// Explain the schedules of these objects: NAME, KIND NAME, KIND/NAME or KIND/NAMESPACE/NAME
-    #[arg(value_name = "NAME", add = ArgValueCompleter::new(completion::objects))]
-    only: Vec<String>,
+    /// A cron expression of five fields, such as '30 8 * * 1-5'; or objects: NAME, KIND NAME, KIND/NAME or
+    /// KIND/NAMESPACE/NAME; or files, as with -f
+    #[arg(value_name = "SCHEDULE|NAME|FILE", add = ArgValueCompleter::new(completion::objects_and_paths))]
+    words: Vec<String>,
 
-    /// A cron expression of five fields, such as '30 8 * * 1-5'
+    /// The same as a cron expression without a flag
     #[arg(long, value_name = "EXPRESSION", group = "schedule", allow_hyphen_values = true)]
     cron: Option<String>,
 
@@ -86,24 +96,8 @@ pub(crate) struct WhenArguments {
     #[command(flatten)]
     fail_on: FailOn,
 
-    /// The IANA time zone whose wall clock a typed schedule follows [default: UTC]
-    #[arg(
-        long,
-        value_name = "ZONE",
-        allow_hyphen_values = true,
-        conflicts_with_all = ["only", "file", "kustomize", "all_namespaces", "namespace"],
-        add = ArgValueCandidates::new(completion::zones)
-    )]
-    zone: Option<String>,
-
-    /// Start of the period: RFC 3339, a date or time in the zone, or relative to now, such as tomorrow,
-    /// monday or +2h [default: now]
-    #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
-    from: Option<String>,
-
-    /// Length of the period, such as 7d, 36h or 1y
-    #[arg(long = "for", value_name = "PERIOD", allow_hyphen_values = true)]
-    period: Option<String>,
+    #[command(flatten)]
+    period: PeriodArguments,
 
     /// Maximum number of entries [default: 5, or all in the period]
     #[arg(
@@ -123,6 +117,9 @@ pub(crate) struct WhenArguments {
 enum Output {
     Text,
     Json,
+    Yaml,
+    Csv,
+    Ics,
 }
 
 /// How many instants are listed when neither a number nor a period is given.
@@ -137,61 +134,79 @@ struct Question {
     count: usize,
     /// Clock changes are looked for until then: in the period, and for a year at least.
     watch_to: Timestamp,
+    /// The zone that is shown beside that of the schedule.
+    beside: Zone,
 }
 
-const WHY_NOTHING: &str = "nothing to explain: type a schedule with --cron, --daily, or --start and --end; or name \
-                           objects, or files with -f";
+const WHY_NOTHING: &str = "nothing to explain: type a schedule, such as '30 8 * * 1-5', or one with --daily, or --start \
+                           and --end; or name objects or files";
 
 pub(crate) fn run(
     arguments: &WhenArguments,
     now: Timestamp,
     output: &mut impl Write,
 ) -> anyhow::Result<ExitCode> {
-    if arguments.are_objects_named() {
-        return run_on_objects(arguments, now, output);
+    let expression = typed::expression(arguments)?;
+    let beside = display_zone::chosen(None)?.unwrap_or(Zone::utc());
+    if !arguments.words.is_empty() && expression.is_none() || arguments.are_objects_named() {
+        return run_on_objects(arguments, beside, now, output);
     }
-    let name = arguments.zone.as_deref().unwrap_or("UTC");
-    let zone = Zone::named(name).map_err(|error| ArgumentError::whole("--zone", name, error))?;
-    let schedule = Schedule::check(arguments, zone)?.context(WHY_NOTHING)?;
-    let question = ask(arguments, schedule, now)?;
+    let zone = arguments.period.zone_here()?.unwrap_or(Zone::utc());
+    let schedule = Schedule::check(arguments, expression, zone)?.context(WHY_NOTHING)?;
+    let question = ask(arguments, schedule, beside, now)?;
     let printed = match arguments.output {
-        Output::Text => text::write(&question, text_width::of_stdout(), output),
+        Output::Text => {
+            text::write(&question, text_width::of_stdout(), output).map_err(anyhow::Error::new)
+        }
         Output::Json => json::write(&question, output),
+        Output::Yaml => yaml::write(output, |yaml| json::write(&question, yaml)),
+        Output::Csv => csv::write(&question, output),
+        Output::Ics => ics::write(&question, output),
     };
-    printed.and_then(|()| output.flush()).context("failed to print the answer")?;
+    printed.and_then(|()| Ok(output.flush()?)).context("failed to print the answer")?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// The same for the schedules of objects.
 fn run_on_objects(
     arguments: &WhenArguments,
+    beside: Zone,
     now: Timestamp,
     output: &mut impl Write,
 ) -> anyhow::Result<ExitCode> {
-    let from = match &arguments.from {
-        Some(text) => moment::instant("--from", text, now, Zone::utc())?,
-        None => now,
-    };
+    let from = arguments.period.from(now, Zone::utc())?;
     let WhenArguments { files, narrowing, cluster, .. } = arguments;
-    let only = Subject::parse_all("NAME", &arguments.only)?;
-    let zone_of_jobs = Some(arguments.cron_jobs.zone()?);
     let input = InputArguments::of(files.clone(), narrowing.clone(), cluster.clone());
+    let (input, names) = input.naming(&arguments.words)?;
+    let only = Subject::parse_all("NAME", &names)?;
+    let zone_of_jobs = Some(arguments.cron_jobs.zone()?);
     let input = input.load("when", from, now, &only, zone_of_jobs)?;
+    input.tell_notes();
     input.check_names_and_jobs(&only)?;
-    input.tell_unseen();
-    let schedules = objects::schedules(&input, &only, |schedule| ask(arguments, schedule, now))?;
+    let ask = |schedule| ask(arguments, schedule, beside, now);
+    let schedules = objects::schedules(&input, &only, ask)?;
     let printed = match arguments.output {
-        Output::Text => text::write_all(&input, &schedules, text_width::of_stdout(), output),
+        Output::Text => text::write_all(&input, &schedules, text_width::of_stdout(), output)
+            .map_err(anyhow::Error::new),
         Output::Json => json::write_all(&input, &schedules, output),
+        Output::Yaml => yaml::write(output, |yaml| json::write_all(&input, &schedules, yaml)),
+        Output::Csv => csv::write_all(&schedules, output),
+        Output::Ics => ics::write_all(&schedules, output),
     };
-    printed.and_then(|()| output.flush()).context("failed to print the answer")?;
+    printed.and_then(|()| Ok(output.flush()?)).context("failed to print the answer")?;
     Ok(arguments.fail_on.code(&input.findings))
 }
 
 impl WhenArguments {
+    /// Whether flags say that it is about objects.
     fn are_objects_named(&self) -> bool {
         let is_narrowed = self.narrowing.namespace.is_some() || self.cluster.all_namespaces;
-        self.files.are_given() || !self.only.is_empty() || is_narrowed
+        self.files.are_given() || is_narrowed
+    }
+
+    /// Whether a schedule is typed with a flag.
+    fn has_flag_of_schedule(&self) -> bool {
+        self.cron.is_some() || self.daily.is_some() || self.start.is_some()
     }
 }
 
@@ -199,17 +214,12 @@ impl WhenArguments {
 fn ask(
     arguments: &WhenArguments,
     schedule: Schedule,
+    beside: Zone,
     now: Timestamp,
 ) -> Result<Question, ArgumentError> {
     let zone = schedule.zone();
-    let from = match &arguments.from {
-        Some(text) => moment::instant("--from", text, now, zone)?,
-        None => now,
-    };
-    let end = match &arguments.period {
-        Some(text) => Some(moment::end_of_period("--for", text, from, zone)?),
-        None => None,
-    };
+    let from = arguments.period.from(now, zone)?;
+    let end = arguments.period.end(from, now, zone)?;
     let count = match (arguments.count, end) {
         (Some(count), _) => usize::try_from(count).unwrap_or(usize::MAX),
         (None, Some(_)) => usize::MAX,
@@ -224,7 +234,7 @@ fn ask(
         .unwrap_or(Timestamp::MAX);
     let watch_to = in_a_year.max(end.unwrap_or(Timestamp::MIN));
     if schedule.is_off {
-        return Ok(Question { schedule, from, to, count: 0, watch_to: from });
+        return Ok(Question { schedule, from, to, count: 0, watch_to: from, beside });
     }
-    Ok(Question { schedule, from, to, count, watch_to })
+    Ok(Question { schedule, from, to, count, watch_to, beside })
 }

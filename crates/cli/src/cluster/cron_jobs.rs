@@ -20,14 +20,7 @@ pub(super) async fn list(
     requests: &Requests,
     seen: &mut Seen,
 ) -> anyhow::Result<Vec<DynamicObject>> {
-    let resource = ApiResource {
-        group: GROUP.to_owned(),
-        version: "v1".to_owned(),
-        api_version: API_VERSION.to_owned(),
-        kind: KIND.to_owned(),
-        plural: PLURAL.to_owned(),
-    };
-    match requests.list_slim(&resource, Some(requests.scope()), Some).await? {
+    match requests.list_slim(&resource(), Some(requests.scope()), Some).await? {
         Answer::Found(objects) => Ok(objects),
         Answer::Absent => Ok(Vec::new()),
         Answer::Forbidden(_) => {
@@ -37,6 +30,17 @@ pub(super) async fn list(
             ));
             Ok(Vec::new())
         }
+    }
+}
+
+/// How an API server is asked for them.
+pub(super) fn resource() -> ApiResource {
+    ApiResource {
+        group: GROUP.to_owned(),
+        version: "v1".to_owned(),
+        api_version: API_VERSION.to_owned(),
+        kind: KIND.to_owned(),
+        plural: PLURAL.to_owned(),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::input::{Input, InputPlace, Wanted};
 impl Fetched {
     /// The input. The cluster is its only place.
     pub(super) fn into_input(self, wanted: &Wanted<'_>) -> Input {
-        let Fetched { objects, reading, positions, findings, mut cron_jobs, seen, .. } = self;
+        let Fetched { objects, reading, positions, findings, mut cron_jobs, seen, note } = self;
         let is_selected =
             |job: &CronJob| wanted.selector.is_none_or(|it| it.fits(Some(&job.labels)));
         cron_jobs.retain(is_selected);
@@ -28,6 +28,7 @@ impl Fetched {
         place.add_cron_jobs(cron_jobs.iter(), "");
         let mut input = Input::new(vec![place], reading, findings, &Places::one(), Vec::new());
         input.unseen = unseen;
+        input.why_empty = note;
         input
     }
 }

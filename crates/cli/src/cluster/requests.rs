@@ -1,4 +1,4 @@
-//! Requests to the API server, and the meaning of its responses. Only `get` and `list`.
+//! Requests to the API server, and the meaning of its responses. Only `get`, `list` and `watch`.
 
 use std::error::Error;
 use std::io;
@@ -22,7 +22,7 @@ pub(super) const AT_ONCE: usize = 8;
 /// The page size of a list, as in kubectl.
 const PAGE: u32 = 500;
 /// Long enough for someone at a terminal.
-const ANSWERED_WITHIN: Duration = Duration::from_secs(30);
+pub(super) const ANSWERED_WITHIN: Duration = Duration::from_secs(30);
 
 /// Where to look.
 pub(super) enum Scope {
@@ -129,11 +129,7 @@ impl Requests {
         };
         let place = scope.map_or(String::new(), |_| format!(" in {}", self.place()));
         let what = format!("list {name}{place}");
-        let client = self.connection.client.clone();
-        let api: Api<DynamicObject> = match scope {
-            Some(Scope::Namespace(name)) => Api::namespaced_with(client, name, resource),
-            Some(Scope::Cluster) | None => Api::all_with(client, resource),
-        };
+        let api = self.api(resource, scope);
         let mut found = Vec::new();
         let mut asked = ListParams::default().limit(PAGE);
         loop {
@@ -156,6 +152,15 @@ impl Requests {
                 Some(next) => asked = asked.continue_token(&next),
                 None => return Ok(Answer::Found(found)),
             }
+        }
+    }
+
+    /// All objects of a kind, in a scope unless they are in no namespace.
+    pub(super) fn api(&self, resource: &ApiResource, scope: Option<&Scope>) -> Api<DynamicObject> {
+        let client = self.connection.client.clone();
+        match scope {
+            Some(Scope::Namespace(name)) => Api::namespaced_with(client, name, resource),
+            Some(Scope::Cluster) | None => Api::all_with(client, resource),
         }
     }
 

@@ -3,6 +3,7 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::path::Path;
 
 /// The words of the line, but for the program's name.
 pub(crate) struct Line(Vec<String>);
@@ -20,9 +21,20 @@ impl Line {
         Line(words.map(|word| unquoted(word.as_ref())).collect())
     }
 
-    /// The files and folders that are named to be read.
+    /// The files and folders that are named to be read: with a flag, or else as words that are there.
     pub(super) fn files(&self) -> Vec<String> {
-        self.paths(Some("-f"), "--filename").collect()
+        let named: Vec<String> = self.paths(Some("-f"), "--filename").collect();
+        if !named.is_empty() {
+            return named;
+        }
+        // The last word is the one to complete.
+        let whole = self.0.iter().take(self.0.len().saturating_sub(1)).skip(1);
+        whole.map(|word| in_home(word)).filter(|path| Path::new(path).exists()).collect()
+    }
+
+    /// Whether a flag names files.
+    pub(super) fn has_files(&self) -> bool {
+        self.paths(Some("-f"), "--filename").next().is_some()
     }
 
     /// The paths after a command that belong to no flag. Every flag has a value but for the switches.

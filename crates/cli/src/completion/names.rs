@@ -10,6 +10,7 @@ use std::slice;
 use almanac_api::kinds::kind_named;
 use almanac_api::reading::{Node, ReadObject, Reading};
 use clap_complete::CompletionCandidate;
+use clap_complete::engine::{PathCompleter, ValueCompleter as _};
 
 use super::line::Line;
 use crate::cluster;
@@ -79,6 +80,15 @@ fn offered(begun: &OsStr, versions: &[(&str, BTreeSet<Named>)]) -> Vec<Completio
         CompletionCandidate::new(name).help(Some(help.into()))
     };
     offered.into_iter().map(candidate).collect()
+}
+
+/// The same, and paths: as long as no flag names files, a word may be one.
+pub(crate) fn objects_and_paths(begun: &OsStr) -> Vec<CompletionCandidate> {
+    let mut offered = objects(begun);
+    if !Line::typed().has_files() {
+        offered.extend(PathCompleter::any().complete(begun));
+    }
+    offered
 }
 
 /// The namespaces that the contexts of the kubeconfig and the objects of the files name.

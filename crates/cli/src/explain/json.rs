@@ -117,7 +117,7 @@ fn told<'a>(answer: &'a Answer<'_>) -> Told<'a> {
         groups: divisions.map(|it| groups(it)),
         decisions: divisions.map(|it| it.iter().map(decision).collect()),
         clock_changes: answer.clock_changes().iter().map(|it| it.to_json(answer.place)).collect(),
-        assumptions: answer.assumptions().collect(),
+        assumptions: answer.assumptions().chain(answer.input.unseen.iter().cloned()).collect(),
     }
 }
 

@@ -13,14 +13,19 @@
 //! [diff]
 //! kustomize = ["overlays/prod"]
 //! helm = ["charts/shop=values-prod.yaml"]
+//! [display]
+//! zone = "Europe/Berlin"
 //! ```
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use almanac_api::finding::Code;
+use almanac_calendar::Zone;
 use anyhow::Context as _;
 use serde::{Deserialize, Deserializer, de};
+
+use crate::display_zone::LOCAL;
 
 const FILE: &str = "almanac.toml";
 
@@ -38,6 +43,16 @@ pub(crate) struct Settings {
     pub(crate) lint: Option<LintSetting>,
     /// What `almanac diff` renders in this directory.
     pub(crate) diff: Option<DiffSetting>,
+    /// How instants are displayed.
+    pub(crate) display: Option<DisplaySetting>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DisplaySetting {
+    /// The name of the zone.
+    #[serde(deserialize_with = "zone")]
+    pub(crate) zone: String,
 }
 
 #[derive(Deserialize)]
@@ -94,6 +109,15 @@ pub(super) fn within(folder: &Path) -> anyhow::Result<Option<(PathBuf, Settings)
     let text = fs::read_to_string(&path).with_context(cannot)?;
     let settings = toml::from_str(&text).with_context(cannot)?;
     Ok(Some((path, settings)))
+}
+
+/// A name is checked where it is read, so that the error has its line.
+fn zone<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    if name != LOCAL {
+        Zone::named(&name).map_err(de::Error::custom)?;
+    }
+    Ok(name)
 }
 
 fn codes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Code>, D::Error> {

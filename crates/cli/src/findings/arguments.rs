@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use super::Report;
 use crate::argument_error::ArgumentError;
 use crate::completion;
+use crate::display_zone;
 use crate::files::{FileArguments, Files};
 use crate::input::keep_selected;
 use crate::moment;
@@ -42,8 +43,8 @@ pub(crate) struct CheckArguments {
     #[arg(short = 'l', long, value_name = "LABELS")]
     selector: Option<String>,
 
-    /// The instant from which checks look ahead: RFC 3339, a date or time in UTC, or relative to now,
-    /// such as tomorrow, monday or +2h [default: now]
+    /// The instant from which checks look ahead: RFC 3339, a date or time in the zone of `ALMANAC_ZONE` or
+    /// almanac.toml, else in UTC, or relative to now, such as tomorrow, monday or +2h [default: now]
     #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
     from: Option<String>,
 }
@@ -73,7 +74,10 @@ impl CheckArguments {
     /// Reads the files, those of the current directory if none are named, and checks what is in them.
     pub(crate) fn check(&self, command: &'static str, now: Timestamp) -> anyhow::Result<Checked> {
         let from = match &self.from {
-            Some(text) => moment::instant("--from", text, now, Zone::utc())?,
+            Some(text) => {
+                let zone = display_zone::chosen(None)?.unwrap_or(Zone::utc());
+                moment::instant("--from", text, now, zone)?
+            }
             None => now,
         };
         let selector = self.selector.as_deref().map(|text| Selector::parse("--selector", text));

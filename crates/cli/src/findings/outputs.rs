@@ -97,7 +97,8 @@ impl OutputArguments {
             first = first.and(written);
         }
         if !self.output.iter().any(|it| it.format.has_notes()) {
-            // No output has room for what was not read.
+            // What was not read is told beside the findings, and below them on a terminal.
+            output.flush()?;
             write_notes(&report.notes, &mut drawing::standard_error())?;
         }
         first

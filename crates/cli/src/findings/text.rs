@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthChar as _;
 
 use super::Report;
 use crate::drawing::Drawing;
-use crate::files::{Note, write_notes};
+use crate::files::Note;
 use crate::text_width::display_width;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -34,7 +34,6 @@ pub(super) fn write(output: &mut impl Write, report: &Report, width: usize) -> a
         writeln!(output)?;
     }
     write_summary(output, report)?;
-    write_notes(&report.notes, output)?;
     Ok(())
 }
 

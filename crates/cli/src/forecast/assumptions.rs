@@ -20,13 +20,14 @@ type Sort = Vec<(String, Sentence)>;
 impl Question<'_> {
     /// Everything that is assumed, each once, with the places it is assumed in.
     pub(super) fn assumptions(&self, found: &Assumptions) -> Vec<String> {
-        let all = self.sorts_of_assumptions(found).into_iter().flatten();
+        let all = self.sorts_of_assumptions(found, true).into_iter().flatten();
         all.map(|(places, (_, sentence))| format!("{places}{sentence}")).collect()
     }
 
     /// The same for a user: similar assumptions about several objects of the same places in one line, and of many
-    /// similar lines the first, and the number of the others.
-    pub(super) fn assumptions_in_short(&self, found: &Assumptions) -> Vec<String> {
+    /// similar lines the first, and the number of the others. A document that is kept also has what could not be
+    /// read, which is a note on standard error otherwise.
+    pub(super) fn assumptions_in_short(&self, found: &Assumptions, is_kept: bool) -> Vec<String> {
         let shortened = |sort: Sort| {
             let mut of_places: BTreeMap<String, Vec<Sentence>> = BTreeMap::new();
             for (places, sentence) in sort {
@@ -43,20 +44,20 @@ impl Question<'_> {
             }
             lines
         };
-        self.sorts_of_assumptions(found).into_iter().flat_map(shortened).collect()
+        self.sorts_of_assumptions(found, is_kept).into_iter().flat_map(shortened).collect()
     }
 
     /// Writes them to standard error, for an output that has no room for them.
     pub(super) fn tell_assumptions(&self, found: &Assumptions) -> io::Result<()> {
         let mut standard_error = drawing::standard_error();
-        for assumption in self.assumptions_in_short(found) {
+        for assumption in self.assumptions_in_short(found, false) {
             writeln!(standard_error, "assumed: {assumption}")?;
         }
         Ok(())
     }
 
     /// Groups assumptions that differ only in their object.
-    fn sorts_of_assumptions(&self, found: &Assumptions) -> Vec<Sort> {
+    fn sorts_of_assumptions(&self, found: &Assumptions, has_unseen: bool) -> Vec<Sort> {
         let mut places: BTreeMap<&Assumption, Vec<usize>> = BTreeMap::new();
         for (assumption, place) in found {
             places.entry(assumption).or_default().push(*place);
@@ -70,7 +71,8 @@ impl Question<'_> {
                 None => sorts.push((sort, vec![said])),
             }
         }
-        let unseen = self.input.unseen.iter().map(|it| (String::new(), (None, it.clone())));
+        let unseen = self.input.unseen.iter().filter(|_| has_unseen);
+        let unseen = unseen.map(|it| (String::new(), (None, it.clone())));
         let input = [self.assumed_of_places(), unseen.collect()];
         sorts.into_iter().map(|(_, alike)| alike).chain(input).collect()
     }

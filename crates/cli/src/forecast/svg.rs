@@ -104,7 +104,7 @@ fn notes(question: &Question<'_>, assumptions: &Assumptions) -> Vec<String> {
         let of = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));
         format!("! {of}{touched}")
     });
-    let assumed = question.assumptions_in_short(assumptions).into_iter();
+    let assumed = question.assumptions_in_short(assumptions, true).into_iter();
     let findings = question.input.items().into_iter().map(|it| it.in_a_line());
     let all = clock_changes.chain(assumed.map(|it| format!("assumed: {it}"))).chain(findings);
     let lines = all.flat_map(|note| {

@@ -72,7 +72,7 @@ pub(super) fn write(
     if more > 1 {
         writeln!(output, "  and {more} more like these (-o json lists them all)")?;
     }
-    let assumptions = question.assumptions_in_short(&assumptions);
+    let assumptions = question.assumptions_in_short(&assumptions, false);
     if !assumptions.is_empty() {
         writeln!(output, "\n{STRONG}Assumptions{STRONG:#}")?;
         for assumption in assumptions {

@@ -18,13 +18,13 @@ use crate::completion;
 use crate::files::{FileArguments, Files};
 use crate::level_format::LevelFormat;
 use crate::selector::Selector;
-use crate::subject::Subject;
+use crate::subject::{Subject, told_apart};
 
 /// What an argument is about that means nothing for a cluster.
 const FILES_ONLY: &str = "applies to files only; name them with -f or -k";
 
 /// Where the objects come from.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct InputArguments {
     #[command(flatten)]
     files: FileArguments,
@@ -72,7 +72,7 @@ pub(crate) struct Narrowing {
 }
 
 /// What is asked about, and under which conditions.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct Conditions {
     #[command(flatten)]
     narrowing: Narrowing,
@@ -146,10 +146,44 @@ impl InputArguments {
         InputArguments { files, conditions, cluster }
     }
 
-    /// Reads the files or the cluster. `command` is the calling command, `checked_at` the start of
-    /// checks that look ahead, `now` the time at which a cluster is read, and `subjects` the requested
-    /// objects: for a cluster they determine the namespace if nothing else does. If the command shows `CronJobs`,
-    /// `cron_jobs` is the zone that those follow that name none.
+    /// The same with the files among these words, and the other words: the names of objects.
+    pub(crate) fn naming(
+        &self,
+        words: &[String],
+    ) -> Result<(InputArguments, Vec<String>), ArgumentError> {
+        let is_told = self.files.are_given()
+            || self.cluster.is_named()
+            || self.conditions.narrowing.namespace.is_some();
+        let (paths, names) = told_apart(words, !is_told);
+        if let Some(path) = paths.first().filter(|_| self.cluster.is_named()) {
+            let message = "this is a path, and a cluster is named as well; give one of both";
+            return Err(ArgumentError::whole("FILE", path, message));
+        }
+        let mut input = self.clone();
+        input.files.file.extend(paths);
+        Ok((input, names))
+    }
+
+    /// Whether files are read, and no cluster.
+    pub(crate) fn are_files(&self) -> bool {
+        self.files.are_given()
+    }
+
+    /// The cluster to read if no files are named.
+    pub(crate) fn cluster(&self) -> &ClusterArguments {
+        &self.cluster
+    }
+
+    /// The namespace that is named for a cluster, here or by these names.
+    pub(crate) fn namespace<'a>(&'a self, subjects: &'a [Subject]) -> Option<&'a str> {
+        let named = || Subject::only_namespace(subjects);
+        self.conditions.narrowing.namespace.as_deref().or_else(named)
+    }
+
+    /// Reads the files or the cluster; [`Input::tell_notes`] reports what there is to note. `command` is the calling
+    /// command, `checked_at` the start of checks that look ahead, `now` the time at which a cluster is read, and
+    /// `subjects` the requested objects: for a cluster they determine the namespace if nothing else does. If the
+    /// command shows `CronJobs`, `cron_jobs` is the zone that those follow that name none.
     pub(crate) fn load(
         &self,
         command: &str,
@@ -166,15 +200,12 @@ impl InputArguments {
             if let Some(zone) = cron_jobs {
                 files.reading.cron_jobs.iter_mut().for_each(|job| job.assume_zone(zone));
             }
-            let input = conditions.input_of(files, command, checked_at)?;
-            input.tell_notes();
-            input
+            conditions.input_of(files, command, checked_at)?
         } else {
             if let Some(argument) = self.files.about_files() {
                 return Err(ArgumentError::whole(argument, "", FILES_ONLY).into());
             }
-            let named = || Subject::only_namespace(subjects);
-            let namespace = conditions.narrowing.namespace.as_deref().or_else(named);
+            let namespace = self.namespace(subjects);
             let is_about_levels =
                 subjects.is_empty() || subjects.iter().any(Subject::may_be_of_levels);
             let is_about_jobs =

@@ -1,8 +1,10 @@
 //! What a build without the feature `cluster` has in place of a cluster: hidden flags, and an error with a fix.
 
 use std::iter;
+use std::time::Duration;
 
 use clap::Args;
+use jiff::Timestamp;
 
 use crate::completion::Line;
 use crate::input::{Input, Wanted};
@@ -33,10 +35,37 @@ pub(crate) struct ClusterArguments {
 }
 
 impl ClusterArguments {
+    /// Whether anything tells which cluster to read, or which part of it.
+    pub(crate) fn is_named(&self) -> bool {
+        self.all_namespaces
+    }
+
+    /// Fails.
+    #[expect(clippy::unused_self, reason = "the same call watches a cluster in other builds")]
+    pub(crate) fn changes(&self, _: Option<&str>, _: Timestamp) -> anyhow::Result<Changes> {
+        refused("").map_err(anyhow::Error::msg)
+    }
+
     /// Fails.
     #[expect(clippy::unused_self, reason = "the same call reads a cluster in other builds")]
     pub(crate) fn load(&self, _: &Wanted<'_>) -> anyhow::Result<Input> {
         refused("").map_err(anyhow::Error::msg)
+    }
+}
+
+/// The flag of a build that can watch a cluster.
+#[derive(Args)]
+pub(crate) struct WatchArguments {
+    #[arg(short, long, hide = true, conflicts_with_all = ["file", "kustomize", "what_if", "from"])]
+    pub(crate) watch: bool,
+}
+
+/// None: this build watches no cluster.
+pub(crate) enum Changes {}
+
+impl Changes {
+    pub(crate) fn wait(&mut self, _: Duration) {
+        match *self {}
     }
 }
 

@@ -1,7 +1,7 @@
 //! The answer of `almanac when` for a program: the documented contracts `almanac/when/v1`, and for the schedules of
 //! objects `almanac/schedules/v1`.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use almanac_calendar::{ClockEffect, tzdata_version};
 use jiff::Timestamp;
@@ -15,7 +15,7 @@ use crate::cron_jobs::reference;
 use crate::findings;
 use crate::input::Input;
 
-pub(super) fn write(question: &Question, output: &mut impl Write) -> io::Result<()> {
+pub(super) fn write(question: &Question, output: &mut impl Write) -> anyhow::Result<()> {
     let effects = effects(question);
     let answer = Answer {
         schema: "almanac/when/v1",
@@ -27,7 +27,8 @@ pub(super) fn write(question: &Question, output: &mut impl Write) -> io::Result<
         clock_changes: clock_changes(&effects),
     };
     serde_json::to_writer_pretty(&mut *output, &answer)?;
-    writeln!(output)
+    writeln!(output)?;
+    Ok(())
 }
 
 /// The answers about objects.
@@ -35,7 +36,7 @@ pub(super) fn write_all(
     input: &Input,
     all: &[OfObject<'_>],
     output: &mut impl Write,
-) -> io::Result<()> {
+) -> anyhow::Result<()> {
     let answer = Answers {
         schema: "almanac/schedules/v1",
         tzdata: tzdata_version(),
@@ -43,7 +44,8 @@ pub(super) fn write_all(
         findings: input.items(),
     };
     serde_json::to_writer_pretty(&mut *output, &answer)?;
-    writeln!(output)
+    writeln!(output)?;
+    Ok(())
 }
 
 fn effects(question: &Question) -> Vec<ClockEffect> {

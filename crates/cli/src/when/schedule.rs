@@ -9,6 +9,7 @@ use jiff::Timestamp;
 
 use super::WhenArguments;
 use super::pattern::pattern;
+use super::typed::ARGUMENT;
 use crate::argument_error::ArgumentError;
 
 /// A schedule, and what it means.
@@ -50,11 +51,14 @@ impl Schedule {
     /// The one that is typed, if one is.
     pub(super) fn check(
         arguments: &WhenArguments,
+        expression: Option<&str>,
         zone: Zone,
     ) -> Result<Option<Schedule>, ArgumentError> {
-        if let Some(text) = &arguments.cron {
+        let expression = expression.map(|text| (ARGUMENT, text));
+        let with_flag = || arguments.cron.as_deref().map(|text| ("--cron", text));
+        if let Some((argument, text)) = expression.or_else(with_flag) {
             let cron = Cron::parse(text)
-                .map_err(|error| ArgumentError::new("--cron", text, error.span(), error))?;
+                .map_err(|error| ArgumentError::new(argument, text, error.span(), error))?;
             let meaning = format!("fires {}", cron.describe());
             let notes = CronNote::all(text).iter().map(ToString::to_string).collect();
             let schedule = Schedule::of_firings(meaning, cron.in_zone(zone));

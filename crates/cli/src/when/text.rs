@@ -60,7 +60,7 @@ pub(super) fn write(question: &Question, width: usize, output: &mut impl Write) 
 }
 
 fn write_answer(question: &Question, output: &mut impl Write) -> io::Result<()> {
-    let Question { schedule, from, to, count, watch_to } = question;
+    let Question { schedule, from, to, count, watch_to, beside } = question;
     let zone = schedule.zone();
     let meaning = capitalised(&schedule.meaning);
     writeln!(output, "{STRONG}{meaning}{STRONG:#} ({zone})")?;
@@ -86,7 +86,7 @@ fn write_answer(question: &Question, output: &mut impl Write) -> io::Result<()> 
     }
     for (at, event) in events {
         let touched = clock_changes.at(at, event).is_some();
-        write_line(output, schedule, at, event, touched)?;
+        write_line(output, schedule, *beside, (at, event), touched)?;
     }
     if !effects.is_empty() {
         writeln!(output)?;
@@ -100,8 +100,8 @@ fn write_answer(question: &Question, output: &mut impl Write) -> io::Result<()> 
 fn write_line(
     output: &mut impl Write,
     schedule: &Schedule,
-    at: Timestamp,
-    event: ScheduleEvent,
+    beside: Zone,
+    (at, event): (Timestamp, ScheduleEvent),
     touched: bool,
 ) -> io::Result<()> {
     let zone = schedule.zone();
@@ -110,8 +110,8 @@ fn write_line(
         Shape::Windows(_) => format!("{:<6}  ", event.verb()),
     };
     write!(output, "  {verb}{}", civil(zone, at))?;
-    if zone != Zone::utc() {
-        write!(output, "  {QUIET}{}{QUIET:#}", civil(Zone::utc(), at))?;
+    if zone != beside {
+        write!(output, "  {QUIET}{}{QUIET:#}", civil(beside, at))?;
     }
     if touched {
         write!(output, "  {WARNING}!{WARNING:#}")?;

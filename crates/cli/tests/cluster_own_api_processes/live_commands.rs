@@ -3,3 +3,4 @@
 mod exports;
 mod levels;
 mod units;
+mod watching;

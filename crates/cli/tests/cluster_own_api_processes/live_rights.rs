@@ -162,8 +162,9 @@ async fn the_rest_is_assumed(kubectl: &Kubectl, reader: &Path) -> TestResult {
         assert!(stderr(&next).contains(&format!("note: {line}\n")), "{}", stderr(&next));
     }
     let explain = almanac(reader, &["explain", "deployment/shop", "--at", PRESENT]).await?;
-    let told = stdout(&explain);
-    assert!(told.contains(&format!("Assumption: {}\n", expected[1])), "{told}");
+    let told = stderr(&explain);
+    assert!(told.contains(&format!("note: {}\n", expected[1])), "{told}");
+    assert!(!stdout(&explain).contains("was not read"), "{}", stdout(&explain));
     assert!(!told.contains("configmaps"), "no levels are asked about: {told}");
     assert!(!told.contains("cronjobs"), "it says nothing of them: {told}");
     Ok(())

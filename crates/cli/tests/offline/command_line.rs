@@ -17,6 +17,7 @@ fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
     command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     command.stdin(Stdio::null()).env("COLUMNS", "100").env("LC_ALL", "C.UTF-8").args(arguments);
+    command.env_remove("ALMANAC_ZONE");
     command
 }
 
@@ -208,6 +209,25 @@ fn the_version_names_the_time_zones_it_knows() {
     let (program, tzdata) = version.trim().split_once(" (tzdata 2").unwrap();
     assert_eq!(program, format!("almanac {}", env!("CARGO_PKG_VERSION")));
     assert!(tzdata.ends_with(')'), "{version}");
+}
+
+#[test]
+fn the_version_is_a_command_as_well() {
+    let told = text(&almanac(&["version"]).stdout);
+    assert!(told.starts_with(&text(&almanac(&["--version"]).stdout)), "{told}");
+    let told = text(&almanac(&["version", "-o", "json"]).stdout);
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(told["schema"], "almanac/version/v1");
+    assert_eq!(told["version"], env!("CARGO_PKG_VERSION"));
+    assert!(told["tzdata"].as_str().unwrap().starts_with('2'), "{told}");
+}
+
+#[test]
+fn a_flag_of_other_tools_is_answered_with_ours() {
+    let until = refused(&["next", "-f", SHOP, "--until", "2026-12-01"]);
+    assert!(until.contains("tip: write --to 2026-12-01\n"), "{until}");
+    let format = refused(&["next", "-f", SHOP, "-o", "sarif"]);
+    assert!(format.contains("-o sarif is a format of lint, validate"), "{format}");
 }
 
 /// A folder with the program under this name, to be found on the path before everything else.

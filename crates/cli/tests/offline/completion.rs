@@ -72,7 +72,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
+const SHELLS: [&str; 4] = ["bash", "zsh", "fish", "powershell"];
 
 fn policy(name: &str, target: &str, namespace: &str) -> String {
     format!(
@@ -167,8 +167,38 @@ fn each_script_calls_the_program_for_completions() {
     let stage = Stage::new("scripts");
     for shell in SHELLS {
         let script = text(&stage.run("almanac", &["completion", shell]).stdout);
-        let asks = format!("ALMANAC_COMPLETE={}", if shell == "fish" { "fish" } else { "\"" });
-        assert!(script.contains(&asks), "{script}");
+        let asks = match shell {
+            "fish" => "ALMANAC_COMPLETE=fish",
+            "powershell" => "$env:ALMANAC_COMPLETE = \"powershell\"",
+            _ => "ALMANAC_COMPLETE=\"",
+        };
+        assert!(script.contains(asks), "{script}");
+    }
+}
+
+#[test]
+fn powershell_registers_the_program_by_both_of_its_names() {
+    let stage = Stage::new("powershell");
+    let script = |name: &str| text(&stage.run("almanac", &["completion", name]).stdout);
+    let registered = "Register-ArgumentCompleter -Native -CommandName almanac";
+    assert!(script("powershell").contains(registered), "{}", script("powershell"));
+    assert_eq!(script("pwsh"), script("powershell"));
+    // It asks the program itself, which offers every command.
+    let offered = stage.offered("powershell", &[""]);
+    for command in ["forecast", "explain", "next", "diff", "when", "lint", "validate", "version"] {
+        assert!(offered.iter().any(|it| it == command), "{offered:?}");
+    }
+}
+
+#[test]
+fn paths_are_offered_in_place_of_names_until_a_flag_names_files() {
+    let stage = Stage::new("paths")
+        .file("policies/hours.yaml", &policy("hours", "shop", "prod"))
+        .file("other.yaml", &policy("other", "other", "prod"));
+    for shell in SHELLS {
+        assert_eq!(stage.offered(shell, &["explain", "pol"]), ["policies/"]);
+        stage.assert_offered(shell, &["explain", "policies", "ho"], &["hours"]);
+        stage.assert_offered(shell, &["next", "-f", "policies", "o"], &[]);
     }
 }
 

@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// The commands that end by themselves and need nothing but files.
-const WITH_FILES: [&str; 9] =
-    ["forecast", "explain", "next", "diff", "when", "lint", "validate", "crds", "man"];
+const WITH_FILES: [&str; 10] =
+    ["forecast", "explain", "next", "diff", "when", "lint", "validate", "crds", "man", "version"];
 
 /// Marks of an example that needs a cluster, a revision or another program.
 const NEEDS_MORE: [&str; 7] = [" -n ", " -A", " -k ", "--git ", "kubectl", "| man", "origin/"];

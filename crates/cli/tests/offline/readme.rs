@@ -148,6 +148,7 @@ fn run(root: &Path, command: &str) -> anyhow::Result<String> {
         .env("PATH", path)
         // The same on every machine: no color, a usual width, no zone of the host's.
         .envs([("NO_COLOR", "1"), ("COLUMNS", "100"), ("TZ", "UTC"), ("LC_ALL", "C.UTF-8")])
+        .env_remove("ALMANAC_ZONE")
         .stdin(Stdio::null())
         .output()
         .context("failed to start sh")?;

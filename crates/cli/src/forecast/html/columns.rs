@@ -63,7 +63,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     let rest = json!({
         "occurrences": occurrences,
         "clockChanges": clock_changes,
-        "assumptions": question.assumptions_in_short(&assumptions),
+        "assumptions": question.assumptions_in_short(&assumptions, true),
         "findings": findings,
     });
     let rest = rest.to_string();

@@ -62,6 +62,13 @@ fn yaml_is_the_same_document_as_json() {
         vec!["forecast", "-f", ".", "--from", PRESENT],
         vec!["next", "-f", ".", "--from", PRESENT],
         vec!["next", "-f", ".", "--from", PRESENT, "--for", "1s"],
+        vec!["explain", "-f", ".", "cronfhpa/shop-hours", "--at", PRESENT],
+        vec!["when", "-f", ".", "--from", PRESENT],
+        vec!["when", "@daily", "--from", PRESENT],
+        vec!["diff", "shop.yaml", "nodes.yaml", "--from", PRESENT],
+        vec!["validate", ".", "--from", PRESENT],
+        vec!["lint", ".", "--from", PRESENT],
+        vec!["version"],
     ] {
         let ask = |format| almanac(&folder, &[&arguments[..], &["-o", format]].concat());
         let yaml = text(&ask("yaml").stdout).replace('\n', "\n  ");
@@ -173,6 +180,42 @@ fn an_event_of_the_calendar_of_next_is_a_happening() {
     let expected: Vec<_> =
         expected.iter().map(|(at, name, what)| (&**at, &**name, &**what)).collect();
     assert_eq!(of_rows, expected);
+}
+
+#[test]
+fn the_table_and_the_calendar_of_a_schedule_have_its_instants() {
+    let folder = folder("formats-when");
+    for schedule in
+        [&["30 8 * * 1-5"][..], &["--daily", "22:00-06:00"], &["cronfhpa/shop-hours", "-f", "."]]
+    {
+        let ask = |format| {
+            let usual = ["when", "--from", PRESENT, "--zone", "Europe/Berlin", "-o", format];
+            // Objects have zones of their own.
+            let usual = if schedule.contains(&"-f") {
+                [&usual[..3], &usual[5..]].concat()
+            } else {
+                usual.to_vec()
+            };
+            almanac(&folder, &[&usual[..], schedule].concat())
+        };
+        let told = json(&ask("json"));
+        let items = |of: &Value| of["items"].as_array().unwrap().clone();
+        let items: Vec<Value> = match told["schedules"].as_array() {
+            Some(all) => all.iter().flat_map(items).collect(),
+            None => items(&told),
+        };
+        assert!(items.len() > 4, "{told:#}");
+        let events = events(&ask("ics"));
+        let at: Vec<_> = items.iter().map(|it| in_calendar(&it["at"])).collect();
+        assert_eq!(events.iter().map(|it| of(it, "DTSTART")).collect::<Vec<_>>(), at);
+        let told: Vec<_> =
+            rows(&ask("csv")).iter().map(|it| (it[7].to_owned(), it[8].to_owned())).collect();
+        let text = |it: &Value, key: &str| it[key].as_str().unwrap().to_owned();
+        assert_eq!(
+            told,
+            items.iter().map(|it| (text(it, "at"), text(it, "what"))).collect::<Vec<_>>()
+        );
+    }
 }
 
 #[test]

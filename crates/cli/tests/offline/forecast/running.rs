@@ -72,6 +72,7 @@ pub(crate) fn command(folder: &Path, arguments: &[&str]) -> Command {
     // What is not drawn is one line for each sentence.
     let width = if arguments.first() == Some(&"forecast") { "100" } else { "1000" };
     command.env("NO_COLOR", "1").env("COLUMNS", width).env("LC_ALL", "C.UTF-8");
+    command.env_remove("ALMANAC_ZONE");
     command
 }
 

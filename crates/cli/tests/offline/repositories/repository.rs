@@ -45,7 +45,7 @@ impl Repository {
         let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
         command.current_dir(&self.root).stdin(Stdio::null()).args(arguments);
         // So that each message is one line.
-        command.env("NO_COLOR", "1").env("COLUMNS", "1000");
+        command.env("NO_COLOR", "1").env("COLUMNS", "1000").env_remove("ALMANAC_ZONE");
         command
     }
 

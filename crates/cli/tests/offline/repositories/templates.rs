@@ -32,7 +32,8 @@ fn a_chart_is_reported_once_with_the_command_to_pipe() {
             "note: loose.yaml is a Helm template\n",
         ],
     );
-    assert_eq!(ran.said.matches("note: ").count(), 2, "{}", ran.said);
+    assert_eq!(ran.noted.matches("note: ").count(), 2, "{}", ran.noted);
+    assert!(!ran.said.contains("note: "), "{}", ran.said);
     let told = repository.ask("validate", &[]);
     assert_eq!(findings(&told), [""; 0]);
     assert_eq!(told["notes"][0]["about"], "helm-chart");
@@ -72,7 +73,8 @@ fn a_subchart_is_reported_as_part_of_its_chart() {
         .file("shop/beside/templates/d.yaml", template("d"));
     let ran = repository.run(&["validate"]);
     ran.assert_says(0, &["note: shop is a Helm chart", "note: shop/beside is a Helm chart"]);
-    assert_eq!(ran.said.matches("note: ").count(), 2, "{}", ran.said);
+    assert_eq!(ran.noted.matches("note: ").count(), 2, "{}", ran.noted);
+    assert!(!ran.said.contains("note: "), "{}", ran.said);
 }
 
 #[test]
@@ -209,7 +211,8 @@ fn a_kustomization_that_changes_a_policy_is_reported_and_its_patches_are_not_obj
          almanac validate -k overlays/prod\n",
         "note: overlays/test is a kustomization",
     ]);
-    assert_eq!(ran.said.matches("note: ").count(), 2, "{}", ran.said);
+    assert_eq!(ran.noted.matches("note: ").count(), 2, "{}", ran.noted);
+    assert!(!ran.said.contains("note: "), "{}", ran.said);
 }
 
 #[test]

@@ -1,0 +1,68 @@
+//! Which of the words of a command are paths to read, and which are the names of objects.
+//!
+//! A word that can be both is a path if it is there, and a name where anything else tells what is read.
+
+use std::path::Path;
+
+use almanac_api::kinds::kind_named;
+
+/// Standard input.
+const STANDARD_INPUT: &str = "-";
+
+/// The paths among the words, and the names. `may_be_paths` is whether a word that can be both is a path.
+pub(crate) fn told_apart(words: &[String], may_be_paths: bool) -> (Vec<String>, Vec<String>) {
+    let mut follows_kind = false;
+    words.iter().cloned().partition(|word| {
+        let (kind, _) = word.split_once('/').unwrap_or((word.as_str(), ""));
+        let names_kind = kind_named(kind).is_some();
+        let is_path = word == STANDARD_INPUT
+            || is_surely_a_path(word)
+            || may_be_paths && !follows_kind && !names_kind && Path::new(word).exists();
+        // As in `deployment web`.
+        follows_kind |= kind_named(word).is_some();
+        is_path
+    })
+}
+
+/// Whether what was typed can be nothing but a path.
+pub(super) fn is_surely_a_path(text: &str) -> bool {
+    let is_file = [".yaml", ".yml", ".json"].iter().any(|end| text.ends_with(end));
+    let is_there = || text.len() > 1 && Path::new(text).exists();
+    is_file
+        || text.starts_with(['.', '~'])
+        || (text.starts_with('/') || text.ends_with('/')) && is_there()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(line: &str, may_be_paths: bool) -> String {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        told_apart(&words, may_be_paths).1.join(" ")
+    }
+
+    #[test]
+    fn what_can_be_nothing_but_a_path_is_one() {
+        for line in ["shop.yaml", "teams/*.yaml", "./shop", "../shop", "src/", "-"] {
+            assert_eq!(names(line, false), "", "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_there_is_a_path_unless_something_else_tells_what_is_read() {
+        // Tests run in the directory of the crate.
+        assert_eq!(names("src tests/offline shop", true), "shop");
+        assert_eq!(names("src tests/offline shop", false), "src tests/offline shop");
+    }
+
+    #[test]
+    fn a_word_with_or_behind_a_kind_is_a_name_whatever_is_there() {
+        for line in ["deployment src", "deployment/src", "deploy", "cronjob/src tests/offline"] {
+            let expected = line.split(' ').next().unwrap_or_default();
+            let told = names(line, true);
+            assert!(told.starts_with(expected), "{line}: {told}");
+        }
+        assert_eq!(names("deployment src", true), "deployment src");
+    }
+}

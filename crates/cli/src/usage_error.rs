@@ -1,0 +1,158 @@
+//! Errors of usage: what to write instead of a flag that other tools have, and which commands have a format.
+//!
+//! Names that are nearly right are found by clap.
+
+use std::ffi::OsString;
+
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command, Error};
+
+/// Flags as others call them, each with the flags that may be meant: the first of them that the command has is.
+const SYNONYMS: [(&[&str], &[&str]); 15] = [
+    (&["until", "till", "end", "before", "stop"], &["to"]),
+    (&["since", "start", "begin", "after", "now", "at"], &["from"]),
+    (&["from", "on", "when", "time", "instant", "date"], &["at"]),
+    (&["duration", "period", "days", "hours", "weeks", "window", "horizon", "range"], &["for"]),
+    (&["tz", "timezone", "time-zone"], &["zone"]),
+    (&["file", "files", "input", "manifest", "manifests", "path", "dir"], &["filename"]),
+    (&["format", "out-format", "output-format"], &["output"]),
+    (&["output-file", "write", "save"], &["out"]),
+    (&["limit", "max", "number", "lines", "head", "num"], &["count"]),
+    (&["label", "labels", "label-selector"], &["selector"]),
+    (&["ns"], &["namespace"]),
+    (&["all", "all-ns", "every-namespace"], &["all-namespaces"]),
+    (&["kube-context", "cluster", "kube-config", "config"], &["context", "kubeconfig"]),
+    (&["skip", "exclude-path"], &["exclude"]),
+    (&["follow", "live", "refresh"], &["watch"]),
+];
+
+/// The unit of the period that a flag of others counts.
+const UNITS: [(&str, &str); 3] = [("days", "d"), ("hours", "h"), ("weeks", "w")];
+
+/// The error of a command line, with what to write instead if that is known.
+pub(crate) fn explained(mut error: Error, program: &Command, words: &[OsString]) -> Error {
+    let words: Vec<String> = words.iter().map(|it| it.to_string_lossy().into_owned()).collect();
+    let command = words.iter().skip(1).find_map(|word| program.find_subcommand(word));
+    let tip = match error.kind() {
+        ErrorKind::UnknownArgument => command.and_then(|it| of_flag(&error, it, &words)),
+        ErrorKind::InvalidValue => of_format(&error, program, command),
+        _ => None,
+    };
+    if let Some(tip) = tip {
+        error.remove(ContextKind::SuggestedArg);
+        error.remove(ContextKind::SuggestedValue);
+        let tip = ContextValue::StyledStrs(vec![StyledStr::from(tip)]);
+        error.insert(ContextKind::Suggested, tip);
+    }
+    error
+}
+
+/// What to write instead of an unknown flag, with the value that was typed behind it.
+fn of_flag(error: &Error, command: &Command, words: &[String]) -> Option<String> {
+    let ContextValue::String(typed) = error.get(ContextKind::InvalidArg)? else { return None };
+    let name = typed.strip_prefix("--")?;
+    let meant = |(synonyms, meant): &(&[&str], &[&str])| {
+        let is_said = synonyms.contains(&name);
+        meant.iter().find_map(|long| has_flag(command, long)).filter(|_| is_said)
+    };
+    let flag = SYNONYMS.iter().find_map(meant)?;
+    let long = flag.get_long()?;
+    if !flag.get_action().takes_values() {
+        return Some(format!("write --{long}"));
+    }
+    let value = value_of(typed, words).map(|value| {
+        let unit = UNITS.iter().find(|(counted, _)| *counted == name);
+        let is_number = value.chars().all(|it| it.is_ascii_digit());
+        let unit = unit.filter(|_| is_number).map_or("", |(_, unit)| unit);
+        format!("{value}{unit}")
+    });
+    Some(match value {
+        Some(value) => {
+            let value = shlex::try_quote(&value).map_or_else(|_| value.clone(), Into::into);
+            format!("write --{long} {value}")
+        }
+        None => format!("write --{long}"),
+    })
+}
+
+fn has_flag<'a>(command: &'a Command, long: &str) -> Option<&'a Arg> {
+    command.get_arguments().find(|it| it.get_long() == Some(long) && !it.is_hide_set())
+}
+
+/// What stands behind a flag, in the same word or in the next.
+fn value_of(flag: &str, words: &[String]) -> Option<String> {
+    let mut pairs = words.iter().zip(words.iter().skip(1));
+    let of_next = pairs.find_map(|(word, next)| (word == flag).then_some(next));
+    let of_same = || words.iter().find_map(|it| it.strip_prefix(flag)?.strip_prefix('='));
+    let value = of_next.map(String::as_str).filter(|it| !it.starts_with("--")).or_else(of_same)?;
+    (!value.is_empty()).then(|| value.to_owned())
+}
+
+/// Which commands have a format that this one lacks.
+fn of_format(error: &Error, program: &Command, command: Option<&Command>) -> Option<String> {
+    let ContextValue::String(argument) = error.get(ContextKind::InvalidArg)? else { return None };
+    let ContextValue::String(format) = error.get(ContextKind::InvalidValue)? else { return None };
+    if !argument.starts_with("--output") || command.is_none() {
+        return None;
+    }
+    let has_format = |command: &&Command| {
+        let output = has_flag(command, "output");
+        output.is_some_and(|it| {
+            it.get_possible_values().iter().any(|value| value.matches(format, false))
+        })
+    };
+    let names: Vec<&str> =
+        program.get_subcommands().filter(has_format).map(Command::get_name).collect();
+    (!names.is_empty()).then(|| format!("-o {format} is a format of {}", names.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command_line;
+
+    fn refused(line: &str) -> String {
+        let words: Vec<OsString> =
+            shlex::split(line).unwrap().into_iter().map(OsString::from).collect();
+        let mut program = command_line();
+        let error = program.try_get_matches_from_mut(words.clone()).unwrap_err();
+        explained(error, &program, &words).to_string()
+    }
+
+    #[test]
+    fn a_flag_of_other_tools_is_answered_with_ours_and_the_value() {
+        for (line, tip) in [
+            ("almanac next --until 2026-12-01", "tip: write --to 2026-12-01\n"),
+            ("almanac next --until=2026-12-01", "tip: write --to 2026-12-01\n"),
+            ("almanac forecast --since 'mon 09:00'", "tip: write --from 'mon 09:00'\n"),
+            ("almanac diff a b --tz Asia/Tokyo", "tip: write --zone Asia/Tokyo\n"),
+            ("almanac when @daily --days 7", "tip: write --for 7d\n"),
+            ("almanac explain shop --from monday", "tip: write --at monday\n"),
+            ("almanac forecast --at monday", "tip: write --from monday\n"),
+            ("almanac validate --file a.yaml", "tip: write --filename a.yaml\n"),
+            ("almanac next --limit 3", "tip: write --count 3\n"),
+            ("almanac next --until", "tip: write --to\n"),
+            ("almanac next --until --count 3", "tip: write --to\n"),
+        ] {
+            let refused = refused(line);
+            assert!(refused.contains(tip), "{line}: {refused}");
+            assert_eq!(refused.matches("tip:").count(), 1, "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_flag_that_nobody_has_gets_no_tip_of_ours() {
+        assert!(!refused("almanac next --no-such-flag").contains("write --"));
+        assert!(!refused("almanac crds --until 2026-12-01").contains("write --"));
+    }
+
+    #[test]
+    fn a_format_of_another_command_names_the_commands_that_have_it() {
+        let svg = refused("almanac next -o svg");
+        assert!(svg.contains("tip: -o svg is a format of forecast\n"), "{svg}");
+        let sarif = refused("almanac forecast -o sarif");
+        assert!(sarif.contains("tip: -o sarif is a format of lint, validate\n"), "{sarif}");
+        assert!(!refused("almanac forecast -o docx").contains("is a format of"));
+    }
+}

@@ -1,0 +1,83 @@
+//! `almanac version`: which program this is, and on what the meaning of a schedule depends.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use almanac_calendar::tzdata_version;
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+
+use crate::VERSION;
+use crate::cluster::BUILD;
+use crate::outcome::exit_codes_without_findings;
+use crate::yaml;
+
+/// Print the version
+///
+/// It is that of the program, of its time zone database, and of the commit if the build was given it.
+#[derive(Args)]
+#[command(after_help = concat!("Examples:
+  almanac version
+  almanac version -o json
+
+", exit_codes_without_findings!()))]
+pub(crate) struct VersionArguments {
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = Output::Text)]
+    output: Output,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Output {
+    Text,
+    Json,
+    Yaml,
+}
+
+/// The documented contract `almanac/version/v1`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Report {
+    schema: &'static str,
+    version: &'static str,
+    tzdata: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit: Option<&'static str>,
+    /// Whether this build reads clusters, or files only.
+    reads_clusters: bool,
+}
+
+/// The commit, which a build is given by its environment.
+const COMMIT: Option<&str> = option_env!("ALMANAC_COMMIT");
+
+pub(crate) fn run(
+    arguments: &VersionArguments,
+    output: &mut impl Write,
+) -> anyhow::Result<ExitCode> {
+    let report = Report {
+        schema: "almanac/version/v1",
+        version: env!("CARGO_PKG_VERSION"),
+        tzdata: tzdata_version(),
+        commit: COMMIT,
+        reads_clusters: BUILD.is_empty(),
+    };
+    match arguments.output {
+        Output::Text => {
+            writeln!(output, "almanac {}", *VERSION)?;
+            if let Some(commit) = COMMIT {
+                writeln!(output, "commit {commit}")?;
+            }
+        }
+        Output::Json => report.write(output)?,
+        Output::Yaml => yaml::write(output, |yaml| report.write(yaml))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Report {
+    fn write(&self, output: &mut impl Write) -> anyhow::Result<()> {
+        serde_json::to_writer_pretty(&mut *output, self)?;
+        writeln!(output)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,222 @@
+//! `--watch`: prints an answer again whenever it changes, until Ctrl-C.
+//!
+//! An answer changes when objects of the cluster do, or when the first of what is to come has passed. Objects are read
+//! again after each watch event, and once a minute for those that are not watched: [`crate::cluster`] says which.
+
+use std::io::{self, IsTerminal as _, Write};
+use std::process::ExitCode;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::argument_error::ArgumentError;
+use crate::cluster::Changes;
+use crate::input::InputArguments;
+
+const ARGUMENT: &str = "--watch";
+
+/// The least time between two readings of a cluster.
+const PAUSE: Duration = Duration::from_secs(1);
+/// A reading takes at most one of so many parts of the time.
+const SHARE: u32 = 5;
+/// The most time between two readings.
+const LONGEST: Duration = Duration::from_secs(60);
+/// The most time between two attempts.
+const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
+/// What happens at an instant has passed once a clock shows the next second.
+const SECOND: SignedDuration = SignedDuration::from_secs(1);
+
+/// Replaces what is on the screen.
+const CLEAR: &[u8] = b"\x1b[2J\x1b[H";
+
+/// What stands between two answers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// For a user: replaced on a terminal, below a line with the instant elsewhere.
+    Text,
+    /// A line each.
+    JsonLines,
+    /// A document each.
+    Yaml,
+}
+
+/// An answer, with its notes, and the first of what is to come in it.
+pub(crate) struct Drawn {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) notes: Vec<u8>,
+    pub(crate) next: Option<Timestamp>,
+}
+
+/// An error where files are named: these are read once.
+pub(crate) fn check(read: &InputArguments) -> Result<(), ArgumentError> {
+    let message = "watches a cluster, and files are named; leave one of both out";
+    if read.are_files() { Err(ArgumentError::whole(ARGUMENT, "", message)) } else { Ok(()) }
+}
+
+/// An error for a format that has no answers one after the other.
+pub(crate) fn has_no_form() -> ArgumentError {
+    ArgumentError::whole(ARGUMENT, "", "prints text, json or yaml; choose one of them with -o")
+}
+
+/// Prints answers until an interrupt. `answer` gives the one of an instant.
+pub(crate) fn watch(
+    mut changes: Changes,
+    form: Form,
+    output: &mut impl Write,
+    answer: impl Fn(Timestamp) -> anyhow::Result<Drawn>,
+) -> anyhow::Result<ExitCode> {
+    let mut drawn_at = crate::present();
+    let mut drawn = answer(drawn_at)?;
+    print(&drawn, form, None, output)?;
+    let (mut pause, mut backoff) = (PAUSE, None);
+    loop {
+        thread::sleep(backoff.unwrap_or(pause));
+        if backoff.is_none() {
+            changes.wait(until_next(&drawn).min(LONGEST));
+        }
+        let (begun, now) = (Instant::now(), crate::present());
+        match again(&drawn, drawn_at, now, &answer) {
+            Ok(None) => backoff = None,
+            Ok(Some(changed)) => {
+                (drawn, drawn_at, backoff) = (changed, now, None);
+                print(&drawn, form, Some(now), output)?;
+            }
+            Err(error) => {
+                let next = backoff.map_or(PAUSE, |it| (it * 2).min(LONGEST_BACKOFF));
+                anstream::eprintln!("note: {error:#}; next attempt in {} s", next.as_secs());
+                backoff = Some(next);
+            }
+        }
+        pause = PAUSE.max(begun.elapsed() * SHARE);
+    }
+}
+
+/// The answer of now, if it is another than the one that was printed: the first of what was to come has passed, or the
+/// answer of then would be another by now.
+fn again(
+    drawn: &Drawn,
+    drawn_at: Timestamp,
+    now: Timestamp,
+    answer: impl Fn(Timestamp) -> anyhow::Result<Drawn>,
+) -> anyhow::Result<Option<Drawn>> {
+    let has_passed = drawn.next.is_some_and(|next| next < now);
+    if !has_passed && answer(drawn_at)?.bytes == drawn.bytes {
+        return Ok(None);
+    }
+    answer(now).map(Some)
+}
+
+/// How long it takes until the first of what is to come has passed.
+fn until_next(drawn: &Drawn) -> Duration {
+    let Some(next) = drawn.next else { return LONGEST };
+    let length = next.duration_since(crate::present()).saturating_add(SECOND);
+    Duration::try_from(length).unwrap_or(Duration::ZERO)
+}
+
+/// `at` is when the answer has changed; `None` for the first one.
+fn print(
+    drawn: &Drawn,
+    form: Form,
+    at: Option<Timestamp>,
+    output: &mut impl Write,
+) -> anyhow::Result<()> {
+    match (form, at) {
+        (Form::Text, _) if io::stdout().is_terminal() => {
+            output.flush()?;
+            // Past the writer of the answer, which removes such sequences where there are no colors.
+            io::stdout().write_all(CLEAR)?;
+            io::stdout().flush()?;
+        }
+        (Form::Text, Some(at)) => writeln!(output, "\n--- {at}")?,
+        (Form::Yaml, Some(_)) => writeln!(output, "---")?,
+        (Form::Text | Form::Yaml, None) | (Form::JsonLines, _) => {}
+    }
+    if form == Form::JsonLines {
+        output.write_all(on_a_line(&drawn.bytes)?.as_bytes())?;
+        writeln!(output)?;
+    } else {
+        output.write_all(&drawn.bytes)?;
+    }
+    output.flush()?;
+    // Where nobody can be told, there is nothing better to do.
+    let _ = anstream::stderr().write_all(&drawn.notes);
+    Ok(())
+}
+
+/// A JSON document without the white space between its parts.
+fn on_a_line(document: &[u8]) -> anyhow::Result<String> {
+    let Ok(document) = str::from_utf8(document) else { bail!("the answer is not valid UTF-8") };
+    let (mut is_text, mut is_escaped) = (false, false);
+    let is_kept = |letter: &char| {
+        let is_kept = is_text || !letter.is_ascii_whitespace();
+        match letter {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            '"' => is_text = !is_text,
+            _ => {}
+        }
+        is_kept
+    };
+    Ok(document.chars().filter(is_kept).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const THEN: &str = "2026-11-26T12:00:00Z";
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    fn drawn(text: &str, next: Option<&str>) -> Drawn {
+        Drawn { bytes: text.as_bytes().to_vec(), notes: Vec::new(), next: next.map(at) }
+    }
+
+    #[test]
+    fn a_document_on_a_line_is_the_same_document() {
+        let document =
+            json!({"a": [1, 2.5, null], "b c": {"d": "e \"f\\\" \n g\\"}, "h": "ü\u{2028}"});
+        let line = on_a_line(format!("{document:#}\n").as_bytes()).unwrap();
+        assert!(!line.contains(['\n', '\r']), "{line}");
+        assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), document);
+    }
+
+    #[test]
+    fn an_answer_is_new_when_objects_change_or_an_event_has_passed() {
+        let next = Some("2026-11-26T13:00:00Z");
+        let asked = |now: &str, answered: &str| {
+            let answer = |from: Timestamp| Ok(drawn(&format!("{answered} {from}"), next));
+            let before = drawn(&format!("before {THEN}"), next);
+            let again = again(&before, at(THEN), at(now), answer).unwrap();
+            again.map(|it| String::from_utf8(it.bytes).unwrap())
+        };
+        assert_eq!(asked("2026-11-26T12:59:00Z", "before"), None, "only the time has passed");
+        assert_eq!(asked("2026-11-26T13:00:00Z", "before"), None, "what happens now is to come");
+        let passed = asked("2026-11-26T13:00:01Z", "before");
+        assert_eq!(passed.as_deref(), Some("before 2026-11-26T13:00:01Z"));
+        let changed = asked("2026-11-26T12:00:01Z", "after");
+        assert_eq!(changed.as_deref(), Some("after 2026-11-26T12:00:01Z"));
+    }
+
+    #[test]
+    fn answers_are_told_apart() {
+        let printed = |form| {
+            let mut printed = Vec::new();
+            print(&drawn("[\n 1\n]\n", None), form, None, &mut printed).unwrap();
+            print(&drawn("[\n 2\n]\n", None), form, Some(at(THEN)), &mut printed).unwrap();
+            String::from_utf8(printed).unwrap()
+        };
+        assert_eq!(printed(Form::JsonLines), "[1]\n[2]\n");
+        assert_eq!(printed(Form::Yaml), "[\n 1\n]\n---\n[\n 2\n]\n");
+        // On a terminal, an answer replaces the one before.
+        if !io::stdout().is_terminal() {
+            assert_eq!(printed(Form::Text), format!("[\n 1\n]\n\n--- {THEN}\n[\n 2\n]\n"));
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The answer of `almanac when` as a table: a row for each instant. What is typed has no object.
+
+use std::io::Write;
+
+use almanac_calendar::ClockEffect;
+
+use super::Question;
+use super::objects::{OfObject, Told};
+use crate::clock_changes::Touches;
+use crate::csv::Row;
+
+const COLUMNS: [&str; 11] = [
+    "place",
+    "apiVersion",
+    "kind",
+    "namespace",
+    "name",
+    "rule",
+    "zone",
+    "at",
+    "what",
+    "note",
+    "writtenAt",
+];
+
+/// The columns of an object, with its place and its rule.
+const OF_OBJECT: usize = 6;
+
+pub(super) fn write(question: &Question, output: &mut impl Write) -> anyhow::Result<()> {
+    Row::of_names(&COLUMNS).write(output)?;
+    write_rows(question, || Row::of_names(&[""; OF_OBJECT]), "", output)
+}
+
+/// The answers about objects.
+pub(super) fn write_all(all: &[OfObject<'_>], output: &mut impl Write) -> anyhow::Result<()> {
+    Row::of_names(&COLUMNS).write(output)?;
+    for OfObject { place, identity, written_at, rule, told } in all {
+        let Told::When(question) = told else { continue };
+        let object = || {
+            let row = Row::default().cell(place.name.as_deref().unwrap_or_default());
+            row.object(place, identity).cell(rule.as_deref().unwrap_or_default())
+        };
+        let written_at = written_at.as_ref().map_or(String::new(), ToString::to_string);
+        write_rows(question, object, &written_at, output)?;
+    }
+    Ok(())
+}
+
+fn write_rows(
+    question: &Question,
+    object: impl Fn() -> Row,
+    written_at: &str,
+    output: &mut impl Write,
+) -> anyhow::Result<()> {
+    let Question { schedule, from, to, count, watch_to, .. } = question;
+    let effects: Vec<ClockEffect> = schedule.clock_effects(*from, *watch_to).collect();
+    let mut touches = Touches::among(&effects);
+    for (at, event) in schedule.between(*from, *to).take(*count) {
+        let note = touches.at(at, event).map_or(String::new(), ToString::to_string);
+        let row = object().cell(schedule.zone().name()).cell(&at.to_string()).cell(event.verb());
+        row.cell(&note).cell(written_at).write(output)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,74 @@
+//! The answer of `almanac when` as a calendar to subscribe to: an event, which takes no time, for each instant.
+
+use std::io::Write;
+
+use super::Question;
+use super::objects::{OfObject, Told};
+use crate::cron_jobs::called;
+use crate::ics::{self, CalendarEvent};
+use crate::wall_clock::civil;
+
+/// What the events of a schedule have in common.
+#[derive(Default)]
+struct Subject<'a> {
+    /// The object; nothing for a schedule that is typed.
+    name: String,
+    rule: &'a str,
+    place: Option<&'a str>,
+}
+
+pub(super) fn write(question: &Question, output: &mut impl Write) -> anyhow::Result<()> {
+    ics::begin("Almanac", output)?;
+    write_events(question, &Subject::default(), output)?;
+    ics::end(output)?;
+    Ok(())
+}
+
+/// The answers about objects.
+pub(super) fn write_all(all: &[OfObject<'_>], output: &mut impl Write) -> anyhow::Result<()> {
+    ics::begin("Almanac", output)?;
+    for OfObject { place, identity, written_at, rule, told } in all {
+        let Told::When(question) = told else { continue };
+        let name = called(identity, written_at.as_ref());
+        let rule = rule.as_deref().unwrap_or_default();
+        let subject = Subject { name, rule, place: place.name.as_deref() };
+        write_events(question, &subject, output)?;
+    }
+    ics::end(output)?;
+    Ok(())
+}
+
+fn write_events(
+    question: &Question,
+    subject: &Subject<'_>,
+    output: &mut impl Write,
+) -> anyhow::Result<()> {
+    let Question { schedule, from, to, count, .. } = question;
+    let (zone, meaning) = (schedule.zone(), &schedule.meaning);
+    for (at, event) in schedule.between(*from, *to).take(*count) {
+        let what = event.verb();
+        let title = format!("{} {}", subject.name, subject.rule);
+        let summary = match title.trim() {
+            "" => format!("{what}: {meaning}"),
+            title => format!("{title} {what}"),
+        };
+        let description = format!("{meaning} ({zone})\n{}", civil(zone, at));
+        let event = CalendarEvent {
+            told_apart_by: &[
+                subject.name.as_str(),
+                subject.rule,
+                meaning.as_str(),
+                zone.name(),
+                what,
+            ],
+            from: at,
+            has_begun: false,
+            to: None,
+            summary: &summary,
+            description: &description,
+            place: subject.place,
+        };
+        ics::write_event(&event, *from, output)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,89 @@
+//! The cron expression among the words of `almanac when`; the other words name objects or files.
+
+use std::path::Path;
+
+use super::WhenArguments;
+use crate::argument_error::ArgumentError;
+
+/// What an expression is called that is typed without a flag.
+pub(super) const ARGUMENT: &str = "SCHEDULE";
+
+/// The expression, if one is typed without a flag. It stands alone.
+pub(super) fn expression(arguments: &WhenArguments) -> Result<Option<&str>, ArgumentError> {
+    let words = &arguments.words;
+    let Some(text) = words.iter().map(String::as_str).find(|word| is_expression(word)) else {
+        return check_names(arguments).map(|()| None);
+    };
+    let wrong = |message| Err(ArgumentError::whole(ARGUMENT, text, message));
+    if words.len() > 1 {
+        return wrong("one schedule is explained at a time, without names and files beside it");
+    }
+    if arguments.has_flag_of_schedule() {
+        return wrong("another schedule is typed with a flag; leave one of both out");
+    }
+    if arguments.are_objects_named() {
+        return wrong(
+            "a typed schedule needs no files and no cluster; leave out -f, -k, -n and -A",
+        );
+    }
+    Ok(Some(text))
+}
+
+/// Whether a word is an expression: neither names nor kinds have a space or begin with `@`.
+fn is_expression(word: &str) -> bool {
+    word.starts_with('@') || word.trim().contains(char::is_whitespace) && !Path::new(word).exists()
+}
+
+/// What goes with a typed schedule does not go with the names of objects.
+fn check_names(arguments: &WhenArguments) -> Result<(), ArgumentError> {
+    let words = &arguments.words;
+    let Some(first) = words.first() else { return Ok(()) };
+    if arguments.has_flag_of_schedule() {
+        let message =
+            "a schedule is typed, and an object or a file is named as well; give one of both";
+        return Err(ArgumentError::whole("NAME", first, message));
+    }
+    if let [minute, hour, ..] = &words[..]
+        && is_field(minute)
+        && is_field(hour)
+    {
+        // What a shell has made of a `*` is not known any more.
+        let all = words.join(" ");
+        let message = if words.len() == 5 && words.iter().all(|word| is_field(word)) {
+            format!("a cron expression is one word; write '{all}', in quotes")
+        } else {
+            "a cron expression is one word; put it into quotes, as in '30 8 * * 1-5'".to_owned()
+        };
+        return Err(ArgumentError::whole(ARGUMENT, &all, message));
+    }
+    match arguments.period.typed_zone() {
+        Some(zone) => {
+            let message = "is for a typed schedule; objects are explained in their own time zones; to see another one \
+                           beside these, set ALMANAC_ZONE";
+            Err(ArgumentError::whole("--zone", zone, message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Whether a word is a field of a cron expression that has no names in it.
+fn is_field(word: &str) -> bool {
+    !word.is_empty()
+        && word.chars().all(|it| it.is_ascii_digit() || matches!(it, '*' | '/' | ',' | '-' | '?'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_expression_is_told_from_a_name_and_a_path() {
+        for word in ["0 8 * * *", "@daily", "@every 5m", "rate(5 minutes)", "CRON_TZ=UTC 0 8 * * *"]
+        {
+            assert!(is_expression(word), "{word}");
+        }
+        for word in ["shop", "deployment/shop", "shop-*", "policies.yaml", ".", "*/15"] {
+            assert!(!is_expression(word), "{word}");
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! `-o yaml`: the document of `-o json`, written as YAML.
+
+use std::io::Write;
+
+use almanac_api::writing::JsonAsYaml;
+
+/// Writes as YAML what is written as JSON.
+pub(crate) fn write<T>(
+    output: &mut dyn Write,
+    write: impl FnOnce(&mut JsonAsYaml<'_>) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let mut yaml = JsonAsYaml::begin(output)?;
+    let written = write(&mut yaml)?;
+    yaml.end()?;
+    Ok(written)
+}

@@ -1,0 +1,105 @@
+//! The time zone that is displayed: by a flag, by the environment, by `almanac.toml`, or else by the policies.
+
+use std::process::Command;
+
+use crate::repositories::repository::{PRESENT, Ran, Repository, policy};
+
+const SETTINGS: &str = "[display]\nzone = \"Asia/Tokyo\"\n";
+
+fn shop(name: &str) -> Repository {
+    let in_berlin = policy("shop-hours", "shop", 3).replace("}\n", ", timeZone: Europe/Berlin}\n");
+    let text = in_berlin.replace("name: shop, timeZone: Europe/Berlin}", "name: shop}");
+    Repository::new(name).file("shop.yaml", text)
+}
+
+/// The commands that display instants.
+const COMMANDS: [&[&str]; 3] = [
+    &["forecast", "shop.yaml", "--from", PRESENT, "--for", "1d"],
+    &["next", "shop.yaml", "--from", PRESENT, "--count", "1"],
+    &["explain", "shop.yaml", "--at", PRESENT],
+];
+
+#[track_caller]
+fn said(mut command: Command) -> String {
+    let ran = Ran::of(&command.env_remove("TZ").output().unwrap());
+    assert_eq!(ran.code, Some(0), "{}{}", ran.said, ran.noted);
+    ran.said
+}
+
+#[test]
+fn without_a_choice_every_command_displays_the_zone_of_the_policies() {
+    let repository = shop("zone-of-policies");
+    for command in COMMANDS {
+        let said = said(repository.command(command));
+        assert!(said.contains("+01:00") && !said.contains("UTC"), "{command:?}: {said}");
+    }
+    let utc = shop("zone-of-none").file("other.yaml", policy("other", "other", 1));
+    let next = ["next", ".", "--from", "2026-11-20", "--count", "1", "-o", "json"];
+    let told = utc.run(&next).json();
+    assert_eq!(told["items"][0]["at"], "2026-11-20T07:00:00Z", "midnight is that of UTC");
+}
+
+#[test]
+fn a_flag_comes_before_the_environment_and_that_before_the_settings() {
+    let repository = shop("zone-order").file("almanac.toml", SETTINGS).file("deep/a.txt", "");
+    for command in COMMANDS {
+        let with_variable = |arguments: &[&str]| {
+            let mut command = repository.command(&[command, arguments].concat());
+            command.env("ALMANAC_ZONE", "Asia/Kathmandu");
+            said(command)
+        };
+        let by_settings = said(repository.command(command));
+        assert!(by_settings.contains("+09:00"), "{command:?}: {by_settings}");
+        let by_variable = with_variable(&[]);
+        assert!(by_variable.contains("+05:45") && !by_variable.contains("+09:00"), "{by_variable}");
+        let by_flag = with_variable(&["--zone", "America/Bogota"]);
+        assert!(by_flag.contains("-05:00") && !by_flag.contains("+05:45"), "{by_flag}");
+    }
+    // From the current directory upwards.
+    let mut below =
+        repository.command(&["next", "../shop.yaml", "--from", PRESENT, "--count", "1"]);
+    below.current_dir(repository.root().join("deep"));
+    assert!(said(below).contains("+09:00"));
+}
+
+#[test]
+fn a_schedule_means_the_same_whatever_is_displayed() {
+    let repository = shop("zone-when").file("almanac.toml", SETTINGS);
+    let typed = said(repository.command(&["when", "0 8 * * *", "--from", PRESENT, "--count", "1"]));
+    assert!(typed.starts_with("Fires at 08:00 every day (UTC)\n"), "{typed}");
+    assert!(typed.contains("Sat 2026-11-21 08:00 UTC  Sat 2026-11-21 17:00 +09:00"), "{typed}");
+    let objects = said(repository.command(&["when", "shop.yaml", "--from", PRESENT]));
+    assert!(objects.contains("08:00 +01:00  Sat 2026-11-21 16:00 +09:00"), "{objects}");
+    let from = |command: &[&str]| repository.run(command).json()["items"][0]["at"].clone();
+    let usual = ["when", "0 * * * *", "--from", "2026-11-20", "-o", "json"];
+    assert_eq!(from(&usual), "2026-11-20T00:00:00Z", "midnight is that of the schedule");
+}
+
+#[test]
+fn local_is_the_zone_of_the_machine() {
+    let repository = shop("zone-local");
+    for (setting, offset) in [("Asia/Kathmandu", "+05:45"), (":America/Bogota", "-05:00")] {
+        for command in COMMANDS {
+            let mut command = repository.command(&[command, &["--zone", "local"]].concat());
+            let ran = Ran::of(&command.env("TZ", setting).output().unwrap());
+            assert!(ran.said.contains(offset), "{}{}", ran.said, ran.noted);
+        }
+    }
+    let mut command = repository.command(&["when", "@daily", "--zone", "local"]);
+    let ran = Ran::of(&command.env("TZ", "CET-1CEST").output().unwrap());
+    ran.assert_says(2, &["--zone: the time zone of this machine is not known: TZ is `CET-1CEST`"]);
+}
+
+#[test]
+fn an_unknown_zone_names_where_it_is_given() {
+    let repository = shop("zone-unknown");
+    let nearest = "is not an IANA time zone; the nearest name is Europe/Berlin";
+    let flag = repository.run(&["next", "shop.yaml", "--zone", "Europe/Berlim"]);
+    flag.assert_says(2, &["--zone: ", nearest]);
+    let mut command = repository.command(&["next", "shop.yaml"]);
+    let variable = Ran::of(&command.env("ALMANAC_ZONE", "Europe/Berlim").output().unwrap());
+    variable.assert_says(2, &["ALMANAC_ZONE: ", nearest]);
+    let settings = "\n[display]\nzone = \"Europe/Berlim\"\n";
+    let repository = repository.file("almanac.toml", settings);
+    repository.run(&["next", "shop.yaml"]).assert_says(2, &["almanac.toml", "line 3", nearest]);
+}
