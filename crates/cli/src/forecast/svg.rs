@@ -42,10 +42,11 @@ text{font:16px system-ui,sans-serif;fill:#1c2733;pointer-events:none}.quiet{fill
 .value{paint-order:stroke;stroke:#fff;stroke-width:3px;stroke-opacity:.75;stroke-linejoin:round}\
 .bar{fill:#bcd7f2;stroke:#2b6cb0}.nobody{fill:#f4f7fa;stroke:#8a97a5;stroke-dasharray:2 2}\
 .unknown{fill:none;stroke:#8a97a5;stroke-dasharray:4 3}.overlap{fill:#566575}\
-.warning,.contested{fill:#8a4b00}\
+.at-most{fill:#bcd7f2}.at-least{fill:#2b6cb0;fill-opacity:.55}.warning,.contested{fill:#8a4b00}\
 @media(prefers-color-scheme:dark){text{fill:#e4ebf2}.quiet,.overlap{fill:#9badbe}.page{fill:#10161d}\
 .mark{stroke:#2b3845}.value{stroke:#10161d}.bar{fill:#1d4468;stroke:#7db8ee}\
-.nobody{fill:#1a232d;stroke:#9badbe}.warning,.contested{fill:#e5b567}}";
+.nobody{fill:#1a232d;stroke:#9badbe}.at-most{fill:#1d4468}.at-least{fill:#7db8ee}\
+.warning,.contested{fill:#e5b567}}";
 
 /// What a row is sorted by, as on the page, and how high it is.
 type Measured = ((String, String, Field), u32);
@@ -129,7 +130,8 @@ fn write_head(view: View, height: u32, output: &mut impl Write) -> anyhow::Resul
     let title = escaped(&title);
     writeln!(output, "<title>{title}</title>")?;
     let about = "What policies set over time. Each step has a title of its own: its value, since when and until \
-                 when it holds, who sets it and why.";
+                 when it holds, who sets it and why. Many steps that are too narrow for that are drawn by pixels, with \
+                 one title; the page and JSON have each of them.";
     writeln!(output, "<desc>{about}</desc>")?;
     writeln!(output, "<text class=\"title\" x=\"{LEFT}\" y=\"24\">{title}</text>")?;
     for mark in marks(period, zone, LENGTH / CHARACTER) {

@@ -4,7 +4,7 @@
  * @typedef {number|string|string[]|Record<string, number>|false|null} Value
  * A list or an object is of names; what is not there is false, and what nobody knows is null.
  * @typedef {[kind: string, namespace: string, name: string, group: string]} Names
- * @typedef {{policy: Names, rule: string|null, at: string|null, idle?: boolean}} Writer
+ * @typedef {{policy: Names, rule: string|null, at: string|null, key: string, idle?: boolean}} Writer
  * One is idle that decides when none of its windows is open.
  * @typedef {{from: number, to: number, rules: {writer: Writer, because: string, isByRank: boolean}[]}} Overlap
  * Rules that ask for something that another one decides: for a time, or at an instant.
@@ -110,17 +110,17 @@ const GAP = 5 * 60e3;
 
 /** Whether no rule decides in a step, only for a short time between two that do, though the value is another one then. */
 export function isGap(/** @type {Series} */ series, /** @type {number} */ step) {
-  const [before, within, after] = [step - 1, step, step + 1].map((it) => (it < 0 || it >= series.count ? null : writerOf(series, it)));
-  if (!before?.rule || !within || within.rule || !after?.rule || endOf(series, step) - series.starts[step] > GAP) return false;
-  const policies = new Set([before, within, after].map((it) => keyOf(it.policy)));
-  const [one, own, other] = [step - 1, step, step + 1].map((it) => series.value[it]);
-  return policies.size === 1 && one !== own && own !== other;
+  const within = writerOf(series, step);
+  if (step === 0 || step + 1 >= series.count || !within || within.rule || endOf(series, step) - series.starts[step] > GAP) return false;
+  const before = writerOf(series, step - 1), after = writerOf(series, step + 1);
+  const isOfOne = before?.rule && after?.rule && before.key === within.key && within.key === after.key;
+  return Boolean(isOfOne) && series.value[step - 1] !== series.value[step] && series.value[step] !== series.value[step + 1];
 }
 
 /** Who has set the value before, if a step is that of another policy with another value. @returns {Writer|null} */
 export function takenFrom(/** @type {Series} */ series, /** @type {number} */ step) {
   const [before, after] = step === 0 ? [null, null] : [writerOf(series, step - 1), writerOf(series, step)];
-  const isTaken = before && after && keyOf(before.policy) !== keyOf(after.policy) && series.value[step - 1] !== series.value[step];
+  const isTaken = before && after && before.key !== after.key && series.value[step - 1] !== series.value[step];
   return isTaken ? before : null;
 }
 
@@ -170,6 +170,7 @@ export function createRows(/** @type {any} */ forecast, /** @type {number} */ fr
   const all = forecast.parts.flatMap((/** @type {any} */ part) => {
     part.origins = part.origins.map((/** @type {[number|null, string]} */ [writer, reason]) => ({ writer, reason }));
     part.outranked = (part.outranked ?? []).map((/** @type {[number, string, boolean][]} */ rules) => rules.map(([writer, because, isByRank]) => ({ writer: part.writers[writer], because, isByRank })));
+    for (const writer of part.writers) writer.key = keyOf(writer.policy);
     for (const doubt of part.doubts ?? []) doubt.key = keyOf(doubt.policy);
     return part.rows.map((/** @type {any} */ raw) => createSeries(raw, part, from));
   });
@@ -288,7 +289,7 @@ function createRow(/** @type {Row["kind"]} */ kind, /** @type {Series[]} */ seri
     names: [...series.map((it) => it.title + " " + it.field), ...policies, ...members].join(" ").toLowerCase(),
     isConstant: series.every((it) => it.count === 1) && (kind !== "lanes" || lanesOf(first).length === 1), count: 0, marks: NONE,
     lanes: kind === "lanes" ? lanesOf(first) : [],
-    doubts: first.doubts.filter((it) => series.some((one) => one.written.some((writer) => keyOf(one.writers[writer].policy) === it.key))),
+    doubts: first.doubts.filter((it) => series.some((one) => one.written.some((writer) => one.writers[writer].key === it.key))),
   };
 }
 

@@ -1,5 +1,5 @@
 // The list of rows: grouped, sorted, filtered; only what is on the screen is there, and drawn.
-import { keyOf, said, valueAt } from "./data.js";
+import { said, valueAt } from "./data.js";
 import { element, html, svg } from "./elements.js";
 import { binsOf, drawRow, heightOf } from "./shapes.js";
 
@@ -74,7 +74,7 @@ export function createList(all, scale, clock, actions) {
     const row = item.row;
     const at = html("span", { class: "at" });
     const field = row.kind === "marks" ? "starts Jobs" : row.series.map((it) => it.field).join(", ");
-    const contested = new Set(row.series.flatMap((it) => it.written.map((writer) => keyOf(it.writers[writer].policy))));
+    const contested = new Set(row.series.flatMap((it) => it.written.map((writer) => it.writers[writer].key)));
     // The group above it says the rest.
     const name = html("span", { class: "title" }, [order === "name" ? row.name : row.title]);
     const label = html("button", { type: "button", class: "label", tabindex: -1, title: row.title + " " + field }, [name, html("span", { class: "field" }, [field]), at]);

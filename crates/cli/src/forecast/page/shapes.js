@@ -9,6 +9,7 @@ import { shortened, svg, written } from "./elements.js";
 /** @typedef {import("./data.js").Row} Row */
 /** @typedef {import("./scale.js").Scale} Scale */
 /** @typedef {import("./data.js").Series} Series */
+/** @typedef {import("./data.js").Value} Value */
 
 const FINE = 5;
 const LETTER = 6.7;
@@ -99,6 +100,26 @@ function visible(/** @type {Series} */ series, /** @type {Scale} */ scale) {
   return found;
 }
 
+// The same, but of steps within a pixel only one each of a value: it ends where the last of them does.
+function distinct(/** @type {Series} */ series, /** @type {Scale} */ scale) {
+  const first = stepAt(series, scale.from), last = stepAt(series, scale.to - 1);
+  if (last - first < scale.width) return visible(series, scale);
+  /** @type {{step: number, x: number, end: number, value: Value}[]} */
+  const found = [];
+  const within = new Map();
+  let pixel = -2;
+  for (let step = first; step <= last; step += 1) {
+    const x = Math.max(scale.x(series.starts[step]), -2), end = Math.min(scale.x(endOf(series, step)), scale.width + 2);
+    if (Math.floor(x) !== pixel) { pixel = Math.floor(x); within.clear(); }
+    const known = within.get(series.value[step]);
+    if (known) { known.end = end; continue; }
+    const own = { step, x, end, value: valueOf(series, step) };
+    within.set(series.value[step], own);
+    found.push(own);
+  }
+  return found;
+}
+
 const isFine = (/** @type {any[]} */ steps, /** @type {Scale} */ scale) => steps.length > scale.width / FINE;
 
 /** As exact as can be seen. */
@@ -116,7 +137,7 @@ function paths(/** @type {[string, string][]} */ boxes) {
 
 function numbers(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {number} */ height, /** @type {number[]} */ bins) {
   const [series] = row.series;
-  const steps = visible(series, scale), bottom = height - 2;
+  const steps = distinct(series, scale), bottom = height - 2;
   const top = (/** @type {any} */ value) => typeof value === "number" ? bottom - Math.max((value / series.highest) * (height - 10), 1) : bottom - (value === null ? height / 2 : 1);
   if (isFine(steps, scale)) return [...fine(steps, series.highest, height, bins), ...told(series, scale, height)];
   /** @type {[string, string][]} */
@@ -149,7 +170,7 @@ function inBins(/** @type {T[]} */ items, /** @type {number[]} */ bins) {
   return bins.slice(0, -1).map((x, bin) => {
     const end = bins[bin + 1], within = [];
     while (first + 1 < items.length && items[first].end <= x) first += 1;
-    for (let index = first; index < items.length && items[index].x < end; index += 1) within.push(items[index]);
+    for (let index = first; index < items.length && items[index].x < end; index += 1) if (index === first || items[index].end > x) within.push(items[index]);
     return { x, end, within };
   });
 }
@@ -179,7 +200,7 @@ function told(/** @type {Series} */ series, /** @type {Scale} */ scale, /** @typ
 
 function lanes(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {number[]} */ bins) {
   const [series] = row.series;
-  const steps = visible(series, scale), lane = laneHeight(row);
+  const steps = distinct(series, scale), lane = laneHeight(row);
   /** @type {SVGElement[]} */
   const all = [];
   const isNarrow = isFine(steps, scale);
