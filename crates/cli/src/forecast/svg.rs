@@ -32,6 +32,9 @@ const HEAD: u32 = 72;
 /// The height of a line of text.
 const LINE: u32 = 22;
 const CHARACTER: f64 = 8.6;
+/// About so many steps of a picture are drawn by themselves, each with its title, and of a block at least so many.
+const STEPS: usize = 4500;
+const STEPS_OF_BLOCK: usize = 15;
 /// How many letters fit beside each other.
 const LETTERS: usize = 84;
 
@@ -53,11 +56,13 @@ type Measured = ((String, String, Field), u32);
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
     let view = question.view;
+    let targets: usize = question.forecasts.iter().map(|it| it.forecast.targets().count()).sum();
+    let most_steps = (STEPS / targets.max(1)).max(STEPS_OF_BLOCK);
     // Where a row stands depends on how high those before it are, so that is found first.
     let measured = question.of_each_part("measuring", |number, which, part| {
         let assumptions = part.assumptions.iter().map(|it| (it.clone(), number));
         let rows = question.drawn(which, part);
-        let rows = rows.iter().map(|drawn| measured(view, which.place, drawn));
+        let rows = rows.iter().map(|drawn| measured((view, most_steps), which.place, drawn));
         (rows.collect::<Vec<_>>(), assumptions.collect::<Vec<_>>())
     })?;
     let (rows, assumptions): (Vec<Vec<Measured>>, Vec<_>) = measured.into_iter().unzip();
@@ -73,7 +78,8 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
         |which, part, sheet| {
             let tops = tops.get(which.index).into_iter().flatten();
             for (drawn, top) in question.drawn(which, part).iter().zip(tops) {
-                write_series(view, which.place.name.as_deref(), drawn, f64::from(*top), sheet)?;
+                let (place, top) = (which.place.name.as_deref(), f64::from(*top));
+                write_series((view, most_steps), place, drawn, top, sheet)?;
             }
             Ok(())
         },
@@ -148,11 +154,11 @@ fn write_head(view: View, height: u32, output: &mut impl Write) -> anyhow::Resul
     Ok(())
 }
 
-fn measured(view: View, place: &InputPlace, drawn: &Drawn<'_>) -> Measured {
+fn measured((view, most_steps): (View, usize), place: &InputPlace, drawn: &Drawn<'_>) -> Measured {
     let target = &drawn.series.target;
     let group =
         [place.name.as_deref().unwrap_or(""), target.namespace(), target.kind()].join(" · ");
-    ((group, drawn.title.clone(), drawn.series.field), height(view, drawn))
+    ((group, drawn.title.clone(), drawn.series.field), height(view, most_steps, drawn))
 }
 
 /// Where each row of each part begins, in their order on the page, and how high all of them are.
@@ -181,12 +187,12 @@ mod tests {
     fn drawn(series: &[Series]) -> String {
         let (view, all) = (kinds::view(), series.iter().map(Drawn::of).collect::<Vec<_>>());
         let mut output = Vec::new();
-        let heights = all.iter().map(|it| height(view, it)).sum::<u32>();
+        let heights = all.iter().map(|it| height(view, STEPS, it)).sum::<u32>();
         write_head(view, HEAD + heights + 8, &mut output).unwrap();
         let mut top = HEAD;
         for drawn in &all {
-            write_series(view, None, drawn, f64::from(top), &mut output).unwrap();
-            top += height(view, drawn);
+            write_series((view, STEPS), None, drawn, f64::from(top), &mut output).unwrap();
+            top += height(view, STEPS, drawn);
         }
         output.extend_from_slice(b"</svg>\n");
         String::from_utf8(output).unwrap()

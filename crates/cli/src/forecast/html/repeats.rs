@@ -1,7 +1,7 @@
-//! A column of numbers in which what comes again is written once: most values repeat a week, and most `CronJobs` one step.
+//! A column of numbers that stores a repetition once: most values repeat a week, and most `CronJobs` one step.
 //!
-//! Among the numbers stand pairs `[back, count]`: so many numbers again, each the one that stands so far before it. What
-//! the numbers mean is left to [`super::columns`], and reading them back to `page/data.js`.
+//! A pair `[back, count]` among the numbers stands for `count` more numbers, each equal to the one `back` before it. The
+//! meaning of the numbers is left to [`super::columns`], and reading the column to `page/data.js`.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// Fewer numbers are not shorter as a pair.
 const LEAST: usize = 4;
 
-/// So many earlier places are compared, the nearest first: more than there are days in most repetitions.
+/// The most earlier positions that are compared, the nearest first. Most repetitions have fewer days.
 const COMPARED: usize = 32;
 
 /// The column as JSON.
@@ -22,10 +22,10 @@ pub(super) fn column(numbers: &[usize]) -> Value {
         let places = places.into_iter().flat_map(|it| it.iter().rev().take(COMPARED));
         let (mut back, mut count) = (0, 0);
         for place in places {
-            let alike = numbers[*place..].iter().zip(&numbers[at..]);
-            let alike = alike.take_while(|(one, other)| one == other).count();
-            if alike > count {
-                (back, count) = (at - place, alike);
+            let same = numbers[*place..].iter().zip(&numbers[at..]);
+            let length = same.take_while(|(one, other)| one == other).count();
+            if length > count {
+                (back, count) = (at - place, length);
             }
         }
         // Beyond that, a repetition has nothing that does not stand before it.
@@ -46,7 +46,7 @@ pub(super) fn column(numbers: &[usize]) -> Value {
     Value::Array(written)
 }
 
-/// What a repetition of numbers that stand there would begin with.
+/// The first numbers of a repetition from there on.
 fn beginning(numbers: &[usize], at: usize) -> Option<&[usize]> {
     numbers.get(at..at + LEAST)
 }

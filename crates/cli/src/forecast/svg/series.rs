@@ -32,9 +32,9 @@ const GAP: u32 = 16;
 const APART: f64 = 8.0;
 
 /// How high a series is, in the units of the picture.
-pub(super) fn height(view: View, drawn: &Drawn<'_>) -> u32 {
+pub(super) fn height(view: View, most_steps: usize, drawn: &Drawn<'_>) -> u32 {
     let blocks = blocks(drawn.series);
-    let lines = Head::of(view, drawn, &blocks).lines();
+    let lines = Head::of(view, most_steps, drawn, &blocks).lines();
     let lines = u32::try_from(lines).unwrap_or(u32::MAX / LINE / 2);
     lines * LINE + blocks.iter().map(height_of_block).sum::<u32>()
 }
@@ -60,7 +60,7 @@ struct Head {
 }
 
 impl Head {
-    fn of(view: View, drawn: &Drawn<'_>, blocks: &[Block<'_>]) -> Head {
+    fn of(view: View, most_steps: usize, drawn: &Drawn<'_>, blocks: &[Block<'_>]) -> Head {
         let story = story::for_long(drawn.series, view).map(|told| ("", told));
         let standing_out = standing_out::sentences(drawn, view).into_iter().map(|it| {
             if it.is_contested {
@@ -78,7 +78,7 @@ impl Head {
         let told = story.into_iter().chain(standing_out).flat_map(in_lines).collect();
         let mut lines: Vec<Vec<(String, String)>> = Vec::new();
         let mut room = 0;
-        for (class, name) in legend(view, blocks, &Styles::of(drawn)) {
+        for (class, name) in legend(view, most_steps, blocks, &Styles::of(drawn)) {
             let name = shortened(&name, LETTERS - 5);
             let length = name.chars().count() + 5;
             if let Some(line) = lines.last_mut().filter(|_| room >= length) {
@@ -98,7 +98,7 @@ impl Head {
 }
 
 pub(super) fn write_series(
-    view: View,
+    (view, most_steps): (View, usize),
     place: Option<&str>,
     drawn: &Drawn<'_>,
     mut top: f64,
@@ -111,7 +111,7 @@ pub(super) fn write_series(
     let numbers = blocks.iter().flat_map(|block| &block.stretches).filter_map(Stretch::number);
     // One scale for all names, so that they can be compared.
     let highest = numbers.max().unwrap_or(0).max(1);
-    let mut head = Some(Head::of(view, drawn, &blocks));
+    let mut head = Some(Head::of(view, most_steps, drawn, &blocks));
     for block in &blocks {
         let name = block.name.map_or(String::new(), |name| format!(", {name}"));
         let place = place.map_or(String::new(), |place| format!("{place}: "));
@@ -126,7 +126,8 @@ pub(super) fn write_series(
         if let Some(head) = head.take() {
             body = write_head(&head, body, output)?;
         }
-        let mut picture = Picture { view, styles: &styles, stories: &mut stories, output };
+        let (styles, stories) = (&styles, &mut stories);
+        let mut picture = Picture { view, most_steps, styles, stories, output };
         match block.kind() {
             Kind::Number if block.stretches.len() > 1 => {
                 picture.write_steps(block, highest, body + ABOVE + BAR)?;
@@ -180,6 +181,8 @@ pub(super) fn place(view: View, at: Timestamp) -> f64 {
 
 struct Picture<'a, W> {
     view: View,
+    /// How many steps of a block or of a row are drawn by themselves.
+    most_steps: usize,
     styles: &'a Styles<'a>,
     stories: &'a mut Stories,
     output: &'a mut W,
@@ -198,7 +201,7 @@ impl<W: Write> Picture<'_, W> {
     fn write_steps(&mut self, block: &Block<'_>, highest: u32, base: f64) -> anyhow::Result<()> {
         let name = block.name.map(escaped);
         let mut labelled = f64::NEG_INFINITY;
-        for piece in pieces(self.view, &block.stretches) {
+        for piece in pieces(self.view, self.most_steps, &block.stretches) {
             let stretch = match piece {
                 Piece::One(stretch) => stretch,
                 Piece::Many(stretches) => {
@@ -227,7 +230,7 @@ impl<W: Write> Picture<'_, W> {
     }
 
     fn write_bands(&mut self, block: &Block<'_>, y: f64) -> anyhow::Result<()> {
-        for piece in pieces(self.view, &block.stretches) {
+        for piece in pieces(self.view, self.most_steps, &block.stretches) {
             let stretch = match piece {
                 Piece::One(stretch) => stretch,
                 Piece::Many(stretches) => {
@@ -249,7 +252,7 @@ impl<W: Write> Picture<'_, W> {
         let tops = (0_u32..).map(|index| top + f64::from(index * THIN));
         for (row, y) in block.rows().iter().zip(tops) {
             let height = f64::from(THIN - 3);
-            for piece in pieces(self.view, row) {
+            for piece in pieces(self.view, self.most_steps, row) {
                 match piece {
                     Piece::One(stretch) => {
                         let shape = Shape::new(self.view, stretch, y, height);

@@ -1,5 +1,5 @@
-//! What pages and pictures of many values over a long time take, and that nothing is lost by it: the page has every
-//! segment and every start of the JSON, and a picture the lowest and the highest value of each pixel.
+//! The sizes of pages and pictures of many values over a long period. Nothing is lost: the page has every segment and
+//! every Job start of the JSON. A picture has the lowest and the highest value of each pixel.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -47,8 +47,15 @@ fn cron_jobs(name: &str) -> PathBuf {
     folder_with(name, &[("jobs.yaml", &jobs)])
 }
 
-/// Workloads with four changes a day.
-fn workloads(name: &str, count: usize) -> PathBuf {
+/// Rules with their hour, their days of the week, and how many replicas they set at least.
+type Rules = &'static [(&'static str, usize, &'static str, usize)];
+
+const FOUR_A_DAY: Rules =
+    &[("open", 7, "1-5", 10), ("peak", 11, "*", 20), ("after", 15, "*", 8), ("close", 20, "*", 2)];
+/// Wide steps in a picture of a year.
+const TWO_A_WEEK: Rules = &[("open", 7, "1", 10), ("close", 20, "5", 2)];
+
+fn workloads(name: &str, count: usize, rules: Rules) -> PathBuf {
     let mut policies = String::new();
     for number in 0..count {
         let zone = ZONES[number % 5];
@@ -59,12 +66,8 @@ fn workloads(name: &str, count: usize) -> PathBuf {
              scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: web-{number}}}\n  rules:"
         )
         .unwrap();
-        for (rule, hour, days, replicas) in [
-            ("open", 7, "1-5", 10 + number % 7),
-            ("peak", 11, "*", 20 + number % 9),
-            ("after", 15, "*", 8 + number % 5),
-            ("close", 20, "*", 2),
-        ] {
+        for (rule, hour, days, least) in rules {
+            let replicas = if *rule == "close" { *least } else { least + number % 7 };
             let minute = number * hour % 60;
             writeln!(
                 policies,
@@ -91,9 +94,11 @@ const SPRING: [&str; 2] = ["2026-03-27T00:00:00Z", "14d"];
 
 #[test]
 fn a_page_of_a_quarter_or_a_year_takes_less_than_three_megabytes_and_a_picture_less_than_two() {
-    for (folder, period) in
-        [(cron_jobs("sizes-of-jobs"), QUARTER), (workloads("sizes-of-workloads", 300), YEAR)]
-    {
+    for (folder, period) in [
+        (cron_jobs("sizes-of-jobs"), QUARTER),
+        (workloads("sizes-of-days", 300, FOUR_A_DAY), YEAR),
+        (workloads("sizes-of-weeks", 300, TWO_A_WEEK), YEAR),
+    ] {
         for (format, most) in [("html", 3_000_000), ("svg", 2_000_000)] {
             let size = forecast(&folder, period, format).stdout.len();
             assert!(size < most, "{format} of {} takes {size} bytes", folder.display());
@@ -107,7 +112,7 @@ fn data(page: &str) -> Value {
     serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
 }
 
-/// The numbers of a column, in which a pair stands for so many again from so far back.
+/// The numbers of a column, in which a pair `[back, count]` repeats `count` numbers.
 fn expanded(column: &Value) -> Vec<usize> {
     let number = |it: &Value| usize::try_from(it.as_u64().unwrap()).unwrap();
     let mut numbers: Vec<usize> = Vec::new();
@@ -157,7 +162,7 @@ fn the_page_has_every_start_of_the_json() {
 
 #[test]
 fn the_page_has_every_segment_of_the_json() {
-    let folder = workloads("segments-of-workloads", 10);
+    let folder = workloads("segments-of-workloads", 10, FOUR_A_DAY);
     let told = json(&forecast(&folder, YEAR, "json"));
     let page = data(&text(&forecast(&folder, YEAR, "html").stdout));
     let mut count = 0;
@@ -220,7 +225,7 @@ fn heights(path: &str) -> Vec<i64> {
 
 #[test]
 fn a_picture_has_the_lowest_and_the_highest_value_of_each_pixel() {
-    let folder = workloads("pixels-of-workloads", 10);
+    let folder = workloads("pixels-of-workloads", 10, FOUR_A_DAY);
     let told = json(&forecast(&folder, YEAR, "json"));
     let picture = text(&forecast(&folder, YEAR, "svg").stdout);
     let paths = |class: &str| -> Vec<String> {

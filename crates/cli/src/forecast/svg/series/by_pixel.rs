@@ -1,6 +1,5 @@
-//! What is too narrow to be drawn step by step, drawn by pixels: of numbers the highest and the lowest of each pixel, of
-//! texts and names what holds for all of it. One title says how many steps that are. Steps that are wide enough are left
-//! to [`super`].
+//! Draws steps by pixels if they are too narrow to be told apart: of numbers the highest and the lowest of each pixel, of
+//! texts and names the one that holds for all of it. One title counts these steps. Wider steps are left to [`super`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write as _};
@@ -16,9 +15,9 @@ use crate::forecast::svg::styles::Styles;
 use crate::markup::escaped;
 use crate::wall_clock::civil;
 
-/// A step that is narrower has no room for its value.
+/// A step that is narrower has no room for its value. Where too many are wider, twice as wide ones count as narrow too.
 const NARROW: f64 = 8.0;
-/// So many narrow steps beside each other are drawn by pixels.
+/// The least number of successive narrow steps that are drawn by pixels.
 const MANY: usize = 3;
 /// How many texts a title names.
 const NAMED: usize = 5;
@@ -36,11 +35,33 @@ pub(super) enum Piece<'b, 'a> {
     Many(&'b [Stretch<'a>]),
 }
 
-pub(super) fn pieces<'b, 'a>(view: View, stretches: &'b [Stretch<'a>]) -> Vec<Piece<'b, 'a>> {
+/// Splits stretches so that at most `most_steps` of the pieces are single steps.
+pub(super) fn pieces<'b, 'a>(
+    view: View,
+    most_steps: usize,
+    stretches: &'b [Stretch<'a>],
+) -> Vec<Piece<'b, 'a>> {
+    let mut narrow = NARROW;
+    loop {
+        let pieces = narrow_ones_together(view, narrow, stretches);
+        let steps = pieces.iter().filter(|it| matches!(it, Piece::One(_))).count();
+        // Fewer than that are never drawn by pixels.
+        if steps <= most_steps.max(MANY) {
+            return pieces;
+        }
+        narrow *= 2.0;
+    }
+}
+
+fn narrow_ones_together<'b, 'a>(
+    view: View,
+    narrow: f64,
+    stretches: &'b [Stretch<'a>],
+) -> Vec<Piece<'b, 'a>> {
     let width = |from, to| place(view, to) - place(view, from);
-    let is_narrow = |it: &Stretch<'_>| width(it.from, it.to) < NARROW;
+    let is_narrow = |it: &Stretch<'_>| width(it.from, it.to) < narrow;
     let is_close = |one: &Stretch<'_>, other: &Stretch<'_>| {
-        is_narrow(one) && is_narrow(other) && width(one.to, other.from) < NARROW
+        is_narrow(one) && is_narrow(other) && width(one.to, other.from) < narrow
     };
     let piece = |chunk: &'b [Stretch<'a>]| {
         if chunk.len() < MANY {
@@ -55,6 +76,7 @@ pub(super) fn pieces<'b, 'a>(view: View, stretches: &'b [Stretch<'a>]) -> Vec<Pi
 /// The classes of what is drawn with their names: those of the rules whose steps are drawn, and what pixels stand for.
 pub(super) fn legend(
     view: View,
+    most_steps: usize,
     blocks: &[Block<'_>],
     styles: &Styles<'_>,
 ) -> Vec<(String, String)> {
@@ -65,7 +87,7 @@ pub(super) fn legend(
         let rows = if kind == Kind::Names { block.rows() } else { Vec::new() };
         let whole = (kind != Kind::Names).then_some(block.stretches.as_slice());
         let all = rows.iter().map(Vec::as_slice).chain(whole);
-        for piece in all.flat_map(|it| pieces(view, it)) {
+        for piece in all.flat_map(|it| pieces(view, most_steps, it)) {
             match piece {
                 Piece::One(stretch) => {
                     drawn.insert(styles.class(stretch.origin));
@@ -90,7 +112,7 @@ pub(super) fn legend(
 }
 
 impl<W: Write> Picture<'_, W> {
-    /// Numbers as two areas: up to the highest of each pixel, and in it up to the lowest. What is not known is zero.
+    /// Numbers as two areas: up to the highest of each pixel, and in it up to the lowest. An unknown value counts as zero.
     pub(super) fn write_lowest_and_highest(
         &mut self,
         stretches: &[Stretch<'_>],
@@ -110,8 +132,7 @@ impl<W: Write> Picture<'_, W> {
         self.write_paths(stretches, name, paths.iter().map(|(class, path)| (*class, path.as_str())))
     }
 
-    /// What holds for a whole pixel, in the style of its rule; pixels with several or with nothing in between in one
-    /// of their own.
+    /// A value that holds for a whole pixel, in the style of its rule; other pixels in a style of their own.
     pub(super) fn write_what_holds(
         &mut self,
         stretches: &[Stretch<'_>],
@@ -243,11 +264,11 @@ impl Grid {
         let edge = |pixel: i64| i128::from(pixel) * self.length;
         let begins = Some(first.from) == self.first || self.scaled(first.from) <= edge(pixel);
         let ends = Some(last.to) == self.last || self.scaled(last.to) >= edge(pixel + 1);
-        let is_alike =
+        let is_same =
             |it: &Stretch<'_>| it.shown == first.shown && it.origin.writer == first.origin.writer;
         begins
             && ends
-            && within.iter().all(is_alike)
+            && within.iter().all(is_same)
             && within.windows(2).all(|two| two[0].to == two[1].from)
     }
 }
@@ -260,7 +281,7 @@ fn least(stretches: &[Stretch<'_>]) -> u32 {
     stretches.iter().map(|it| it.number().unwrap_or(0)).min().unwrap_or(0)
 }
 
-/// How high a number is drawn, in tenths. What is zero is a line on the ground.
+/// How high a number is drawn, in tenths. Zero is a line on the ground.
 fn rise(number: u32, highest: u32) -> i64 {
     let (number, highest) = (i64::from(number), i64::from(highest.max(1)));
     ((number * BAR + highest / 2) / highest).max(TENTHS)
@@ -317,78 +338,4 @@ impl fmt::Display for Tenths {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use almanac_engine::Value;
-    use almanac_forecast::{Segment, Series};
-    use jiff::SignedDuration;
-
-    use super::*;
-    use crate::forecast::drawn::blocks;
-    use crate::forecast::kinds::{self, view};
-    use crate::forecast::svg;
-
-    /// A day of values that each hold for so many minutes.
-    fn series(values: impl Iterator<Item = (i64, Option<Value>)>) -> Series {
-        let mut one = kinds::series("Deployment", "shop", vec![(0, None)]);
-        let template = one.segments.remove(0);
-        let mut at = template.from;
-        for (minutes, value) in values {
-            let to = (at + SignedDuration::from_mins(minutes)).min(template.to);
-            let origin = Arc::clone(&template.origin);
-            one.segments.push(Segment { from: at, to, value, origin });
-            at = to;
-        }
-        one
-    }
-
-    fn numbers(minutes: i64, numbers: &[u32]) -> Series {
-        let all = numbers.iter().cycle().take(usize::try_from(24 * 60 / minutes).unwrap());
-        series(all.map(|it| (minutes, Some(Value::Number(*it)))))
-    }
-
-    #[test]
-    fn three_narrow_steps_beside_each_other_are_drawn_by_pixels_and_wide_ones_are_not() {
-        let lengths = [600, 5, 5, 600, 5, 5, 5, 220];
-        let values = lengths.iter().zip(0..).map(|(it, number)| (*it, Some(Value::Number(number))));
-        let series = series(values);
-        let blocks = blocks(&series);
-        let told = |piece: &Piece<'_, '_>| match piece {
-            Piece::One(_) => 1,
-            Piece::Many(stretches) => stretches.len(),
-        };
-        let pieces: Vec<usize> = pieces(view(), &blocks[0].stretches).iter().map(told).collect();
-        assert_eq!(pieces, [1, 1, 1, 1, 3, 1]);
-    }
-
-    #[test]
-    fn the_axis_and_the_bars_are_those_of_steps() {
-        let alike = |one: f64, tenths: i64| {
-            (one * 10.0 - f64::from(i32::try_from(tenths).unwrap())).abs() < 0.01
-        };
-        assert!(alike(svg::LENGTH, i64::from(PIXELS) * TENTHS) && alike(svg::LEFT, LEFT));
-        assert!(alike(super::super::BAR, BAR));
-    }
-
-    #[test]
-    fn a_day_of_minutes_is_one_area_up_to_the_highest_and_one_up_to_the_lowest() {
-        let series = numbers(1, &[2, 8]);
-        let blocks = blocks(&series);
-        let grid = Grid::new(view(), &blocks[0].stretches);
-        let within = grid.pixels(&blocks[0].stretches);
-        assert_eq!((within.len(), grid.from, grid.to), (728, 160, 7440));
-        let heights = within.iter().map(|(pixel, within)| {
-            let stretches = &blocks[0].stretches[within.clone()];
-            assert_eq!((least(stretches), most(stretches)), (2, 8));
-            (grid.edges(*pixel).1, rise(least(stretches), 8))
-        });
-        assert_eq!(outline(grid.from, 100.0, heights), "M16 100v-14h728v14z");
-    }
-
-    #[test]
-    fn tenths_are_as_short_as_can_be() {
-        let said = [0, 7, -7, 10, -25, 7280].map(|it| Tenths(it).to_string());
-        assert_eq!(said, ["0", ".7", "-.7", "1", "-2.5", "728"]);
-    }
-}
+mod tests;
