@@ -5,6 +5,7 @@
 
 mod columns;
 mod modules;
+mod repeats;
 
 use std::io::{self, Write};
 

@@ -33,6 +33,9 @@ const HEAD: u32 = 72;
 /// The height of a line of text.
 const LINE: u32 = 22;
 const CHARACTER: f64 = 8.6;
+/// About so many steps of a picture are drawn by themselves, each with its title, and of a block at least so many.
+const STEPS: usize = 4500;
+const STEPS_OF_BLOCK: usize = 15;
 /// How many letters fit beside each other.
 const LETTERS: usize = 84;
 
@@ -43,21 +46,24 @@ text{font:16px system-ui,sans-serif;fill:#1c2733;pointer-events:none}.quiet{fill
 .value{paint-order:stroke;stroke:#fff;stroke-width:3px;stroke-opacity:.75;stroke-linejoin:round}\
 .bar{fill:#bcd7f2;stroke:#2b6cb0}.nobody{fill:#f4f7fa;stroke:#8a97a5;stroke-dasharray:2 2}\
 .unknown{fill:none;stroke:#8a97a5;stroke-dasharray:4 3}.overlap{fill:#566575}\
-.warning,.contested{fill:#8a4b00}\
+.at-most{fill:#bcd7f2}.at-least{fill:#2b6cb0;fill-opacity:.55}.warning,.contested{fill:#8a4b00}\
 @media(prefers-color-scheme:dark){text{fill:#e4ebf2}.quiet,.overlap{fill:#9badbe}.page{fill:#10161d}\
 .mark{stroke:#2b3845}.value{stroke:#10161d}.bar{fill:#1d4468;stroke:#7db8ee}\
-.nobody{fill:#1a232d;stroke:#9badbe}.warning,.contested{fill:#e5b567}}";
+.nobody{fill:#1a232d;stroke:#9badbe}.at-most{fill:#1d4468}.at-least{fill:#7db8ee}\
+.warning,.contested{fill:#e5b567}}";
 
 /// What a row is sorted by, as on the page, and how high it is.
 type Measured = ((String, String, Field), u32);
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
     let view = question.view;
+    let targets: usize = question.forecasts.iter().map(|it| it.forecast.targets().count()).sum();
+    let most_steps = (STEPS / targets.max(1)).max(STEPS_OF_BLOCK);
     // Where a row stands depends on how high those before it are, so that is found first.
     let measured = question.of_each_part("measuring", |number, which, part| {
         let assumptions = part.assumptions.iter().map(|it| (it.clone(), number));
         let rows = question.drawn(which, part);
-        let rows = rows.iter().map(|drawn| measured(view, which.place, drawn));
+        let rows = rows.iter().map(|drawn| measured((view, most_steps), which.place, drawn));
         (rows.collect::<Vec<_>>(), assumptions.collect::<Vec<_>>())
     })?;
     let (rows, assumptions): (Vec<Vec<Measured>>, Vec<_>) = measured.into_iter().unzip();
@@ -73,7 +79,8 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
         |which, part, sheet| {
             let tops = tops.get(which.index).into_iter().flatten();
             for (drawn, top) in question.drawn(which, part).iter().zip(tops) {
-                write_series(view, which.place.name.as_deref(), drawn, f64::from(*top), sheet)?;
+                let (place, top) = (which.place.name.as_deref(), f64::from(*top));
+                write_series((view, most_steps), place, drawn, top, sheet)?;
             }
             Ok(())
         },
@@ -130,7 +137,8 @@ fn write_head(view: View, height: u32, output: &mut impl Write) -> anyhow::Resul
     let title = escaped(&title);
     writeln!(output, "<title>{title}</title>")?;
     let about = "What policies set over time. Each step has a title of its own: its value, since when and until \
-                 when it holds, who sets it and why.";
+                 when it holds, who sets it and why. Many steps that are too narrow for that are drawn by pixels, with \
+                 one title; the page and JSON have each of them.";
     writeln!(output, "<desc>{about}</desc>")?;
     writeln!(output, "<text class=\"title\" x=\"{LEFT}\" y=\"24\">{title}</text>")?;
     for mark in marks(period, zone, LENGTH / CHARACTER) {
@@ -147,11 +155,11 @@ fn write_head(view: View, height: u32, output: &mut impl Write) -> anyhow::Resul
     Ok(())
 }
 
-fn measured(view: View, place: &InputPlace, drawn: &Drawn<'_>) -> Measured {
+fn measured((view, most_steps): (View, usize), place: &InputPlace, drawn: &Drawn<'_>) -> Measured {
     let target = &drawn.series.target;
     let group =
         [place.name.as_deref().unwrap_or(""), target.namespace(), target.kind()].join(" · ");
-    ((group, drawn.title.clone(), drawn.series.field), height(view, drawn))
+    ((group, drawn.title.clone(), drawn.series.field), height(view, most_steps, drawn))
 }
 
 /// Where each row of each part begins, in their order on the page, and how high all of them are.
@@ -180,12 +188,12 @@ mod tests {
     fn drawn(series: &[Series]) -> String {
         let (view, all) = (kinds::view(), series.iter().map(Drawn::of).collect::<Vec<_>>());
         let mut output = Vec::new();
-        let heights = all.iter().map(|it| height(view, it)).sum::<u32>();
+        let heights = all.iter().map(|it| height(view, STEPS, it)).sum::<u32>();
         write_head(view, HEAD + heights + 8, &mut output).unwrap();
         let mut top = HEAD;
         for drawn in &all {
-            write_series(view, None, drawn, f64::from(top), &mut output).unwrap();
-            top += height(view, drawn);
+            write_series((view, STEPS), None, drawn, f64::from(top), &mut output).unwrap();
+            top += height(view, STEPS, drawn);
         }
         output.extend_from_slice(b"</svg>\n");
         String::from_utf8(output).unwrap()

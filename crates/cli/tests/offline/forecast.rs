@@ -16,6 +16,7 @@ mod output;
 mod own_namespace;
 mod placements;
 mod running;
+mod sizes;
 mod story;
 mod units;
 mod units_explained;

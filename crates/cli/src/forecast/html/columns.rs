@@ -1,8 +1,9 @@
 //! The data of the page: a row a series, and of each its steps as a column of numbers.
 //!
 //! Most series repeat few steps (so long, this value, for this reason) over and over. Each different step is written
-//! once, and the column names them one after the other; so a year of a thousand policies takes a few megabytes. Who
-//! sets a value and why is written once for each part, and so is where that is written.
+//! once, and the column names them one after the other, with what comes again written once (see [`repeats`]); so a year
+//! of a thousand policies takes a few megabytes, and of a `CronJob` a few lines. Who sets a value and why is written once
+//! for each part, and so is where that is written.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -12,9 +13,11 @@ use almanac_engine::{Family, Identity, PolicyName, Slim, Value};
 use almanac_forecast::{Doubt, Origin, Outranked, Overlap, Part, Period, Series, Writer};
 use serde_json::json;
 
+use super::repeats;
+use crate::cron_jobs::ShownCronJob;
 use crate::forecast::agreeing::Drawn;
 use crate::forecast::json::{WithoutFirstByte, write_value};
-use crate::forecast::question::{Question, View, is_looked_through};
+use crate::forecast::question::{OfPlace, Question, View, is_looked_through};
 use crate::forecast::{standing_out, story};
 use crate::input::InputPlace;
 
@@ -41,17 +44,11 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
         },
         &mut WithoutFirstByte::new(&mut *output),
     )?;
-    let occurrences: Vec<_> = question
-        .occurrences()
-        .map(|(place, job, at)| {
-            let at = at.as_millisecond();
-            let mut told = json!({"place": place.name, "object": names(&job.identity), "at": at});
-            if let Some(written_at) = &job.written_at {
-                told["location"] = json!(written_at.to_string());
-            }
-            told
-        })
-        .collect();
+    let jobs = question.forecasts.iter().flat_map(|OfPlace { place, cron_jobs, .. }| {
+        cron_jobs.iter().map(move |job| (place.name.as_deref(), *job))
+    });
+    let occurrences: Vec<_> =
+        jobs.filter_map(|(place, job)| starts(place, job, question.view.period)).collect();
     let clock_changes: Vec<_> = question
         .clock_changes()
         .iter()
@@ -69,6 +66,26 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     let rest = rest.to_string();
     writeln!(output, "],{}", rest.trim_start_matches('{'))?;
     Ok(())
+}
+
+/// When a `CronJob` starts Jobs: the first time, and the steps from one to the next; `None` if it never does.
+fn starts(place: Option<&str>, job: &ShownCronJob, period: Period) -> Option<serde_json::Value> {
+    let mut starts = job.starts(period).map(|at| at.as_millisecond());
+    let first = starts.next()?;
+    let (mut run, mut steps) = (Vec::new(), Numbered::default());
+    let mut last = first;
+    for at in starts {
+        run.push(steps.position(at - last));
+        last = at;
+    }
+    let mut told = json!({
+        "place": place, "object": names(&job.identity), "first": first, "run": repeats::column(&run),
+        "steps": steps.in_order(),
+    });
+    if let Some(written_at) = &job.written_at {
+        told["location"] = json!(written_at.to_string());
+    }
+    Some(told)
 }
 
 /// What is told of a part.
@@ -166,24 +183,20 @@ fn write_row(
         head["overlaps"] = overlaps(&drawn.overlaps, view.period, outranked);
     }
     let head = head.to_string();
-    write!(output, "{},\"run\":[", head.trim_end_matches('}'))?;
     let mut values: Vec<&Option<Value>> = Vec::new();
-    let mut steps: BTreeMap<(i64, usize, usize), usize> = BTreeMap::new();
-    for (index, segment) in series.segments.iter().enumerate() {
+    let (mut run, mut steps) = (Vec::with_capacity(series.segments.len()), Numbered::default());
+    for segment in &series.segments {
         let known = values.iter().position(|it| **it == segment.value);
         let value = known.unwrap_or_else(|| {
             values.push(&segment.value);
             values.len() - 1
         });
         let length = segment.to.as_millisecond() - segment.from.as_millisecond();
-        let count = steps.len();
-        let step = steps.entry((length, value, origins.position(&segment.origin))).or_insert(count);
-        write!(output, "{}{step}", if index == 0 { "" } else { "," })?;
+        run.push(steps.position((length, value, origins.position(&segment.origin))));
     }
-    let mut table: Vec<_> = steps.into_iter().map(|(step, position)| (position, step)).collect();
-    table.sort_unstable();
-    let table: Vec<_> = table.into_iter().map(|(_, step)| step).collect();
-    write!(output, "],\"steps\":{},\"values\":[", json!(table))?;
+    let (run, steps) = (repeats::column(&run), json!(steps.in_order()));
+    let head = head.trim_end_matches('}');
+    write!(output, "{head},\"run\":{run},\"steps\":{steps},\"values\":[")?;
     for (index, value) in values.into_iter().enumerate() {
         output.write_all(if index == 0 { b"" } else { b"," })?;
         match value {
@@ -203,8 +216,8 @@ fn overlaps(
     period: Period,
     outranked: &mut Vec<Arc<[Outranked]>>,
 ) -> serde_json::Value {
-    let mut steps: Vec<(i64, i64, usize)> = Vec::new();
-    let (mut run, mut end) = (Vec::with_capacity(all.len()), period.from());
+    let (mut run, mut steps) = (Vec::with_capacity(all.len()), Numbered::default());
+    let mut end = period.from();
     for Overlap { from, to, rules } in all {
         let known = outranked.iter().position(|it| it == rules);
         let rules = known.unwrap_or_else(|| {
@@ -212,15 +225,11 @@ fn overlaps(
             outranked.len() - 1
         });
         let since = from.as_millisecond() - end.as_millisecond();
-        let step = (since, to.as_millisecond() - from.as_millisecond(), rules);
-        let known = steps.iter().position(|it| *it == step);
-        run.push(known.unwrap_or_else(|| {
-            steps.push(step);
-            steps.len() - 1
-        }));
+        let length = to.as_millisecond() - from.as_millisecond();
+        run.push(steps.position((since, length, rules)));
         end = *to;
     }
-    json!({"run": run, "steps": steps})
+    json!({"run": repeats::column(&run), "steps": steps.in_order()})
 }
 
 fn names(object: &Identity) -> serde_json::Value {
@@ -239,6 +248,28 @@ fn caps(place: &InputPlace, series: &Series) -> Option<serde_json::Value> {
     let Slim::Units(object) = place.world.slim_of(&policy)? else { return None };
     let units = &object.policy.as_ref()?.units;
     Some(units.iter().map(|unit| (unit.name.to_string(), json!(unit.max))).collect())
+}
+
+/// What comes again and again, each numbered when it first comes.
+struct Numbered<T>(BTreeMap<T, usize>);
+
+impl<T> Default for Numbered<T> {
+    fn default() -> Numbered<T> {
+        Numbered(BTreeMap::new())
+    }
+}
+
+impl<T: Ord> Numbered<T> {
+    fn position(&mut self, of: T) -> usize {
+        let count = self.0.len();
+        *self.0.entry(of).or_insert(count)
+    }
+
+    fn in_order(self) -> Vec<T> {
+        let mut all: Vec<_> = self.0.into_iter().map(|(of, position)| (position, of)).collect();
+        all.sort_by_key(|(position, _)| *position);
+        all.into_iter().map(|(_, of)| of).collect()
+    }
 }
 
 /// The origins of a part in the order in which they come. Each is there once, however many segments have it.

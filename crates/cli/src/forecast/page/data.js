@@ -4,7 +4,7 @@
  * @typedef {number|string|string[]|Record<string, number>|false|null} Value
  * A list or an object is of names; what is not there is false, and what nobody knows is null.
  * @typedef {[kind: string, namespace: string, name: string, group: string]} Names
- * @typedef {{policy: Names, rule: string|null, at: string|null, idle?: boolean}} Writer
+ * @typedef {{policy: Names, rule: string|null, at: string|null, key: string, idle?: boolean}} Writer
  * One is idle that decides when none of its windows is open.
  * @typedef {{from: number, to: number, rules: {writer: Writer, because: string, isByRank: boolean}[]}} Overlap
  * Rules that ask for something that another one decides: for a time, or at an instant.
@@ -19,8 +19,9 @@
  * }} Series A field of an object. Its steps are columns: when each begins, and which value and origin it has.
  * @typedef {{
  *   key: string, kind: "numbers"|"lanes"|"units"|"bounds"|"marks", title: string, name: string, group: string, series: Series[],
- *   names: string, isConstant: boolean, lanes: string[], marks: number[], doubts: Doubt[],
- * }} Row What is drawn as one: mostly one series. What happens at instants has marks, and no series.
+ *   names: string, isConstant: boolean, lanes: string[], count: number, marks: Float64Array, doubts: Doubt[],
+ * }} Row What is drawn as one: mostly one series. What happens at instants has so many marks, and no series.
+ * @typedef {(number|[back: number, count: number])[]} Run Numbers, and pairs for so many again from so far back.
  */
 
 export const keyOf = JSON.stringify;
@@ -28,12 +29,41 @@ const called = (/** @type {Names} */ [kind, namespace, name]) => kind + " " + (n
 export const policyOf = (/** @type {Writer} */ writer) => called(writer.policy) + (writer.rule ? " " + writer.rule : "");
 const isByName = (/** @type {unknown} */ value) => value !== null && typeof value === "object" && !Array.isArray(value);
 
+const lengthOf = (/** @type {Run} */ run) => run.reduce((/** @type {number} */ sum, it) => sum + (typeof it === "number" ? 1 : it[1]), 0);
+
+function expanded(/** @type {Run} */ run) {
+  const column = new Uint32Array(lengthOf(run));
+  let end = 0;
+  for (const it of run) {
+    const [back, count] = typeof it === "number" ? [0, 1] : it;
+    for (const stop = end + count; end < stop; end += 1) column[end] = typeof it === "number" ? it : column[end - back];
+  }
+  return column;
+}
+
+// A year has thousands of steps, or half a million: columns are made once somebody looks, and of so many steps they are kept.
+const KEPT = 16e6;
+/** @type {{count: number, forget: () => void}[]} */
+const kept = [];
+
+/** @template T @returns {() => T} */
+function onDemand(/** @type {number} */ count, /** @type {() => T} */ create) {
+  /** @type {T|null} */
+  let made = null;
+  return () => {
+    if (made !== null) return made;
+    kept.push({ count, forget: () => { made = null; } });
+    while (kept.length > 1 && kept.reduce((sum, it) => sum + it.count, 0) > KEPT) kept.shift()?.forget();
+    return (made = create());
+  };
+}
+
 /** @returns {Series} */
 function createSeries(/** @type {any} */ raw, /** @type {any} */ part, /** @type {number} */ from) {
   /** @type {any} */
   const series = {
     target: raw.target, field: raw.field, place: part.place, members: raw.members ?? [], caps: raw.caps ?? null,
-    of: raw.of ?? null, doubts: part.doubts ?? [], story: raw.story ?? null, count: raw.run.length, values: raw.values, origins: part.origins,
+    of: raw.of ?? null, doubts: part.doubts ?? [], story: raw.story ?? null, count: lengthOf(raw.run), values: raw.values, origins: part.origins,
     writers: part.writers, standsOut: raw.standsOut ?? [], styled: [], title: (part.place ? part.place + ": " : "") + (raw.title ?? called(raw.target)),
   };
   const written = new Set();
@@ -41,23 +71,18 @@ function createSeries(/** @type {any} */ raw, /** @type {any} */ part, /** @type
   series.written = [...written];
   const numbers = raw.values.flatMap((/** @type {Value} */ it) => typeof it === "number" ? [it] : isByName(it) ? Object.values(/** @type {any} */ (it)) : []);
   series.highest = numbers.reduce((/** @type {number} */ most, /** @type {number} */ it) => Math.max(most, it), 1);
-  // A year has thousands of steps: the columns are made once somebody looks.
-  /** @type {any} */
-  let columns = null;
-  const column = () => {
-    if (columns) return columns;
-    const count = raw.run.length;
-    columns = { starts: new Float64Array(count), value: new Uint32Array(count), origin: new Uint32Array(count), end: from };
-    for (let index = 0; index < count; index += 1) {
-      const [length, value, origin] = raw.steps[raw.run[index]];
+  const column = onDemand(series.count, () => {
+    const run = expanded(raw.run), count = run.length;
+    const columns = { starts: new Float64Array(count), value: new Uint32Array(count), origin: new Uint32Array(count), end: from };
+    run.forEach((step, index) => {
+      const [length, value, origin] = raw.steps[step];
       columns.starts[index] = columns.end;
       columns.value[index] = value;
       columns.origin[index] = origin;
       columns.end += length;
-    }
-    raw.run = null;
+    });
     return columns;
-  };
+  });
   for (const name of /** @type {const} */ (["starts", "value", "origin", "end"])) {
     Object.defineProperty(series, name, { get: () => column()[name] });
   }
@@ -68,9 +93,9 @@ function createSeries(/** @type {any} */ raw, /** @type {any} */ part, /** @type
 }
 
 /** @returns {Overlap[]} */
-function overlapsOf(/** @type {{run: number[], steps: [number, number, number][]}} */ { run, steps }, /** @type {any} */ part, /** @type {number} */ from) {
+function overlapsOf(/** @type {{run: Run, steps: [number, number, number][]}} */ { run, steps }, /** @type {any} */ part, /** @type {number} */ from) {
   let end = from;
-  return run.map((index) => {
+  return Array.from(expanded(run), (index) => {
     const [since, length, rules] = steps[index], begin = end + since;
     end = begin + length;
     return { from: begin, to: end, rules: part.outranked[rules] };
@@ -85,17 +110,17 @@ const GAP = 5 * 60e3;
 
 /** Whether no rule decides in a step, only for a short time between two that do, though the value is another one then. */
 export function isGap(/** @type {Series} */ series, /** @type {number} */ step) {
-  const [before, within, after] = [step - 1, step, step + 1].map((it) => (it < 0 || it >= series.count ? null : writerOf(series, it)));
-  if (!before?.rule || !within || within.rule || !after?.rule || endOf(series, step) - series.starts[step] > GAP) return false;
-  const policies = new Set([before, within, after].map((it) => keyOf(it.policy)));
-  const [one, own, other] = [step - 1, step, step + 1].map((it) => series.value[it]);
-  return policies.size === 1 && one !== own && own !== other;
+  const within = writerOf(series, step);
+  if (step === 0 || step + 1 >= series.count || !within || within.rule || endOf(series, step) - series.starts[step] > GAP) return false;
+  const before = writerOf(series, step - 1), after = writerOf(series, step + 1);
+  const isOfOne = before?.rule && after?.rule && before.key === within.key && within.key === after.key;
+  return Boolean(isOfOne) && series.value[step - 1] !== series.value[step] && series.value[step] !== series.value[step + 1];
 }
 
 /** Who has set the value before, if a step is that of another policy with another value. @returns {Writer|null} */
 export function takenFrom(/** @type {Series} */ series, /** @type {number} */ step) {
   const [before, after] = step === 0 ? [null, null] : [writerOf(series, step - 1), writerOf(series, step)];
-  const isTaken = before && after && keyOf(before.policy) !== keyOf(after.policy) && series.value[step - 1] !== series.value[step];
+  const isTaken = before && after && before.key !== after.key && series.value[step - 1] !== series.value[step];
   return isTaken ? before : null;
 }
 
@@ -145,6 +170,7 @@ export function createRows(/** @type {any} */ forecast, /** @type {number} */ fr
   const all = forecast.parts.flatMap((/** @type {any} */ part) => {
     part.origins = part.origins.map((/** @type {[number|null, string]} */ [writer, reason]) => ({ writer, reason }));
     part.outranked = (part.outranked ?? []).map((/** @type {[number, string, boolean][]} */ rules) => rules.map(([writer, because, isByRank]) => ({ writer: part.writers[writer], because, isByRank })));
+    for (const writer of part.writers) writer.key = keyOf(writer.policy);
     for (const doubt of part.doubts ?? []) doubt.key = keyOf(doubt.policy);
     return part.rows.map((/** @type {any} */ raw) => createSeries(raw, part, from));
   });
@@ -199,20 +225,49 @@ function tellGroupsApart(/** @type {Row[]} */ rows) {
 
 // A row a CronJob, by its name and by where it is written if another one has the same name, with the instants at which it starts a Job.
 function rowsOfMarks(/** @type {any[]} */ occurrences) {
-  const rows = new Map();
-  for (const { place, object, at, location } of occurrences) {
-    const key = keyOf([place, ...object, "starts", ...(location ? [location] : [])]);
-    if (!rows.has(key)) {
-      const title = (place ? place + ": " : "") + called(object) + (location ? " (" + location + ")" : "");
-      rows.set(key, {
-        kind: "marks", series: [], title, name: object[2], key, group: [place, object[1], object[0]].filter(Boolean).join(" · "),
-        names: title.toLowerCase(), isConstant: false, lanes: [], marks: [], doubts: [],
-      });
-    }
-    rows.get(key).marks.push(at);
+  const byKey = new Map();
+  for (const it of occurrences) {
+    const key = keyOf([it.place, ...it.object, "starts", ...(it.location ? [it.location] : [])]);
+    byKey.set(key, [...(byKey.get(key) ?? []), it]);
   }
-  return rows.values();
+  return [...byKey].map(([key, all]) => {
+    const [{ place, object, location }] = all;
+    const title = (place ? place + ": " : "") + called(object) + (location ? " (" + location + ")" : "");
+    const count = all.reduce((/** @type {number} */ sum, /** @type {any} */ it) => sum + lengthOf(it.run) + 1, 0);
+    /** @type {any} */
+    const row = {
+      kind: "marks", series: [], title, name: object[2], key, group: [place, object[1], object[0]].filter(Boolean).join(" · "),
+      names: title.toLowerCase(), isConstant: false, lanes: [], count, doubts: [],
+    };
+    Object.defineProperty(row, "marks", { get: onDemand(count, () => instantsOfAll(all, count)) });
+    return row;
+  });
 }
+
+// The instants of objects that are not told apart, in order.
+function instantsOfAll(/** @type {any[]} */ all, /** @type {number} */ count) {
+  const marks = new Float64Array(count);
+  let index = 0;
+  for (const { first, run, steps } of all) {
+    marks[index++] = first;
+    for (const step of expanded(run)) { marks[index] = marks[index - 1] + steps[step]; index += 1; }
+  }
+  return all.length > 1 ? marks.sort() : marks;
+}
+
+/** How many of some instants in order are before another one. */
+export function countBefore(/** @type {Float64Array} */ marks, /** @type {number} */ time) {
+  let low = 0, high = marks.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (marks[middle] < time) low = middle + 1; else high = middle;
+  }
+  return low;
+}
+
+/** The marks of a row in a time. */
+export const marksIn = (/** @type {Row} */ { marks }, /** @type {number} */ from, /** @type {number} */ to) =>
+  marks.subarray(countBefore(marks, from), countBefore(marks, to));
 
 /** @returns {Row["kind"]} */
 function kindOf(/** @type {Series} */ { values }) {
@@ -232,11 +287,13 @@ function createRow(/** @type {Row["kind"]} */ kind, /** @type {Series[]} */ seri
     kind, series, title: first.title, name: first.members.length > 0 ? first.title : first.target[2], key: keyOf([first.place, ...first.target, first.field]),
     group: [first.place, namespace, objectKind].filter(Boolean).join(" · "),
     names: [...series.map((it) => it.title + " " + it.field), ...policies, ...members].join(" ").toLowerCase(),
-    isConstant: series.every((it) => it.count === 1) && (kind !== "lanes" || lanesOf(first).length === 1), marks: [],
+    isConstant: series.every((it) => it.count === 1) && (kind !== "lanes" || lanesOf(first).length === 1), count: 0, marks: NONE,
     lanes: kind === "lanes" ? lanesOf(first) : [],
-    doubts: first.doubts.filter((it) => series.some((one) => one.written.some((writer) => keyOf(one.writers[writer].policy) === it.key))),
+    doubts: first.doubts.filter((it) => series.some((one) => one.written.some((writer) => one.writers[writer].key === it.key))),
   };
 }
+
+const NONE = new Float64Array(0);
 
 // What a lane each is for: texts by what they say, lists by what is in them, and at last what is not there or not known.
 function lanesOf(/** @type {Series} */ { values }) {

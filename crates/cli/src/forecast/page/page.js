@@ -2,7 +2,7 @@
 // finger and keyboard. All of it stands in the address, so that a link leads to exactly this view.
 import { HOUR, createClock } from "./clock.js";
 import { createScale } from "./scale.js";
-import { createRows, endOf, stepAt } from "./data.js";
+import { countBefore, createRows, endOf, stepAt } from "./data.js";
 import { element, html, on } from "./elements.js";
 import { drawAxis, drawShade } from "./axis.js";
 import { createWhy } from "./why.js";
@@ -99,7 +99,8 @@ function select(/** @type {Row|null} */ row, /** @type {number|null} */ time) {
 
 // The instants at which something of a row changes, before or after one.
 function nextChange(/** @type {Row} */ row, /** @type {number} */ time, /** @type {number} */ way) {
-  if (row.kind === "marks") return way > 0 ? row.marks.find((/** @type {number} */ at) => at > time) : row.marks.findLast((/** @type {number} */ at) => at < time);
+  // Instants are whole milliseconds.
+  if (row.kind === "marks") return row.marks[way > 0 ? countBefore(row.marks, Math.floor(time) + 1) : countBefore(row.marks, time) - 1];
   const found = row.series.flatMap((series) => {
     const step = stepAt(series, time);
     if (way > 0) return step + 1 < series.count ? [endOf(series, step)] : [];

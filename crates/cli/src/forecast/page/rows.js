@@ -1,5 +1,5 @@
 // The list of rows: grouped, sorted, filtered; only what is on the screen is there, and drawn.
-import { keyOf, said, valueAt } from "./data.js";
+import { said, valueAt } from "./data.js";
 import { element, html, svg } from "./elements.js";
 import { binsOf, drawRow, heightOf } from "./shapes.js";
 
@@ -11,7 +11,7 @@ import { binsOf, drawRow, heightOf } from "./shapes.js";
 const GROUP = 30, MARGIN = 300;
 
 /** How many steps, and how high at most, for the orders. */
-const steps = (/** @type {Row} */ row) => row.series.reduce((/** @type {number} */ sum, it) => sum + it.count, row.marks.length);
+const steps = (/** @type {Row} */ row) => row.series.reduce((/** @type {number} */ sum, it) => sum + it.count, row.count);
 const highest = (/** @type {Row} */ row) => Math.max(0, ...row.series.map((it) => it.highest));
 const byName = (/** @type {any} */ one, /** @type {any} */ other) => (one.group < other.group ? -1 : one.group > other.group ? 1 : one.title < other.title ? -1 : one.title > other.title ? 1 : 0);
 const ORDERS = {
@@ -74,7 +74,7 @@ export function createList(all, scale, clock, actions) {
     const row = item.row;
     const at = html("span", { class: "at" });
     const field = row.kind === "marks" ? "starts Jobs" : row.series.map((it) => it.field).join(", ");
-    const contested = new Set(row.series.flatMap((it) => it.written.map((writer) => keyOf(it.writers[writer].policy))));
+    const contested = new Set(row.series.flatMap((it) => it.written.map((writer) => it.writers[writer].key)));
     // The group above it says the rest.
     const name = html("span", { class: "title" }, [order === "name" ? row.name : row.title]);
     const label = html("button", { type: "button", class: "label", tabindex: -1, title: row.title + " " + field }, [name, html("span", { class: "field" }, [field]), at]);
@@ -116,9 +116,9 @@ export function createList(all, scale, clock, actions) {
         made.drawn = wanted;
         made.drawing.setAttribute("viewBox", "0 0 " + scale.width + " " + item.drawing);
         made.drawing.setAttribute("height", String(item.drawing));
-        made.drawing.replaceChildren(...drawRow(item.row, scale, item.drawing, bins));
+        made.drawing.replaceChildren(...drawRow(item.row, scale, item.drawing, bins, clock));
         const story = item.row.series.map((it) => it.story ?? said(it.values[0])).join("; ");
-        made.drawing.setAttribute("aria-label", item.row.title + ": " + (story || item.row.marks.length + " times"));
+        made.drawing.setAttribute("aria-label", item.row.title + ": " + (story || item.row.count + " times"));
       }
       tellAt(made, item.row);
     }

@@ -2,18 +2,21 @@
 // has a colour and a pattern of its own. Where steps are too narrow to be seen, what is drawn is how far up the value
 // is all the time of a day or a week, and how far at some time, and what it is when in words.
 import { DAY, WEEK } from "./clock.js";
-import { STYLES, endOf, isGap, isInLane, namesOf, overlapsIn, said, stepAt, styleOf, takenFrom, valueAt, valueOf } from "./data.js";
+import { STYLES, endOf, isGap, isInLane, marksIn, namesOf, overlapsIn, said, stepAt, styleOf, takenFrom, valueAt, valueOf } from "./data.js";
 import { shortened, svg, written } from "./elements.js";
 
 /** @typedef {import("./clock.js").Clock} Clock */
 /** @typedef {import("./data.js").Row} Row */
 /** @typedef {import("./scale.js").Scale} Scale */
 /** @typedef {import("./data.js").Series} Series */
+/** @typedef {import("./data.js").Value} Value */
 
 const FINE = 5;
 const LETTER = 6.7;
 /** How much of a band is drawn beside a bound if the other one is not known. */
 const EDGE = 6;
+/** Narrower than this, marks are lines beside each other. */
+const BAND = 4;
 /** Labels closer than this run into one. */
 const NARROW = 13;
 
@@ -38,8 +41,8 @@ export function binsOf(/** @type {Scale} */ scale, /** @type {Clock} */ clock) {
 }
 
 /** The children of the drawing of a row. */
-export function drawRow(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {number} */ height, /** @type {number[]} */ bins) {
-  return [...drawn(row, scale, height, bins), ...standsOut(row, scale)];
+export function drawRow(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {number} */ height, /** @type {number[]} */ bins, /** @type {Clock} */ clock) {
+  return [...drawn(row, scale, height, bins, clock), ...standsOut(row, scale)];
 }
 
 /**
@@ -79,8 +82,8 @@ function standsOut(/** @type {Row} */ row, /** @type {Scale} */ scale) {
   });
 }
 
-function drawn(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {number} */ height, /** @type {number[]} */ bins) {
-  if (row.kind === "marks") return marks(row, scale, height);
+function drawn(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {number} */ height, /** @type {number[]} */ bins, /** @type {Clock} */ clock) {
+  if (row.kind === "marks") return marks(row, scale, height, clock);
   if (row.isConstant) return constant(row, scale, height);
   if (row.kind === "lanes") return lanes(row, scale, bins);
   if (row.kind === "units") return units(row, scale, height, bins);
@@ -93,6 +96,26 @@ function visible(/** @type {Series} */ series, /** @type {Scale} */ scale) {
   for (let step = stepAt(series, scale.from); step < series.count && series.starts[step] < scale.to; step += 1) {
     const x = Math.max(scale.x(series.starts[step]), -2), end = Math.min(scale.x(endOf(series, step)), scale.width + 2);
     found.push({ step, x, end, value: valueOf(series, step) });
+  }
+  return found;
+}
+
+// The same, but of steps within a pixel only one each of a value: it ends where the last of them does.
+function distinct(/** @type {Series} */ series, /** @type {Scale} */ scale) {
+  const first = stepAt(series, scale.from), last = stepAt(series, scale.to - 1);
+  if (last - first < scale.width) return visible(series, scale);
+  /** @type {{step: number, x: number, end: number, value: Value}[]} */
+  const found = [];
+  const within = new Map();
+  let pixel = -2;
+  for (let step = first; step <= last; step += 1) {
+    const x = Math.max(scale.x(series.starts[step]), -2), end = Math.min(scale.x(endOf(series, step)), scale.width + 2);
+    if (Math.floor(x) !== pixel) { pixel = Math.floor(x); within.clear(); }
+    const known = within.get(series.value[step]);
+    if (known) { known.end = end; continue; }
+    const own = { step, x, end, value: valueOf(series, step) };
+    within.set(series.value[step], own);
+    found.push(own);
   }
   return found;
 }
@@ -114,7 +137,7 @@ function paths(/** @type {[string, string][]} */ boxes) {
 
 function numbers(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {number} */ height, /** @type {number[]} */ bins) {
   const [series] = row.series;
-  const steps = visible(series, scale), bottom = height - 2;
+  const steps = distinct(series, scale), bottom = height - 2;
   const top = (/** @type {any} */ value) => typeof value === "number" ? bottom - Math.max((value / series.highest) * (height - 10), 1) : bottom - (value === null ? height / 2 : 1);
   if (isFine(steps, scale)) return [...fine(steps, series.highest, height, bins), ...told(series, scale, height)];
   /** @type {[string, string][]} */
@@ -147,7 +170,7 @@ function inBins(/** @type {T[]} */ items, /** @type {number[]} */ bins) {
   return bins.slice(0, -1).map((x, bin) => {
     const end = bins[bin + 1], within = [];
     while (first + 1 < items.length && items[first].end <= x) first += 1;
-    for (let index = first; index < items.length && items[index].x < end; index += 1) within.push(items[index]);
+    for (let index = first; index < items.length && items[index].x < end; index += 1) if (index === first || items[index].end > x) within.push(items[index]);
     return { x, end, within };
   });
 }
@@ -177,7 +200,7 @@ function told(/** @type {Series} */ series, /** @type {Scale} */ scale, /** @typ
 
 function lanes(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {number[]} */ bins) {
   const [series] = row.series;
-  const steps = visible(series, scale), lane = laneHeight(row);
+  const steps = distinct(series, scale), lane = laneHeight(row);
   /** @type {SVGElement[]} */
   const all = [];
   const isNarrow = isFine(steps, scale);
@@ -320,9 +343,26 @@ function constant(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type 
   ];
 }
 
-function marks(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {number} */ height) {
-  const seen = new Set();
-  const ticks = row.marks.filter((/** @type {number} */ at) => at >= scale.from && at < scale.to).map((/** @type {number} */ at) => scale.x(at).toFixed(0));
-  for (const x of ticks) seen.add(x);
-  return [svg("path", { class: "tick", d: [...seen].map((x) => "M" + x + " 5V" + (height - 4)).join("") })];
+// A line each; where they are a pixel apart or less, a band with how many they are.
+function marks(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {number} */ height, /** @type {Clock} */ clock) {
+  const marks = marksIn(row, scale.from, scale.to);
+  /** @type {{x: number, end: number, first: number, count: number}[]} */
+  const bands = [];
+  marks.forEach((at, index) => {
+    const x = Math.round(scale.x(at)), last = bands.at(-1);
+    if (last && x - last.end <= 1) { last.end = x; last.count += 1; } else bands.push({ x, end: x, first: index, count: 1 });
+  });
+  const isBand = (/** @type {{x: number, end: number}} */ { x, end }) => end - x >= BAND;
+  const path = (/** @type {{x: number, end: number}} */ { x, end }) => {
+    let d = "";
+    for (let at = x; at <= end; at += 1) d += "M" + at + " 5V" + (height - 4);
+    return d;
+  };
+  const lines = svg("path", { class: "tick", d: bands.filter((it) => !isBand(it)).map(path).join("") });
+  const dense = bands.filter(isBand).map(({ x, end, first, count }) => {
+    const told = count + " times, " + clock.shown(marks[first]) + " to " + clock.shown(marks[first + count - 1]);
+    return svg("path", { class: "ticks", d: box(x - 1, end + 1, 5, height - 4) }, [svg("title", {}, [told])]);
+  });
+  const labels = fitting(bands.filter(isBand).map(({ x, end, count }) => ({ x, end, y: height / 2 + 4, text: String(count) })), scale);
+  return [lines, ...dense, ...labels];
 }

@@ -1,5 +1,5 @@
 // The same as a table: every step in view of every row that is shown, a page at a time.
-import { endOf, overlapsIn, policyOf, said, stepAt, valueOf, writerOf } from "./data.js";
+import { endOf, marksIn, overlapsIn, policyOf, said, stepAt, valueOf, writerOf } from "./data.js";
 import { element, html, on } from "./elements.js";
 
 /** @typedef {import("./clock.js").Clock} Clock */
@@ -15,21 +15,23 @@ export function createTable(/** @type {any} */ list, /** @type {Scale} */ scale,
 
   // How many steps of a series are in view, and the first of them.
   function inSight(/** @type {Series} */ series) {
+    // Of the whole period, no columns have to be there.
+    if (scale.isWhole) return { first: 0, count: series.count };
     const first = stepAt(series, scale.from);
-    let last = stepAt(series, scale.to - 1);
+    const last = stepAt(series, scale.to - 1);
     return { first, count: last - first + 1 };
   }
 
-  /** @returns {{series: any, first: number, count: number, marks: number[], row: any}[]} */
+  /** @returns {{series: any, first: number, count: number, row: Row}[]} */
   function columns() {
     return list.shown.flatMap((/** @type {Row} */ row) => row.kind === "marks"
-      ? [{ row, series: null, first: 0, ...(() => { const marks = row.marks.filter((/** @type {number} */ at) => at >= scale.from && at < scale.to); return { marks, count: marks.length }; })() }]
-      : row.series.map((series) => ({ row, series, marks: [], ...inSight(series) })));
+      ? [{ row, series: null, first: 0, count: scale.isWhole ? row.count : marksIn(row, scale.from, scale.to).length }]
+      : row.series.map((series) => ({ row, series, ...inSight(series) })));
   }
 
-  function lineOf(/** @type {any} */ { row, series, first, marks }, /** @type {number} */ index) {
+  function lineOf(/** @type {any} */ { row, series, first }, /** @type {number} */ index) {
     const cells = series === null
-      ? [clock.shown(marks[index]), "", row.title, "", "starts a Job", "", "", ""]
+      ? [clock.shown(marksIn(row, scale.from, scale.to)[index]), "", row.title, "", "starts a Job", "", "", ""]
       : stepLine(series, first + index);
     return html("tr", {}, cells.map((cell, place) => (place === 2 ? html("th", { scope: "row" }, [cell]) : html("td", {}, [cell]))));
   }

@@ -1,7 +1,7 @@
 // Why a row is what it is at an instant: its value, since and until when, who has set it, where that is written, and
 // what comes next.
 import { WEEK, lasting } from "./clock.js";
-import { endOf, isGap, overlapsIn, policyOf, said, stepAt, styleOfRule, takenFrom, valueOf, writerOf } from "./data.js";
+import { countBefore, endOf, isGap, overlapsIn, policyOf, said, stepAt, styleOfRule, takenFrom, valueOf, writerOf } from "./data.js";
 import { element, html, on, swatch } from "./elements.js";
 import { weekOf } from "./week.js";
 
@@ -53,9 +53,9 @@ export function createWhy(/** @type {Scale} */ scale, /** @type {Clock} */ clock
     if (rules.length > 1) doubts.push(html("h3", {}, ["Rules"]), html("ul", { class: "rules" }, rules));
     const members = row.series.flatMap((it) => it.members);
     if (row.kind === "marks") {
-      const next = row.marks.find((/** @type {number} */ at) => at >= time);
+      const next = row.marks.at(countBefore(row.marks, time));
       const said = next === undefined ? "last started a Job at" : "next starts a Job at";
-      parts.push(html("dl", {}, line(said, [clock.shown(next ?? row.marks[row.marks.length - 1])])));
+      parts.push(html("dl", {}, line(said, [clock.shown(next ?? row.marks[row.count - 1])])));
     }
     const all = [html("h2", {}, [row.title]), html("p", { class: "quiet" }, ["at " + clock.shown(time)]), ...parts, ...stories, ...doubts];
     if (scale.length > 2 * WEEK) all.push(...row.series.filter((it) => it.count > 1).map((it) => weekOf(it, scale, clock)));

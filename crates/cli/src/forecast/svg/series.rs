@@ -1,11 +1,15 @@
 //! One series as a picture: a number as steps, a text as bands with their texts, names as thin rows
 //! with their names, and numbers by name as steps for each name. Above them is what rules there are, and what stands out.
+//! Many steps that are too narrow are drawn by pixels (see [`by_pixel`]).
+
+mod by_pixel;
 
 use std::io::Write;
 
 use almanac_forecast::Origin;
 use jiff::Timestamp;
 
+use self::by_pixel::{Piece, legend, pieces};
 use super::stories::Stories;
 use super::styles::Styles;
 use super::{CHARACTER, LEFT, LENGTH, LETTERS, LINE, escaped};
@@ -28,9 +32,11 @@ const GAP: u32 = 16;
 const APART: f64 = 8.0;
 
 /// How high a series is, in the units of the picture.
-pub(super) fn height(view: View, drawn: &Drawn<'_>) -> u32 {
-    let lines = u32::try_from(Head::of(view, drawn).lines()).unwrap_or(u32::MAX / LINE / 2);
-    lines * LINE + blocks(drawn.series).iter().map(height_of_block).sum::<u32>()
+pub(super) fn height(view: View, most_steps: usize, drawn: &Drawn<'_>) -> u32 {
+    let blocks = blocks(drawn.series);
+    let lines = Head::of(view, most_steps, drawn, &blocks).lines();
+    let lines = u32::try_from(lines).unwrap_or(u32::MAX / LINE / 2);
+    lines * LINE + blocks.iter().map(height_of_block).sum::<u32>()
 }
 
 fn height_of_block(block: &Block<'_>) -> u32 {
@@ -54,7 +60,7 @@ struct Head {
 }
 
 impl Head {
-    fn of(view: View, drawn: &Drawn<'_>) -> Head {
+    fn of(view: View, most_steps: usize, drawn: &Drawn<'_>, blocks: &[Block<'_>]) -> Head {
         let story = story::for_long(drawn.series, view).map(|told| ("", told));
         let standing_out = standing_out::sentences(drawn, view).into_iter().map(|it| {
             if it.is_contested {
@@ -70,20 +76,20 @@ impl Head {
             })
         };
         let told = story.into_iter().chain(standing_out).flat_map(in_lines).collect();
-        let mut legend: Vec<Vec<(String, String)>> = Vec::new();
+        let mut lines: Vec<Vec<(String, String)>> = Vec::new();
         let mut room = 0;
-        for (class, name) in Styles::of(drawn).legend() {
+        for (class, name) in legend(view, most_steps, blocks, &Styles::of(drawn)) {
             let name = shortened(&name, LETTERS - 5);
             let length = name.chars().count() + 5;
-            if let Some(line) = legend.last_mut().filter(|_| room >= length) {
+            if let Some(line) = lines.last_mut().filter(|_| room >= length) {
                 line.push((class, name));
             } else {
-                legend.push(vec![(class, name)]);
+                lines.push(vec![(class, name)]);
                 room = LETTERS;
             }
             room -= length;
         }
-        Head { told, legend }
+        Head { told, legend: lines }
     }
 
     fn lines(&self) -> usize {
@@ -92,7 +98,7 @@ impl Head {
 }
 
 pub(super) fn write_series(
-    view: View,
+    (view, most_steps): (View, usize),
     place: Option<&str>,
     drawn: &Drawn<'_>,
     mut top: f64,
@@ -105,7 +111,7 @@ pub(super) fn write_series(
     let numbers = blocks.iter().flat_map(|block| &block.stretches).filter_map(Stretch::number);
     // One scale for all names, so that they can be compared.
     let highest = numbers.max().unwrap_or(0).max(1);
-    let mut head = Some(Head::of(view, drawn));
+    let mut head = Some(Head::of(view, most_steps, drawn, &blocks));
     for block in &blocks {
         let name = block.name.map_or(String::new(), |name| format!(", {name}"));
         let place = place.map_or(String::new(), |place| format!("{place}: "));
@@ -120,7 +126,8 @@ pub(super) fn write_series(
         if let Some(head) = head.take() {
             body = write_head(&head, body, output)?;
         }
-        let mut picture = Picture { view, styles: &styles, stories: &mut stories, output };
+        let (styles, stories) = (&styles, &mut stories);
+        let mut picture = Picture { view, most_steps, styles, stories, output };
         match block.kind() {
             Kind::Number if block.stretches.len() > 1 => {
                 picture.write_steps(block, highest, body + ABOVE + BAR)?;
@@ -174,6 +181,8 @@ pub(super) fn place(view: View, at: Timestamp) -> f64 {
 
 struct Picture<'a, W> {
     view: View,
+    /// How many steps of a block or of a row are drawn by themselves.
+    most_steps: usize,
     styles: &'a Styles<'a>,
     stories: &'a mut Stories,
     output: &'a mut W,
@@ -192,7 +201,15 @@ impl<W: Write> Picture<'_, W> {
     fn write_steps(&mut self, block: &Block<'_>, highest: u32, base: f64) -> anyhow::Result<()> {
         let name = block.name.map(escaped);
         let mut labelled = f64::NEG_INFINITY;
-        for stretch in &block.stretches {
+        for piece in pieces(self.view, self.most_steps, &block.stretches) {
+            let stretch = match piece {
+                Piece::One(stretch) => stretch,
+                Piece::Many(stretches) => {
+                    let name = name.as_deref();
+                    self.write_lowest_and_highest(stretches, name, highest, base)?;
+                    continue;
+                }
+            };
             let share = match stretch.shown {
                 Shown::Number(number) => f64::from(number) / f64::from(highest),
                 Shown::Nothing => 0.0,
@@ -213,7 +230,14 @@ impl<W: Write> Picture<'_, W> {
     }
 
     fn write_bands(&mut self, block: &Block<'_>, y: f64) -> anyhow::Result<()> {
-        for stretch in &block.stretches {
+        for piece in pieces(self.view, self.most_steps, &block.stretches) {
+            let stretch = match piece {
+                Piece::One(stretch) => stretch,
+                Piece::Many(stretches) => {
+                    self.write_what_holds(stretches, y, BAND)?;
+                    continue;
+                }
+            };
             let mut band = Shape::new(self.view, stretch, y, BAND);
             self.write_shape(&band, stretch, None)?;
             if let Some(label) = band.as_much_of_its_label_as_fits() {
@@ -227,9 +251,15 @@ impl<W: Write> Picture<'_, W> {
     fn write_rows(&mut self, block: &Block<'_>, top: f64) -> anyhow::Result<()> {
         let tops = (0_u32..).map(|index| top + f64::from(index * THIN));
         for (row, y) in block.rows().iter().zip(tops) {
-            for stretch in row {
-                let shape = Shape::new(self.view, stretch, y, f64::from(THIN - 3));
-                self.write_shape(&shape, stretch, None)?;
+            let height = f64::from(THIN - 3);
+            for piece in pieces(self.view, self.most_steps, row) {
+                match piece {
+                    Piece::One(stretch) => {
+                        let shape = Shape::new(self.view, stretch, y, height);
+                        self.write_shape(&shape, stretch, None)?;
+                    }
+                    Piece::Many(stretches) => self.write_what_holds(stretches, y, height)?,
+                }
             }
             if let Some(first) = row.first() {
                 let label = shortened(&first.shown.to_string(), LETTERS);
