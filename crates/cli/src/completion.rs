@@ -19,7 +19,7 @@ use clap_complete::CompletionCandidate;
 use clap_complete::env::{CompleteEnv, Shells};
 
 pub(crate) use self::line::Line;
-pub(crate) use self::names::{compared, namespaces, objects, objects_and_paths};
+pub(crate) use self::names::{compared, namespaces, objects_and_paths};
 use crate::display_zone::LOCAL;
 use crate::outcome::exit_codes_without_findings;
 

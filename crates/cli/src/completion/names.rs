@@ -26,7 +26,7 @@ struct Named {
 
 /// The policies and their targets in the files that the line names, in the form that was begun: by their
 /// names, or with a kind, or with a namespace as well.
-pub(crate) fn objects(begun: &OsStr) -> Vec<CompletionCandidate> {
+fn objects(begun: &OsStr) -> Vec<CompletionCandidate> {
     offered(begun, &[("", named(&glance(&Line::typed().files())))])
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::sync::Arc;
 
-use almanac_engine::{Field, Value, counted};
+use almanac_engine::{Field, Value};
 use almanac_forecast::{Assumption, PodHours, Presence, Side, Stretch, told_together};
 
 use super::alike::Told;

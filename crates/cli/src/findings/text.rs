@@ -173,7 +173,7 @@ fn write_summary(output: &mut impl Write, report: &Report) -> io::Result<()> {
     };
     writeln!(output, "checked {objects} in {files}{places}: {outcome}")?;
     if report.excluded > 0 {
-        let paths = plural(report.excluded, "path");
+        let paths = counted(report.excluded, "path");
         writeln!(output, "excluded {paths} by almanac.toml")?;
     }
     write_skipped(output, report, count_of_files)

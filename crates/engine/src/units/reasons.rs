@@ -84,7 +84,7 @@ pub fn render(policy: &ResourcePolicy, reason: &Reason<Cause>) -> String {
         so.push(format!("pods go to unit {}", quoted(last)));
     }
     let them = |number: u32, one: &'static str, several| if number == 1 { one } else { several };
-    let counted = [
+    let pending = [
         (cause.outside, "outside all units"),
         (cause.pending, "pending"),
         (
@@ -104,7 +104,7 @@ pub fn render(policy: &ResourcePolicy, reason: &Reason<Cause>) -> String {
             ),
         ),
     ];
-    so.extend(counted.into_iter().filter(|(number, _)| *number > 0).map(|(number, what)| {
+    so.extend(pending.into_iter().filter(|(number, _)| *number > 0).map(|(number, what)| {
         format!("{} {} {what}", counted(number, "pod"), if number == 1 { "is" } else { "are" })
     }));
     match (because.is_empty(), so.is_empty()) {

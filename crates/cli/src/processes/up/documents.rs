@@ -17,6 +17,7 @@ use super::place::Place;
 use crate::files::FileArguments;
 use crate::findings::{CheckArguments, Format};
 use crate::outcome::FailOn;
+use crate::text_width;
 
 /// The manager of the fields, so that somebody who applies a file later takes them over without a conflict.
 const MANAGER: &str = "--field-manager=kubectl";
@@ -65,7 +66,7 @@ impl Documents {
             let (report, fail_on) = (checked.report(), FailOn::default());
             let code = fail_on.code(&report.everything.findings);
             if code != ExitCode::SUCCESS {
-                report.write(Format::Text, fail_on, output)?;
+                report.write(Format::Text, text_width::of_stdout(), fail_on, output)?;
                 return Ok(Err(code));
             }
         }
