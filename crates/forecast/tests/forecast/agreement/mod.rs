@@ -24,8 +24,8 @@ use self::worlds::{Case, cases, deployment, instant};
 const WEEK: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// How long each world is watched.
 const WATCHED: SignedDuration = SignedDuration::from_hours(48);
-/// A world is watched no longer than until so many boundaries have been.
-const BOUNDARIES: u32 = 48;
+/// So many boundaries of a world are explained in any case.
+const FEW: usize = 4;
 /// So many other instants are explained.
 const OTHERS: usize = 4;
 
@@ -119,15 +119,17 @@ fn instants(case: &Case, series: &[Series]) -> Vec<Timestamp> {
     instants
 }
 
-/// How long a world is watched: where autoscalers alternate, every ten seconds is a boundary.
+/// How long a world is watched. Forecasts take as long as there are boundaries, and each boundary needs forecasts of its
+/// own: where autoscalers alternate every ten seconds, there are 17,000, and the world is watched until a few have been.
 fn watched(world: &World, from: Timestamp) -> Period {
-    let most = trials::size("ALMANAC_AGREEMENT_BOUNDARIES", BOUNDARIES, 500) as usize;
+    let budget = trials::size("ALMANAC_AGREEMENT_BOUNDARIES", 5_000, 100_000) as usize;
     let mut boundaries: Vec<Timestamp> = all_series(world, period(from, WATCHED))
         .iter()
         .flat_map(|it| it.segments.iter().map(|segment| segment.from))
         .collect();
     boundaries.sort_unstable();
     boundaries.dedup();
+    let most = (budget / boundaries.len().max(1)).max(FEW);
     let end = boundaries.get(most).copied().unwrap_or(from + WATCHED);
     Period::new(from, end).unwrap()
 }
