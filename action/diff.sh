@@ -100,6 +100,8 @@ code=0
 "$ALMANAC" diff "${arguments[@]}" --fail-on never --fail-on-change -o markdown \
     -- ${paths[@]+"${paths[@]}"} >"$text" || code=$?
 if ((code > 1)); then
+    # It says what could not be read.
+    cat "$text"
     exit "$code"
 fi
 changed=false

@@ -226,7 +226,7 @@ fn rendered(renders: &str, command: &str) -> String {
 
 /// How what is rendered is compared, on both sides alike.
 fn compared(option: &str, folder: &str) -> String {
-    format!("almanac {DIFF} with {option} {folder}, or almanac.toml")
+    format!("add {option} {folder} to almanac {DIFF}, or list it in almanac.toml")
 }
 
 /// A folder, and all to which `named` leads from it: the paths that one names, seen from itself.

@@ -200,7 +200,10 @@ fn a_chart_that_differs_is_not_compared_in_the_headline_and_noted_once_in_every_
         let said = text(&output.stdout);
         assert_eq!((output.status.code(), &*text(&output.stderr)), (Some(0), ""), "{said}");
         assert_eq!(said.matches("is a Helm chart").count(), 1, "{said}");
-        assert!(said.contains("almanac diff with --helm c, or almanac.toml"), "{said}");
+        assert!(
+            said.contains("add --helm c to almanac diff, or list it in almanac.toml"),
+            "{said}"
+        );
         assert_eq!(said.contains("Not compared: 1 path that differs"), format != "json", "{said}");
     }
     let told = json(&diff(&folder, &["old", "new", "-o", "json"]));

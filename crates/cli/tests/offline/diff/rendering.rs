@@ -32,7 +32,12 @@ fn programs(folder: &Path, scripts: &[(&str, &str)]) -> PathBuf {
 fn run(folder: &Path, bin: &Path, arguments: &[&str]) -> Output {
     let path = format!("{}:/usr/bin:/bin", bin.display());
     let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
-    command.current_dir(folder).stdin(Stdio::null()).env("NO_COLOR", "1").env("PATH", path);
+    command
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .env("NO_COLOR", "1")
+        .env("COLUMNS", "10000")
+        .env("PATH", path);
     command.env("SECRET", "s3cret").args(["diff", "--from", MONDAY]).args(arguments);
     command.output().unwrap()
 }
@@ -150,7 +155,7 @@ fn what_may_ask_a_network_start_a_program_or_lead_out_is_never_run() {
         let bin = programs(&folder, &[("kustomize", "#!/bin/sh\necho \"$@\" >>\"$0.ran\"\n")]);
         let output = run(&folder, &bin, &["/dev/null", "new", "-k", "prod"]);
         let said = text(&output.stdout);
-        assert_eq!(output.status.code(), Some(1), "{name}: {said} {}", text(&output.stderr));
+        assert_eq!(output.status.code(), Some(2), "{name}: {said} {}", text(&output.stderr));
         assert!(said.contains(part), "{name}: {said}");
         assert!(said.contains("prod/kustomization.yaml: "), "{name}: {said}");
         assert!(!bin.join("kustomize.ran").exists(), "{name}");
@@ -166,7 +171,7 @@ fn a_link_out_of_a_side_is_never_followed() {
     symlink("/etc/passwd", folder.join("new/prod/secret.yaml")).unwrap();
     let output = run(&folder, &bin, &["old", "new", "-k", "prod", "--fail-on-change"]);
     let said = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("prod/secret.yaml is a symbolic link that leads to no file"), "{said}");
     assert!(!said.contains("no longer set"), "{said}");
     // What the old side cannot render is not new on the other one, and does not fail by itself.
@@ -194,7 +199,7 @@ fn a_program_that_hangs_or_never_stops_printing_is_ended_with_all_it_has_started
         let output = run(&folder, &bin, &["old", "new", "-k", "prod", "--render-seconds", seconds]);
         assert!(since.elapsed() < Duration::from_secs(300));
         let said = text(&output.stdout);
-        assert_eq!(output.status.code(), Some(1), "{said} {}", text(&output.stderr));
+        assert_eq!(output.status.code(), Some(2), "{said} {}", text(&output.stderr));
         assert!(said.contains(part), "{said}");
         if let Ok(child) = fs::read_to_string(bin.join("kustomize.child")) {
             let stat = format!("/proc/{}/stat", child.trim());
