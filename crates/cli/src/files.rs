@@ -182,7 +182,9 @@ impl FileArguments {
             files.take(format!("kubectl kustomize {folder}"), Some(inside.clone()), Ok(built));
             files.layout.named.push((folder.trim_end_matches('/').to_owned(), inside));
         }
-        rendered.into_iter().for_each(|it| files.take_rendered(it, &root));
+        for it in rendered {
+            files.take_rendered(it, &root);
+        }
         let excluded = Excluded::new(&files.here, &self.exclude)?;
         for folder in folders {
             files.found.walk(&folder, &files.here, &excluded)?;

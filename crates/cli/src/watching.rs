@@ -22,7 +22,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// A reading takes at most one of so many parts of the time.
 const SHARE: u32 = 5;
 /// The most time between two readings.
-const LONGEST: Duration = Duration::from_secs(60);
+const LONGEST: Duration = Duration::from_mins(1);
 /// The most time between two attempts.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
 /// What happens at an instant has passed once a clock shows the next second.
@@ -67,8 +67,8 @@ pub(crate) fn watch(
     output: &mut impl Write,
     answer: impl Fn(Timestamp) -> anyhow::Result<Drawn>,
 ) -> anyhow::Result<ExitCode> {
-    let mut drawn_at = crate::present();
-    let mut drawn = answer(drawn_at)?;
+    let mut since = crate::present();
+    let mut drawn = answer(since)?;
     print(&drawn, form, None, output)?;
     let (mut pause, mut backoff) = (PAUSE, None);
     loop {
@@ -76,20 +76,20 @@ pub(crate) fn watch(
         if backoff.is_none() {
             changes.wait(until_next(&drawn).min(LONGEST));
         }
-        let (begun, now) = (Instant::now(), crate::present());
-        match again(&drawn, drawn_at, now, &answer) {
+        let (reading, at) = (Instant::now(), crate::present());
+        match again(&drawn, since, at, &answer) {
             Ok(None) => backoff = None,
-            Ok(Some(changed)) => {
-                (drawn, drawn_at, backoff) = (changed, now, None);
-                print(&drawn, form, Some(now), output)?;
+            Ok(Some(another)) => {
+                (drawn, since, backoff) = (another, at, None);
+                print(&drawn, form, Some(at), output)?;
             }
             Err(error) => {
-                let next = backoff.map_or(PAUSE, |it| (it * 2).min(LONGEST_BACKOFF));
+                let next = backoff.map_or(PAUSE, |last| (last * 2).min(LONGEST_BACKOFF));
                 anstream::eprintln!("note: {error:#}; next attempt in {} s", next.as_secs());
                 backoff = Some(next);
             }
         }
-        pause = PAUSE.max(begun.elapsed() * SHARE);
+        pause = PAUSE.max(reading.elapsed() * SHARE);
     }
 }
 

@@ -216,8 +216,8 @@ impl Parser<'_, '_> {
     /// `@ 1609746000` or `@ end()`.
     pub(super) fn at_modifier(&mut self) -> Result<(), Refusal> {
         let word = self.advance();
-        let has_instant = !self.take("start") && !self.take("end");
-        if !has_instant {
+        let is_boundary = self.take("start") || self.take("end");
+        if is_boundary {
             self.expect("(")?;
             self.expect(")")?;
         } else {
@@ -228,7 +228,7 @@ impl Parser<'_, '_> {
             }
         }
         self.modify(&word, |modifiers| {
-            modifiers.has_instant |= has_instant;
+            modifiers.has_instant |= !is_boundary;
             !std::mem::replace(&mut modifiers.has_at, true)
         })
     }

@@ -164,12 +164,12 @@ fn on_a_terminal(folder: &Path, arguments: &[&str], width: usize) -> String {
     unlockpt(&terminal).unwrap();
     let name = ptsname(&terminal, Vec::<u8>::new()).unwrap();
     let flags = OFlags::RDWR | OFlags::NOCTTY;
-    let side = rustix::fs::open(name.as_c_str(), flags, Mode::empty()).unwrap();
+    let inner = rustix::fs::open(name.as_c_str(), flags, Mode::empty()).unwrap();
     let columns = u16::try_from(width).unwrap();
     let size = Winsize { ws_row: 50, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
-    tcsetwinsize(&side, size).unwrap();
+    tcsetwinsize(&inner, size).unwrap();
     let mut command = almanac(folder, arguments);
-    command.env("COLUMNS", "37").env("TERM", "xterm").stdout(side).stderr(Stdio::null());
+    command.env("COLUMNS", "37").env("TERM", "xterm").stdout(inner).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
     // The other side of the terminal is open in the child alone, so that reading ends with it.
     drop(command);

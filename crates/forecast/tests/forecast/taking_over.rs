@@ -157,7 +157,7 @@ fn known_shop(rules: &[CronRule]) -> World {
 #[test]
 fn a_rule_that_is_added_beside_a_status_does_not_fire_before() {
     let open = rule("open", "0 8 * * *", 12);
-    let before = known_shop(&[open.clone()]);
+    let before = known_shop(std::slice::from_ref(&open));
     let after = known_shop(&[open, rule("new", "30 8 * * *", 30)]);
     let expected = ["05 09:00 12 nobody", "06 08:00 12 s/open", "06 08:30 30 s/new"];
     assert_eq!(told_of(Some(&before), &after, two_days()), expected);

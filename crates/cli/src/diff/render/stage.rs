@@ -14,10 +14,13 @@ use crate::diff::git::tree::{Content, Tree, Way};
 /// So many bytes are copied at most.
 const MOST: usize = 256 << 20;
 
+/// Reads objects of git by their names.
+pub(in crate::diff) type Reader<'a> = dyn Fn(&[&str]) -> anyhow::Result<Vec<Vec<u8>>> + 'a;
+
 /// What a side has, and how its objects are read.
 pub(in crate::diff) struct Origin<'a> {
     pub(in crate::diff) tree: &'a Tree,
-    pub(in crate::diff) read: &'a dyn Fn(&[&str]) -> anyhow::Result<Vec<Vec<u8>>>,
+    pub(in crate::diff) read: &'a Reader<'a>,
 }
 
 /// What is copied.

@@ -70,7 +70,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
 
 /// When a `CronJob` starts Jobs: the first time, and the steps from one to the next; `None` if it never does.
 fn starts(place: Option<&str>, job: &ShownCronJob, period: Period) -> Option<serde_json::Value> {
-    let mut starts = job.starts(period).map(|at| at.as_millisecond());
+    let mut starts = job.starts(period).map(jiff::Timestamp::as_millisecond);
     let first = starts.next()?;
     let (mut run, mut steps) = (Vec::new(), Numbered::default());
     let mut last = first;

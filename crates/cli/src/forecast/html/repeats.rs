@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn one_step_that_repeats_is_a_pair() {
-        assert_eq!(column(&[0; 100_000]), json!([0, [1, 99_999]]));
+        assert_eq!(column(&vec![0; 100_000]), json!([0, [1, 99_999]]));
         assert_eq!(column(&[]), json!([]));
         assert_eq!(column(&[5, 5, 5, 5]), json!([5, 5, 5, 5]));
     }

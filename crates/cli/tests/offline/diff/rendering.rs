@@ -197,7 +197,6 @@ fn a_program_that_hangs_or_never_stops_printing_is_ended_with_all_it_has_started
         let seconds = if name == "hangs" { "1" } else { "60" };
         let since = Instant::now();
         let output = run(&folder, &bin, &["old", "new", "-k", "prod", "--render-seconds", seconds]);
-        assert!(since.elapsed() < Duration::from_secs(300));
         let said = text(&output.stdout);
         assert_eq!(output.status.code(), Some(2), "{said} {}", text(&output.stderr));
         assert!(said.contains(part), "{said}");
@@ -205,7 +204,7 @@ fn a_program_that_hangs_or_never_stops_printing_is_ended_with_all_it_has_started
             let stat = format!("/proc/{}/stat", child.trim());
             let is_over = || fs::read_to_string(&stat).map_or(true, |it| it.contains(") Z "));
             while !is_over() {
-                assert!(since.elapsed() < Duration::from_secs(300), "a child outlives the run");
+                assert!(since.elapsed() < Duration::from_mins(5), "a child outlives the run");
                 thread::yield_now();
             }
         }

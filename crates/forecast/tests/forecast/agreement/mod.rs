@@ -122,7 +122,7 @@ fn instants(case: &Case, series: &[Series]) -> Vec<Timestamp> {
 /// How long a world is watched. Forecasts take as long as there are boundaries, and each boundary needs forecasts of its
 /// own: where autoscalers alternate every ten seconds, there are 17,000, and the world is watched until a few have been.
 fn watched(world: &World, from: Timestamp) -> Period {
-    let budget = trials::size("ALMANAC_AGREEMENT_BOUNDARIES", 5_000, 100_000) as usize;
+    let budget: usize = trials::size("ALMANAC_AGREEMENT_BOUNDARIES", 5_000, 100_000);
     let mut boundaries: Vec<Timestamp> = all_series(world, period(from, WATCHED))
         .iter()
         .flat_map(|it| it.segments.iter().map(|segment| segment.from))
