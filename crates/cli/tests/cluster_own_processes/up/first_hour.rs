@@ -74,6 +74,7 @@ async fn shell(user: &User, up: &Program, script: &str) -> anyhow::Result<String
         .args(["-euo", "pipefail", "-c", script])
         .current_dir(ROOT)
         .env("PATH", path)
+        .env("COLUMNS", "1000")
         .env("HOME", user.home.path())
         .env("ALMANAC_CACHE", environment::cache_folder()?)
         .stdin(Stdio::null())

@@ -28,6 +28,8 @@ pub(crate) async fn shell(
     command.args(["-euo", "pipefail", "-c", script]).current_dir(ROOT).env("PATH", path);
     // kubectl keeps what it has discovered at home.
     command.env("KUBECONFIG", test.plane.kubeconfig()).env("HOME", test.plane.folder());
+    // So that each sentence is one line.
+    command.env("COLUMNS", "1000");
     Ok(command.stdin(Stdio::null()).output().await?)
 }
 
