@@ -310,6 +310,22 @@ fn a_renamed_autoscaler_begins_without_recommendations_and_the_difference_says_s
     assert!(stretch.note.is_some());
 }
 
+#[test]
+fn replicas_that_no_file_states_are_those_that_the_window_of_an_autoscaler_holds() {
+    let mut world = scaled("a", of_nodes());
+    world.workloads.get_mut(&deployment("shop")).unwrap().replicas = None;
+    let lowered = (at("2026-03-05T09:05:00Z"), Some(Value::Number(6)));
+    for from in ["2026-03-05T08:58:00Z", "2026-03-05T09:02:00Z"] {
+        let soon = period(from, "2026-03-05T12:00:00Z");
+        let forecast = Forecast::new(&world, soon, AssumedValues::new());
+        let mut series = forecast.parts().flat_map(|part| part.series);
+        let of_shop = series.find(|it| it.target == deployment("shop")).unwrap();
+        let values: Vec<_> =
+            of_shop.segments.iter().map(|it| (it.from, it.value.clone())).collect();
+        assert_eq!(values, [(soon.from(), Some(Value::Number(10))), lowered.clone()]);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..Default::default() })]
 
