@@ -213,6 +213,7 @@ impl DailyWindowError {
     /// let instead = |start| DailyWindow::parse(start, "20:00").unwrap_err().instead();
     /// assert_eq!(instead("8:30").as_deref(), Some("08:30"));
     /// assert_eq!(instead("8pm").as_deref(), Some("20:00"));
+    /// assert_eq!(instead("8.5pm"), None);
     /// assert_eq!(instead("noon").as_deref(), Some("12:00"));
     /// assert_eq!(instead("evening"), None);
     /// ```
@@ -281,8 +282,9 @@ impl fmt::Display for DailyWindowError {
 
 impl std::error::Error for DailyWindowError {}
 
-/// The hour and the minute in `8:5`, `8am`, `8.30 PM` or `noon`, if they can only mean a time of day. Without `am` or
-/// `pm`, `8.50` may be a part of an hour.
+/// The hour and the minute in `8:30`, `8am`, `8.30 PM` or `noon`, if they can only mean a time of day. Without `am` or
+/// `pm`, `8.50` may be a part of an hour; one digit other than 0 may be the tens of a minute
+/// or a part of an hour.
 pub(crate) fn as_people_write_it(text: &str) -> Option<(u8, u8)> {
     let lower = text.trim().to_ascii_lowercase();
     match &*lower {
@@ -294,8 +296,8 @@ pub(crate) fn as_people_write_it(text: &str) -> Option<(u8, u8)> {
     let time = half.map_or(lower.as_str(), |(time, _)| time);
     let parts = time.split_once(':').or_else(|| half.and(time.split_once('.')));
     let (hour, minute) = match parts {
-        None if half.is_some() => (time, "0"),
-        parts => parts?,
+        None if half.is_some() => (time, "00"),
+        parts => parts.filter(|(_, minute)| minute.len() == 2 || *minute == "0")?,
     };
     let (hour, minute): (u8, u8) = (hour.parse().ok()?, minute.parse().ok()?);
     let hour = match half {

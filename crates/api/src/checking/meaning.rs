@@ -18,7 +18,7 @@ use super::{
     qos_levels, resource_policy,
 };
 use crate::finding::{Code, FieldPath, Finding, Path, Severity};
-use crate::kinds::{Kind, Role};
+use crate::kinds::{Kind, Role, removed_version};
 use crate::lenient;
 use crate::objects::agent_config::{GLOBAL, NODES, POLICIES};
 use crate::objects::{ScaleTargetReference, document_key};
@@ -187,7 +187,12 @@ impl Mended<'_> {
 
     fn target_alone(&mut self) -> Option<Target> {
         let reference = self.object.get_mut("spec")?.get_mut("scaleTargetRef")?.take();
-        let reference: ScaleTargetReference = serde_json::from_value(reference).ok()?;
+        let mut reference: ScaleTargetReference = serde_json::from_value(reference).ok()?;
+        let written = reference.api_version.as_deref().unwrap_or_default();
+        if let Some(removed) = removed_version(written, &reference.kind) {
+            // Kubernetes finds it by its group and kind.
+            reference.api_version = Some(removed.now.to_owned());
+        }
         let target = check_target(&reference, &Path::Root, self.namespace, &mut Vec::new());
         target.map(|reference| reference.target)
     }

@@ -174,15 +174,30 @@ fn pattern_finding(error: &PatternError, written: PatternText<'_>, path: &Path<'
     }
 }
 
-/// How to write a time of day with minutes, which is in the field of the hours.
+/// How to write a time of day that names its minute, in the field of the hours. Where days are named, the first question
+/// about midnight is of which day it is.
 fn minutes_apart(error: &PatternError, written: PatternText<'_>) -> Option<String> {
-    let (hour, minute) = error.time_of_day().filter(|(_, minute)| *minute > 0)?;
-    let is_only = written.hours.is_some_and(|it| !it.contains(','));
-    Some(if is_only && written.minutes.is_none() {
+    let (hour, minute) = error.time_of_day()?;
+    let hours = written.hours?;
+    let is_twice = written.minutes.is_some() && names_minute(error, hours.get(error.span())?);
+    if minute == 0 && !is_twice || error.is_end_of_day() && are_days_named(written) {
+        return None;
+    }
+    Some(if written.minutes.is_none() && !hours.contains(',') {
         format!("write hours: {hour} and minutes: {minute}")
     } else {
         "write whole hours; the field minutes holds for all of them".to_owned()
     })
+}
+
+/// Whether an item of the hours names the minute too, as `17:00` and `noon` do.
+fn names_minute(error: &PatternError, item: &str) -> bool {
+    error.time_of_day().is_some()
+        && (item.contains([':', '.']) || !item.contains(|it: char| it.is_ascii_digit()))
+}
+
+fn are_days_named(written: PatternText<'_>) -> bool {
+    [written.days, written.weekdays, written.months, written.years].iter().any(Option::is_some)
 }
 
 /// In how many items of a field a slip is corrected.
@@ -191,18 +206,15 @@ const MOST_SLIPS: usize = 32;
 /// The text of a field that can only be meant, with all of its items. Midnight at the end of a day is on the next one, so
 /// where days are named, their author has to say which.
 fn instead_of(error: &PatternError, written: PatternText<'_>) -> Option<String> {
-    let are_days_named =
-        [written.days, written.weekdays, written.months, written.years].iter().any(Option::is_some);
     let name = error.field()?.name();
     let mut text = field_of(written, name).to_owned();
     let mut slip = error.clone();
     for _ in 0..MOST_SLIPS {
         let Range { start, end } = slip.span();
         let item = text.get(start..end)?;
-        // `17:00` and `noon` name the minute too.
-        let names_minute = slip.time_of_day().is_some()
-            && (item.contains([':', '.']) || !item.contains(|it: char| it.is_ascii_digit()));
-        if names_minute && written.minutes.is_some() || slip.is_end_of_day() && are_days_named {
+        if names_minute(&slip, item) && written.minutes.is_some()
+            || slip.is_end_of_day() && are_days_named(written)
+        {
             return None;
         }
         text = format!("{}{}{}", text.get(..start)?, slip.instead()?, text.get(end..)?);

@@ -35,6 +35,15 @@ pub(super) struct Shape {
     around: Vec<Vec<String>>,
 }
 
+/// A map in an object, and what is written in it and around it.
+#[derive(Clone, Copy)]
+pub(super) struct Level<'a> {
+    pub(super) path: &'a Path<'a>,
+    pub(super) entries: &'a [Entry],
+    /// The map around it; `None` around what is checked.
+    pub(super) around: Option<&'a Level<'a>>,
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum ShapeKind {
     #[default]
@@ -124,11 +133,25 @@ impl Shape {
         path: &Path<'_>,
         findings: &mut Vec<Finding>,
     ) -> Json {
+        self.examine_within(node, path, None, findings)
+    }
+
+    fn examine_within(
+        &self,
+        node: &Node,
+        path: &Path<'_>,
+        around: Option<&Level<'_>>,
+        findings: &mut Vec<Finding>,
+    ) -> Json {
         match (&node.value, self.kind) {
             (Value::Null, _) if self.nullable => Json::Null,
             (_, ShapeKind::Anything) | (Value::Bool(_), ShapeKind::Bool) => node.to_json(),
-            (Value::Map(entries), ShapeKind::Map) => self.examine_map(entries, path, findings),
-            (Value::List(items), ShapeKind::List) => self.examine_list(items, path, findings),
+            (Value::Map(entries), ShapeKind::Map) => {
+                self.examine_map(Level { path, entries, around }, findings)
+            }
+            (Value::List(items), ShapeKind::List) => {
+                self.examine_list(items, path, around, findings)
+            }
             (Value::Text(text), ShapeKind::Text | ShapeKind::IntegerOrText) => {
                 if self.examine_text(text, path, findings) { node.to_json() } else { self.empty() }
             }
@@ -148,7 +171,8 @@ impl Shape {
         }
     }
 
-    fn examine_map(&self, entries: &[Entry], path: &Path<'_>, findings: &mut Vec<Finding>) -> Json {
+    fn examine_map(&self, level: Level<'_>, findings: &mut Vec<Finding>) -> Json {
+        let Level { path, entries, .. } = level;
         let mut mended = Map::new();
         let mut unknown = Vec::new();
         for entry in entries {
@@ -158,7 +182,7 @@ impl Shape {
                 continue;
             }
             if let Some(shape) = shape {
-                let value = shape.examine(&entry.value, &field, findings);
+                let value = shape.examine_within(&entry.value, &field, Some(&level), findings);
                 mended.insert(entry.key.to_string(), value);
             } else {
                 unknown.push(entry);
@@ -167,7 +191,7 @@ impl Shape {
         let misspelled = if unknown.is_empty() {
             BTreeSet::new()
         } else {
-            let (misspelled, of_unknown) = unknown_field::look_at(self, &unknown, entries, path);
+            let (misspelled, of_unknown) = unknown_field::look_at(self, &unknown, level);
             findings.extend(of_unknown);
             misspelled
         };
@@ -191,7 +215,13 @@ impl Shape {
             && !self.required.iter().any(|name| **name == *entry.key)
     }
 
-    fn examine_list(&self, items: &[Node], path: &Path<'_>, findings: &mut Vec<Finding>) -> Json {
+    fn examine_list(
+        &self,
+        items: &[Node],
+        path: &Path<'_>,
+        around: Option<&Level<'_>>,
+        findings: &mut Vec<Finding>,
+    ) -> Json {
         if let Some(most) = self.max_items
             && items.len() > most
         {
@@ -207,7 +237,9 @@ impl Shape {
         let mended: Vec<Json> = items
             .iter()
             .enumerate()
-            .map(|(position, item)| shape.examine(item, &path.index(position), findings))
+            .map(|(position, item)| {
+                shape.examine_within(item, &path.index(position), around, findings)
+            })
             .collect();
         self.examine_keys(&mended, path, findings);
         Json::Array(mended)
@@ -372,14 +404,14 @@ impl Shape {
         self.fields().find(|it| it.eq_ignore_ascii_case(key))
     }
 
-    /// The part of it to which a field belongs, and the name of the field there. Of several such parts, it is the only
-    /// one that is present.
+    /// The part of it to which a field belongs, after `each of ` if it is a list, and the name of the field there. Of
+    /// several such parts, it is the only one that is present.
     pub(super) fn part_with<'s>(
         &'s self,
         key: &str,
         present: &BTreeSet<&str>,
-    ) -> Option<(String, &'s str)> {
-        let mut parts: Vec<(&str, &str, &'s str)> = Vec::new();
+    ) -> Option<(&'static str, &'s str, &'s str)> {
+        let mut parts: Vec<(&'static str, &'s str, &'s str)> = Vec::new();
         for (name, part) in &self.properties {
             let of_items = || part.items.as_deref()?.field_in_any_case(key);
             if let Some(field) = part.field_in_any_case(key) {
@@ -392,7 +424,7 @@ impl Shape {
             parts.retain(|(_, name, _)| present.contains(name));
         }
         match parts.as_slice() {
-            [(each, name, field)] => Some((format!("{each}{name}"), *field)),
+            [only] => Some(*only),
             _ => None,
         }
     }

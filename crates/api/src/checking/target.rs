@@ -5,9 +5,10 @@ use std::sync::Arc;
 use almanac_engine::{Identity, Target, TargetReference};
 
 use super::envelope::{invalid_name, why_no_subdomain};
-use crate::finding::{Code, Finding, Path};
+use crate::finding::{Code, Finding, Path, Severity};
 use crate::kinds::{
-    APPS_MISTYPED, Kind, Role, group_and_version, is_group_of_kubernetes, is_group_of_ours, nearest,
+    APPS_MISTYPED, Kind, Role, group_and_version, is_group_of_kubernetes, is_group_of_ours,
+    nearest, removed_version,
 };
 use crate::objects::ScaleTargetReference;
 
@@ -41,7 +42,7 @@ pub(super) fn check_target(
     } else if let Some(why) = why_no_subdomain(name) {
         findings.push(invalid_name(&name_field, name, &why));
     }
-    if findings.len() > before {
+    if findings.iter().skip(before).any(|it| it.severity() == Severity::Error) {
         return None;
     }
     let known = Kind::of(group, kind);
@@ -99,6 +100,18 @@ fn check_api_version(api_version: &str, kind: &str, field: &Path<'_>, findings: 
         let why = "an apiVersion is a group and a version, such as apps/v1";
         Finding::invalid(Code::Target, field, api_version, why)
             .with_fix("write a group and a version, such as apps/v1")
+    } else if let Some(known) = known
+        && let Some(removed) = removed_version(api_version, kind)
+        && removed.now == known.api_version()
+    {
+        // The bounds of an autoscaler are set in the version of today; replicas, in the one that is written.
+        let code = match known.role() {
+            Role::Bounds => Code::RemovedVersion,
+            Role::Workload { .. } | Role::Hub | Role::Policy(_) => Code::Target,
+        };
+        Finding::invalid(code, field, api_version, &removed.why(kind))
+            .with_fix(format!("write apiVersion: {}", removed.now))
+            .with_replacement(Some(removed.now))
     } else if let Some(known) = known
         && known.group() != group_and_version(api_version).0
         && is_group_of_kubernetes(group_and_version(api_version).0)

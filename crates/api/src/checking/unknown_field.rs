@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::shape::Shape;
+use super::shape::{Level, Shape};
 use crate::finding::{Code, FieldPath, Finding, Path, Shown as _};
 use crate::reading::{Entry, Node, Value, reads_as_text};
 
@@ -93,10 +93,9 @@ const MOST: usize = 100;
 pub(super) fn look_at<'s>(
     shape: &'s Shape,
     unknown: &[&Entry],
-    all: &[Entry],
-    path: &Path<'_>,
+    level: Level<'_>,
 ) -> (BTreeSet<&'s str>, Vec<Finding>) {
-    let keys: BTreeSet<&str> = all.iter().map(|entry| &*entry.key).collect();
+    let keys: BTreeSet<&str> = level.entries.iter().map(|entry| &*entry.key).collect();
     let mut absent: BTreeSet<&str> = shape.fields().filter(|it| !keys.contains(it)).collect();
     let mut meant: Vec<Option<&str>> = vec![None; unknown.len()];
     let mut claimed = BTreeSet::new();
@@ -113,10 +112,11 @@ pub(super) fn look_at<'s>(
         }
     }
     let findings = unknown.iter().zip(meant).enumerate().map(|(number, (entry, meant))| {
-        let finding = Finding::new(Code::UnknownField, path.key(&entry.key), message(&entry.key));
+        let field = level.path.key(&entry.key);
+        let finding = Finding::new(Code::UnknownField, field, message(&entry.key));
         match meant {
             Some(meant) => finding.meaning(meant),
-            None if number < MOST => match without_name(shape, entry, &keys, path) {
+            None if number < MOST => match without_name(shape, entry, &keys, level) {
                 Some(fix) => finding.with_fix(fix),
                 None => finding,
             },
@@ -194,7 +194,7 @@ fn without_name(
     shape: &Shape,
     entry: &Entry,
     present: &BTreeSet<&str>,
-    path: &Path<'_>,
+    level: Level<'_>,
 ) -> Option<String> {
     let key = &*entry.key;
     if let Some(fix) = as_switch(shape, entry, present) {
@@ -214,6 +214,13 @@ fn without_name(
     }
     let is_selector = shape.field("matchLabels").is_some();
     let narrows = words(key).iter().any(|word| NARROWING.contains(&word.as_str()));
+    let outer = Outer::of(shape, key, level);
+    // In a selector, `name` is a label. Of two that narrow, neither is the one to remove.
+    if (narrows || is_selector && key != "name")
+        && let Some(outer) = outer.as_ref().filter(|it| !it.is_there)
+    {
+        return Some(outer.fix(key));
+    }
     if is_selector && !narrows && !["key", "operator", "op", "values"].contains(&key) {
         // Removed from a selector, a label would select more than its author means.
         if let Some(value) = as_label(&entry.value) {
@@ -241,9 +248,7 @@ fn without_name(
     if narrows {
         return Some("remove it only if as much may be selected as without it".to_owned());
     }
-    let (part, name) = shape.part_with(key, present).or_else(|| map_with(shape, key, path))?;
-    let as_name = if name == key { String::new() } else { format!(", as {name}") };
-    Some(format!("move it into {part}{as_name}"))
+    into_part(shape, key, present, level).or_else(|| Some(outer?.fix(key)))
 }
 
 /// The fix for the opposite of a switch, which is in this map or in the items of a list in it.
@@ -254,25 +259,71 @@ fn as_switch(shape: &Shape, entry: &Entry, present: &BTreeSet<&str>) -> Option<S
         if shape.field(switch).is_some() {
             return Some(format!("write {switch}: {} instead", !truth));
         }
-        let (part, switch) = shape.part_with(switch, present)?;
-        Some(format!("write {switch}: {} in {part} instead", !truth))
+        let (each, part, switch) = shape.part_with(switch, present)?;
+        Some(format!("write {switch}: {} in {each}{part} instead", !truth))
     })
 }
 
-/// The innermost map around that has a field, and the name of the field there. Fields of the object itself have names that
-/// mean something else in its parts.
-fn map_with<'s>(shape: &'s Shape, key: &str, path: &Path<'_>) -> Option<(String, &'s str)> {
-    let mut map = path;
-    for fields in shape.around() {
-        map = map.map_around()?;
-        if matches!(map, Path::Root) {
-            return None;
-        }
-        if let Some(name) = fields.iter().find(|it| it.eq_ignore_ascii_case(key)) {
-            return Some((format!("{}, where it belongs", FieldPath::from(map)), name.as_str()));
-        }
+/// The fix for a field that belongs to a part of its map, or to the items of one.
+fn into_part(
+    shape: &Shape,
+    key: &str,
+    present: &BTreeSet<&str>,
+    level: Level<'_>,
+) -> Option<String> {
+    let (each, part, name) = shape.part_with(key, present)?;
+    let value = level.entries.iter().find(|it| &*it.key == part).map(|it| &it.value);
+    let nodes = match value {
+        Some(Node { value: Value::List(items), .. }) => &items[..],
+        one => one.map_or(&[][..], std::slice::from_ref),
+    };
+    let having = nodes.iter().filter(|it| it.entry(name).is_some()).count();
+    let as_name = as_name(key, name);
+    Some(match having {
+        0 => format!("move it into {each}{part}{as_name}"),
+        _ if having == nodes.len() => keep_one(&format!("{each}{part}"), name),
+        _ => format!("move it into {each}{part} without {name}{as_name}"),
+    })
+}
+
+/// The innermost map around that has a field. Fields of the object itself have names that mean something else in its
+/// parts.
+struct Outer<'s> {
+    map: FieldPath,
+    /// The name of the field there.
+    name: &'s str,
+    /// Whether it is written there.
+    is_there: bool,
+}
+
+impl<'s> Outer<'s> {
+    fn of(shape: &'s Shape, key: &str, level: Level<'_>) -> Option<Outer<'s>> {
+        let maps = std::iter::successors(level.around, |it| it.around);
+        let mut maps = shape.around().iter().zip(maps);
+        let (name, map) = maps.find_map(|(fields, map)| {
+            let name = fields.iter().find(|it| it.eq_ignore_ascii_case(key))?;
+            Some((name.as_str(), map))
+        })?;
+        let is_there = map.entries.iter().any(|it| &*it.key == name);
+        let is_object = matches!(map.path, Path::Root);
+        (!is_object).then(|| Outer { map: FieldPath::from(map.path), name, is_there })
     }
-    None
+
+    fn fix(&self, key: &str) -> String {
+        let Outer { map, name, is_there } = self;
+        if *is_there {
+            return keep_one(&map.to_string(), name);
+        }
+        format!("move it into {map}, where it belongs{}", as_name(key, name))
+    }
+}
+
+fn keep_one(part: &str, name: &str) -> String {
+    format!("keep only one of the two: {part} has {name}, too")
+}
+
+fn as_name(key: &str, name: &str) -> String {
+    if name == key { String::new() } else { format!(", as {name}") }
 }
 
 /// A value as a label has it, if it can be one.

@@ -125,7 +125,7 @@ codes! {
     Window = "window", Error;
     /// `spec.schedule` and `spec.scheduleSpec` are two names for the same field. Keep one.
     TwoSchedules = "two-schedules", Error;
-    /// The target can't be used: its kind and API version don't go together, or the kind can't be scaled.
+    /// The target can't be used: its kind and API version don't go together, Kubernetes has removed the version, or the kind can't be scaled.
     Target = "target", Error;
     /// A lower bound exceeds its upper bound.
     CrossedBounds = "crossed-bounds", Error;

@@ -43,15 +43,6 @@ impl<'a> Path<'a> {
     pub fn index(&'a self, index: usize) -> Path<'a> {
         Path::Index(self, index)
     }
-
-    /// The map around what this path leads to.
-    pub(crate) fn map_around(&self) -> Option<&'a Path<'a>> {
-        match self {
-            Path::Root => None,
-            Path::Key(map, _) => Some(*map),
-            Path::Index(list, _) => list.map_around(),
-        }
-    }
 }
 
 /// An owned path.

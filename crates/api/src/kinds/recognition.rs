@@ -88,6 +88,14 @@ pub(crate) struct RemovedVersion {
     pub(crate) now: &'static str,
 }
 
+impl RemovedVersion {
+    /// What is wrong with it, and the version to write.
+    pub(crate) fn why(self, kind: &str) -> String {
+        let RemovedVersion { release, now } = self;
+        format!("Kubernetes {release} removed this version of {kind}; write {now}")
+    }
+}
+
 /// An API version, the kinds that it had, the release that removed it, and the version that replaces it.
 type Removal = (&'static str, &'static [&'static str], &'static str, &'static str);
 

@@ -99,9 +99,7 @@ pub(super) fn mistyped(field: &str, written: &str, kind: &str, meant: &str) -> F
 /// The finding about a version that Kubernetes has removed. The later version may have other fields, so there is no
 /// certain replacement.
 pub(super) fn removed(written: &str, kind: &str, version: RemovedVersion) -> Finding {
-    let RemovedVersion { release, now } = version;
-    let why = format!("Kubernetes {release} removed this version of {kind}; write {now}");
     let field = Path::Root.key("apiVersion");
-    Finding::invalid(Code::RemovedVersion, &field, written, &why)
-        .with_fix(format!("write apiVersion: {now}"))
+    Finding::invalid(Code::RemovedVersion, &field, written, &version.why(kind))
+        .with_fix(format!("write apiVersion: {}", version.now))
 }

@@ -272,7 +272,7 @@ impl Reading {
 
     fn take(&mut self, source: usize, node: &Node, only: Option<Only<'_>>) {
         let is_found = self.sources[source].is_found();
-        self.take_pods(source, node, only.is_some());
+        self.take_pods(source, node, only);
         if let Some(finding) = scheduler_profile::told(node) {
             self.tell(source, node, finding);
         }
@@ -396,9 +396,10 @@ impl Reading {
     }
 
     /// Takes what policies about pods depend on.
-    fn take_pods(&mut self, source: usize, node: &Node, is_for_policies: bool) {
+    fn take_pods(&mut self, source: usize, node: &Node, only: Option<Only<'_>>) {
         let Ok((api_version, kind)) = envelope(node) else { return };
-        if is_for_policies && !self.needs_pods() {
+        let is_other = |only: Only<'_>| !only.targets.contains(&(kind, name_of(node)));
+        if only.is_some_and(is_other) && !self.needs_pods() {
             return;
         }
         self.pods.extend(ReadPod::read(api_version, kind, source, node));

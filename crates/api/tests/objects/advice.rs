@@ -2,11 +2,12 @@
 
 #![expect(clippy::panic, reason = "what fails here fails the test")]
 
+mod levels_of_maps;
 mod words;
 
 use almanac_api::reading::{Source, mend};
 
-use crate::written::{autoscaler, check, cron_for_workload, producer};
+use crate::written::{check, cron_for_workload, producer};
 
 /// The finding about a field: what to do.
 #[track_caller]
@@ -171,63 +172,6 @@ fn a_field_is_removed_only_if_nothing_else_is_meant() {
     advised(&excluded, "spec.excludeNodes", carefully);
     let minutes = rule("targetReplicas: 3, maxDelayMinutes: 5");
     advised(&minutes, "spec.rules[0].maxDelayMinutes", "write maxDelaySeconds: 300 instead");
-}
-
-#[test]
-fn a_field_of_another_level_is_to_be_moved_there() {
-    let of_rule = |field: &str| rule(&format!("targetReplicas: 3, {field}"));
-    let in_spec = |field: &str| {
-        of_rule("suspend: false").replace("  rules:", &format!("  {field}\n  rules:"))
-    };
-    let schedule = |schedule: &str, start: &str| {
-        let start = format!("start: {{hours: 9, {start}}}, end: {{hours: 5}}");
-        producer(&format!(
-            "{{defaultReplicas: 1, behaviors: [{{replicas: 3, {schedule}, {start}}}]}}"
-        ))
-    };
-    let metric =
-        "{minReplicas: 1, prometheus: {query: a, target: {type: Value, value: 1, query: b}}}";
-    let autoscaler = autoscaler(&format!("minReplicas: 1, maxReplicas: 3, metrics: [{metric}]"));
-    let reference = "scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: shop}";
-    for (text, field, fix) in [
-        (of_rule(reference), "spec.rules[0].scaleTargetRef", "move it into spec, where it belongs"),
-        (
-            of_rule("ScaleTargetRef: {}"),
-            "spec.rules[0].ScaleTargetRef",
-            "move it into spec, where it belongs, as scaleTargetRef",
-        ),
-        (in_spec("schedule: '0 8 * * *'"), "spec.schedule", "move it into each of rules"),
-        (in_spec("targetReplicas: 3"), "spec.targetReplicas", "move it into each of rules"),
-        (in_spec("suspend: true"), "spec.suspend", "move it into each of rules"),
-        (in_spec("enabled: false"), "spec.enabled", "write suspend: true in each of rules instead"),
-        (
-            schedule("timeZone: Europe/Berlin", "days: 1"),
-            "spec.schedule.behaviors[0].timeZone",
-            "move it into spec.schedule, where it belongs, as timezone",
-        ),
-        (
-            schedule("priority: 1", "replicas: 4"),
-            "spec.schedule.behaviors[0].start.replicas",
-            "move it into spec.schedule.behaviors[0], where it belongs",
-        ),
-        (autoscaler.clone(), "spec.metrics[0].minReplicas", "move it into spec, where it belongs"),
-        (
-            autoscaler,
-            "spec.metrics[0].prometheus.target.query",
-            "move it into spec.metrics[0].prometheus, where it belongs",
-        ),
-        (
-            producer("{defaultReplicas: 1, behaviors: []}") + "  timeZone: Europe/Berlin\n",
-            "spec.timeZone",
-            "move it into schedule, as timezone",
-        ),
-    ] {
-        advised(&text, field, fix);
-    }
-    // The kind of the object itself is not that of a target.
-    let (_, _, findings) = check(&of_rule("kind: Deployment"));
-    let fix = findings[0].clone().finding.with_some_fix().fix;
-    assert_eq!(fix.as_deref(), Some("remove it"));
 }
 
 #[test]

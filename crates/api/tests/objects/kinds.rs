@@ -111,6 +111,28 @@ fn a_removed_version_is_named_with_the_release_and_the_version_to_write() {
 }
 
 #[test]
+fn an_autoscaler_in_a_removed_version_is_a_target_all_the_same() {
+    for (version, release) in [("v2beta1", "1.25"), ("v2beta2", "1.26")] {
+        let reference = format!(
+            "{{apiVersion: autoscaling/{version}, kind: HorizontalPodAutoscaler, name: a}}"
+        );
+        let rule = "  - {name: up, schedule: '0 9 * * *', targetMinReplicas: 1}\n";
+        let text = crate::written::cron_for(&reference, rule);
+        assert_eq!(
+            messages(&text),
+            [format!(
+                "removed-version spec.scaleTargetRef.apiVersion: Invalid value: \"autoscaling/{version}\": Kubernetes \
+                 {release} removed this version of HorizontalPodAutoscaler; write autoscaling/v2"
+            )]
+        );
+        let (_, checked, findings) = check(&text);
+        assert_eq!(findings[0].finding.fix.as_deref(), Some("write apiVersion: autoscaling/v2"));
+        let rules = crate::written::cron_rules_of(&checked[0]).expect("its rules can be used");
+        assert_eq!(&*rules.target_version, "autoscaling/v2");
+    }
+}
+
+#[test]
 fn a_target_of_an_unknown_kind_is_for_the_cluster_to_know_and_a_policy_is_none() {
     let target = |api_version: &str, kind: &str| {
         let reference = format!("{{apiVersion: {api_version}, kind: {kind}, name: a}}");

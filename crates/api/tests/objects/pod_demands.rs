@@ -134,10 +134,14 @@ fn workloads_whose_replicas_in_this_cluster_are_unknown_do_not_count() {
 #[test]
 fn an_autoscaler_is_known_with_its_bounds() {
     let autoscaler = "---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web}\nspec:\n  minReplicas: 3\n  maxReplicas: 9\n  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}\n";
-    let text = quota("{hard: {pods: 1}}") + autoscaler + &deployment("web", CPU);
-    let known = demand(&text).consumers[0].autoscaler.clone();
-    let (autoscaler, bounds) = known.expect("its scaleTargetRef names the workload");
-    assert_eq!((autoscaler.name(), bounds.min_replicas), ("web", Some(3)));
+    // Kubernetes finds the workload by its group and kind.
+    for version in ["apps/v1", "apps/v1beta2"] {
+        let autoscaler = autoscaler.replace("apps/v1", version);
+        let text = quota("{hard: {pods: 1}}") + &autoscaler + &deployment("web", CPU);
+        let known = demand(&text).consumers[0].autoscaler.clone();
+        let (autoscaler, bounds) = known.expect("its scaleTargetRef names the workload");
+        assert_eq!((autoscaler.name(), bounds.min_replicas), ("web", Some(3)));
+    }
 }
 
 fn node(name: &str, pool: &str, rest: &str) -> String {

@@ -238,6 +238,14 @@ fn a_target_needs_a_kind_a_name_and_a_matching_api_version() {
              autoscaling.karmada.io, only a FederatedHPA can be scaled",
         ),
         (
+            "{apiVersion: apps/v1beta1, kind: StatefulSet, name: shop}",
+            "target spec.scaleTargetRef.apiVersion: Invalid value: \"apps/v1beta1\": Kubernetes 1.16 removed this version of StatefulSet; write apps/v1",
+        ),
+        (
+            "{apiVersion: extensions/v1beta1, kind: Deployment, name: shop}",
+            "target spec.scaleTargetRef.apiVersion: Invalid value: \"extensions/v1beta1\": Kubernetes 1.16 removed this version of Deployment; write apps/v1",
+        ),
+        (
             "{apiVersion: apps/v1, kind: Deployment, name: Shop}",
             "invalid-name spec.scaleTargetRef.name: Invalid value: \"Shop\": a name consists of lower-case letters, digits, '-' and '.', and begins and ends with a letter or a digit",
         ),

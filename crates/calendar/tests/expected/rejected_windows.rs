@@ -39,6 +39,19 @@ fn a_daily_time_is_written_with_two_digits_each() {
 }
 
 #[test]
+fn one_digit_of_a_minute_may_mean_several_times() {
+    for text in ["8.5pm", "8:5pm", "8.5 PM", "09:5", "8:3"] {
+        let message = format!("`{text}` is not a time of day; write two digits each, as in 08:00");
+        assert_start(text, &message);
+        assert_end(text, &message);
+    }
+    assert_start("8.0pm", "`8.0pm` is not a time of day; write 20:00");
+    assert_start("8.30pm", "`8.30pm` is not a time of day; write 20:30");
+    let half_past = PatternText { hours: Some("8.5pm"), ..NO_FIELDS };
+    assert_eq!(Pattern::parse(half_past).unwrap_err().time_of_day(), None);
+}
+
+#[test]
 fn a_daily_time_exists() {
     assert_start("25:00", "`25:00` is not a time of day; hours run from 00 to 23");
     assert_start("09:60", "`09:60` is not a time of day; minutes run from 00 to 59");

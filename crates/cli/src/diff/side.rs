@@ -8,7 +8,7 @@ use almanac_api::checking::Place;
 use almanac_api::finding::{Code, Severity};
 use almanac_api::reading::{Folder, Source};
 use almanac_calendar::Zone;
-use almanac_engine::Identity;
+use almanac_engine::{Field, Identity};
 use anyhow::Context as _;
 use jiff::Timestamp;
 use tempfile::TempDir;
@@ -147,8 +147,9 @@ impl Sides {
         let again = |side: &Side, other: &Side, place: &Where| {
             let fixed = side.places_as_of(other);
             let own = targets_of(&side.input.reading);
-            let targets: Targets =
+            let mut targets: Targets =
                 targets_of(&other.input.reading).difference(&own).cloned().collect();
+            targets.extend(pods_without_levels(side, other));
             if fixed.is_none() && targets.is_empty() {
                 return Ok(None);
             }
@@ -182,6 +183,19 @@ impl Sides {
         notes.extend(note_lines(&once));
         Ok(ReadSides { both: [before, after], uncompared, rendered, notes })
     }
+}
+
+/// The pods of which policies set the levels there, if none does so here: each has the level of its user.
+fn pods_without_levels(here: &Side, there: &Side) -> Targets {
+    let mut own = here.input.places.iter().map(|it| &it.world);
+    if own.any(|it| !it.qos_levels.is_empty()) {
+        return Targets::new();
+    }
+    let worlds = there.input.places.iter().map(|it| &it.world);
+    let written = worlds
+        .flat_map(|world| world.policies().flat_map(move |policy| world.footprint(&policy).writes));
+    let pods = written.filter(|(_, field)| *field == Field::QosLevel);
+    pods.map(|(pod, _)| (pod.kind().to_owned(), pod.name().to_owned())).collect()
 }
 
 impl Where {

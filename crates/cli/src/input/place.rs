@@ -79,13 +79,17 @@ pub(super) fn grouped(
     for (place, (here, (others, (pods, nodes)))) in objects_of.into_iter().zip(beside).enumerate() {
         let matters = that_matter(objects, &here, also);
         let cron_jobs = jobs_of.get_mut(place).map(mem::take).unwrap_or_default();
-        if matters.is_empty() && cron_jobs.is_empty() && places.are_several() {
+        let has = |kind| matters.iter().any(|it| objects[*it].checked.kind == kind);
+        let has_units = has(Kind::ResourcePolicy);
+        let about_pods = has_units || has(Kind::ConfigMap);
+        let is_also = |it: &usize| is_named(&reading.pods[*it].identity(namespace), also);
+        let is_of_interest = |it: &usize| about_pods || !also.is_empty() && is_also(it);
+        let pods: Vec<usize> = pods.into_iter().filter(is_of_interest).collect();
+        let nodes = if about_pods { nodes } else { Vec::new() };
+        let is_asked = !matters.is_empty() || !pods.is_empty();
+        if !is_asked && cron_jobs.is_empty() && places.are_several() {
             continue;
         }
-        let has = |kind| matters.iter().any(|it| objects[*it].checked.kind == kind);
-        let (has_levels, has_units) = (has(Kind::ConfigMap), has(Kind::ResourcePolicy));
-        let about_pods = has_levels || has_units;
-        let [pods, nodes] = [pods, nodes].map(|it| if about_pods { it } else { Vec::new() });
         let mut wanted: BTreeSet<Identity> =
             matters.iter().filter_map(|it| target(objects, *it)).cloned().collect();
         let makers = pods.iter().filter(|_| has_units).map(|index| &reading.pods[*index]);
@@ -118,7 +122,7 @@ pub(super) fn grouped(
         place.add_targets(others.iter().map(|index| &reading.others[*index]), namespace);
         let pods = || pods.iter().map(|index| &reading.pods[*index]);
         let nodes = || nodes.iter().map(|index| &reading.nodes[*index]);
-        if !place.world.qos_levels.is_empty() {
+        if !place.world.qos_levels.is_empty() || !also.is_empty() {
             place.add_pods(pods(), nodes(), namespace);
         }
         if !place.world.resource_policies.is_empty() {
@@ -158,13 +162,15 @@ fn target(objects: &[InputObject], position: usize) -> Option<&Identity> {
     checked.scales.as_ref().or(checked.named.as_ref()).map(Target::identity)
 }
 
+fn is_named(object: &Identity, names: &Targets) -> bool {
+    !names.is_empty() && names.contains(&(object.kind().to_owned(), object.name().to_owned()))
+}
+
 /// The policies among objects, with what they act on and what acts on the same, and what matters `also`.
 fn that_matter(objects: &[InputObject], here: &[usize], also: &Targets) -> Vec<usize> {
     let is_policy = |position: &usize| objects[*position].checked.kind.is_policy();
     let is_also = |position: &usize| {
-        let identity = objects[*position].checked.identity.as_ref();
-        let identity = identity.filter(|_| !also.is_empty());
-        identity.is_some_and(|it| also.contains(&(it.kind().to_owned(), it.name().to_owned())))
+        objects[*position].checked.identity.as_ref().is_some_and(|it| is_named(it, also))
     };
     let policies: Vec<usize> = here.iter().copied().filter(is_policy).collect();
     if policies.is_empty() {

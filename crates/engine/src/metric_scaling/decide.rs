@@ -3,7 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::limits::{Limited, changes_at, limit};
+use super::limits::{Limited, changes_at, highest_held, limit};
 use super::memory::QUIET;
 use super::recommend::{recommendation, selected};
 use super::{
@@ -175,8 +175,9 @@ impl Wanted {
             return Wanted { metric: None, limited, set, recommended };
         };
         memory.recommend(recommendation, now);
-        // Where nobody knows what is set, there is nothing to go on from, and nothing to limit.
-        let from = set.unwrap_or_else(|| policy.bounds.nearest(recommendation));
+        // Where nobody knows what is set, no rate limits it.
+        let held = || highest_held(policy, memory, recommendation, now);
+        let from = set.unwrap_or_else(|| policy.bounds.nearest(held()));
         let limited = limit(policy, memory, from, recommendation, now);
         Wanted { metric: Some(metric), limited, set, recommended }
     }

@@ -39,6 +39,16 @@ pub fn limit(
     Limited { from, recommended, stabilised, allowed, replicas }
 }
 
+/// The most that the lower window leaves of a recommendation: what is set, as far as is known, unless others set it.
+pub(super) fn highest_held(
+    policy: &MetricScaling,
+    memory: &Memory,
+    recommended: u32,
+    now: Timestamp,
+) -> u32 {
+    stabilise(policy, memory, u32::MAX, recommended, now)
+}
+
 /// The nearest to what is set that lies between the smallest recommendation of the upper window and the
 /// largest of the lower one.
 fn stabilise(

@@ -24,6 +24,8 @@ pub(crate) type Left = BTreeMap<(Identity, Field), LastWrite>;
 pub(crate) struct Inherited {
     /// The values that the other version has left.
     pub(crate) left: Left,
+    /// Whether they give way to what has been set later, or at the same instant.
+    pub(crate) yields_to_later: bool,
     /// The rules that begin there, of objects that go on from their status.
     pub(crate) held_back: Vec<HeldBack>,
 }
@@ -71,12 +73,8 @@ impl<'a> Takeover<'a> {
             return Simulation::start(world, from, assumed);
         }
         let known = known_until(&world);
-        // A status that is later than all that is known of the other version outweighs what that has left.
-        let left = if known.is_none() || known <= self.known_until(&written) {
-            self.left(&written, |object, writer| decides_again(&world, object, writer, from))
-        } else {
-            Left::new()
-        };
+        let mut left =
+            self.left(&written, |object, writer| decides_again(&world, object, writer, from));
         let mut held_back = Vec::new();
         for policy in &policies {
             let sets_by_firings = world.sets_by_firings(policy);
@@ -89,10 +87,17 @@ impl<'a> Takeover<'a> {
                 begin_anew(&mut world, policy, from);
             }
         }
+        // A status that is later than all that is known of the other version outweighs what that has left, but for what it
+        // has set since, before rules were edited.
+        let is_outweighed = known.is_some() && known > self.known_until(&written);
+        if is_outweighed {
+            left.retain(|_, write| !held_back.is_empty() && write.since > known);
+        }
         if known.is_some() && left.is_empty() && held_back.is_empty() {
             return Simulation::start(world, from, assumed);
         }
-        Simulation::start_after(Inherited { left, held_back }, world, from, assumed)
+        let inherited = Inherited { left, yields_to_later: is_outweighed, held_back };
+        Simulation::start_after(inherited, world, from, assumed)
     }
 
     /// Whether a policy is new or edited, one decides no more, or one is gone that set the same.

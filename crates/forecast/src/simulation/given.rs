@@ -22,13 +22,16 @@ impl Simulation {
     /// Sets fields to what another version has left, whose writers stay those of the values, and lets the rules begin that
     /// were held back until then.
     pub(super) fn take_over(&mut self, inherited: Inherited, from: Timestamp) {
-        let Inherited { left, held_back } = inherited;
+        let Inherited { left, yields_to_later, held_back } = inherited;
         for held in held_back {
             let (policy, next) = held.begin(&mut self.world, from);
             self.agenda.set(&policy, next);
         }
         for (place, held) in left {
             let Some(write) = self.last_writes.get_mut(&place) else { continue };
+            if yields_to_later && write.since >= held.since {
+                continue;
+            }
             let Some(number) = held.value.as_ref().and_then(Value::number) else { continue };
             *write = held;
             let (target, field) = place;

@@ -129,6 +129,32 @@ fn a_status_outweighs_what_another_version_has_left() {
 }
 
 #[test]
+fn what_an_edited_rule_has_set_since_a_status_of_the_later_version_stays() {
+    let (open, close) = (rule("open", "0 8 * * *", 10), rule("close", "0 20 * * *", 3));
+    let known_of = |rules: &[&CronRule], set: u32, written: Vec<CronRule>| {
+        let handled = |rule: &&CronRule| RuleMemory::beginning(rule, at("2026-03-04T20:00:00Z"));
+        let memory = Memory { rules: rules.iter().map(handled).collect() };
+        Building::default()
+            .workload("shop", set)
+            .scaling("s", to_workload("shop"), written)
+            .known("s", None, Some(memory))
+            .world()
+    };
+    let before = shop(vec![open.clone(), close.clone()]);
+    let edited = rule("open", "0 8 * * *", 20);
+    let after = known_of(&[&open, &close], 3, vec![edited.clone(), close.clone()]);
+    let expected =
+        ["05 09:00 10 s/open", "05 20:00 3 s/close", "06 08:00 20 s/open", "06 20:00 3 s/close"];
+    assert_eq!(told_of(Some(&before), &after, two_days()), expected);
+    // If the edited rule has been in force at the time of the status, it has fired since.
+    let added = rule("noon", "0 12 * * *", 5);
+    let rules = vec![edited.clone(), close.clone(), added];
+    let after = known_of(&[&edited, &close], 3, rules);
+    let told = told_of(Some(&before), &after, two_days());
+    assert_eq!(told[..2], ["05 09:00 20 s/open", "05 12:00 5 s/noon"]);
+}
+
+#[test]
 fn only_what_takes_over_says_so() {
     let assumed = |before: &World, after: &World| {
         let parts = taking_over(Some(before), after, two_days());
@@ -282,6 +308,22 @@ fn a_renamed_autoscaler_begins_without_recommendations_and_the_difference_says_s
     assert_eq!((stretch.from, stretch.to), (soon.from(), at("2026-03-05T09:05:00Z")));
     assert_eq!(stretch.growth(), Some(-4));
     assert!(stretch.note.is_some());
+}
+
+#[test]
+fn replicas_that_no_file_states_are_those_that_the_window_of_an_autoscaler_holds() {
+    let mut world = scaled("a", of_nodes());
+    world.workloads.get_mut(&deployment("shop")).unwrap().replicas = None;
+    let lowered = (at("2026-03-05T09:05:00Z"), Some(Value::Number(6)));
+    for from in ["2026-03-05T08:58:00Z", "2026-03-05T09:02:00Z"] {
+        let soon = period(from, "2026-03-05T12:00:00Z");
+        let forecast = Forecast::new(&world, soon, AssumedValues::new());
+        let mut series = forecast.parts().flat_map(|part| part.series);
+        let of_shop = series.find(|it| it.target == deployment("shop")).unwrap();
+        let values: Vec<_> =
+            of_shop.segments.iter().map(|it| (it.from, it.value.clone())).collect();
+        assert_eq!(values, [(soon.from(), Some(Value::Number(10))), lowered.clone()]);
+    }
 }
 
 proptest! {

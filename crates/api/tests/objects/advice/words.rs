@@ -67,7 +67,10 @@ fn hours_in_words_are_fixed_unless_they_may_mean_two_times() {
         ("hours: 9:30, minutes: 15", whole),
         ("hours: 12am, weekdays: Fri", days),
         ("hours: '9am,midnight', weekdays: Fri", "write 0 to 23"),
-        ("hours: noon, minutes: 30", "write 0 to 23"),
+        ("hours: midnight, minutes: 30, weekdays: Fri", days),
+        ("hours: midnight, minutes: 30", whole),
+        ("hours: noon, minutes: 30", whole),
+        ("hours: '9:00', minutes: 30", whole),
         ("hours: 9h", "write 0 to 23"),
         ("hours: '9.30'", "write 0 to 23"),
     ] {

@@ -184,6 +184,30 @@ fn the_level_of_a_pod_that_no_policy_selects_any_more_is_the_one_of_its_user() {
 }
 
 #[test]
+fn the_level_of_a_pod_without_any_policy_of_levels_is_the_one_of_its_user() {
+    let old = levels("06:00", 1);
+    let (policies, pods) = old.split_once("---\n").unwrap();
+    let deleted = sides("levels-deleted", &[("a.yaml", &old)], &[("a.yaml", pods)]);
+    let apart = [("a.yaml", policies), ("pods.yaml", pods)];
+    let deleted_apart = sides("levels-deleted-apart", &apart, &apart[1..]);
+    let created = sides("levels-created", &[("a.yaml", pods)], &[("a.yaml", &old)]);
+    for (folder, presence, expected) in [
+        (deleted, "removed", ["-1", "1"]),
+        (deleted_apart, "removed", ["-1", "1"]),
+        (created, "added", ["1", "-1"]),
+    ] {
+        let [difference] = &*differences(&folder) else { panic!("{presence}") };
+        assert_eq!(difference["presence"], presence);
+        let stretches = difference["stretches"].as_array().unwrap();
+        assert!(!stretches.is_empty());
+        for stretch in stretches {
+            let values = ["before", "after"].map(|side| stretch[side]["value"].clone());
+            assert_eq!(values, expected.map(|it| json!(it)));
+        }
+    }
+}
+
+#[test]
 fn the_level_of_a_thousand_pods_is_told_in_one_sentence() {
     let (old, new) = (levels("06:00", 1000), levels("08:00", 1000));
     let folder = sides("levels", &[("a.yaml", &old)], &[("a.yaml", &new)]);
