@@ -124,7 +124,7 @@ impl Input {
     pub(crate) fn write_notes(&self, output: &mut impl Write) -> io::Result<()> {
         write_notes(&self.notes, output)?;
         let mut others = self.why_empty.iter().chain(&self.unseen);
-        others.try_for_each(|note| writeln!(output, "note: {note}"))
+        others.try_for_each(|note| writeln!(output, "note: {}", findings::printable(note)))
     }
 
     /// Reports the same on standard error.
