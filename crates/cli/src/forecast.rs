@@ -191,6 +191,7 @@ impl Asked<'_> {
         let view = View { period, zone: shown_in };
         let made = Made { at: now, by: shell_word::command(std::env::args_os()) };
         let question = Question { input: &input, forecasts, view, threads: *threads, made };
+        arguments.check_out(&input)?;
         let has_colours = arguments.output == Output::Text;
         let width = text_width::of_output(arguments.out.as_deref());
         destination::write_to(arguments.out.as_deref(), has_colours, output, |mut output| {
@@ -215,6 +216,13 @@ impl Asked<'_> {
 }
 
 impl ForecastArguments {
+    /// Refuses to overwrite a file that was read.
+    fn check_out(&self, input: &Input) -> Result<(), ArgumentError> {
+        let out = self.out.as_deref();
+        let typed = out.map(|it| it.display().to_string()).unwrap_or_default();
+        destination::refuse_input("--out", &typed, out, [&input.reading])
+    }
+
     /// Whether what is printed has the findings in it.
     fn tells_findings(&self) -> bool {
         let is_printed = self.out.as_ref().is_none_or(|path| path == "-");

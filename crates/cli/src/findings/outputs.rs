@@ -3,10 +3,10 @@
 //! A file appears only once it is complete. What is in it is up to the formats.
 
 use std::ffi::OsStr;
-use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use almanac_api::reading::Reading;
 use clap::builder::{EnumValueParser, PossibleValue, TypedValueParser};
 use clap::{Arg, Args, Command, ValueEnum};
 use clap_complete::CompletionCandidate;
@@ -16,7 +16,7 @@ use super::{Format, Report};
 use crate::argument_error::ArgumentError;
 use crate::drawing;
 use crate::files::write_notes;
-use crate::forecast::destination::write_to;
+use crate::forecast::destination::{full, refuse_input, write_to};
 use crate::outcome::FailOn;
 use crate::text_width;
 
@@ -46,22 +46,29 @@ struct Output {
     file: Option<PathBuf>,
 }
 
+impl Output {
+    /// As it is typed.
+    fn typed(&self) -> String {
+        let name = self.format.to_possible_value();
+        let name = name.map(|it| it.get_name().to_owned()).unwrap_or_default();
+        match &self.file {
+            Some(file) => format!("{name}={}", file.display()),
+            None => name,
+        }
+    }
+}
+
 impl OutputArguments {
     /// Refuses outputs that would overwrite each other, before anything is read.
     pub(crate) fn check(&self) -> Result<(), ArgumentError> {
         let mut files: Vec<Option<PathBuf>> = Vec::new();
-        for Output { format, file } in &self.output {
-            let name = format.to_possible_value().map(|it| it.get_name().to_owned());
-            let name = name.unwrap_or_default();
-            let written = match file {
-                Some(file) => format!("{name}={}", file.display()),
-                None => name.clone(),
-            };
-            if file.as_ref().is_some_and(|it| it.as_os_str().is_empty()) {
-                let message = format!("no file is named; write one, such as {name}=findings");
-                return Err(ArgumentError::whole(ARGUMENT, &written, message));
+        for output in &self.output {
+            let typed = output.typed();
+            if output.file.as_ref().is_some_and(|it| it.as_os_str().is_empty()) {
+                let message = format!("no file is named; write one, such as {typed}findings");
+                return Err(ArgumentError::whole(ARGUMENT, &typed, message));
             }
-            let file = file.as_deref().map(full);
+            let file = output.file.as_deref().map(full);
             if files.contains(&file) {
                 let message = match file {
                     Some(_) => "another output is written to this file; name another one",
@@ -70,11 +77,18 @@ impl OutputArguments {
                          -o sarif=findings.sarif"
                     }
                 };
-                return Err(ArgumentError::whole(ARGUMENT, &written, message));
+                return Err(ArgumentError::whole(ARGUMENT, &typed, message));
             }
             files.push(file);
         }
         Ok(())
+    }
+
+    /// Refuses to overwrite the files that were read, before anything is written.
+    pub(crate) fn check_inputs(&self, reading: &Reading) -> Result<(), ArgumentError> {
+        let mut outputs = self.output.iter();
+        outputs
+            .try_for_each(|it| refuse_input(ARGUMENT, &it.typed(), it.file.as_deref(), [reading]))
     }
 
     /// Writes all of them: the files first, since standard output may be closed early. One that fails keeps no
@@ -102,18 +116,6 @@ impl OutputArguments {
             write_notes(&report.notes, &mut drawing::standard_error())?;
         }
         first
-    }
-}
-
-/// A file by the one name that it has, however it is written, and whether or not it exists.
-fn full(path: &Path) -> PathBuf {
-    if let Ok(there) = fs::canonicalize(path) {
-        return there;
-    }
-    let parent = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    match (fs::canonicalize(parent), path.file_name()) {
-        (Ok(parent), Some(name)) => parent.join(name),
-        _ => path.to_owned(),
     }
 }
 
@@ -161,19 +163,6 @@ fn completions(begun: &OsStr) -> Vec<CompletionCandidate> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_file_has_one_name_however_it_is_written() {
-        let folder = tempfile::tempdir().unwrap();
-        let direct = folder.path().join("a.sarif");
-        let around = folder.path().join("b").join("..").join("a.sarif");
-        fs::create_dir(folder.path().join("b")).unwrap();
-        assert_eq!(full(&direct), full(&around));
-        fs::write(&direct, "").unwrap();
-        assert_eq!(full(&direct), full(&around));
-        assert_ne!(full(&direct), full(&folder.path().join("b/a.sarif")));
-        assert_eq!(full(Path::new("a.sarif")), full(Path::new("./a.sarif")));
-    }
 
     #[test]
     fn a_shell_is_offered_formats() {

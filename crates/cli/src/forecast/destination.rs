@@ -11,11 +11,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::{process, thread};
 
+use almanac_api::reading::{Reading, Source};
 use anstream::StripStream;
 use anyhow::Context as _;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use tempfile::{Builder, NamedTempFile};
+
+use crate::argument_error::ArgumentError;
 
 /// The exit code that shells expect after Ctrl-C.
 const INTERRUPTED: i32 = 130;
@@ -43,6 +46,41 @@ pub(crate) fn write_to<T>(
     };
     destination.complete()?;
     Ok(done)
+}
+
+/// Refuses to overwrite a file that was read: it is the only copy of what is in it. `typed` is the value of the
+/// argument.
+pub(crate) fn refuse_input<'a>(
+    argument: &'static str,
+    typed: &str,
+    path: Option<&Path>,
+    readings: impl IntoIterator<Item = &'a Reading>,
+) -> Result<(), ArgumentError> {
+    // A file that does not exist was not read.
+    let Some(path) = path.and_then(|it| fs::canonicalize(it).ok()) else { return Ok(()) };
+    let is_read = |source: &Source| {
+        let name = Path::new(source.name()).file_name();
+        let file = source.folder().zip(name);
+        let file = file.map(|(folder, name)| Path::new(&folder.to_string()).join(name));
+        file.and_then(|it| fs::canonicalize(it).ok()).is_some_and(|it| it == path)
+    };
+    if readings.into_iter().any(|reading| reading.sources.iter().any(is_read)) {
+        let message = "this file is read, and would be overwritten; name another one";
+        return Err(ArgumentError::whole(argument, typed, message));
+    }
+    Ok(())
+}
+
+/// A file by the one name that it has, however it is written, and whether or not it exists.
+pub(crate) fn full(path: &Path) -> PathBuf {
+    if let Ok(there) = fs::canonicalize(path) {
+        return there;
+    }
+    let parent = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match (fs::canonicalize(parent), path.file_name()) {
+        (Ok(parent), Some(name)) => parent.join(name),
+        _ => path.to_owned(),
+    }
 }
 
 struct Destination {
@@ -145,5 +183,23 @@ impl Write for Written {
             Written::Unfinished(file) => file.flush(),
             Written::AsItIs(file) => file.flush(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_has_one_name_however_it_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let direct = folder.path().join("a.sarif");
+        let around = folder.path().join("b").join("..").join("a.sarif");
+        fs::create_dir(folder.path().join("b")).unwrap();
+        assert_eq!(full(&direct), full(&around));
+        fs::write(&direct, "").unwrap();
+        assert_eq!(full(&direct), full(&around));
+        assert_ne!(full(&direct), full(&folder.path().join("b/a.sarif")));
+        assert_eq!(full(Path::new("a.sarif")), full(Path::new("./a.sarif")));
     }
 }

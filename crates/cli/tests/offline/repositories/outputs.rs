@@ -78,3 +78,30 @@ fn a_file_that_cannot_be_written_fails_the_run_and_keeps_no_other_from_it() {
     assert_eq!(ran.code, Some(2));
     assert_eq!(fs::read_to_string(repository.root().join("old.json")).unwrap(), "old");
 }
+
+#[test]
+fn a_file_that_was_read_is_not_overwritten() {
+    let repository = meets("outputs-input").file("b/b.yaml", policy("b", "b", 3));
+    let read = |path: &str| fs::read_to_string(repository.root().join(path)).unwrap();
+    let before = [read("a.yaml"), read("b/b.yaml")];
+    for arguments in [
+        &["lint", "a.yaml", "-o", "json=a.yaml"][..],
+        &["lint", ".", "-o", "text", "-o", "sarif=b/../a.yaml"],
+        &["lint", ".", "--fix", "-o", "yaml=b/b.yaml"],
+        &["validate", "b", "-o", "json=b/b.yaml"],
+        &["forecast", "a.yaml", "-o", "csv", "--out", "./a.yaml"],
+        &["forecast", ".", "--out", "b/b.yaml"],
+        &["diff", "a.yaml", "b", "--out", "b/b.yaml"],
+        &["diff", "a.yaml", "b", "--out", "a.yaml"],
+    ] {
+        let ran = repository.run(arguments);
+        ran.assert_says(2, &["this file is read, and would be overwritten; name another one"]);
+        assert_eq!([read("a.yaml"), read("b/b.yaml")], before, "{arguments:?}");
+        assert_eq!(ran.said, "", "{arguments:?}");
+    }
+    // An output of an earlier run is no input, although it names policies.
+    for _ in 0..2 {
+        let ran = repository.run(&["lint", ".", "-o", "json=findings.json", "-o", "yaml=b/f.yaml"]);
+        assert_eq!(ran.code, Some(1), "{}", ran.noted);
+    }
+}
