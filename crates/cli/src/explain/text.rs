@@ -22,12 +22,13 @@ const ERROR: Style = AnsiColor::Red.on_default().bold();
 pub(super) fn write(
     input: &Input,
     answers: &[Answer<'_>],
+    why_empty: &str,
     width: usize,
     output: &mut impl Write,
 ) -> io::Result<()> {
     let output = &mut Drawing::new(output, width);
     if answers.is_empty() {
-        writeln!(output, "nothing to explain: what has this name can't be used as it is written")?;
+        writeln!(output, "{why_empty}")?;
     }
     for (index, answer) in answers.iter().enumerate() {
         if index > 0 {
