@@ -133,6 +133,15 @@ impl Input {
         let _ = self.write_notes(&mut drawing::standard_error());
     }
 
+    /// Keeps them for later, or reports them on standard error.
+    pub(crate) fn note(&self, kept: Option<&mut Vec<u8>>) {
+        match kept {
+            // Writing to memory does not fail.
+            Some(kept) => _ = self.write_notes(kept),
+            None => self.tell_notes(),
+        }
+    }
+
     /// Reports on standard error what is wrong with the input.
     pub(crate) fn tell_errors(&self) {
         let mut output = drawing::standard_error();
