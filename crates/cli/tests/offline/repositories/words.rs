@@ -132,7 +132,7 @@ fn a_flag_that_says_nothing_of_a_typed_schedule_is_refused() {
         );
         for typed in [["--cron", "@daily"], ["--daily", "09:00-17:00"]] {
             let ran = repository.run(&[&["when"], &typed[..], flag].concat());
-            ran.assert_says(2, &["cannot be used with", flag[0]]);
+            ran.assert_says(2, &["cannot be used with"]);
         }
     }
 }
