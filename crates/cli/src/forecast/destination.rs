@@ -111,10 +111,15 @@ impl Destination {
         let file = Builder::new().prefix(&prefix).suffix(".unfinished").make_in(folder, |path| {
             // Before there is a file, so that there is no moment at which it could be left behind.
             *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) = Some(path.to_owned());
-            // It has the usual permissions of this user's files.
+            // It has the usual permissions of this user's files, if it does not replace one.
             OpenOptions::new().write(true).create_new(true).open(path)
         });
-        Ok(Destination::new(Written::Unfinished(file.with_context(cannot)?), path))
+        let file = file.with_context(cannot)?;
+        // Who may not read the file that is replaced may not read this one, either.
+        if let Ok(replaced) = fs::metadata(path) {
+            file.as_file().set_permissions(replaced.permissions()).with_context(cannot)?;
+        }
+        Ok(Destination::new(Written::Unfinished(file), path))
     }
 
     fn new(file: Written, path: &Path) -> Destination {
