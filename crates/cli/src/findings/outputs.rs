@@ -110,7 +110,7 @@ impl OutputArguments {
             });
             first = first.and(written);
         }
-        if !self.output.iter().any(|it| it.format.has_notes()) {
+        if !self.output.iter().any(|it| it.file.is_none() && it.format.has_notes()) {
             // What was not read is told beside the findings, and below them on a terminal.
             output.flush()?;
             write_notes(&report.notes, &mut drawing::standard_error())?;

@@ -105,3 +105,23 @@ fn a_file_that_was_read_is_not_overwritten() {
         assert_eq!(ran.code, Some(1), "{}", ran.noted);
     }
 }
+
+#[test]
+fn notes_are_told_unless_the_output_that_is_printed_has_them() {
+    let template = policy("{{ .Values.name }}", "shop", 3);
+    let repository = meets("outputs-notes")
+        .file("chart/Chart.yaml", "apiVersion: v2\nname: shop\nversion: 1.0.0\n")
+        .file("chart/templates/hours.yaml", template);
+    for (outputs, is_noted) in [
+        (&["text"][..], true),
+        (&["json"], false),
+        (&["text", "json=findings.json"], true),
+        (&["json=findings.json"], true),
+        (&["github", "yaml=findings.yaml"], true),
+        (&["json", "sarif=findings.sarif"], false),
+    ] {
+        let outputs: Vec<&str> = outputs.iter().flat_map(|it| ["-o", it]).collect();
+        let noted = repository.run(&[&["validate", "."][..], &outputs].concat()).noted;
+        assert_eq!(noted.contains("note: chart is a Helm chart"), is_noted, "{outputs:?}: {noted}");
+    }
+}
