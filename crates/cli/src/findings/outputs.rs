@@ -22,6 +22,12 @@ use crate::text_width;
 
 const ARGUMENT: &str = "--output";
 
+/// Other names of standard output.
+const STANDARD_OUTPUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+
+/// Takes any number of outputs.
+const NOWHERE: &str = "/dev/null";
+
 /// The outputs of one run.
 #[derive(Args)]
 pub(crate) struct OutputArguments {
@@ -56,6 +62,17 @@ impl Output {
             None => name,
         }
     }
+
+    /// What to write instead, if the name of the file goes on with another output.
+    fn second_format(&self) -> Option<String> {
+        let file = self.file.as_ref()?.to_str()?;
+        file.match_indices(',').find_map(|(at, _)| {
+            let second = &file[at + 1..];
+            let (name, _) = second.split_once('=')?;
+            Format::from_str(name, false).ok()?;
+            Some(format!("each output has a flag of its own; write -o {second} after this one"))
+        })
+    }
 }
 
 impl OutputArguments {
@@ -68,7 +85,13 @@ impl OutputArguments {
                 let message = format!("no file is named; write one, such as {typed}findings");
                 return Err(ArgumentError::whole(ARGUMENT, &typed, message));
             }
+            if let Some(message) = output.second_format() {
+                return Err(ArgumentError::whole(ARGUMENT, &typed, message));
+            }
             let file = output.file.as_deref().map(full);
+            if file.as_ref().is_some_and(|it| it.as_os_str() == NOWHERE) {
+                continue;
+            }
             if files.contains(&file) {
                 let message = match file {
                     Some(_) => "another output is written to this file; name another one",
@@ -132,18 +155,34 @@ impl TypedValueParser for OutputParser {
         argument: Option<&Arg>,
         value: &OsStr,
     ) -> Result<Output, clap::Error> {
-        let (format, file) = match value.to_str().and_then(|it| it.split_once('=')) {
-            Some((format, file)) => (OsStr::new(format), Some(file)),
+        let (format, file) = match split(value) {
+            Some((format, file)) => (format, Some(file)),
             None => (value, None),
         };
         let format = EnumValueParser::<Format>::new().parse_ref(command, argument, format)?;
-        let file = file.filter(|it| *it != "-").map(PathBuf::from);
+        let is_file = |it: &&OsStr| !STANDARD_OUTPUT.iter().any(|name| *it == OsStr::new(name));
+        let file = file.filter(is_file).map(PathBuf::from);
         Ok(Output { format, file })
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         Some(Box::new(Format::value_variants().iter().filter_map(ValueEnum::to_possible_value)))
     }
+}
+
+/// The parts before and after the first `=`. A path need not be UTF-8.
+#[cfg(unix)]
+fn split(value: &OsStr) -> Option<(&OsStr, &OsStr)> {
+    use std::os::unix::ffi::OsStrExt as _;
+    let bytes = value.as_bytes();
+    let at = bytes.iter().position(|byte| *byte == b'=')?;
+    Some((OsStr::from_bytes(&bytes[..at]), OsStr::from_bytes(&bytes[at + 1..])))
+}
+
+#[cfg(not(unix))]
+fn split(value: &OsStr) -> Option<(&OsStr, &OsStr)> {
+    let (format, file) = value.to_str()?.split_once('=')?;
+    Some((OsStr::new(format), OsStr::new(file)))
 }
 
 /// What a shell offers for the value that was begun: the formats, and after one of them the files.

@@ -23,6 +23,9 @@ use crate::argument_error::ArgumentError;
 /// The exit code that shells expect after Ctrl-C.
 const INTERRUPTED: i32 = 130;
 
+/// More links in a row lead in a circle.
+const MOST_LINKS: usize = 40;
+
 /// The file that is being written; `None` before there was one.
 static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 
@@ -73,13 +76,22 @@ pub(crate) fn refuse_input<'a>(
 
 /// A file by the one name that it has, however it is written, and whether or not it exists.
 pub(crate) fn full(path: &Path) -> PathBuf {
-    if let Ok(there) = fs::canonicalize(path) {
-        return there;
+    let parent = |path: &Path| {
+        let parent = path.parent().filter(|it| !it.as_os_str().is_empty());
+        fs::canonicalize(parent.unwrap_or(Path::new(".")))
+    };
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        if let Ok(there) = fs::canonicalize(&path) {
+            return there;
+        }
+        // It may be a link to a file that does not exist yet.
+        let (Ok(target), Ok(parent)) = (fs::read_link(&path), parent(&path)) else { break };
+        path = parent.join(target);
     }
-    let parent = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    match (fs::canonicalize(parent), path.file_name()) {
+    match (parent(&path), path.file_name()) {
         (Ok(parent), Some(name)) => parent.join(name),
-        _ => path.to_owned(),
+        _ => path,
     }
 }
 
@@ -96,12 +108,12 @@ enum Written {
 impl Destination {
     fn create(path: &Path) -> anyhow::Result<Destination> {
         let cannot = || format!("failed to write {}", path.display());
-        // A link goes on to point at what it points at.
-        let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
             let file = OpenOptions::new().write(true).open(path).with_context(cannot)?;
             return Ok(Destination::new(Written::AsItIs(file), path));
         }
+        // A link goes on to point at what it points at.
+        let path = &full(path);
         let name = path.file_name().context("a file needs a name").with_context(cannot)?;
         let mut prefix = OsString::from(".");
         prefix.push(name);
@@ -206,5 +218,28 @@ mod tests {
         assert_eq!(full(&direct), full(&around));
         assert_ne!(full(&direct), full(&folder.path().join("b/a.sarif")));
         assert_eq!(full(Path::new("a.sarif")), full(Path::new("./a.sarif")));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_link_to_a_file_that_does_not_exist_yet_is_followed() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let [one, other, file] = ["one", "other", "file"].map(|it| folder.path().join(it));
+        symlink("other", &one).unwrap();
+        symlink(&file, &other).unwrap();
+        assert_eq!(full(&one), full(&file));
+        let mut output = Vec::<u8>::new();
+        write_to(Some(&*one), false, &mut output, |file| {
+            file.write_all(b"new").map_err(anyhow::Error::from)
+        })
+        .unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"new");
+        assert!(one.is_symlink() && other.is_symlink() && output.is_empty());
+        // A circle has no end.
+        let [from, to] = ["from", "to"].map(|it| folder.path().join(it));
+        symlink(&from, &to).unwrap();
+        symlink(&to, &from).unwrap();
+        assert!(full(&from).is_symlink());
     }
 }

@@ -50,6 +50,8 @@ fn outputs_that_would_overwrite_each_other_are_refused() {
         (["text=out", "json=./out"], "another output is written to this file"),
         (["text=out", "json=b/../out"], "another output is written to this file"),
         (["text=", "json"], "no file is named"),
+        (["json=/dev/stdout", "text"], "another output is written to standard output"),
+        (["json=out,sarif=b/out", "text"], "write -o sarif=b/out after this one"),
         (["tex=out", "json"], "possible values"),
     ] {
         let [one, other] = outputs;
@@ -123,5 +125,25 @@ fn notes_are_told_unless_the_output_that_is_printed_has_them() {
         let outputs: Vec<&str> = outputs.iter().flat_map(|it| ["-o", it]).collect();
         let noted = repository.run(&[&["validate", "."][..], &outputs].concat()).noted;
         assert_eq!(noted.contains("note: chart is a Helm chart"), is_noted, "{outputs:?}: {noted}");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn an_output_may_go_nowhere_and_to_a_file_of_any_name() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    let repository = meets("outputs-names");
+    let ran = repository.run(&["lint", "a.yaml", "-o", "json=/dev/null", "-o", "sarif=/dev/null"]);
+    assert_eq!((ran.code, &*ran.said, &*ran.noted), (Some(1), "", ""));
+    let commas = repository.run(&["lint", "a.yaml", "-o", "json=a,b=c.json"]);
+    assert_eq!(commas.code, Some(1), "{}", commas.noted);
+    assert!(repository.root().join("a,b=c.json").is_file());
+    if cfg!(target_os = "linux") {
+        // Elsewhere, names of files are Unicode.
+        let mut command = repository.command(&["lint", "a.yaml", "-o"]);
+        let output = command.arg(OsStr::from_bytes(b"json=b\xff.json")).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert!(repository.root().join(OsStr::from_bytes(b"b\xff.json")).is_file());
     }
 }
