@@ -91,6 +91,19 @@ fn local_is_the_zone_of_the_machine() {
 }
 
 #[test]
+fn utc_is_shown_once_whatever_it_is_called() {
+    let repository = Repository::new("zone-utc").file("shop.yaml", policy("shop", "shop", 3));
+    let next = ["next", "shop.yaml", "--from", PRESENT, "--count", "1"];
+    let usual = said(repository.command(&next));
+    assert!(usual.starts_with("Sat 2026-11-21 08:00 UTC\n"), "{usual}");
+    let by_flag = |zone| repository.command(&[&next[..], &["--zone", zone]].concat());
+    assert_eq!(said(by_flag("Etc/UTC")), usual);
+    let mut local = by_flag("local");
+    let local = Ran::of(&local.env("TZ", "Etc/UTC").output().unwrap());
+    assert_eq!(local.said, usual, "{}", local.noted);
+}
+
+#[test]
 fn an_unknown_zone_names_where_it_is_given() {
     let repository = shop("zone-unknown");
     let nearest = "is not an IANA time zone; the nearest name is Europe/Berlin";
