@@ -6,12 +6,11 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-use almanac_calendar::Zone;
+use almanac_calendar::{Zone, ZoneError, ZoneErrorKind};
 use anyhow::Context as _;
 
 use crate::argument_error::{ArgumentError, quoted};
 use crate::files::settings;
-use crate::period;
 
 const VARIABLE: &str = "ALMANAC_ZONE";
 
@@ -50,8 +49,8 @@ pub(crate) fn chosen(flag: Option<&str>) -> anyhow::Result<Option<Zone>> {
 /// The zone of this name, or of this machine.
 pub(crate) fn named(argument: &'static str, name: &str) -> Result<Zone, ArgumentError> {
     if name != LOCAL {
-        let zone = period::zone(argument, name)?;
-        return Ok(with_one_name(zone));
+        let wrong = |error| ArgumentError::whole(argument, name, why_not_shown(name, &error));
+        return Zone::named(name).map(with_one_name).map_err(wrong);
     }
     let setting = env::var_os("TZ").map(|it| it.to_string_lossy().into_owned());
     let found = of_machine(setting.as_deref(), Path::read_link, || fs::read_to_string(NAME_FILE));
@@ -62,6 +61,22 @@ pub(crate) fn named(argument: &'static str, name: &str) -> Result<Zone, Argument
         );
         ArgumentError::whole(argument, name, message)
     })
+}
+
+/// Why a text is not a zone to display. Without one, it is not UTC that is displayed, but mostly the policies' zone.
+pub(crate) fn why_not_shown(name: &str, error: &ZoneError) -> String {
+    match error.kind() {
+        ZoneErrorKind::Local => {
+            format!(
+                "{} is not an IANA name; for the zone of this machine, write {LOCAL}",
+                quoted(name)
+            )
+        }
+        ZoneErrorKind::Empty => format!(
+            "no zone is named; write an IANA name such as Europe/Berlin, or {LOCAL} for that of this machine"
+        ),
+        _ => error.to_string(),
+    }
 }
 
 /// UTC for what is another name of it, so that it is not shown beside UTC as another zone.
