@@ -68,6 +68,10 @@ const NAME: &str = "almanac";
 const ZSH_LOADED_BY_NAME: &str =
     "[[ $funcstack[1] == _almanac ]] && _clap_dynamic_completer_almanac \"$@\"\ntrue\n";
 
+/// Passes what is typed on as arguments. The script of `clap_complete` evaluates it, so that completion would run the
+/// commands in it.
+const POWERSHELL: &str = include_str!("completion/almanac.ps1");
+
 pub(crate) fn run(
     arguments: &CompletionArguments,
     output: &mut impl Write,
@@ -76,7 +80,10 @@ pub(crate) fn run(
         Shell::Bash => ("bash", ""),
         Shell::Zsh => ("zsh", ZSH_LOADED_BY_NAME),
         Shell::Fish => ("fish", ""),
-        Shell::Powershell => ("powershell", ""),
+        Shell::Powershell => {
+            output.write_all(POWERSHELL.as_bytes())?;
+            return Ok(ExitCode::SUCCESS);
+        }
     };
     let shells = Shells::builtins();
     let shell = shells.completer(shell).context("the shell is not known")?;

@@ -18,6 +18,9 @@ use crate::argument_error::ArgumentError;
 use crate::completion;
 use crate::input::InputPlace;
 
+/// The time zone of most clusters.
+const USUAL_ZONE: &str = "UTC";
+
 /// What files and clusters don't say of `CronJobs`.
 #[derive(Args)]
 pub(crate) struct CronJobArguments {
@@ -25,7 +28,7 @@ pub(crate) struct CronJobArguments {
     #[arg(
         long,
         value_name = "ZONE",
-        default_value = "UTC",
+        default_value = USUAL_ZONE,
         allow_hyphen_values = true,
         add = ArgValueCandidates::new(completion::zones)
     )]
@@ -33,6 +36,11 @@ pub(crate) struct CronJobArguments {
 }
 
 impl CronJobArguments {
+    /// Whether the zone is the one that is meant if none is named.
+    pub(crate) fn is_usual(&self) -> bool {
+        self.cron_job_zone == USUAL_ZONE
+    }
+
     pub(crate) fn zone(&self) -> Result<Zone, ArgumentError> {
         crate::period::zone("--cron-job-zone", &self.cron_job_zone)
     }

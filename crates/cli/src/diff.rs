@@ -38,7 +38,7 @@ use crate::argument_error::ArgumentError;
 use crate::completion;
 use crate::cron_jobs::CronJobArguments;
 use crate::drawing::Drawing;
-use crate::forecast::destination::write_to;
+use crate::forecast::destination::{refuse_input, write_to};
 use crate::input::{Conditions, InputPlace};
 use crate::outcome::FailOn;
 use crate::period::PeriodArguments;
@@ -165,6 +165,7 @@ pub(crate) fn run(
         notes,
         jobs,
     };
+    arguments.check_out([old, new])?;
     let has_colours = arguments.output == Output::Text;
     let width = text_width::of_output(arguments.out.as_deref());
     let written =
@@ -175,6 +176,15 @@ pub(crate) fn run(
     let may_change = may_differ || !question.is_complete();
     let fails = may_change && arguments.fail_on_change && code == ExitCode::SUCCESS;
     Ok(if fails { ExitCode::FAILURE } else { code })
+}
+
+impl DiffArguments {
+    /// Refuses to overwrite a file that was read.
+    fn check_out(&self, sides: [&Side; 2]) -> Result<(), ArgumentError> {
+        let out = self.out.as_deref();
+        let typed = out.map(|it| it.display().to_string()).unwrap_or_default();
+        refuse_input("--out", &typed, out, sides.map(|side| &side.input.reading))
+    }
 }
 
 /// Where both sides are, with what is rendered of them.

@@ -6,12 +6,11 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-use almanac_calendar::Zone;
+use almanac_calendar::{Zone, ZoneError, ZoneErrorKind};
 use anyhow::Context as _;
 
 use crate::argument_error::{ArgumentError, quoted};
 use crate::files::settings;
-use crate::period;
 
 const VARIABLE: &str = "ALMANAC_ZONE";
 
@@ -22,6 +21,10 @@ pub(crate) const LOCAL: &str = "local";
 const LOCALTIME: &str = "/etc/localtime";
 /// Has its name, on some systems.
 const NAME_FILE: &str = "/etc/timezone";
+
+/// Names that the database has for UTC.
+const NAMES_OF_UTC: [&str; 7] =
+    ["Etc/UCT", "Etc/UTC", "Etc/Universal", "Etc/Zulu", "UCT", "Universal", "Zulu"];
 
 /// The longest names have three parts, such as `America/Argentina/Salta`.
 const PARTS: usize = 3;
@@ -46,17 +49,39 @@ pub(crate) fn chosen(flag: Option<&str>) -> anyhow::Result<Option<Zone>> {
 /// The zone of this name, or of this machine.
 pub(crate) fn named(argument: &'static str, name: &str) -> Result<Zone, ArgumentError> {
     if name != LOCAL {
-        return period::zone(argument, name);
+        let wrong = |error| ArgumentError::whole(argument, name, why_not_shown(name, &error));
+        return Zone::named(name).map(with_one_name).map_err(wrong);
     }
     let setting = env::var_os("TZ").map(|it| it.to_string_lossy().into_owned());
     let found = of_machine(setting.as_deref(), Path::read_link, || fs::read_to_string(NAME_FILE));
-    found.map_err(|why| {
+    found.map(with_one_name).map_err(|why| {
         let message = format!(
             "the time zone of this machine is not known: {why}; write an IANA name such as \
              Europe/Berlin"
         );
         ArgumentError::whole(argument, name, message)
     })
+}
+
+/// Why a text is not a zone to display. Without one, it is not UTC that is displayed, but mostly the policies' zone.
+pub(crate) fn why_not_shown(name: &str, error: &ZoneError) -> String {
+    match error.kind() {
+        ZoneErrorKind::Local => {
+            format!(
+                "{} is not an IANA name; for the zone of this machine, write {LOCAL}",
+                quoted(name)
+            )
+        }
+        ZoneErrorKind::Empty => format!(
+            "no zone is named; write an IANA name such as Europe/Berlin, or {LOCAL} for that of this machine"
+        ),
+        _ => error.to_string(),
+    }
+}
+
+/// UTC for what is another name of it, so that it is not shown beside UTC as another zone.
+fn with_one_name(zone: Zone) -> Zone {
+    if NAMES_OF_UTC.contains(&zone.name()) { Zone::utc() } else { zone }
 }
 
 /// The zone of a machine by its `TZ`, or else by the files in `/etc`, as its other programs find it.
@@ -137,6 +162,14 @@ mod tests {
         assert_eq!(without_link(io::ErrorKind::NotFound, "").as_deref(), Ok("UTC"));
         let copied = without_link(io::ErrorKind::InvalidInput, "Europe/Paris\n");
         assert_eq!(copied.as_deref(), Ok("Europe/Paris"));
+    }
+
+    #[test]
+    fn utc_has_one_name() {
+        for name in NAMES_OF_UTC {
+            assert_eq!(named("--zone", name).unwrap(), Zone::utc(), "{name}");
+        }
+        assert_eq!(named("--zone", "Europe/London").unwrap().name(), "Europe/London");
     }
 
     #[test]

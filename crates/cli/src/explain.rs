@@ -79,6 +79,10 @@ enum Output {
     Yaml,
 }
 
+/// Why nothing is explained of a name, and of everything in files.
+const UNUSABLE: &str = "nothing to explain: what has this name can't be used as it is written";
+const NO_POLICY: &str = "nothing to explain: no usable policy";
+
 /// The question, and one of the answers.
 struct Answer<'a> {
     input: &'a Input,
@@ -138,7 +142,10 @@ pub(crate) fn run(
     let checked_at = instant(zone.unwrap_or(Zone::utc()))?;
     let input = read.load("explain", checked_at, now, slice::from_ref(&subject), None)?;
     input.tell_notes();
-    input.check_names(slice::from_ref(&subject))?;
+    let is_named = !names.is_empty() || !read.are_files();
+    if is_named {
+        input.check_names(slice::from_ref(&subject))?;
+    }
     let zone = zone.or_else(|| input.only_zone()).unwrap_or(Zone::utc());
     let at = instant(zone)?;
     let mut answers = Vec::new();
@@ -151,7 +158,10 @@ pub(crate) fn run(
         }
     }
     match arguments.output {
-        Output::Text => text::write(&input, &answers, text_width::of_stdout(), output)?,
+        Output::Text => {
+            let why_empty = if is_named { UNUSABLE } else { NO_POLICY };
+            text::write(&input, &answers, why_empty, text_width::of_stdout(), output)?;
+        }
         Output::Json => json::write(&input, at, &answers, output)?,
         Output::Yaml => yaml::write(output, |yaml| json::write(&input, at, &answers, yaml))?,
     }

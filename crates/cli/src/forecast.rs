@@ -143,7 +143,7 @@ fn run_on(
     arguments.beginning.check(&read)?;
     let asked = Asked { threads, arguments, read, only };
     if !arguments.watch.watch {
-        let (_, code) = asked.answer(now, &mut anstream::stderr(), output)?;
+        let (_, code) = asked.answer(now, None, output)?;
         return Ok(code);
     }
     let form = asked.form()?;
@@ -151,18 +151,18 @@ fn run_on(
     let changes = asked.read.cluster().changes(asked.read.namespace(&asked.only), now)?;
     watching::watch(changes, form, output, |now| {
         let (mut notes, mut bytes) = (Vec::new(), Vec::new());
-        let (next, _) = asked.answer(now, &mut notes, &mut bytes)?;
+        let (next, _) = asked.answer(now, Some(&mut notes), &mut bytes)?;
         Ok(Drawn { bytes, notes, next })
     })
 }
 
 impl Asked<'_> {
-    /// Writes the forecast from an instant on. Returns when the first of it happens, if that is watched, and the exit
-    /// code.
+    /// Writes the forecast from an instant on, and its notes to standard error if they are not to be kept. Returns when
+    /// the first of it happens, if that is watched, and the exit code.
     fn answer(
         &self,
         now: Timestamp,
-        notes: &mut impl Write,
+        notes: Option<&mut Vec<u8>>,
         output: &mut impl Write,
     ) -> anyhow::Result<(Option<Timestamp>, ExitCode)> {
         let Asked { threads, arguments, read, only } = self;
@@ -170,8 +170,7 @@ impl Asked<'_> {
         let checked_at = arguments.period.from(now, zone.unwrap_or(Zone::utc()))?;
         let zone_of_jobs = Some(arguments.cron_jobs.zone()?);
         let mut input = read.load("forecast", checked_at, now, only, zone_of_jobs)?;
-        // Where nobody can be told, there is nothing better to do.
-        let _ = input.write_notes(notes);
+        input.note(notes);
         let shown_in = zone.or_else(|| input.only_zone()).unwrap_or(Zone::utc());
         let period = arguments.period.period(USUAL_PERIOD, now, shown_in)?;
         arguments.beginning.apply(&mut input, period.from());
@@ -191,6 +190,7 @@ impl Asked<'_> {
         let view = View { period, zone: shown_in };
         let made = Made { at: now, by: shell_word::command(std::env::args_os()) };
         let question = Question { input: &input, forecasts, view, threads: *threads, made };
+        arguments.check_out(&input)?;
         let has_colours = arguments.output == Output::Text;
         let width = text_width::of_output(arguments.out.as_deref());
         destination::write_to(arguments.out.as_deref(), has_colours, output, |mut output| {
@@ -215,6 +215,13 @@ impl Asked<'_> {
 }
 
 impl ForecastArguments {
+    /// Refuses to overwrite a file that was read.
+    fn check_out(&self, input: &Input) -> Result<(), ArgumentError> {
+        let out = self.out.as_deref();
+        let typed = out.map(|it| it.display().to_string()).unwrap_or_default();
+        destination::refuse_input("--out", &typed, out, [&input.reading])
+    }
+
     /// Whether what is printed has the findings in it.
     fn tells_findings(&self) -> bool {
         let is_printed = self.out.as_ref().is_none_or(|path| path == "-");

@@ -124,13 +124,22 @@ impl Input {
     pub(crate) fn write_notes(&self, output: &mut impl Write) -> io::Result<()> {
         write_notes(&self.notes, output)?;
         let mut others = self.why_empty.iter().chain(&self.unseen);
-        others.try_for_each(|note| writeln!(output, "note: {note}"))
+        others.try_for_each(|note| writeln!(output, "note: {}", findings::printable(note)))
     }
 
     /// Reports the same on standard error.
     pub(crate) fn tell_notes(&self) {
         // Where nobody can be told, there is nothing better to do.
         let _ = self.write_notes(&mut drawing::standard_error());
+    }
+
+    /// Keeps them for later, or reports them on standard error.
+    pub(crate) fn note(&self, kept: Option<&mut Vec<u8>>) {
+        match kept {
+            // Writing to memory does not fail.
+            Some(kept) => _ = self.write_notes(kept),
+            None => self.tell_notes(),
+        }
     }
 
     /// Reports on standard error what is wrong with the input.

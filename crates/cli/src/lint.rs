@@ -71,6 +71,7 @@ pub(crate) fn run(
         arguments.check.refuse_standard_input("--fix")?;
     }
     let (mut checked, mut ignored) = check(arguments, now)?;
+    arguments.output.check_inputs(&checked.files.reading)?;
     let mut fixed = Vec::new();
     if arguments.fix {
         // What is mended may show what else there is to mend.

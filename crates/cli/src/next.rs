@@ -147,7 +147,7 @@ pub(crate) fn run(
     arguments.beginning.check(&read)?;
     let asked = Asked { arguments, read, only };
     if !arguments.watch.watch {
-        let (_, code) = asked.answer(now, &mut anstream::stderr(), output)?;
+        let (_, code) = asked.answer(now, None, output)?;
         return Ok(code);
     }
     let form = asked.form()?;
@@ -155,18 +155,18 @@ pub(crate) fn run(
     let changes = asked.read.cluster().changes(asked.read.namespace(&asked.only), now)?;
     watching::watch(changes, form, output, |now| {
         let (mut notes, mut bytes) = (Vec::new(), Vec::new());
-        let (next, _) = asked.answer(now, &mut notes, &mut bytes)?;
+        let (next, _) = asked.answer(now, Some(&mut notes), &mut bytes)?;
         Ok(Drawn { bytes, notes, next })
     })
 }
 
 impl Asked<'_> {
-    /// Writes what comes next from an instant on. Returns when the first of it happens, if that is watched, and the
-    /// exit code.
+    /// Writes what comes next from an instant on, and its notes to standard error if they are not to be kept. Returns
+    /// when the first of it happens, if that is watched, and the exit code.
     fn answer(
         &self,
         now: Timestamp,
-        notes: &mut impl Write,
+        notes: Option<&mut Vec<u8>>,
         output: &mut impl Write,
     ) -> anyhow::Result<(Option<Timestamp>, ExitCode)> {
         let NextArguments { period, cron_jobs, beginning, fail_on, .. } = self.arguments;
@@ -174,8 +174,7 @@ impl Asked<'_> {
         let checked_at = period.from(now, zone.unwrap_or(Zone::utc()))?;
         let zone_of_jobs = Some(cron_jobs.zone()?);
         let mut input = self.read.load("next", checked_at, now, &self.only, zone_of_jobs)?;
-        // Where nobody can be told, there is nothing better to do.
-        let _ = input.write_notes(notes);
+        input.note(notes);
         let zone = zone.or_else(|| input.only_zone()).unwrap_or(Zone::utc());
         let count = match self.arguments.count {
             Some(count) => usize::try_from(count).unwrap_or(usize::MAX),

@@ -49,6 +49,11 @@ enum Threshold {
 }
 
 impl FailOn {
+    /// Whether it is what counts if nothing is said.
+    pub(crate) fn is_usual(self) -> bool {
+        self.fail_on == Threshold::default()
+    }
+
     /// The exit code for these findings.
     pub(crate) fn code(self, findings: &[PlacedFinding]) -> ExitCode {
         // A question about an unread file has no answer.

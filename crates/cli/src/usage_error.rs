@@ -9,11 +9,12 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Error};
 
 /// Flags as others call them, each with the flags that may be meant: the first of them that the command has is.
-const SYNONYMS: [(&[&str], &[&str]); 15] = [
+const SYNONYMS: [(&[&str], &[&str]); 17] = [
     (&["until", "till", "end", "before", "stop"], &["to"]),
     (&["since", "start", "begin", "after", "now", "at"], &["from"]),
     (&["from", "on", "when", "time", "instant", "date"], &["at"]),
-    (&["duration", "period", "days", "hours", "weeks", "window", "horizon", "range"], &["for"]),
+    (&["duration", "period", "days", "hours", "weeks", "horizon", "range"], &["for"]),
+    (&["window"], &["daily", "for"]),
     (&["tz", "timezone", "time-zone"], &["zone"]),
     (&["file", "files", "input", "manifest", "manifests", "path", "dir"], &["filename"]),
     (&["format", "out-format", "output-format"], &["output"]),
@@ -22,7 +23,8 @@ const SYNONYMS: [(&[&str], &[&str]); 15] = [
     (&["label", "labels", "label-selector"], &["selector"]),
     (&["ns"], &["namespace"]),
     (&["all", "all-ns", "every-namespace"], &["all-namespaces"]),
-    (&["kube-context", "cluster", "kube-config", "config"], &["context", "kubeconfig"]),
+    (&["kube-context", "cluster"], &["context"]),
+    (&["kube-config", "config"], &["kubeconfig"]),
     (&["skip", "exclude-path"], &["exclude"]),
     (&["follow", "live", "refresh"], &["watch"]),
 ];
@@ -35,7 +37,7 @@ pub(crate) fn explained(mut error: Error, program: &Command, words: &[OsString])
     let words: Vec<String> = words.iter().map(|it| it.to_string_lossy().into_owned()).collect();
     let command = words.iter().skip(1).find_map(|word| program.find_subcommand(word));
     let tip = match error.kind() {
-        ErrorKind::UnknownArgument => command.and_then(|it| of_flag(&error, it, &words)),
+        ErrorKind::UnknownArgument => command.and_then(|it| of_flag(&error, program, it, &words)),
         ErrorKind::InvalidValue => of_format(&error, program, command),
         _ => None,
     };
@@ -49,24 +51,30 @@ pub(crate) fn explained(mut error: Error, program: &Command, words: &[OsString])
 }
 
 /// What to write instead of an unknown flag, with the value that was typed behind it.
-fn of_flag(error: &Error, command: &Command, words: &[String]) -> Option<String> {
+fn of_flag(
+    error: &Error,
+    program: &Command,
+    command: &Command,
+    words: &[String],
+) -> Option<String> {
     let ContextValue::String(typed) = error.get(ContextKind::InvalidArg)? else { return None };
     let name = typed.strip_prefix("--")?;
     let meant = |(synonyms, meant): &(&[&str], &[&str])| {
         let is_said = synonyms.contains(&name);
         meant.iter().find_map(|long| has_flag(command, long)).filter(|_| is_said)
     };
-    let flag = SYNONYMS.iter().find_map(meant)?;
+    let Some(flag) = SYNONYMS.iter().find_map(meant) else {
+        return named_like_a_format(name, command).or_else(|| of_others(name, program));
+    };
     let long = flag.get_long()?;
     if !flag.get_action().takes_values() {
         return Some(format!("write --{long}"));
     }
-    let value = value_of(typed, words).map(|value| {
-        let unit = UNITS.iter().find(|(counted, _)| *counted == name);
-        let is_number = value.chars().all(|it| it.is_ascii_digit());
-        let unit = unit.filter(|_| is_number).map_or("", |(_, unit)| unit);
-        format!("{value}{unit}")
-    });
+    let value = value_of(typed, words);
+    let value = match UNITS.iter().find(|(counted, _)| *counted == name) {
+        Some((_, unit)) => value.and_then(|it| with_unit(it, unit)),
+        None => value,
+    };
     Some(match value {
         Some(value) => {
             let value = shlex::try_quote(&value).map_or_else(|_| value.clone(), Into::into);
@@ -74,6 +82,32 @@ fn of_flag(error: &Error, command: &Command, words: &[String]) -> Option<String>
         }
         None => format!("write --{long}"),
     })
+}
+
+/// A number of units as a period; nothing if it is not a whole number.
+fn with_unit(value: String, unit: &str) -> Option<String> {
+    if value.chars().all(|it| it.is_ascii_digit()) {
+        return Some(format!("{value}{unit}"));
+    }
+    value.parse::<f64>().is_err().then_some(value)
+}
+
+/// How to write the format that a flag is named like, as in `--json`.
+fn named_like_a_format(name: &str, command: &Command) -> Option<String> {
+    let formats = has_flag(command, "output")?.get_possible_values();
+    formats.iter().any(|it| it.matches(name, false)).then(|| format!("write -o {name}"))
+}
+
+/// Which other commands have a flag.
+fn of_others(name: &str, program: &Command) -> Option<String> {
+    let names = names_of(program, |command| has_flag(command, name).is_some());
+    (!names.is_empty()).then(|| format!("--{name} is a flag of {names}"))
+}
+
+/// The commands for which something holds, one after the other.
+fn names_of(program: &Command, holds: impl Fn(&Command) -> bool) -> String {
+    let commands = program.get_subcommands().filter(|it| !it.is_hide_set() && holds(it));
+    commands.map(Command::get_name).collect::<Vec<_>>().join(", ")
 }
 
 fn has_flag<'a>(command: &'a Command, long: &str) -> Option<&'a Arg> {
@@ -85,8 +119,14 @@ fn value_of(flag: &str, words: &[String]) -> Option<String> {
     let mut pairs = words.iter().zip(words.iter().skip(1));
     let of_next = pairs.find_map(|(word, next)| (word == flag).then_some(next));
     let of_same = || words.iter().find_map(|it| it.strip_prefix(flag)?.strip_prefix('='));
-    let value = of_next.map(String::as_str).filter(|it| !it.starts_with("--")).or_else(of_same)?;
+    let value = of_next.map(String::as_str).filter(|it| !is_flag(it)).or_else(of_same)?;
     (!value.is_empty()).then(|| value.to_owned())
+}
+
+/// Whether a word is a flag, and not a value such as `-1h`.
+fn is_flag(word: &str) -> bool {
+    let name = word.strip_prefix('-').unwrap_or_default();
+    name.starts_with(|letter: char| letter == '-' || letter.is_ascii_alphabetic())
 }
 
 /// Which commands have a format that this one lacks.
@@ -96,15 +136,14 @@ fn of_format(error: &Error, program: &Command, command: Option<&Command>) -> Opt
     if !argument.starts_with("--output") || command.is_none() {
         return None;
     }
-    let has_format = |command: &&Command| {
+    let has_format = |command: &Command| {
         let output = has_flag(command, "output");
         output.is_some_and(|it| {
             it.get_possible_values().iter().any(|value| value.matches(format, false))
         })
     };
-    let names: Vec<&str> =
-        program.get_subcommands().filter(has_format).map(Command::get_name).collect();
-    (!names.is_empty()).then(|| format!("-o {format} is a format of {}", names.join(", ")))
+    let names = names_of(program, has_format);
+    (!names.is_empty()).then(|| format!("-o {format} is a format of {names}"))
 }
 
 #[cfg(test)]
@@ -134,11 +173,31 @@ mod tests {
             ("almanac next --limit 3", "tip: write --count 3\n"),
             ("almanac next --until", "tip: write --to\n"),
             ("almanac next --until --count 3", "tip: write --to\n"),
+            ("almanac next --until -o json", "tip: write --to\n"),
+            ("almanac next --since -1h", "tip: write --from -1h\n"),
+            ("almanac next --days=1.5", "tip: write --for\n"),
+            ("almanac next --days 36h", "tip: write --for 36h\n"),
+            ("almanac next --window 7d", "tip: write --for 7d\n"),
+            ("almanac when --window 09:00-17:00", "tip: write --daily 09:00-17:00\n"),
+            ("almanac next --json", "tip: write -o json\n"),
+            ("almanac lint --sarif", "tip: write -o sarif\n"),
+            ("almanac explain --to monday", "tip: --to is a flag of forecast, next, diff, when\n"),
         ] {
             let refused = refused(line);
             assert!(refused.contains(tip), "{line}: {refused}");
             assert_eq!(refused.matches("tip:").count(), 1, "{refused}");
         }
+    }
+
+    #[test]
+    #[cfg(feature = "cluster")]
+    fn a_flag_for_a_kubeconfig_is_not_one_for_a_context() {
+        for flag in ["--kube-config", "--config"] {
+            let refused = refused(&format!("almanac next {flag} a"));
+            assert!(refused.contains("tip: write --kubeconfig a\n"), "{refused}");
+        }
+        let context = refused("almanac next --cluster a");
+        assert!(context.contains("tip: write --context a\n"), "{context}");
     }
 
     #[test]

@@ -46,6 +46,7 @@ pub(crate) fn run(
 ) -> anyhow::Result<ExitCode> {
     arguments.output.check()?;
     let mut checked = arguments.check.check("validate", now)?;
+    arguments.output.check_inputs(&checked.files.reading)?;
     let met = clock_changes(&checked.files.reading, &checked.everything, checked.from, 1);
     checked.everything.findings.extend(met);
     checked.narrow();

@@ -13,6 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::argument_error::ArgumentError;
 use crate::cluster::Changes;
+use crate::drawing;
 use crate::input::InputArguments;
 
 const ARGUMENT: &str = "--watch";
@@ -85,7 +86,8 @@ pub(crate) fn watch(
             }
             Err(error) => {
                 let next = backoff.map_or(PAUSE, |last| (last * 2).min(LONGEST_BACKOFF));
-                anstream::eprintln!("note: {error:#}; next attempt in {} s", next.as_secs());
+                let seconds = next.as_secs();
+                drawing::tell(&format!("note: {error:#}; next attempt in {seconds} s"));
                 backoff = Some(next);
             }
         }
@@ -141,7 +143,7 @@ fn print(
     }
     output.flush()?;
     // Where nobody can be told, there is nothing better to do.
-    let _ = anstream::stderr().write_all(&drawn.notes);
+    let _ = drawing::standard_error().write_all(&drawn.notes);
     Ok(())
 }
 

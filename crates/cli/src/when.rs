@@ -41,8 +41,7 @@ use crate::yaml;
 #[derive(Args)]
 #[command(
     arg_required_else_help = true,
-    group = clap::ArgGroup::new("schedule")
-        .conflicts_with_all(["file", "kustomize", "all_namespaces", "namespace"]),
+    group = clap::ArgGroup::new("schedule").conflicts_with_all(OF_OBJECTS),
     mut_arg("zone", |it| it
         .help("The IANA time zone whose wall clock a typed schedule follows, or local for this machine's [default: UTC]")
         .conflicts_with_all(["file", "kustomize", "all_namespaces", "namespace"])),
@@ -112,6 +111,22 @@ pub(crate) struct WhenArguments {
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     output: Output,
 }
+
+/// What says something of files and clusters, and nothing of a schedule that is typed.
+const OF_OBJECTS: [&str; 12] = [
+    "file",
+    "kustomize",
+    "exclude",
+    "place",
+    "all_namespaces",
+    "namespace",
+    "selector",
+    "kubeconfig",
+    "context",
+    "what_if",
+    "cron_job_zone",
+    "fail_on",
+];
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Output {
@@ -202,6 +217,21 @@ impl WhenArguments {
     fn are_objects_named(&self) -> bool {
         let is_narrowed = self.narrowing.namespace.is_some() || self.cluster.all_namespaces;
         self.files.are_given() || is_narrowed
+    }
+
+    /// The flags that say something of files and clusters, if there are any.
+    fn flags_of_objects(&self) -> Option<&'static str> {
+        let WhenArguments { files, narrowing, cluster, cron_jobs, fail_on, .. } = self;
+        let is_narrowed = narrowing.namespace.is_some() || narrowing.selector.is_some();
+        let given = [
+            (files.are_given(), "-f and -k"),
+            (files.about_files().is_some(), "--exclude and --place"),
+            (is_narrowed, "-n and -l"),
+            (cluster.is_named(), "--kubeconfig, --context, --what-if and -A"),
+            (!cron_jobs.is_usual(), "--cron-job-zone"),
+            (!fail_on.is_usual(), "--fail-on"),
+        ];
+        given.into_iter().find_map(|(is_given, flags)| is_given.then_some(flags))
     }
 
     /// Whether a schedule is typed with a flag.

@@ -9,6 +9,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::Answer;
 use crate::drawing::Drawing;
+use crate::findings::printable;
 use crate::input::Input;
 use crate::wall_clock::civil;
 
@@ -21,19 +22,20 @@ const ERROR: Style = AnsiColor::Red.on_default().bold();
 pub(super) fn write(
     input: &Input,
     answers: &[Answer<'_>],
+    why_empty: &str,
     width: usize,
     output: &mut impl Write,
 ) -> io::Result<()> {
     let output = &mut Drawing::new(output, width);
     if answers.is_empty() {
-        writeln!(output, "nothing to explain: what has this name can't be used as it is written")?;
+        writeln!(output, "{why_empty}")?;
     }
     for (index, answer) in answers.iter().enumerate() {
         if index > 0 {
             writeln!(output)?;
         }
         if let Some(name) = &answer.place.name {
-            writeln!(output, "{STRONG}In {name}{STRONG:#}")?;
+            writeln!(output, "{STRONG}In {}{STRONG:#}", printable(name))?;
         }
         write_answer(answer, output)?;
     }
@@ -50,19 +52,21 @@ pub(super) fn write(
 fn write_answer(answer: &Answer<'_>, output: &mut Drawing<impl Write>) -> io::Result<()> {
     let explanation = &answer.explanation;
     let at = civil(answer.zone, explanation.at);
-    writeln!(output, "{STRONG}{}{STRONG:#} at {at}", explanation.policy)?;
+    let policy = printable(&explanation.policy.to_string());
+    writeln!(output, "{STRONG}{policy}{STRONG:#} at {at}")?;
     let is_own_target = explanation.policy.identity == explanation.target;
-    let target = if is_own_target { String::new() } else { format!(" of {}", explanation.target) };
+    let name = printable(&explanation.target.to_string());
+    let target = if is_own_target { String::new() } else { format!(" of {name}") };
     for (field, write) in &explanation.values {
         write_value(answer, *field, &target, write, output)?;
     }
-    if let Some(unit) = answer.unit() {
+    if let Some(unit) = answer.unit().map(printable) {
         // One without a node has only the next one.
         let is_there = explanation.reasons.first().is_some_and(|it| it.verdict == Verdict::Won);
         let next = if is_there { "" } else { "next " };
         writeln!(output, "{next}unit{target} is {STRONG}{unit}{STRONG:#}")?;
     } else if explanation.values.is_empty() && !is_own_target {
-        writeln!(output, "{STRONG}{}{STRONG:#}", explanation.target)?;
+        writeln!(output, "{STRONG}{name}{STRONG:#}")?;
     }
     writeln!(output)?;
     for reason in &explanation.reasons {
@@ -88,14 +92,16 @@ fn write_answer(answer: &Answer<'_>, output: &mut Drawing<impl Write>) -> io::Re
                 })
                 .collect();
             let at = civil(answer.zone, next.at);
-            writeln!(output, "{STRONG}Next{STRONG:#} {at}: {}", changed.join(", "))?;
+            let changed = printable(&changed.join(", "));
+            writeln!(output, "{STRONG}Next{STRONG:#} {at}: {changed}")?;
         }
     }
     for touched in answer.clock_changes() {
+        let touched = printable(&touched.to_string());
         writeln!(output, "{WARNING}!{WARNING:#} {touched}")?;
     }
     for assumption in answer.assumptions() {
-        writeln!(output, "{QUIET}Assumption: {assumption}{QUIET:#}")?;
+        writeln!(output, "{QUIET}Assumption: {}{QUIET:#}", printable(&assumption))?;
     }
     for placed in answer.findings() {
         writeln!(output)?;
@@ -113,7 +119,8 @@ fn write_value(
 ) -> io::Result<()> {
     let since =
         write.since.map_or(String::new(), |at| format!(", since {}", civil(answer.zone, at)));
-    writeln!(output, "{field}{target} is {STRONG}{}{STRONG:#}{since}", known(write.value.as_ref()))
+    let value = printable(&known(write.value.as_ref()));
+    writeln!(output, "{field}{target} is {STRONG}{value}{STRONG:#}{since}")
 }
 
 fn write_reason(
@@ -137,9 +144,9 @@ fn write_reason(
         (_, Family::Units) => "the pod",
         _ => "default",
     };
-    let rule = reason.rule.as_deref().unwrap_or(whole);
+    let rule = printable(reason.rule.as_deref().unwrap_or(whole));
     writeln!(output, "  {style}{mark} {verdict:<8}{style:#}  {STRONG}{rule}{STRONG:#}")?;
-    writeln!(output, "              {}", reason.message)?;
+    writeln!(output, "              {}", printable(&reason.message))?;
     let since = reason.since.map(|at| format!("since {}", civil(answer.zone, at)));
     let until = reason.until.map(|at| format!("until {}", civil(answer.zone, at)));
     let span: Vec<String> = since.into_iter().chain(until).collect();

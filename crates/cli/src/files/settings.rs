@@ -25,7 +25,7 @@ use almanac_calendar::Zone;
 use anyhow::Context as _;
 use serde::{Deserialize, Deserializer, de};
 
-use crate::display_zone::LOCAL;
+use crate::display_zone::{LOCAL, why_not_shown};
 
 const FILE: &str = "almanac.toml";
 
@@ -115,7 +115,7 @@ pub(super) fn within(folder: &Path) -> anyhow::Result<Option<(PathBuf, Settings)
 fn zone<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let name = String::deserialize(deserializer)?;
     if name != LOCAL {
-        Zone::named(&name).map_err(de::Error::custom)?;
+        Zone::named(&name).map_err(|error| de::Error::custom(why_not_shown(&name, &error)))?;
     }
     Ok(name)
 }

@@ -3,10 +3,10 @@
 //! A file appears only once it is complete. What is in it is up to the formats.
 
 use std::ffi::OsStr;
-use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use almanac_api::reading::Reading;
 use clap::builder::{EnumValueParser, PossibleValue, TypedValueParser};
 use clap::{Arg, Args, Command, ValueEnum};
 use clap_complete::CompletionCandidate;
@@ -16,11 +16,17 @@ use super::{Format, Report};
 use crate::argument_error::ArgumentError;
 use crate::drawing;
 use crate::files::write_notes;
-use crate::forecast::destination::write_to;
+use crate::forecast::destination::{full, refuse_input, write_to};
 use crate::outcome::FailOn;
 use crate::text_width;
 
 const ARGUMENT: &str = "--output";
+
+/// Other names of standard output.
+const STANDARD_OUTPUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+
+/// Takes any number of outputs.
+const NOWHERE: &str = "/dev/null";
 
 /// The outputs of one run.
 #[derive(Args)]
@@ -46,22 +52,46 @@ struct Output {
     file: Option<PathBuf>,
 }
 
+impl Output {
+    /// As it is typed.
+    fn typed(&self) -> String {
+        let name = self.format.to_possible_value();
+        let name = name.map(|it| it.get_name().to_owned()).unwrap_or_default();
+        match &self.file {
+            Some(file) => format!("{name}={}", file.display()),
+            None => name,
+        }
+    }
+
+    /// What to write instead, if the name of the file goes on with another output.
+    fn second_format(&self) -> Option<String> {
+        let file = self.file.as_ref()?.to_str()?;
+        file.match_indices(',').find_map(|(at, _)| {
+            let second = &file[at + 1..];
+            let (name, _) = second.split_once('=')?;
+            Format::from_str(name, false).ok()?;
+            Some(format!("each output has a flag of its own; write -o {second} after this one"))
+        })
+    }
+}
+
 impl OutputArguments {
     /// Refuses outputs that would overwrite each other, before anything is read.
     pub(crate) fn check(&self) -> Result<(), ArgumentError> {
         let mut files: Vec<Option<PathBuf>> = Vec::new();
-        for Output { format, file } in &self.output {
-            let name = format.to_possible_value().map(|it| it.get_name().to_owned());
-            let name = name.unwrap_or_default();
-            let written = match file {
-                Some(file) => format!("{name}={}", file.display()),
-                None => name.clone(),
-            };
-            if file.as_ref().is_some_and(|it| it.as_os_str().is_empty()) {
-                let message = format!("no file is named; write one, such as {name}=findings");
-                return Err(ArgumentError::whole(ARGUMENT, &written, message));
+        for output in &self.output {
+            let typed = output.typed();
+            if output.file.as_ref().is_some_and(|it| it.as_os_str().is_empty()) {
+                let message = format!("no file is named; write one, such as {typed}findings");
+                return Err(ArgumentError::whole(ARGUMENT, &typed, message));
             }
-            let file = file.as_deref().map(full);
+            if let Some(message) = output.second_format() {
+                return Err(ArgumentError::whole(ARGUMENT, &typed, message));
+            }
+            let file = output.file.as_deref().map(full);
+            if file.as_ref().is_some_and(|it| it.as_os_str() == NOWHERE) {
+                continue;
+            }
             if files.contains(&file) {
                 let message = match file {
                     Some(_) => "another output is written to this file; name another one",
@@ -70,11 +100,18 @@ impl OutputArguments {
                          -o sarif=findings.sarif"
                     }
                 };
-                return Err(ArgumentError::whole(ARGUMENT, &written, message));
+                return Err(ArgumentError::whole(ARGUMENT, &typed, message));
             }
             files.push(file);
         }
         Ok(())
+    }
+
+    /// Refuses to overwrite the files that were read, before anything is written.
+    pub(crate) fn check_inputs(&self, reading: &Reading) -> Result<(), ArgumentError> {
+        let mut outputs = self.output.iter();
+        outputs
+            .try_for_each(|it| refuse_input(ARGUMENT, &it.typed(), it.file.as_deref(), [reading]))
     }
 
     /// Writes all of them: the files first, since standard output may be closed early. One that fails keeps no
@@ -96,24 +133,12 @@ impl OutputArguments {
             });
             first = first.and(written);
         }
-        if !self.output.iter().any(|it| it.format.has_notes()) {
+        if !self.output.iter().any(|it| it.file.is_none() && it.format.has_notes()) {
             // What was not read is told beside the findings, and below them on a terminal.
             output.flush()?;
             write_notes(&report.notes, &mut drawing::standard_error())?;
         }
         first
-    }
-}
-
-/// A file by the one name that it has, however it is written, and whether or not it exists.
-fn full(path: &Path) -> PathBuf {
-    if let Ok(there) = fs::canonicalize(path) {
-        return there;
-    }
-    let parent = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    match (fs::canonicalize(parent), path.file_name()) {
-        (Ok(parent), Some(name)) => parent.join(name),
-        _ => path.to_owned(),
     }
 }
 
@@ -130,18 +155,34 @@ impl TypedValueParser for OutputParser {
         argument: Option<&Arg>,
         value: &OsStr,
     ) -> Result<Output, clap::Error> {
-        let (format, file) = match value.to_str().and_then(|it| it.split_once('=')) {
-            Some((format, file)) => (OsStr::new(format), Some(file)),
+        let (format, file) = match split(value) {
+            Some((format, file)) => (format, Some(file)),
             None => (value, None),
         };
         let format = EnumValueParser::<Format>::new().parse_ref(command, argument, format)?;
-        let file = file.filter(|it| *it != "-").map(PathBuf::from);
+        let is_file = |it: &&OsStr| !STANDARD_OUTPUT.iter().any(|name| *it == OsStr::new(name));
+        let file = file.filter(is_file).map(PathBuf::from);
         Ok(Output { format, file })
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         Some(Box::new(Format::value_variants().iter().filter_map(ValueEnum::to_possible_value)))
     }
+}
+
+/// The parts before and after the first `=`. A path need not be UTF-8.
+#[cfg(unix)]
+fn split(value: &OsStr) -> Option<(&OsStr, &OsStr)> {
+    use std::os::unix::ffi::OsStrExt as _;
+    let bytes = value.as_bytes();
+    let at = bytes.iter().position(|byte| *byte == b'=')?;
+    Some((OsStr::from_bytes(&bytes[..at]), OsStr::from_bytes(&bytes[at + 1..])))
+}
+
+#[cfg(not(unix))]
+fn split(value: &OsStr) -> Option<(&OsStr, &OsStr)> {
+    let (format, file) = value.to_str()?.split_once('=')?;
+    Some((OsStr::new(format), OsStr::new(file)))
 }
 
 /// What a shell offers for the value that was begun: the formats, and after one of them the files.
@@ -161,19 +202,6 @@ fn completions(begun: &OsStr) -> Vec<CompletionCandidate> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_file_has_one_name_however_it_is_written() {
-        let folder = tempfile::tempdir().unwrap();
-        let direct = folder.path().join("a.sarif");
-        let around = folder.path().join("b").join("..").join("a.sarif");
-        fs::create_dir(folder.path().join("b")).unwrap();
-        assert_eq!(full(&direct), full(&around));
-        fs::write(&direct, "").unwrap();
-        assert_eq!(full(&direct), full(&around));
-        assert_ne!(full(&direct), full(&folder.path().join("b/a.sarif")));
-        assert_eq!(full(Path::new("a.sarif")), full(Path::new("./a.sarif")));
-    }
 
     #[test]
     fn a_shell_is_offered_formats() {

@@ -10,6 +10,7 @@ use almanac_forecast::{Assumption, Sentence, told_together};
 use super::question::{Assumptions, Question};
 use crate::cron_jobs;
 use crate::drawing;
+use crate::findings::printable;
 
 /// The maximum number of lines of one sort for a user; the rest is counted.
 const TOLD: usize = 5;
@@ -51,7 +52,7 @@ impl Question<'_> {
     pub(super) fn tell_assumptions(&self, found: &Assumptions) -> io::Result<()> {
         let mut standard_error = drawing::standard_error();
         for assumption in self.assumptions_in_short(found, false) {
-            writeln!(standard_error, "assumed: {assumption}")?;
+            writeln!(standard_error, "assumed: {}", printable(&assumption))?;
         }
         Ok(())
     }

@@ -11,14 +11,20 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::{process, thread};
 
+use almanac_api::reading::{Reading, Source};
 use anstream::StripStream;
 use anyhow::Context as _;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use tempfile::{Builder, NamedTempFile};
 
+use crate::argument_error::ArgumentError;
+
 /// The exit code that shells expect after Ctrl-C.
 const INTERRUPTED: i32 = 130;
+
+/// More links in a row lead in a circle.
+const MOST_LINKS: usize = 40;
 
 /// The file that is being written; `None` before there was one.
 static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
@@ -45,6 +51,50 @@ pub(crate) fn write_to<T>(
     Ok(done)
 }
 
+/// Refuses to overwrite a file that was read: it is the only copy of what is in it. `typed` is the value of the
+/// argument.
+pub(crate) fn refuse_input<'a>(
+    argument: &'static str,
+    typed: &str,
+    path: Option<&Path>,
+    readings: impl IntoIterator<Item = &'a Reading>,
+) -> Result<(), ArgumentError> {
+    // A file that does not exist was not read.
+    let Some(path) = path.and_then(|it| fs::canonicalize(it).ok()) else { return Ok(()) };
+    let is_read = |source: &Source| {
+        let name = Path::new(source.name()).file_name();
+        let file = source.folder().zip(name);
+        let file = file.map(|(folder, name)| Path::new(&folder.to_string()).join(name));
+        file.and_then(|it| fs::canonicalize(it).ok()).is_some_and(|it| it == path)
+    };
+    if readings.into_iter().any(|reading| reading.sources.iter().any(is_read)) {
+        let message = "this file is read, and would be overwritten; name another one";
+        return Err(ArgumentError::whole(argument, typed, message));
+    }
+    Ok(())
+}
+
+/// A file by the one name that it has, however it is written, and whether or not it exists.
+pub(crate) fn full(path: &Path) -> PathBuf {
+    let parent = |path: &Path| {
+        let parent = path.parent().filter(|it| !it.as_os_str().is_empty());
+        fs::canonicalize(parent.unwrap_or(Path::new(".")))
+    };
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        if let Ok(there) = fs::canonicalize(&path) {
+            return there;
+        }
+        // It may be a link to a file that does not exist yet.
+        let (Ok(target), Ok(parent)) = (fs::read_link(&path), parent(&path)) else { break };
+        path = parent.join(target);
+    }
+    match (parent(&path), path.file_name()) {
+        (Ok(parent), Some(name)) => parent.join(name),
+        _ => path,
+    }
+}
+
 struct Destination {
     file: BufWriter<Written>,
     path: PathBuf,
@@ -58,12 +108,12 @@ enum Written {
 impl Destination {
     fn create(path: &Path) -> anyhow::Result<Destination> {
         let cannot = || format!("failed to write {}", path.display());
-        // A link goes on to point at what it points at.
-        let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
             let file = OpenOptions::new().write(true).open(path).with_context(cannot)?;
             return Ok(Destination::new(Written::AsItIs(file), path));
         }
+        // A link goes on to point at what it points at.
+        let path = &full(path);
         let name = path.file_name().context("a file needs a name").with_context(cannot)?;
         let mut prefix = OsString::from(".");
         prefix.push(name);
@@ -73,10 +123,15 @@ impl Destination {
         let file = Builder::new().prefix(&prefix).suffix(".unfinished").make_in(folder, |path| {
             // Before there is a file, so that there is no moment at which it could be left behind.
             *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) = Some(path.to_owned());
-            // It has the usual permissions of this user's files.
+            // It has the usual permissions of this user's files, if it does not replace one.
             OpenOptions::new().write(true).create_new(true).open(path)
         });
-        Ok(Destination::new(Written::Unfinished(file.with_context(cannot)?), path))
+        let file = file.with_context(cannot)?;
+        // Who may not read the file that is replaced may not read this one, either.
+        if let Ok(replaced) = fs::metadata(path) {
+            file.as_file().set_permissions(replaced.permissions()).with_context(cannot)?;
+        }
+        Ok(Destination::new(Written::Unfinished(file), path))
     }
 
     fn new(file: Written, path: &Path) -> Destination {
@@ -145,5 +200,46 @@ impl Write for Written {
             Written::Unfinished(file) => file.flush(),
             Written::AsItIs(file) => file.flush(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_has_one_name_however_it_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let direct = folder.path().join("a.sarif");
+        let around = folder.path().join("b").join("..").join("a.sarif");
+        fs::create_dir(folder.path().join("b")).unwrap();
+        assert_eq!(full(&direct), full(&around));
+        fs::write(&direct, "").unwrap();
+        assert_eq!(full(&direct), full(&around));
+        assert_ne!(full(&direct), full(&folder.path().join("b/a.sarif")));
+        assert_eq!(full(Path::new("a.sarif")), full(Path::new("./a.sarif")));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_link_to_a_file_that_does_not_exist_yet_is_followed() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let [one, other, file] = ["one", "other", "file"].map(|it| folder.path().join(it));
+        symlink("other", &one).unwrap();
+        symlink(&file, &other).unwrap();
+        assert_eq!(full(&one), full(&file));
+        let mut output = Vec::<u8>::new();
+        write_to(Some(&*one), false, &mut output, |file| {
+            file.write_all(b"new").map_err(anyhow::Error::from)
+        })
+        .unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"new");
+        assert!(one.is_symlink() && other.is_symlink() && output.is_empty());
+        // A circle has no end.
+        let [from, to] = ["from", "to"].map(|it| folder.path().join(it));
+        symlink(&from, &to).unwrap();
+        symlink(&to, &from).unwrap();
+        assert!(full(&from).is_symlink());
     }
 }

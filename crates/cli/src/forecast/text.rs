@@ -13,6 +13,7 @@ use super::WHY_EMPTY;
 use super::question::{OfPlace, Question, View};
 use super::ruler::marks;
 use crate::drawing::Drawing;
+use crate::findings::printable;
 use crate::wall_clock::civil;
 
 const STRONG: Style = Style::new().bold();
@@ -51,7 +52,7 @@ pub(super) fn write(
     let assumptions = question.write_parts(
         |which, part, sheet| {
             if let Some(name) = which.place.name.as_ref().filter(|_| which.is_first) {
-                writeln!(sheet, "\n{STRONG}In {name}{STRONG:#}")?;
+                writeln!(sheet, "\n{STRONG}In {}{STRONG:#}", printable(name))?;
             }
             let all = question.drawn(which, part);
             all.iter().try_for_each(|drawn| Ok(write_series(room, drawn, sheet)?))
@@ -67,7 +68,7 @@ pub(super) fn write(
     let told = if more > 1 { TOUCHED_RULES } else { clock_changes.len() };
     for (place, touched) in clock_changes.into_iter().take(told) {
         let of = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));
-        writeln!(output, "  {of}{touched}")?;
+        writeln!(output, "  {}", printable(&format!("{of}{touched}")))?;
     }
     if more > 1 {
         writeln!(output, "  and {more} more like these (-o json lists them all)")?;
@@ -76,7 +77,7 @@ pub(super) fn write(
     if !assumptions.is_empty() {
         writeln!(output, "\n{STRONG}Assumptions{STRONG:#}")?;
         for assumption in assumptions {
-            writeln!(output, "  {assumption}")?;
+            writeln!(output, "  {}", printable(&assumption))?;
         }
     }
     if !question.input.findings.is_empty() {
@@ -101,7 +102,8 @@ fn write_cron_jobs(question: &Question<'_>, output: &mut impl Write) -> io::Resu
             } else if starts.next().is_some() {
                 told.push("…".to_owned());
             }
-            writeln!(output, "  {of}{}: {}", job.described(), told.join(", "))?;
+            let said = format!("{of}{}: {}", job.described(), told.join(", "));
+            writeln!(output, "  {}", printable(&said))?;
         }
     }
     Ok(())

@@ -68,7 +68,7 @@ pub(crate) struct Narrowing {
 
     /// Only policies that match this label selector, as with kubectl
     #[arg(short = 'l', long, value_name = "LABELS")]
-    selector: Option<String>,
+    pub(crate) selector: Option<String>,
 }
 
 /// What is asked about, and under which conditions.

@@ -11,6 +11,7 @@ use super::{Happening, Question};
 use crate::clock_changes::TouchedRule;
 use crate::cron_jobs::STARTS;
 use crate::drawing::Drawing;
+use crate::findings::printable;
 use crate::input::InputPlace;
 use crate::wall_clock::civil;
 
@@ -38,10 +39,11 @@ pub(super) fn write(
     }
     for (place, touched) in clock_changes {
         let of = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));
-        writeln!(output, "{WARNING}!{WARNING:#} {of}{touched}")?;
+        let said = format!("{of}{touched}");
+        writeln!(output, "{WARNING}!{WARNING:#} {}", printable(&said))?;
     }
     for assumption in question.assumptions(told_together) {
-        writeln!(output, "{QUIET}{assumption}{QUIET:#}")?;
+        writeln!(output, "{QUIET}{}{QUIET:#}", printable(&assumption))?;
     }
     for placed in &question.input.findings {
         writeln!(output)?;
@@ -62,14 +64,14 @@ fn write_event(
     let yours = civil(question.zone, event.at());
     let both = if there == yours { there } else { format!("{there}  {QUIET}{yours}{QUIET:#}") };
     let world = &place.world;
-    let place =
-        place.name.as_ref().map_or(String::new(), |name| format!("  {QUIET}{name}{QUIET:#}"));
+    let shown = |name: &str| format!("  {QUIET}{}{QUIET:#}", printable(name));
+    let place = place.name.as_deref().map_or(String::new(), shown);
     let mark = match touched(world, event) {
         Some(_) => format!("  {WARNING}!{WARNING:#}"),
         None => String::new(),
     };
     writeln!(output, "{STRONG}{both}{STRONG:#}{place}{mark}")?;
-    writeln!(output, "  {}", told(event, count))
+    writeln!(output, "  {}", printable(&told(event, count)))
 }
 
 /// What a clock change does to a happening.

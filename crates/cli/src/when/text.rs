@@ -12,6 +12,7 @@ use super::schedule::{Schedule, ScheduleEvent, Shape};
 use crate::clock_changes::Touches;
 use crate::cron_jobs::called;
 use crate::drawing::Drawing;
+use crate::findings::printable;
 use crate::input::Input;
 use crate::wall_clock::civil;
 
@@ -38,7 +39,7 @@ pub(super) fn write_all(
         let of = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));
         let rule = rule.as_ref().map_or(String::new(), |rule| format!(" {rule}"));
         let name = called(identity, written_at.as_ref());
-        writeln!(output, "{QUIET}{of}{name}{rule}{QUIET:#}")?;
+        writeln!(output, "{QUIET}{}{QUIET:#}", printable(&format!("{of}{name}{rule}")))?;
         match told {
             Told::When(question) => write_answer(question, output)?,
             Told::Unknown(why) => write_notes(why, output)?,
@@ -52,7 +53,8 @@ pub(super) fn write_all(
 }
 
 fn write_notes(notes: &[String], output: &mut impl Write) -> io::Result<()> {
-    notes.iter().try_for_each(|note| writeln!(output, "{WARNING}!{WARNING:#} {note}"))
+    let line = |note: &String| writeln!(output, "{WARNING}!{WARNING:#} {}", printable(note));
+    notes.iter().try_for_each(line)
 }
 
 pub(super) fn write(question: &Question, width: usize, output: &mut impl Write) -> io::Result<()> {

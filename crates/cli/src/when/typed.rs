@@ -14,17 +14,17 @@ pub(super) fn expression(arguments: &WhenArguments) -> Result<Option<&str>, Argu
     let Some(text) = words.iter().map(String::as_str).find(|word| is_expression(word)) else {
         return check_names(arguments).map(|()| None);
     };
-    let wrong = |message| Err(ArgumentError::whole(ARGUMENT, text, message));
+    let wrong = |message: &str| Err(ArgumentError::whole(ARGUMENT, text, message));
     if words.len() > 1 {
         return wrong("one schedule is explained at a time, without names and files beside it");
     }
     if arguments.has_flag_of_schedule() {
         return wrong("another schedule is typed with a flag; leave one of both out");
     }
-    if arguments.are_objects_named() {
-        return wrong(
-            "a typed schedule needs no files and no cluster; leave out -f, -k, -n and -A",
-        );
+    if let Some(flags) = arguments.flags_of_objects() {
+        return wrong(&format!(
+            "a typed schedule needs no files and no cluster; leave out {flags}"
+        ));
     }
     Ok(Some(text))
 }

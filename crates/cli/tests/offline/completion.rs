@@ -183,6 +183,7 @@ fn powershell_registers_the_program_by_both_of_its_names() {
     let registered = "Register-ArgumentCompleter -Native -CommandName almanac";
     assert!(script("powershell").contains(registered), "{}", script("powershell"));
     assert_eq!(script("pwsh"), script("powershell"));
+    assert!(!script("pwsh").contains("Invoke-Expression"), "what is typed would be run");
     // It asks the program itself, which offers every command.
     let offered = stage.offered("powershell", &[""]);
     for command in ["forecast", "explain", "next", "diff", "when", "lint", "validate", "version"] {

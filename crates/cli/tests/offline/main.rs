@@ -19,5 +19,6 @@ mod lint;
 mod readme;
 mod repositories;
 mod rotation;
+mod terminal;
 mod validate;
 mod width;

@@ -4,6 +4,7 @@
 
 use std::fs::{self, File};
 use std::io::Read as _;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -157,8 +158,47 @@ fn the_width_of_the_terminal_counts_before_columns() {
     assert!(widths.is_sorted() && widths[0] > Some(40) && widths[2] > Some(150), "{widths:?}");
 }
 
+#[test]
+fn notes_follow_the_terminal_in_every_command() {
+    let folder = long_names("notes");
+    let chart = folder.join("charts").join("c".repeat(30));
+    fs::create_dir_all(chart.join("templates")).unwrap();
+    fs::write(chart.join("Chart.yaml"), "apiVersion: v2\nname: shop\nversion: 1.0.0\n").unwrap();
+    let text = policy("{{ .Values.name }}", "shop", "0 8 * * *", 3);
+    fs::write(chart.join("templates").join("hours.yaml"), text).unwrap();
+    for arguments in [
+        &["forecast", "-f", ".", "--from", PRESENT][..],
+        &["next", "-f", ".", "--from", PRESENT],
+        &["when", "-f", ".", "--from", PRESENT],
+        &["explain", "-f", ".", "cronfhpa/hours", "--at", PRESENT],
+    ] {
+        let noted = noted_on_a_terminal(&folder, arguments, 60);
+        assert!(noted.contains("is a Helm chart"), "{arguments:?}: {noted}");
+        assert_fits(&noted, 60, arguments);
+    }
+}
+
 /// What a command shows on a terminal of so many columns. `COLUMNS` says something else, as after a resize.
 fn on_a_terminal(folder: &Path, arguments: &[&str], width: usize) -> String {
+    shown(folder, arguments, width, |command, terminal| {
+        command.stdout(terminal).stderr(Stdio::null())
+    })
+}
+
+/// The same of its standard error.
+fn noted_on_a_terminal(folder: &Path, arguments: &[&str], width: usize) -> String {
+    shown(folder, arguments, width, |command, terminal| {
+        command.stderr(terminal).stdout(Stdio::null())
+    })
+}
+
+/// What a command shows on a terminal that it is connected to.
+fn shown(
+    folder: &Path,
+    arguments: &[&str],
+    width: usize,
+    connect: fn(&mut Command, OwnedFd) -> &mut Command,
+) -> String {
     let mut terminal = File::from(openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap());
     grantpt(&terminal).unwrap();
     unlockpt(&terminal).unwrap();
@@ -169,7 +209,7 @@ fn on_a_terminal(folder: &Path, arguments: &[&str], width: usize) -> String {
     let size = Winsize { ws_row: 50, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     tcsetwinsize(&inner, size).unwrap();
     let mut command = almanac(folder, arguments);
-    command.env("COLUMNS", "37").env("TERM", "xterm").stdout(inner).stderr(Stdio::null());
+    connect(command.env("COLUMNS", "37").env("TERM", "xterm"), inner);
     let mut child = command.spawn().unwrap();
     // The other side of the terminal is open in the child alone, so that reading ends with it.
     drop(command);

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use almanac_forecast::{Segment, Series, Total};
 
 use super::{MARGIN, QUIET, STRONG, VALUE, WARNING, who};
+use crate::findings::printable;
 use crate::forecast::agreeing::Drawn;
 use crate::forecast::drawn::{Block, blocks};
-use crate::forecast::lanes::{Lane, lanes};
+use crate::forecast::lanes::lanes;
 use crate::forecast::question::View;
 use crate::forecast::ruler::Mark;
 use crate::forecast::{standing_out, story};
@@ -30,6 +31,11 @@ pub(super) struct Room<'a> {
     pub(super) columns: usize,
 }
 
+/// A text that may hold names, in lines: names come from files and clusters.
+fn printable_lines(text: &str, width: usize) -> Vec<String> {
+    wrapped(&printable(text), width)
+}
+
 pub(super) fn write_series(
     room: Room<'_>,
     drawn: &Drawn<'_>,
@@ -40,7 +46,7 @@ pub(super) fn write_series(
     let blocks = blocks(series);
     if let Some(sentence) = story::for_long(series, room.view) {
         write_title(room, &format!("{title} {}", series.field), warning.take(), output)?;
-        for line in wrapped(&sentence, room.columns + MARGIN - 4) {
+        for line in printable_lines(&sentence, room.columns + MARGIN - 4) {
             writeln!(output, "  {VALUE}{line}{VALUE:#}")?;
         }
         write_reasons(room, series, output)?;
@@ -69,10 +75,10 @@ fn write_title(
     output: &mut impl Write,
 ) -> io::Result<()> {
     writeln!(output)?;
-    for (index, line) in wrapped(title, room.columns + MARGIN - 2).iter().enumerate() {
+    for (index, line) in printable_lines(title, room.columns + MARGIN - 2).iter().enumerate() {
         writeln!(output, "{}{STRONG}{line}{STRONG:#}", if index == 0 { "" } else { "  " })?;
     }
-    let warning = warning.map(|warning| wrapped(&warning, room.columns + MARGIN - 2));
+    let warning = warning.map(|warning| printable_lines(&warning, room.columns + MARGIN - 2));
     for (index, line) in warning.iter().flatten().enumerate() {
         match index {
             0 => writeln!(output, "{WARNING}!{WARNING:#} {line}")?,
@@ -89,7 +95,7 @@ fn write_standing_out(
     output: &mut impl Write,
 ) -> io::Result<()> {
     for out in standing_out::sentences(drawn, room.view) {
-        let lines = wrapped(&out.told, room.columns + MARGIN - 6);
+        let lines = printable_lines(&out.told, room.columns + MARGIN - 6);
         for (index, line) in lines.iter().enumerate() {
             match (index, out.is_contested) {
                 (0, true) => writeln!(output, "  {WARNING}!{WARNING:#} {line}")?,
@@ -113,7 +119,7 @@ fn write_totals(room: Room<'_>, series: &Series, output: &mut impl Write) -> io:
         format!("{of}{hours} pod-hours, at most {peak} {pods}")
     };
     let told: Vec<String> = totals.iter().map(told).collect();
-    for line in wrapped(&told.join("; "), room.columns + MARGIN - 4) {
+    for line in printable_lines(&told.join("; "), room.columns + MARGIN - 4) {
         writeln!(output, "  {STRONG}{line}{STRONG:#}")?;
     }
     Ok(())
@@ -128,7 +134,7 @@ fn warning(series: &Series) -> Option<String> {
 
 fn write_lanes(room: Room<'_>, block: &Block<'_>, output: &mut impl Write) -> io::Result<()> {
     let lanes = lanes(block);
-    let labels: Vec<String> = lanes.iter().map(Lane::label).collect();
+    let labels: Vec<String> = lanes.iter().map(|lane| printable(&lane.label())).collect();
     let widest = labels.iter().map(|label| display_width(label)).max().unwrap_or(0);
     let most = (room.columns / 3).max(LABEL);
     let label_width = widest.clamp(LABEL, most);
@@ -170,12 +176,13 @@ fn write_reasons(room: Room<'_>, series: &Series, output: &mut impl Write) -> io
         let Some(first) = segments.first() else { continue };
         let value = first.value.as_ref().map_or("unknown".to_owned(), ToString::to_string);
         let name = who(&first.origin).map_or(String::new(), |name| format!("{name}: "));
-        let reason = wrapped(&format!("{name}{}", first.origin.reason), room.columns);
-        let when = wrapped(&when(room.view, &segments), room.columns);
+        let reason = printable_lines(&format!("{name}{}", first.origin.reason), room.columns);
+        let when = printable_lines(&when(room.view, &segments), room.columns);
+        let value = printable(&value);
         let mut value = value.as_str();
         if display_width(value) > LABEL {
             // What does not fit beside the reason stands above it.
-            for line in wrapped(value, room.columns + MARGIN - 4) {
+            for line in printable_lines(value, room.columns + MARGIN - 4) {
                 writeln!(output, "  {VALUE}{line}{VALUE:#}")?;
             }
             value = "";

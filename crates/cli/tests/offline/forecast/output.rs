@@ -25,6 +25,22 @@ fn a_file_is_written_whole_and_replaces_the_one_before() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_file_that_is_replaced_keeps_its_permissions() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = folder_with("out-permissions", &[("a.yaml", SHOP)]);
+    let out = folder.join("out.json");
+    for mode in [0o600, 0o640, 0o664] {
+        fs::write(&out, "old").unwrap();
+        fs::set_permissions(&out, fs::Permissions::from_mode(mode)).unwrap();
+        let output = forecast(&folder, &["-o", "json", "--out", "out.json"]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        assert_eq!(fs::metadata(&out).unwrap().permissions().mode() & 0o777, mode);
+        assert_ne!(fs::read_to_string(&out).unwrap(), "old");
+    }
+}
+
+#[test]
 fn text_in_a_file_is_the_same_as_in_a_pipe() {
     let folder = folder_with("out-text", &[("a.yaml", SHOP)]);
     let out = empty_folder("out-text-written").join("out.txt");

@@ -91,6 +91,43 @@ fn local_is_the_zone_of_the_machine() {
 }
 
 #[test]
+fn utc_is_shown_once_whatever_it_is_called() {
+    let repository = Repository::new("zone-utc").file("shop.yaml", policy("shop", "shop", 3));
+    let next = ["next", "shop.yaml", "--from", PRESENT, "--count", "1"];
+    let usual = said(repository.command(&next));
+    assert!(usual.starts_with("Fri 2026-11-20 20:00 UTC\n"), "{usual}");
+    let by_flag = |zone| repository.command(&[&next[..], &["--zone", zone]].concat());
+    assert_eq!(said(by_flag("Etc/UTC")), usual);
+    let mut local = by_flag("local");
+    let local = Ran::of(&local.env("TZ", "Etc/UTC").output().unwrap());
+    assert_eq!(local.said, usual, "{}", local.noted);
+}
+
+#[test]
+fn a_zone_to_display_that_is_mistyped_is_never_said_to_be_utc_without_one() {
+    let repository = shop("zone-mistyped");
+    let local = "for the zone of this machine, write local";
+    for (zone, advice) in
+        [("LOCAL", local), ("Local", local), ("", "or local for that of this machine")]
+    {
+        for command in [&["next", "shop.yaml"][..], &["explain", "shop.yaml"], &["when", "@daily"]]
+        {
+            let ran = repository.run(&[command, &["--zone", zone]].concat());
+            ran.assert_says(2, &["--zone: ", advice]);
+            assert!(!ran.noted.contains("for UTC"), "{}", ran.noted);
+        }
+    }
+    let mut command = repository.command(&["next", "shop.yaml"]);
+    let variable = Ran::of(&command.env("ALMANAC_ZONE", "Local").output().unwrap());
+    variable.assert_says(2, &["ALMANAC_ZONE: ", local]);
+    let repository = repository.file("almanac.toml", "[display]\nzone = \"LOCAL\"\n");
+    repository.run(&["next", "shop.yaml"]).assert_says(2, &["almanac.toml", local]);
+    // This one is UTC if it is left out.
+    let jobs = repository.run(&["when", "-f", "shop.yaml", "--cron-job-zone", "Local"]);
+    jobs.assert_says(2, &["leave it out for UTC"]);
+}
+
+#[test]
 fn an_unknown_zone_names_where_it_is_given() {
     let repository = shop("zone-unknown");
     let nearest = "is not an IANA time zone; the nearest name is Europe/Berlin";

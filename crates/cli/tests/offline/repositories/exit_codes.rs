@@ -125,3 +125,30 @@ fn codes_of(repository: &Repository, name: &str) -> Vec<Option<i32>> {
     let commands = ["explain", "next", "forecast"];
     commands.iter().map(|command| repository.run(&[command, "-f", ".", name]).code).collect()
 }
+
+#[test]
+fn explaining_files_without_a_policy_is_not_a_failure() {
+    let job = "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: backup}\nspec: {schedule: \"0 9 * * *\"}\n";
+    let unusable = policy("good", "good", 3).replace("0 20 * * *", "0 25 * * *");
+    let unusable = unusable.replace("0 8 * * *", "0 25 * * *");
+    let repository = Repository::new("exit-explain-nothing")
+        .file("job.yaml", job)
+        .file("empty.yaml", "")
+        .file("empty/README.md", "nothing")
+        .file("syntax.yaml", policy("broken", "shop", 3).replace("  rules:", "  rules: ["))
+        .file("unusable.yaml", unusable);
+    for files in ["job.yaml", "empty.yaml", "empty"] {
+        let at = ["explain", files, "--at", PRESENT];
+        let ran = repository.run(&at);
+        assert_eq!((ran.code, &*ran.said), (Some(0), "nothing to explain: no usable policy\n"));
+        let told = repository.run(&[&at[..], &["-o", "json"]].concat()).json();
+        assert_eq!(told["answers"], json!([]), "{files}");
+        // A pattern that is typed has to fit something.
+        let typed = repository.run(&["explain", "-f", files, "*"]);
+        typed.assert_says(2, &["no policy or target matches"]);
+    }
+    let syntax = repository.run(&["explain", "syntax.yaml"]);
+    syntax.assert_says(1, &["nothing to explain: no usable policy\n", "error[syntax]"]);
+    assert_eq!(repository.run(&["explain", "syntax.yaml", "--fail-on", "never"]).code, Some(0));
+    assert_eq!(repository.run(&["explain", "unusable.yaml"]).code, Some(1));
+}

@@ -50,6 +50,8 @@ fn outputs_that_would_overwrite_each_other_are_refused() {
         (["text=out", "json=./out"], "another output is written to this file"),
         (["text=out", "json=b/../out"], "another output is written to this file"),
         (["text=", "json"], "no file is named"),
+        (["json=/dev/stdout", "text"], "another output is written to standard output"),
+        (["json=out,sarif=b/out", "text"], "write -o sarif=b/out after this one"),
         (["tex=out", "json"], "possible values"),
     ] {
         let [one, other] = outputs;
@@ -77,4 +79,71 @@ fn a_file_that_cannot_be_written_fails_the_run_and_keeps_no_other_from_it() {
     let ran = repository.run(&["lint", "nowhere.yaml", "-o", "json=old.json"]);
     assert_eq!(ran.code, Some(2));
     assert_eq!(fs::read_to_string(repository.root().join("old.json")).unwrap(), "old");
+}
+
+#[test]
+fn a_file_that_was_read_is_not_overwritten() {
+    let repository = meets("outputs-input").file("b/b.yaml", policy("b", "b", 3));
+    let read = |path: &str| fs::read_to_string(repository.root().join(path)).unwrap();
+    let before = [read("a.yaml"), read("b/b.yaml")];
+    for arguments in [
+        &["lint", "a.yaml", "-o", "json=a.yaml"][..],
+        &["lint", ".", "-o", "text", "-o", "sarif=b/../a.yaml"],
+        &["lint", ".", "--fix", "-o", "yaml=b/b.yaml"],
+        &["validate", "b", "-o", "json=b/b.yaml"],
+        &["forecast", "a.yaml", "-o", "csv", "--out", "./a.yaml"],
+        &["forecast", ".", "--out", "b/b.yaml"],
+        &["diff", "a.yaml", "b", "--out", "b/b.yaml"],
+        &["diff", "a.yaml", "b", "--out", "a.yaml"],
+    ] {
+        let ran = repository.run(arguments);
+        ran.assert_says(2, &["this file is read, and would be overwritten; name another one"]);
+        assert_eq!([read("a.yaml"), read("b/b.yaml")], before, "{arguments:?}");
+        assert_eq!(ran.said, "", "{arguments:?}");
+    }
+    // An output of an earlier run is no input, although it names policies.
+    for _ in 0..2 {
+        let ran = repository.run(&["lint", ".", "-o", "json=findings.json", "-o", "yaml=b/f.yaml"]);
+        assert_eq!(ran.code, Some(1), "{}", ran.noted);
+    }
+}
+
+#[test]
+fn notes_are_told_unless_the_output_that_is_printed_has_them() {
+    let template = policy("{{ .Values.name }}", "shop", 3);
+    let repository = meets("outputs-notes")
+        .file("chart/Chart.yaml", "apiVersion: v2\nname: shop\nversion: 1.0.0\n")
+        .file("chart/templates/hours.yaml", template);
+    for (outputs, is_noted) in [
+        (&["text"][..], true),
+        (&["json"], false),
+        (&["text", "json=findings.json"], true),
+        (&["json=findings.json"], true),
+        (&["github", "yaml=findings.yaml"], true),
+        (&["json", "sarif=findings.sarif"], false),
+    ] {
+        let outputs: Vec<&str> = outputs.iter().flat_map(|it| ["-o", it]).collect();
+        let noted = repository.run(&[&["validate", "."][..], &outputs].concat()).noted;
+        assert_eq!(noted.contains("note: chart is a Helm chart"), is_noted, "{outputs:?}: {noted}");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn an_output_may_go_nowhere_and_to_a_file_of_any_name() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    let repository = meets("outputs-names");
+    let ran = repository.run(&["lint", "a.yaml", "-o", "json=/dev/null", "-o", "sarif=/dev/null"]);
+    assert_eq!((ran.code, &*ran.said, &*ran.noted), (Some(1), "", ""));
+    let commas = repository.run(&["lint", "a.yaml", "-o", "json=a,b=c.json"]);
+    assert_eq!(commas.code, Some(1), "{}", commas.noted);
+    assert!(repository.root().join("a,b=c.json").is_file());
+    if cfg!(target_os = "linux") {
+        // Elsewhere, names of files are Unicode.
+        let mut command = repository.command(&["lint", "a.yaml", "-o"]);
+        let output = command.arg(OsStr::from_bytes(b"json=b\xff.json")).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert!(repository.root().join(OsStr::from_bytes(b"b\xff.json")).is_file());
+    }
 }

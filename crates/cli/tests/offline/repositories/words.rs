@@ -109,6 +109,35 @@ fn a_schedule_and_objects_at_once_are_an_error_that_says_what_to_leave_out() {
 }
 
 #[test]
+fn a_flag_that_says_nothing_of_a_typed_schedule_is_refused() {
+    let repository = shops("words-typed");
+    for flag in [
+        &["-f", "policies"][..],
+        &["-k", "policies"],
+        &["-n", "shop"],
+        &["-l", "team=blue"],
+        &["-A"],
+        &["--exclude", "tests"],
+        &["--place", "east"],
+        &["--context", "east"],
+        &["--kubeconfig", "config"],
+        &["--what-if", "policies"],
+        &["--cron-job-zone", "Asia/Tokyo"],
+        &["--fail-on", "never"],
+    ] {
+        let word = repository.run(&[&["when", "0 8 * * *"], flag].concat());
+        word.assert_says(
+            2,
+            &["a typed schedule needs no files and no cluster; leave out", flag[0]],
+        );
+        for typed in [["--cron", "@daily"], ["--daily", "09:00-17:00"]] {
+            let ran = repository.run(&[&["when"], &typed[..], flag].concat());
+            ran.assert_says(2, &["cannot be used with"]);
+        }
+    }
+}
+
+#[test]
 fn a_period_ends_where_it_is_said() {
     let repository = shops("words-to");
     let (until, length) = (["--to", "2026-11-22T12:00:00Z"], ["--for", "48h"]);

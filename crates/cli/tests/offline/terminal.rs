@@ -1,0 +1,73 @@
+//! What reaches a terminal: names from files as they can be shown, and nothing that moves the cursor.
+
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+const PRESENT: &str = "2026-11-26T00:00:00Z";
+
+/// A policy, an autoscaler and a `CronJob`. Their names have a color that no output has, a title for the terminal, and
+/// lines of their own.
+const HOSTILE: &str = r#"apiVersion: autoscaling.karmada.io/v1alpha1
+kind: CronFederatedHPA
+metadata: {name: office}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  rules:
+  - {name: "a\e[35mr\e]0;title\a", schedule: "30 1 * * *", timeZone: Europe/Berlin, targetReplicas: 10}
+  - {name: "b\n\nerror: forged", schedule: "0 20 * * *", targetReplicas: 2}
+---
+apiVersion: autoscaling.karpenter.sh/v1alpha1
+kind: HorizontalAutoscaler
+metadata: {name: queue}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: worker}
+  minReplicas: 1
+  maxReplicas: 9
+  metrics:
+  - prometheus: {query: "sum(jobs) # \e[35m\n+ 1", target: {type: Value, value: 4}}
+---
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: "backup\e[35m\nerror: forged"}
+spec: {schedule: "0 9 * * *"}
+"#;
+
+fn folder(test: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("terminal").join(test);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn almanac(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
+    command.current_dir(folder).args(arguments).stdin(Stdio::null()).env_remove("ALMANAC_ZONE");
+    command.env("COLUMNS", "1000").env("LC_ALL", "C.UTF-8").output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[test]
+fn names_from_files_reach_a_terminal_without_control_characters() {
+    let folder = folder("names");
+    fs::write(folder.join("hostile.yaml"), HOSTILE).unwrap();
+    for arguments in [
+        &["forecast", "hostile.yaml", "--from", PRESENT, "--for", "1y"][..],
+        &["next", "hostile.yaml", "--from", PRESENT, "--for", "2d"],
+        &["explain", "hostile.yaml", "--at", PRESENT],
+        &["when", "-f", "hostile.yaml", "--from", PRESENT],
+    ] {
+        let output = almanac(&folder, &[&["--color", "always"], arguments].concat());
+        let shown = text(&output.stdout) + &text(&output.stderr);
+        assert!(shown.contains("\u{1b}[1m"), "{arguments:?} shows no colors: {shown:?}");
+        assert!(shown.contains("a\u{fffd}[35mr"), "{arguments:?}: {shown:?}");
+        for raw in ["\u{1b}[35m", "\u{1b}]", "\u{7}", "\nerror: forged"] {
+            assert!(!shown.contains(raw), "{arguments:?}: {raw:?} in {shown:?}");
+        }
+    }
+}
