@@ -283,8 +283,7 @@ impl fmt::Display for DailyWindowError {
 impl std::error::Error for DailyWindowError {}
 
 /// The hour and the minute in `8:30`, `8am`, `8.30 PM` or `noon`, if they can only mean a time of day. Without `am` or
-/// `pm`, `8.50` may be a part of an hour; one digit other than 0 may be the tens of a minute
-/// or a part of an hour.
+/// `pm`, `8.50` may be a part of an hour; one digit other than 0 may be that, or the tens of a minute.
 pub(crate) fn as_people_write_it(text: &str) -> Option<(u8, u8)> {
     let lower = text.trim().to_ascii_lowercase();
     match &*lower {

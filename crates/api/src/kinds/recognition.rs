@@ -86,15 +86,31 @@ pub(crate) struct RemovedVersion {
     pub(crate) release: &'static str,
     /// The `apiVersion` that replaces it.
     pub(crate) now: &'static str,
+    /// What else an object needs there, if anything.
+    pub(crate) needs: Option<&'static str>,
 }
 
 impl RemovedVersion {
     /// What is wrong with it, and the version to write.
     pub(crate) fn why(self, kind: &str) -> String {
-        let RemovedVersion { release, now } = self;
+        let RemovedVersion { release, now, .. } = self;
         format!("Kubernetes {release} removed this version of {kind}; write {now}")
     }
 }
+
+/// A removed version, the kinds, and what the later version needs that it did without.
+const NEEDS: [(&str, &[&str], &str); 3] = [
+    ("apps/v1beta1", &["Deployment", "StatefulSet"], SELECTOR),
+    ("extensions/v1beta1", &["DaemonSet", "Deployment", "ReplicaSet"], SELECTOR),
+    (
+        "autoscaling/v2beta1",
+        &["HorizontalPodAutoscaler"],
+        "a target in each metric, in place of targetAverageUtilization and the like",
+    ),
+];
+
+/// It had a default.
+const SELECTOR: &str = "spec.selector, which is required there";
 
 /// An API version, the kinds that it had, the release that removed it, and the version that replaces it.
 type Removal = (&'static str, &'static [&'static str], &'static str, &'static str);
@@ -117,7 +133,10 @@ pub(crate) fn removed_version(api_version: &str, kind: &str) -> Option<RemovedVe
     let is_meant =
         |(version, kinds, ..): &&Removal| *version == api_version && kinds.contains(&kind);
     let (_, _, release, now) = *REMOVED.iter().find(is_meant)?;
-    Some(RemovedVersion { release, now })
+    let needs =
+        NEEDS.iter().find(|(version, kinds, _)| *version == api_version && kinds.contains(&kind));
+    let needs = needs.map(|(.., needs)| *needs);
+    Some(RemovedVersion { release, now, needs })
 }
 
 impl Kind {
@@ -219,12 +238,30 @@ mod tests {
             ("policy/v1beta1", "PodDisruptionBudget", "1.25", "policy/v1"),
             ("scheduling.k8s.io/v1beta1", "PriorityClass", "1.22", "scheduling.k8s.io/v1"),
         ] {
-            let removed = removed_version(api_version, kind);
-            assert_eq!(removed, Some(RemovedVersion { release, now }), "{api_version} {kind}");
+            let removed = removed_version(api_version, kind).map(|it| (it.release, it.now));
+            assert_eq!(removed, Some((release, now)), "{api_version} {kind}");
             assert_eq!(removed_version(now, kind), None, "{now} {kind}");
         }
         assert_eq!(removed_version("autoscaling/v1", "HorizontalPodAutoscaler"), None);
         assert_eq!(removed_version("extensions/v1beta1", "Ingress"), None);
         assert_eq!(removed_version("apps/v1beta1", "ReplicaSet"), None);
+    }
+
+    #[test]
+    fn what_is_required_anew_is_of_a_version_that_is_removed() {
+        for (api_version, kinds, needs) in NEEDS {
+            for kind in kinds {
+                let removed = removed_version(api_version, kind).and_then(|it| it.needs);
+                assert_eq!(removed, Some(needs), "{api_version} {kind}");
+            }
+        }
+        // These differ in nothing but their names.
+        for (api_version, kind) in [
+            ("autoscaling/v2beta2", "HorizontalPodAutoscaler"),
+            ("apps/v1beta2", "Deployment"),
+            ("batch/v1beta1", "CronJob"),
+        ] {
+            assert_eq!(removed_version(api_version, kind).and_then(|it| it.needs), None, "{kind}");
+        }
     }
 }

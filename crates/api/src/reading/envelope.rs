@@ -100,6 +100,7 @@ pub(super) fn mistyped(field: &str, written: &str, kind: &str, meant: &str) -> F
 /// certain replacement.
 pub(super) fn removed(written: &str, kind: &str, version: RemovedVersion) -> Finding {
     let field = Path::Root.key("apiVersion");
+    let needs = version.needs.map_or(String::new(), |needs| format!(", and {needs}"));
     Finding::invalid(Code::RemovedVersion, &field, written, &version.why(kind))
-        .with_fix(format!("write apiVersion: {}", version.now))
+        .with_fix(format!("write apiVersion: {}{needs}", version.now))
 }

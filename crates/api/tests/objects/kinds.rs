@@ -108,6 +108,9 @@ fn a_removed_version_is_named_with_the_release_and_the_version_to_write() {
         );
     }
     assert_eq!(findings(&object("extensions/v1beta1", "Ingress")), [""; 0]);
+    let (_, _, told) = check(&object("apps/v1beta1", "Deployment"));
+    let fix = "write apiVersion: apps/v1, and spec.selector, which is required there";
+    assert_eq!(told[0].finding.fix.as_deref(), Some(fix));
 }
 
 #[test]

@@ -6,7 +6,6 @@ mod by_pixel;
 
 use std::io::Write;
 
-use almanac_forecast::Origin;
 use jiff::Timestamp;
 
 use self::by_pixel::{Piece, legend, pieces};
@@ -179,6 +178,13 @@ pub(super) fn place(view: View, at: Timestamp) -> f64 {
     LEFT + LENGTH * seconds(at) / seconds(view.period.to())
 }
 
+fn class_of(styles: &Styles<'_>, stretch: &Stretch<'_>) -> String {
+    match stretch.shown {
+        Shown::Unknown | Shown::Nothing => "unknown".to_owned(),
+        Shown::Number(_) | Shown::Text(_) | Shown::Names(_) => styles.class(stretch.origin),
+    }
+}
+
 struct Picture<'a, W> {
     view: View,
     /// How many steps of a block or of a row are drawn by themselves.
@@ -312,7 +318,7 @@ impl<W: Write> Picture<'_, W> {
         name: Option<&str>,
     ) -> anyhow::Result<()> {
         let Shape { x, y, width, height, label } = shape;
-        let class = self.class(stretch.shown, stretch.origin);
+        let class = class_of(self.styles, stretch);
         write!(
             self.output,
             "<rect class=\"{class}\" x=\"{x:.2}\" y=\"{y:.2}\" width=\"{width:.2}\" \
@@ -320,13 +326,6 @@ impl<W: Write> Picture<'_, W> {
         )?;
         self.stories.write(stretch, name, &escaped(label), self.output)?;
         Ok(())
-    }
-
-    fn class(&self, shown: Shown<'_>, origin: &Origin) -> String {
-        match shown {
-            Shown::Unknown | Shown::Nothing => "unknown".to_owned(),
-            Shown::Number(_) | Shown::Text(_) | Shown::Names(_) => self.styles.class(origin),
-        }
     }
 
     fn write_label(&mut self, shape: &Shape, y: f64) -> anyhow::Result<()> {

@@ -8,7 +8,7 @@ use std::ops::{Range, RangeInclusive};
 
 use jiff::Timestamp;
 
-use super::{Picture, place};
+use super::{Picture, class_of, place};
 use crate::forecast::drawn::{Block, Kind, Shown, Stretch};
 use crate::forecast::question::View;
 use crate::forecast::svg::styles::Styles;
@@ -73,7 +73,8 @@ fn narrow_ones_together<'b, 'a>(
     stretches.chunk_by(is_close).flat_map(piece).collect()
 }
 
-/// The classes of what is drawn with their names: those of the rules whose steps are drawn, and what pixels stand for.
+/// The classes of what is drawn with their names: those of the rules whose steps or whole pixels are drawn, and what other
+/// pixels stand for.
 pub(super) fn legend(
     view: View,
     most_steps: usize,
@@ -90,12 +91,13 @@ pub(super) fn legend(
         for piece in all.flat_map(|it| pieces(view, most_steps, it)) {
             match piece {
                 Piece::One(stretch) => {
-                    drawn.insert(styles.class(stretch.origin));
+                    drawn.insert(class_of(styles, stretch));
                 }
                 Piece::Many(_) if kind == Kind::Number => has_numbers = true,
                 Piece::Many(stretches) => {
                     has_others = true;
-                    drawn.extend(stretches.iter().map(|it| styles.class(it.origin)));
+                    let spans = Grid::new(view, stretches).spans(styles, stretches);
+                    drawn.extend(spans.into_iter().map(|(class, ..)| class));
                 }
             }
         }
@@ -103,10 +105,13 @@ pub(super) fn legend(
     let mut legend = styles.legend();
     if has_numbers || has_others {
         legend.retain(|(class, _)| drawn.contains(class));
-        if has_numbers {
-            legend.push(("at-least".to_owned(), "all the time of a pixel".to_owned()));
-        }
-        legend.push(("at-most".to_owned(), "at some time of it".to_owned()));
+    }
+    let (at_least, at_most) = ("at-least".to_owned(), "at-most".to_owned());
+    if has_numbers {
+        legend.push((at_least, "all the time of a pixel".to_owned()));
+        legend.push((at_most, "at some time of it".to_owned()));
+    } else if drawn.contains(&at_most) {
+        legend.push((at_most, "more than one value in a pixel".to_owned()));
     }
     legend
 }
@@ -140,22 +145,8 @@ impl<W: Write> Picture<'_, W> {
         height: f64,
     ) -> anyhow::Result<()> {
         let grid = Grid::new(self.view, stretches);
-        let mut spans: Vec<(String, i64, i64)> = Vec::new();
-        for (pixel, within) in grid.pixels(stretches) {
-            let within = &stretches[within];
-            let alone = within.first().filter(|_| grid.is_of_one(pixel, within));
-            let class = alone.map_or_else(
-                || "at-most".to_owned(),
-                |stretch| self.class(stretch.shown, stretch.origin),
-            );
-            let (x, end) = grid.edges(pixel);
-            match spans.last_mut() {
-                Some((known, _, last)) if *known == class && *last == x => *last = end,
-                _ => spans.push((class, x, end)),
-            }
-        }
         let mut paths: BTreeMap<String, (String, i64)> = BTreeMap::new();
-        for (class, x, end) in spans {
+        for (class, x, end) in grid.spans(self.styles, stretches) {
             let begin = || (format!("M{} {y}", Tenths(grid.from)), grid.from);
             let (path, before) = paths.entry(class).or_insert_with(begin);
             let (step, width) = (Tenths(x - *before), Tenths(end - x));
@@ -250,6 +241,22 @@ impl Grid {
             }
         }
         all
+    }
+
+    /// The classes of values that hold for whole pixels, and of other pixels, each with where it begins and ends.
+    fn spans(&self, styles: &Styles<'_>, stretches: &[Stretch<'_>]) -> Vec<(String, i64, i64)> {
+        let mut spans: Vec<(String, i64, i64)> = Vec::new();
+        for (pixel, within) in self.pixels(stretches) {
+            let within = &stretches[within];
+            let alone = within.first().filter(|_| self.is_of_one(pixel, within));
+            let class = alone.map_or_else(|| "at-most".to_owned(), |it| class_of(styles, it));
+            let (x, end) = self.edges(pixel);
+            match spans.last_mut() {
+                Some((known, _, last)) if *known == class && *last == x => *last = end,
+                _ => spans.push((class, x, end)),
+            }
+        }
+        spans
     }
 
     /// Where a pixel begins and ends, in tenths.

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use almanac_engine::Value;
-use almanac_forecast::{Segment, Series};
+use almanac_engine::{Family, Identity, PolicyName, Value};
+use almanac_forecast::{Origin, Segment, Series, Writer};
 use jiff::SignedDuration;
 
 use super::*;
+use crate::forecast::agreeing::Drawn;
 use crate::forecast::drawn::blocks;
 use crate::forecast::kinds::{self, view};
 use crate::forecast::svg;
@@ -54,6 +55,32 @@ fn of_too_many_steps_the_narrower_ones_are_drawn_by_pixels() {
     let blocks = blocks(&series);
     let count = |most| pieces(view(), most, &blocks[0].stretches).len();
     assert_eq!([count(33), count(32), count(3), count(2), count(0)], [33, 6, 6, 6, 6]);
+}
+
+/// The legend of a day of two rules in turn, each with a level of its own.
+fn legend_of_levels(minutes: i64) -> Vec<(String, String)> {
+    let levels = ["low", "high"].into_iter().cycle();
+    let levels = levels.take(usize::try_from(24 * 60 / minutes).unwrap());
+    let mut series = series(levels.map(|it| (minutes, Some(Value::text(it)))));
+    for (segment, rule) in series.segments.iter_mut().zip(["night", "day"].into_iter().cycle()) {
+        let name = Identity::new("", "ConfigMap", "default", "levels");
+        let policy = PolicyName::new(Family::QosLevels, name);
+        let writer = Some(Writer { policy, rule: Some(Arc::from(rule)) });
+        let origin = Origin { writer, reason: "".into(), moves_other_bound: false };
+        segment.origin = Arc::new(origin);
+    }
+    let drawn = Drawn::of(&series);
+    legend(view(), 6, &blocks(&series), &Styles::of(&drawn))
+}
+
+#[test]
+fn the_legend_names_what_is_drawn_and_nothing_else() {
+    let named = |(class, name): (&str, &str)| (class.to_owned(), name.to_owned());
+    let [night, day] = [("rule0", "night"), ("rule1", "day")].map(named);
+    let mixed = named(("at-most", "more than one value in a pixel"));
+    assert_eq!(legend_of_levels(6 * 60), [night.clone(), day.clone()]);
+    assert_eq!(legend_of_levels(1), [mixed.clone()], "no pixel is of one rule");
+    assert_eq!(legend_of_levels(12), [night, day, mixed]);
 }
 
 #[test]
