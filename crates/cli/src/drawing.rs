@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use std::mem;
 use std::sync::LazyLock;
 
+use crate::formulas::UNBROKEN;
 use crate::text_width;
 use crate::wrapping::hanging;
 
@@ -82,10 +83,15 @@ impl<W: Write> Drawing<W> {
         let text =
             if self.lacks_unicode { Cow::Owned(in_ascii(text)) } else { Cow::Borrowed(text) };
         // A line has at least as many bytes as columns.
-        if text.len() <= self.width {
-            return write!(self.output, "{text}{end}");
+        let lines = if text.len() <= self.width {
+            text
+        } else {
+            Cow::Owned(hanging(&text, self.width).join("\n"))
+        };
+        if lines.contains(UNBROKEN) {
+            return write!(self.output, "{}{end}", lines.replace(UNBROKEN, " "));
         }
-        write!(self.output, "{}{end}", hanging(&text, self.width).join("\n"))
+        write!(self.output, "{lines}{end}")
     }
 }
 

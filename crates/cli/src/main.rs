@@ -22,6 +22,7 @@ mod explain;
 mod files;
 mod findings;
 mod forecast;
+mod formulas;
 mod ics;
 mod input;
 mod level_format;

@@ -110,13 +110,24 @@ impl Subject {
 
     /// An error from a cluster, with a hint in case a file was intended.
     pub(crate) fn name_paths(subjects: &[Subject], error: anyhow::Error) -> anyhow::Error {
-        match subjects.iter().find(|subject| Path::new(&subject.text).exists()) {
-            Some(Subject { text, .. }) => error.context(format!(
-                "{text} is a path; to read it instead of the cluster, write -f {}",
-                quoted(text)
-            )),
-            None => error,
+        let is_there = |text: &&str| Path::new(text).exists();
+        let mut paths: Vec<&str> = Vec::new();
+        for Subject { text, .. } in subjects {
+            match Some(text.as_str()).filter(is_there) {
+                Some(path) => paths.push(path),
+                // Two words may have been typed, as in `deploy web`.
+                None => paths.extend(text.split('/').filter(is_there)),
+            }
         }
+        if paths.is_empty() {
+            return error;
+        }
+        let (are, them) =
+            if paths.len() == 1 { ("is a path", "it") } else { ("are paths", "them") };
+        let flags: Vec<String> = paths.iter().map(|it| format!("-f {}", quoted(it))).collect();
+        let (names, flags) = (paths.join(" and "), flags.join(" "));
+        error
+            .context(format!("{names} {are}; to read {them} instead of the cluster, write {flags}"))
     }
 
     /// Whether it may intentionally match several objects.
@@ -220,6 +231,24 @@ fn whole_kind(typed: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_word_that_is_a_path_is_named_when_a_cluster_is_not_there() {
+        // Tests run in the directory of the crate.
+        let told = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|it| (*it).to_owned()).collect();
+            let subjects = Subject::parse_all("NAME", &words).unwrap();
+            Subject::name_paths(&subjects, anyhow::anyhow!("no cluster")).to_string()
+        };
+        let one = "src is a path; to read it instead of the cluster, write -f src";
+        assert_eq!(told(&["src"]), one);
+        assert_eq!(told(&["deployment", "src"]), one);
+        let both =
+            "src and tests are paths; to read them instead of the cluster, write -f src -f tests";
+        assert_eq!(told(&["src", "tests"]), both);
+        assert_eq!(told(&["src/tests"]), both);
+        assert_eq!(told(&["shop"]), "no cluster");
+    }
 
     fn fits(text: &str) -> bool {
         let shop = Identity::new("apps", "Deployment", "prod", "shop");

@@ -10,6 +10,7 @@ use anstyle::{AnsiColor, Style};
 use super::Answer;
 use crate::drawing::Drawing;
 use crate::findings::printable;
+use crate::formulas::Formulas;
 use crate::input::Input;
 use crate::wall_clock::civil;
 
@@ -30,6 +31,7 @@ pub(super) fn write(
     if answers.is_empty() {
         writeln!(output, "{why_empty}")?;
     }
+    let formulas = Formulas::of(input);
     for (index, answer) in answers.iter().enumerate() {
         if index > 0 {
             writeln!(output)?;
@@ -37,7 +39,7 @@ pub(super) fn write(
         if let Some(name) = &answer.place.name {
             writeln!(output, "{STRONG}In {}{STRONG:#}", printable(name))?;
         }
-        write_answer(answer, output)?;
+        write_answer(answer, &formulas, output)?;
     }
     let is_told = |placed: &PlacedFinding| {
         answers.iter().any(|answer| answer.findings().any(|told| told == placed))
@@ -49,7 +51,11 @@ pub(super) fn write(
     Ok(())
 }
 
-fn write_answer(answer: &Answer<'_>, output: &mut Drawing<impl Write>) -> io::Result<()> {
+fn write_answer(
+    answer: &Answer<'_>,
+    formulas: &Formulas,
+    output: &mut Drawing<impl Write>,
+) -> io::Result<()> {
     let explanation = &answer.explanation;
     let at = civil(answer.zone, explanation.at);
     let policy = printable(&explanation.policy.to_string());
@@ -70,7 +76,7 @@ fn write_answer(answer: &Answer<'_>, output: &mut Drawing<impl Write>) -> io::Re
     }
     writeln!(output)?;
     for reason in &explanation.reasons {
-        write_reason(answer, reason, output)?;
+        write_reason(answer, reason, formulas, output)?;
     }
     if !explanation.values.is_empty() || answer.assumptions().next().is_some() {
         writeln!(output)?;
@@ -101,7 +107,8 @@ fn write_answer(answer: &Answer<'_>, output: &mut Drawing<impl Write>) -> io::Re
         writeln!(output, "{WARNING}!{WARNING:#} {touched}")?;
     }
     for assumption in answer.assumptions() {
-        writeln!(output, "{QUIET}Assumption: {}{QUIET:#}", printable(&assumption))?;
+        let assumption = printable(&formulas.kept_whole(&assumption));
+        writeln!(output, "{QUIET}Assumption: {assumption}{QUIET:#}")?;
     }
     for placed in answer.findings() {
         writeln!(output)?;
@@ -126,6 +133,7 @@ fn write_value(
 fn write_reason(
     answer: &Answer<'_>,
     reason: &RuleExplanation,
+    formulas: &Formulas,
     output: &mut impl Write,
 ) -> io::Result<()> {
     let (mark, style, verdict) = match reason.verdict {
@@ -146,7 +154,8 @@ fn write_reason(
     };
     let rule = printable(reason.rule.as_deref().unwrap_or(whole));
     writeln!(output, "  {style}{mark} {verdict:<8}{style:#}  {STRONG}{rule}{STRONG:#}")?;
-    writeln!(output, "              {}", printable(&reason.message))?;
+    let message = printable(&formulas.kept_whole(&reason.message));
+    writeln!(output, "              {message}")?;
     let since = reason.since.map(|at| format!("since {}", civil(answer.zone, at)));
     let until = reason.until.map(|at| format!("until {}", civil(answer.zone, at)));
     let span: Vec<String> = since.into_iter().chain(until).collect();

@@ -127,9 +127,88 @@ fn add(builder: &mut GitignoreBuilder, pattern: &str) -> anyhow::Result<()> {
             "leads out of the directory of almanac.toml; write it into the almanac.toml further up"
         );
     }
-    match builder.add_line(None, pattern) {
+    if let Some(why) = why_it_matches_nothing(pattern) {
+        bail!(why);
+    }
+    match builder.add_line(None, &with_literal_braces(pattern)) {
         Ok(_) => Ok(()),
         Err(ignore::Error::Glob { err, .. }) => bail!("is not a valid pattern: {err}"),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// Why nothing can match a pattern, and what to write: files are matched by their paths below a directory, as in
+/// `team/tests`.
+pub(super) fn why_it_matches_nothing(pattern: &str) -> Option<String> {
+    if pattern.contains(['\n', '\r']) {
+        return Some("has a line break; write a pattern for each line".to_owned());
+    }
+    let (sign, path) = match pattern.strip_prefix('!') {
+        Some(path) => ("!", path),
+        None => ("", pattern),
+    };
+    let inner = path.strip_prefix('/').unwrap_or(path);
+    let inner = inner.strip_suffix('/').unwrap_or(inner);
+    let is_no_name = |part: &str| part.is_empty() || part == ".";
+    if !inner.split('/').any(is_no_name) {
+        return None;
+    }
+    let names: Vec<&str> = inner.split('/').filter(|part| !is_no_name(part)).collect();
+    if names.is_empty() {
+        return Some("matches nothing; write a path such as /tests".to_owned());
+    }
+    let end = if path.ends_with('/') { "/" } else { "" };
+    Some(format!("matches nothing; write {sign}/{}{end}", names.join("/")))
+}
+
+/// A pattern in which braces mean themselves, as in a `.gitignore`.
+pub(super) fn with_literal_braces(pattern: &str) -> String {
+    let mut literal = String::with_capacity(pattern.len());
+    let (mut is_escaped, mut is_in_class) = (false, false);
+    for letter in pattern.chars() {
+        if matches!(letter, '{' | '}') && !is_escaped && !is_in_class {
+            literal.push('\\');
+        }
+        match letter {
+            '[' if !is_escaped => is_in_class = true,
+            ']' if !is_escaped => is_in_class = false,
+            _ => {}
+        }
+        is_escaped = letter == '\\' && !is_escaped;
+        literal.push(letter);
+    }
+    literal
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_that_matches_nothing_has_another_one_to_write() {
+        for (pattern, advice) in [
+            ("./tests", "write /tests"),
+            ("!./tests/*.yaml", "write !/tests/*.yaml"),
+            ("./tests/", "write /tests/"),
+            ("/a/./b", "write /a/b"),
+            ("a//b", "write /a/b"),
+            ("/", "write a path such as /tests"),
+            (".", "write a path such as /tests"),
+            ("./", "write a path such as /tests"),
+            ("!", "write a path such as /tests"),
+            ("a\nb", "write a pattern for each line"),
+        ] {
+            let why = why_it_matches_nothing(pattern).unwrap();
+            assert!(why.ends_with(&format!("; {advice}")), "{pattern:?}: {why}");
+        }
+        for pattern in ["/tests", "tests/", "*.yaml", "!.hidden", "**/a/**", "a/..b", "..."] {
+            assert_eq!(why_it_matches_nothing(pattern), None, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn braces_mean_themselves() {
+        assert_eq!(with_literal_braces("a{b,c}"), "a\\{b,c\\}");
+        assert_eq!(with_literal_braces("a\\{b\\\\{[{]"), "a\\{b\\\\\\{[{]");
     }
 }

@@ -13,7 +13,7 @@ use almanac_api::reading::{Folder, Kustomization, is_kustomization};
 use ignore::overrides::{Override, OverrideBuilder};
 use ignore::{DirEntry, WalkBuilder};
 
-use super::excluding::Exclusion;
+use super::excluding::{Exclusion, why_it_matches_nothing, with_literal_braces};
 use super::notes::reached;
 use super::open::{self, NotRead};
 use crate::argument_error::ArgumentError;
@@ -46,7 +46,11 @@ impl Excluded {
             if pattern.trim().is_empty() {
                 return Err(ArgumentError::whole("--exclude", pattern, "the pattern is empty"));
             }
-            let negated = format!("!{pattern}");
+            if let Some(why) = why_it_matches_nothing(pattern) {
+                let message = format!("the pattern {why}");
+                return Err(ArgumentError::whole("--exclude", pattern, message));
+            }
+            let negated = format!("!{}", with_literal_braces(pattern));
             builder.add(&negated).map_err(|error| {
                 // Without the sign before the pattern, which is ours.
                 let why = match error {

@@ -14,6 +14,7 @@ use super::question::{OfPlace, Question, View};
 use super::ruler::marks;
 use crate::drawing::Drawing;
 use crate::findings::printable;
+use crate::formulas::Formulas;
 use crate::wall_clock::civil;
 
 const STRONG: Style = Style::new().bold();
@@ -48,7 +49,8 @@ pub(super) fn write(
     write_head(question, output)?;
     let view = question.view;
     let marks = marks(view.period, view.zone, count(columns));
-    let room = Room { view, marks: &marks, columns };
+    let formulas = Formulas::of(question.input);
+    let room = Room { view, marks: &marks, columns, formulas: &formulas };
     let assumptions = question.write_parts(
         |which, part, sheet| {
             if let Some(name) = which.place.name.as_ref().filter(|_| which.is_first) {
@@ -77,7 +79,7 @@ pub(super) fn write(
     if !assumptions.is_empty() {
         writeln!(output, "\n{STRONG}Assumptions{STRONG:#}")?;
         for assumption in assumptions {
-            writeln!(output, "  {}", printable(&assumption))?;
+            writeln!(output, "  {}", printable(&formulas.kept_whole(&assumption)))?;
         }
     }
     if !question.input.findings.is_empty() {

@@ -12,6 +12,7 @@ use crate::clock_changes::TouchedRule;
 use crate::cron_jobs::STARTS;
 use crate::drawing::Drawing;
 use crate::findings::printable;
+use crate::formulas::Formulas;
 use crate::input::InputPlace;
 use crate::wall_clock::civil;
 
@@ -42,8 +43,10 @@ pub(super) fn write(
         let said = format!("{of}{touched}");
         writeln!(output, "{WARNING}!{WARNING:#} {}", printable(&said))?;
     }
+    let formulas = Formulas::of(question.input);
     for assumption in question.assumptions(told_together) {
-        writeln!(output, "{QUIET}{}{QUIET:#}", printable(&assumption))?;
+        let assumption = printable(&formulas.kept_whole(&assumption));
+        writeln!(output, "{QUIET}{assumption}{QUIET:#}")?;
     }
     for placed in &question.input.findings {
         writeln!(output)?;

@@ -29,9 +29,10 @@ pub(super) fn expression(arguments: &WhenArguments) -> Result<Option<&str>, Argu
     Ok(Some(text))
 }
 
-/// Whether a word is an expression: neither names nor kinds have a space or begin with `@`.
+/// Whether a word is an expression: neither names nor kinds have a space or begin with `@`, and paths are there.
 fn is_expression(word: &str) -> bool {
-    word.starts_with('@') || word.trim().contains(char::is_whitespace) && !Path::new(word).exists()
+    (word.starts_with('@') || word.trim().contains(char::is_whitespace))
+        && !Path::new(word).exists()
 }
 
 /// What goes with a typed schedule does not go with the names of objects.
@@ -68,7 +69,8 @@ fn check_names(arguments: &WhenArguments) -> Result<(), ArgumentError> {
 
 /// Whether a word is a field of a cron expression that has no names in it.
 fn is_field(word: &str) -> bool {
-    !word.is_empty()
+    // Without any of these, it is not a field; `-` is standard input.
+    word.contains(|it: char| it.is_ascii_digit() || matches!(it, '*' | '?'))
         && word.chars().all(|it| it.is_ascii_digit() || matches!(it, '*' | '/' | ',' | '-' | '?'))
 }
 
@@ -84,6 +86,16 @@ mod tests {
         }
         for word in ["shop", "deployment/shop", "shop-*", "policies.yaml", ".", "*/15"] {
             assert!(!is_expression(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn a_field_has_a_digit_or_stands_for_all_of_them() {
+        for word in ["0", "*/15", "1-5", "1,2", "*", "?"] {
+            assert!(is_field(word), "{word}");
+        }
+        for word in ["-", "/", "", "mon", "a1"] {
+            assert!(!is_field(word), "{word}");
         }
     }
 }

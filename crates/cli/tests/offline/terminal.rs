@@ -53,6 +53,31 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
+fn a_query_is_not_broken_between_words() {
+    let folder = folder("queries");
+    let query = "sum(rate(requests{handler=\"checkout of the shop\"}[5m])) / on (namespace) sum(pods) by (namespace)";
+    let policy = format!(
+        "apiVersion: autoscaling.karpenter.sh/v1alpha1\nkind: HorizontalAutoscaler\nmetadata: {{name: web}}\nspec:\n  \
+         scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: web}}\n  minReplicas: 1\n  maxReplicas: 9\n  \
+         metrics:\n  - prometheus: {{query: '{query}', target: {{type: Value, value: 4}}}}\n"
+    );
+    fs::write(folder.join("web.yaml"), policy).unwrap();
+    for arguments in [
+        &["forecast", "web.yaml", "--from", PRESENT][..],
+        &["explain", "web.yaml", "--at", PRESENT],
+    ] {
+        for columns in ["40", "60", "80"] {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
+            command.current_dir(&folder).args(arguments).stdin(Stdio::null());
+            let shown = command.env("COLUMNS", columns).env("NO_COLOR", "1").output().unwrap();
+            let shown = text(&shown.stdout);
+            assert!(shown.contains(query), "{arguments:?} in {columns} columns: {shown}");
+            assert!(!shown.contains('\u{fdd0}'), "{shown}");
+        }
+    }
+}
+
+#[test]
 fn names_from_files_reach_a_terminal_without_control_characters() {
     let folder = folder("names");
     fs::write(folder.join("hostile.yaml"), HOSTILE).unwrap();

@@ -14,6 +14,7 @@ use crate::forecast::lanes::lanes;
 use crate::forecast::question::View;
 use crate::forecast::ruler::Mark;
 use crate::forecast::{standing_out, story};
+use crate::formulas::Formulas;
 use crate::shortening::told_apart;
 use crate::text_width::display_width;
 use crate::wall_clock::civil;
@@ -29,6 +30,7 @@ pub(super) struct Room<'a> {
     pub(super) marks: &'a [Mark],
     /// Right of the usual margin.
     pub(super) columns: usize,
+    pub(super) formulas: &'a Formulas,
 }
 
 /// A text that may hold names, in lines: names come from files and clusters.
@@ -176,7 +178,8 @@ fn write_reasons(room: Room<'_>, series: &Series, output: &mut impl Write) -> io
         let Some(first) = segments.first() else { continue };
         let value = first.value.as_ref().map_or("unknown".to_owned(), ToString::to_string);
         let name = who(&first.origin).map_or(String::new(), |name| format!("{name}: "));
-        let reason = printable_lines(&format!("{name}{}", first.origin.reason), room.columns);
+        let reason = room.formulas.kept_whole(&format!("{name}{}", first.origin.reason));
+        let reason = printable_lines(&reason, room.columns);
         let when = printable_lines(&when(room.view, &segments), room.columns);
         let value = printable(&value);
         let mut value = value.as_str();
@@ -241,10 +244,10 @@ mod tests {
     fn written(all: &[Series]) -> String {
         let (view, columns) = (kinds::view(), 66);
         let marks = marks(view.period, view.zone, 66.0);
+        let room = Room { view, marks: &marks, columns, formulas: &Formulas::default() };
         let mut output = anstream::StripStream::new(Vec::new());
         for series in all {
-            write_series(Room { view, marks: &marks, columns }, &Drawn::of(series), &mut output)
-                .unwrap();
+            write_series(room, &Drawn::of(series), &mut output).unwrap();
         }
         String::from_utf8(output.into_inner()).unwrap()
     }

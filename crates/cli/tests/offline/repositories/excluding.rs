@@ -80,6 +80,19 @@ fn every_command_that_reads_a_directory_leaves_it_out() {
 }
 
 #[test]
+fn braces_are_parts_of_names_as_in_a_gitignore() {
+    let repository = Repository::new("excluding-braces")
+        .file("a.yaml", wrong("a"))
+        .file("{a,b}.yaml", wrong("b"));
+    let left = ["a.yaml"];
+    assert_eq!(names(&repository, &["--exclude", "{a,b}.yaml"]), left);
+    let repository = repository.file("almanac.toml", "exclude = [\"{a,b}.yaml\"]\n");
+    assert_eq!(names(&repository, &[]), left);
+    let refused = repository.run(&["validate", "--exclude", "./a.yaml"]);
+    refused.assert_says(2, &["--exclude: the pattern matches nothing; write /a.yaml"]);
+}
+
+#[test]
 fn a_pattern_that_cannot_be_meant_is_an_error() {
     let repository = Repository::new("excluding-wrong").file("team/a.yaml", policy("a", "a", 1));
     for (pattern, says) in [
@@ -89,6 +102,9 @@ fn a_pattern_that_cannot_be_meant_is_an_error() {
         ("../other", "leads out of the directory of almanac.toml"),
         ("!a/../../b", "leads out of the directory of almanac.toml"),
         ("# tests", "begins with #"),
+        ("./tests", "matches nothing; write /tests"),
+        ("/", "matches nothing; write a path such as /tests"),
+        (".", "matches nothing; write a path such as /tests"),
     ] {
         let settings = format!("exclude = [{pattern:?}]\n");
         fs::write(repository.root().join("team/almanac.toml"), settings).unwrap();

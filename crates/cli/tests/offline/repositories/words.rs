@@ -109,6 +109,17 @@ fn a_schedule_and_objects_at_once_are_an_error_that_says_what_to_leave_out() {
 }
 
 #[test]
+fn a_directory_whose_name_begins_like_a_schedule_is_read() {
+    let repository =
+        Repository::new("words-at").file("@night/hours.yaml", policy("hours", "shop", 3));
+    let ran = repository.run(&["when", "@night", "--from", PRESENT]);
+    ran.assert_says(0, &["default/hours open\nFires at 08:00 every day"]);
+    repository.run(&["when", "@noon"]).assert_says(2, &["SCHEDULE: "]);
+    // Standard input may be named twice.
+    repository.run(&["when", "-", "-"]).assert_says(0, &["there is no schedule here"]);
+}
+
+#[test]
 fn a_flag_that_says_nothing_of_a_typed_schedule_is_refused() {
     let repository = shops("words-typed");
     for flag in [
