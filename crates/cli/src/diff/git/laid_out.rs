@@ -17,6 +17,7 @@ use anyhow::{Context as _, bail, ensure};
 use super::Repository;
 use super::tree::{Content, Tree, Way};
 use crate::argument_error::ArgumentError;
+use crate::cleanup::TemporaryDir;
 use crate::diff::side::Where;
 use crate::files::{OUR_IGNORE_FILE, Targets, Viewpoint, that_are_read};
 use crate::findings::printable;
@@ -44,8 +45,7 @@ struct Wanted<'a> {
 impl Repository {
     /// Lays out what is read of a side.
     pub(super) fn laid_out(&self, tree: &Tree, asked: Asked<'_>) -> anyhow::Result<Where> {
-        let written = tempfile::Builder::new().prefix("almanac-diff-").tempdir();
-        let written = written.context("failed to make a temporary directory")?;
+        let written = TemporaryDir::new("almanac-diff-")?;
         let root = written.path().canonicalize().context("failed to make a temporary directory")?;
         check_surroundings(&root)?;
         // What is above is not part of the repository.

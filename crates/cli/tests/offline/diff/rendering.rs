@@ -8,6 +8,8 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use crate::diff::revisions::{commit, git};
 use crate::diff::running::{MONDAY, empty_folder, json, shop, sides, text, write};
 
@@ -208,6 +210,44 @@ fn a_program_that_hangs_or_never_stops_printing_is_ended_with_all_it_has_started
                 thread::yield_now();
             }
         }
+    }
+}
+
+#[test]
+fn a_signal_ends_the_program_and_leaves_nothing_behind() {
+    let old = shop();
+    let files = [("prod/kustomization.yaml", PLAIN), ("prod/out.yaml", &*old)];
+    let script = "#!/bin/sh\nsleep 600 &\necho $! >\"$0.new\"\nmv \"$0.new\" \"$0.child\"\nwait\n";
+    for (name, signal) in [("int", Signal::INT), ("term", Signal::TERM), ("hup", Signal::HUP)] {
+        let repository = empty_folder(&format!("rendered-signal-{name}"));
+        git(&repository, &["init", "-q", "-b", "main"]);
+        commit(&repository, &files);
+        let bin = programs(
+            &empty_folder(&format!("rendered-signal-{name}-bin")),
+            &[("kustomize", script)],
+        );
+        let temporary = empty_folder(&format!("rendered-signal-{name}-tmp"));
+        let path = format!("{}:/usr/bin:/bin", bin.display());
+        let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
+        command.current_dir(&repository).stdin(Stdio::null()).stdout(Stdio::null());
+        command.env("PATH", path).env("TMPDIR", &temporary);
+        let mut almanac =
+            command.args(["diff", "--git", "HEAD..HEAD", "-k", "prod"]).spawn().unwrap();
+        let since = Instant::now();
+        let wait_for = |is_done: &dyn Fn() -> bool, what: &str| {
+            while !is_done() {
+                assert!(since.elapsed() < Duration::from_mins(5), "{name}: {what}");
+                thread::sleep(Duration::from_millis(10));
+            }
+        };
+        wait_for(&|| bin.join("kustomize.child").exists(), "the program does not start");
+        kill_process(Pid::from_child(&almanac), signal).unwrap();
+        assert_eq!(almanac.wait().unwrap().code(), Some(130), "{name}");
+        let child = fs::read_to_string(bin.join("kustomize.child")).unwrap();
+        let stat = format!("/proc/{}/stat", child.trim());
+        let is_over = || fs::read_to_string(&stat).map_or(true, |it| it.contains(") Z "));
+        wait_for(&is_over, "a child outlives the run");
+        assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0, "{name}");
     }
 }
 
