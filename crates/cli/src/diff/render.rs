@@ -127,9 +127,8 @@ impl RenderArguments {
         if has_flags {
             sides.both.iter_mut().for_each(|side| side.paths.clear());
         }
-        let read = |_: &[&str]| -> anyhow::Result<Vec<Vec<u8>>> { Ok(Vec::new()) };
         let origins: Vec<Origin<'_>> =
-            trees.iter().map(|tree| Origin { tree, read: &read }).collect();
+            trees.iter().map(|tree| Origin { tree, repository: None }).collect();
         add(sides, targets, &origins, self.limit())
     }
 }

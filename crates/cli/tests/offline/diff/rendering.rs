@@ -185,6 +185,28 @@ fn a_link_out_of_a_side_is_never_followed() {
 }
 
 #[test]
+fn a_pointer_of_git_lfs_is_never_rendered() {
+    let old = shop();
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n";
+    let files = [
+        ("prod/kustomization.yaml", PLAIN),
+        ("prod/out.yaml", &*old),
+        ("prod/replicas.txt", pointer),
+    ];
+    let folder = sides("rendered-pointer", &files, &files);
+    let bin = programs(&folder, &[("kustomize", PRINTS)]);
+    let said = text(&run(&folder, &bin, &["old", "new", "-k", "prod"]).stdout);
+    let part = "prod/replicas.txt is kept in Git LFS, and here is only a pointer to it; run git";
+    assert!(said.contains(part), "{said}");
+    let repository = empty_folder("rendered-pointer-git");
+    git(&repository, &["init", "-q", "-b", "main"]);
+    commit(&repository, &files);
+    let said = text(&run(&repository, &bin, &["--git", "HEAD..HEAD", "-k", "prod"]).stdout);
+    assert!(said.contains("replicas.txt is kept in Git LFS"), "{said}");
+    assert!(!bin.join("ran").exists());
+}
+
+#[test]
 fn a_program_that_hangs_or_never_stops_printing_is_ended_with_all_it_has_started() {
     let old = shop();
     let files = [("prod/kustomization.yaml", PLAIN), ("prod/out.yaml", &*old)];
