@@ -117,7 +117,12 @@ marked() {
 comments=$API/repos/$REPOSITORY/issues/$NUMBER/comments
 found=
 for ((page = 1; page <= 100; page++)); do
-    request --retry 2 --retry-delay 1 "$comments?per_page=100&page=$page"
+    # --retry of curl would wait as long as a Retry-After says, which may be an hour.
+    for _ in 1 2 3; do
+        request "$comments?per_page=100&page=$page"
+        [[ $status == 000 || $status == 5?? ]] || break
+        sleep 1
+    done
     [[ $status == 200 ]] || explain "list the comments of the pull request"
     found=$(marked)
     if [[ -n $found ]] || ! LC_ALL=C grep -Eiq '^link:.*rel="next"' "$folder/headers"; then

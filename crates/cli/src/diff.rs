@@ -30,7 +30,6 @@ use almanac_forecast::{AssumedValues, Comparison, Forecast, Period};
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 
-use self::jobs::Jobs;
 use self::question::{Pair, Question};
 use self::render::RenderArguments;
 use self::side::{ReadSides, Side, Sides};
@@ -145,13 +144,14 @@ pub(crate) fn run(
     let zone = zone.unwrap_or_else(|| side::common_zone(old, new));
     let period = arguments.period.period(USUAL_PERIOD, now, zone)?;
     check_names(&only, &both)?;
-    let mut jobs = Jobs::default();
+    let mut jobs = jobs::Pairs::default();
     let pairs = side::pairs(old, new).into_iter().map(|(name, before, after)| {
-        jobs.add(name.as_deref(), [before, after], new, period, &only);
+        jobs.add(name.as_deref(), [before, after], new, &only);
         let (comparison, unclear) = compared(old, before, new, after, period, &only);
         Pair { name, before, after, comparison, unclear }
     });
     let (pairs, incomplete) = (pairs.collect(), new.unusable());
+    let jobs = jobs.compared(period, threads)?;
     let question = Question {
         old,
         new,

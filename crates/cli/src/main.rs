@@ -4,6 +4,7 @@
 //! codes; what each code means is in `outcome`.
 
 mod argument_error;
+mod cleanup;
 mod clock_changes;
 #[cfg_attr(not(feature = "cluster"), path = "offline/cluster.rs")]
 mod cluster;

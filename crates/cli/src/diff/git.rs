@@ -5,12 +5,12 @@
 //! revision is compared with the working tree. The repository is the one around the current directory, whatever
 //! variables of the environment say: in a hook, git sets some that would name another index.
 
-mod laid_out;
+pub(super) mod laid_out;
 pub(super) mod tree;
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::io::{BufRead, BufReader, Read as _, Write as _};
+use std::io::{self, BufRead, BufReader, Read, Write as _};
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -25,6 +25,8 @@ use super::side::Sides;
 use crate::argument_error::{ArgumentError, quoted};
 
 const ARGUMENT: &str = "--git";
+
+const CANNOT_READ: &str = "failed to read the files of a revision";
 
 /// What git sets for its hooks and aliases, or a person for one command.
 const OF_ENVIRONMENT: [&str; 12] = [
@@ -42,8 +44,14 @@ const OF_ENVIRONMENT: [&str; 12] = [
     "GIT_GRAFT_FILE",
 ];
 
+/// No system follows a symbolic link with more bytes.
+const MOST_OF_LINK: u64 = 4096;
+
+/// Takes an object: how many bytes it has, and what it holds, of which it need not take all.
+pub(super) type Each<'a> = dyn FnMut(u64, &mut dyn Read) -> anyhow::Result<()> + 'a;
+
 /// The repository.
-struct Repository {
+pub(super) struct Repository {
     top: PathBuf,
 }
 
@@ -100,8 +108,7 @@ pub(super) fn sides(
     if is_rendered_alone {
         sides.both.iter_mut().for_each(|side| side.paths.clear());
     }
-    let read = |objects: &[&str]| repository.all_contents(objects);
-    let origins = trees.each_ref().map(|tree| Origin { tree, read: &read });
+    let origins = trees.each_ref().map(|tree| Origin { tree, repository: Some(&repository) });
     render::add(&mut sides, targets, &origins, render.limit())?;
     Ok(sides)
 }
@@ -233,17 +240,22 @@ impl Repository {
     }
 
     fn tree_of(&self, name: &str, listed: Vec<tree::Listed>) -> anyhow::Result<Tree> {
-        Tree::of(name, &self.top, listed, |objects| self.all_contents(objects))
+        Tree::of(name, &self.top, listed, |objects| self.link_targets(objects))
     }
 
-    /// What the objects hold, in their order.
-    fn all_contents(&self, objects: &[&str]) -> anyhow::Result<Vec<Vec<u8>>> {
-        let mut contents = Vec::new();
-        self.contents(objects, |content| {
-            contents.push(content);
+    /// What the links say that these objects are, in their order.
+    fn link_targets(&self, objects: &[&str]) -> anyhow::Result<Vec<Vec<u8>>> {
+        let mut targets = Vec::new();
+        self.contents(objects, &mut |size, content| {
+            // What is too long for any system leads out of the repository.
+            let mut target = if size > MOST_OF_LINK { b"/".to_vec() } else { Vec::new() };
+            if target.is_empty() {
+                content.read_to_end(&mut target).context(CANNOT_READ)?;
+            }
+            targets.push(target);
             Ok(())
         })?;
-        Ok(contents)
+        Ok(targets)
     }
 
     /// What differs from a commit: in another one, or in the working tree.
@@ -284,12 +296,8 @@ impl Repository {
         Ok(lines.map(<[u8]>::to_vec).collect())
     }
 
-    /// Hands over what the objects hold, one after the other.
-    fn contents(
-        &self,
-        objects: &[&str],
-        mut each: impl FnMut(Vec<u8>) -> anyhow::Result<()>,
-    ) -> anyhow::Result<()> {
+    /// Hands over what the objects hold, one after the other, as it is read: none of it has to be in memory.
+    pub(super) fn contents(&self, objects: &[&str], each: &mut Each<'_>) -> anyhow::Result<()> {
         if objects.is_empty() {
             return Ok(());
         }
@@ -305,7 +313,13 @@ impl Repository {
             scope.spawn(move || _ = input.write_all(asked.as_bytes()));
             let mut output = BufReader::new(output);
             objects.iter().try_for_each(|_| {
-                each(next_object(&mut output).context("failed to read the files of a revision")?)
+                let size = next_size(&mut output).context(CANNOT_READ)?;
+                let mut content = Read::take(&mut output, size);
+                each(size, &mut content)?;
+                // The next one begins behind all of it.
+                io::copy(&mut content, &mut io::sink()).context(CANNOT_READ)?;
+                ensure!(content.limit() == 0, "{CANNOT_READ}: git ended early");
+                output.read_exact(&mut [0]).context(CANNOT_READ)
             })
         });
         let _ = running.kill();
@@ -314,18 +328,12 @@ impl Repository {
     }
 }
 
-/// The content of the next object that `git cat-file --batch` prints.
-fn next_object(output: &mut impl BufRead) -> anyhow::Result<Vec<u8>> {
+/// How many bytes the next object has that `git cat-file --batch` prints.
+fn next_size(output: &mut impl BufRead) -> anyhow::Result<u64> {
     let mut head = String::new();
     output.read_line(&mut head)?;
-    let size = head.trim_end().rsplit(' ').next().and_then(|size| size.parse::<usize>().ok());
-    let Some(size) = size else { bail!("git has no such object: {}", head.trim_end()) };
-    let mut content = Vec::new();
-    output.by_ref().take(size as u64).read_to_end(&mut content)?;
-    ensure!(content.len() == size, "git ended early");
-    let mut newline = [0];
-    output.read_exact(&mut newline)?;
-    Ok(content)
+    let size = head.trim_end().rsplit(' ').next().and_then(|size| size.parse::<u64>().ok());
+    size.with_context(|| format!("git has no such object: {}", head.trim_end()))
 }
 
 #[cfg(unix)]

@@ -1,7 +1,7 @@
 //! `CronJobs` of both sides: which of them start Jobs at other times, and since when.
 //!
 //! What counts is when, not how it is written: the schedule, its time zone, and whether it is suspended. What their
-//! Jobs do is not known.
+//! Jobs do is not known. Starts are counted as they come, so memory does not grow with the period.
 
 use std::collections::BTreeMap;
 
@@ -13,18 +13,43 @@ use serde_json::{Value, json};
 
 use super::side::Side;
 use crate::cron_jobs::{STARTS, ShownCronJob};
+use crate::forecast::in_order::in_order;
 use crate::input::InputPlace;
 use crate::subject::Subject;
 use crate::wall_clock::civil;
 
-/// The `CronJobs` of two places.
-#[derive(Default)]
+/// The `CronJobs` of all places.
 pub(super) struct Jobs {
     /// How many are compared.
     pub(super) compared: usize,
     /// How many are not, as something on the new side cannot be used.
     pub(super) unclear: usize,
     pub(super) changes: Vec<JobChange>,
+}
+
+/// Those that are compared, before they are.
+#[derive(Default)]
+pub(super) struct Pairs<'a> {
+    all: Vec<Pair<'a>>,
+    unclear: usize,
+}
+
+/// A `CronJob` of both sides, or of one.
+struct Pair<'a> {
+    /// What its place is called, where there are several.
+    name: Option<String>,
+    place: &'a InputPlace,
+    both: Both<'a>,
+}
+
+type Both<'a> = [Option<&'a ShownCronJob>; 2];
+
+/// What the starts of both sides in a period come to.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+struct Compared {
+    starts: [usize; 2],
+    /// The first instant that only one side has.
+    differs: Option<Timestamp>,
 }
 
 /// A `CronJob` that starts Jobs at other times.
@@ -45,17 +70,16 @@ struct Schedule {
     is_suspended: bool,
 }
 
-impl Jobs {
-    /// Compares those of two places that are asked about.
+impl<'a> Pairs<'a> {
+    /// Adds those of two places that are asked about.
     pub(super) fn add(
         &mut self,
         name: Option<&str>,
-        [before, after]: [Option<&InputPlace>; 2],
+        [before, after]: [Option<&'a InputPlace>; 2],
         new: &Side,
-        period: Period,
         only: &[Subject],
     ) {
-        let mut all: BTreeMap<(&Identity, usize), [Option<&ShownCronJob>; 2]> = BTreeMap::new();
+        let mut all: BTreeMap<(&Identity, usize), Both<'a>> = BTreeMap::new();
         for (side, place) in [before, after].into_iter().enumerate() {
             let jobs = place.map_or(&[] as &[ShownCronJob], |it| it.cron_jobs.as_slice());
             let mut of_name = 0;
@@ -67,23 +91,82 @@ impl Jobs {
                 }
             }
         }
-        for [one, other] in all.into_values() {
+        for both in all.into_values() {
+            let [_, other] = both;
             let is_unclear = match other {
                 Some(job) => job.job.starts == Starts::Unusable,
                 None => new.may_miss_objects(),
             };
-            if is_unclear {
-                self.unclear += 1;
-                continue;
-            }
-            self.compared += 1;
-            let of_place = other.and(after).or(before);
-            if let Some(place) = of_place.filter(|_| !is_same(one, other)) {
-                self.changes.extend(JobChange::of(name, place, [one, other], period));
+            let place = other.and(after).or(before);
+            match place.filter(|_| !is_unclear) {
+                Some(place) => self.all.push(Pair { name: name.map(str::to_owned), place, both }),
+                None => self.unclear += 1,
             }
         }
     }
 
+    /// Compares them in a period, each two schedules once.
+    pub(super) fn compared(self, period: Period, threads: usize) -> anyhow::Result<Jobs> {
+        let mut distinct: Vec<Both<'_>> = Vec::new();
+        let mut of_pairs = Vec::new();
+        for Pair { both, .. } in &self.all {
+            let is_known = |it: &Both<'_>| {
+                it.iter().zip(both).all(|(one, other)| has_same_starts(*one, *other))
+            };
+            let known = distinct.iter().position(is_known);
+            of_pairs.push(known.unwrap_or(distinct.len()));
+            if known.is_none() {
+                distinct.push(*both);
+            }
+        }
+        let mut results = Vec::new();
+        let compare = |index: usize, hand: &mut dyn FnMut(Compared) -> anyhow::Result<()>| {
+            hand(distinct.get(index).map_or_else(Compared::default, |it| Compared::of(*it, period)))
+        };
+        in_order(distinct.len(), threads, compare, |compared| {
+            results.push(compared);
+            Ok(())
+        })?;
+        let (compared, unclear) = (self.all.len(), self.unclear);
+        let of_pairs = of_pairs.into_iter().filter_map(|index| results.get(index).copied());
+        let all = self.all.into_iter().zip(of_pairs);
+        let changed = all.filter(|(pair, compared)| !is_same(pair.both, *compared));
+        let changes = changed.filter_map(|(pair, compared)| JobChange::of(pair, compared));
+        Ok(Jobs { compared, unclear, changes: changes.collect() })
+    }
+}
+
+impl Compared {
+    /// Goes through the starts of both sides in order of time.
+    fn of(both: Both<'_>, period: Period) -> Compared {
+        let [one, other] = both.map(|job| job.into_iter().flat_map(move |it| it.starts(period)));
+        // Those that start at the same times are gone through once.
+        if has_same_starts(both[0], both[1]) {
+            let count = one.count();
+            return Compared { starts: [count, count], differs: None };
+        }
+        Compared::of_starts(one, other)
+    }
+
+    fn of_starts(
+        mut one: impl Iterator<Item = Timestamp>,
+        mut other: impl Iterator<Item = Timestamp>,
+    ) -> Compared {
+        let mut common = 0;
+        loop {
+            let next = [one.next(), other.next()];
+            if next[0] == next[1] && next[0].is_some() {
+                common += 1;
+                continue;
+            }
+            let [of_one, of_other] = next.map(|it| usize::from(it.is_some()));
+            let starts = [common + of_one + one.count(), common + of_other + other.count()];
+            return Compared { starts, differs: next.into_iter().flatten().min() };
+        }
+    }
+}
+
+impl Jobs {
     /// How many there are of a sort.
     fn count(&self, presence: Presence) -> usize {
         self.changes.iter().filter(|it| it.presence() == presence).count()
@@ -110,37 +193,46 @@ impl Jobs {
     }
 }
 
-/// Whether both start Jobs at the same times.
-fn is_same(one: Option<&ShownCronJob>, other: Option<&ShownCronJob>) -> bool {
+/// Whether two have the same schedule, or none of them is there.
+fn has_same_starts(one: Option<&ShownCronJob>, other: Option<&ShownCronJob>) -> bool {
     match (one, other) {
         (Some(one), Some(other)) => {
-            one.job.starts == other.job.starts && one.job.is_suspended() == other.job.is_suspended()
+            let are_suspended = [one, other].map(|it| it.job.is_suspended());
+            are_suspended == [true, true]
+                || (are_suspended == [false, false] && one.job.starts == other.job.starts)
         }
+        (None, None) => true,
         _ => false,
     }
 }
 
+/// Whether both sides have it, and it starts Jobs at the same times in the period.
+fn is_same([before, after]: Both<'_>, compared: Compared) -> bool {
+    // Of an interval, the instants are not known.
+    let are_known = |it: &ShownCronJob| {
+        it.job.is_suspended() || matches!(it.job.starts, Starts::At(_) | Starts::Never)
+    };
+    let (Some(one), Some(other)) = (before, after) else { return false };
+    has_same_starts(before, after)
+        || (are_known(one) && are_known(other) && compared.differs.is_none())
+}
+
 impl JobChange {
-    fn of(
-        place: Option<&str>,
-        input: &InputPlace,
-        [before, after]: [Option<&ShownCronJob>; 2],
-        period: Period,
-    ) -> Option<JobChange> {
+    fn of(pair: Pair<'_>, compared: Compared) -> Option<JobChange> {
+        let Pair { name: place, place: input, both: [before, after] } = pair;
         let job = after.or(before)?;
-        let starts = |of: Option<&ShownCronJob>| -> Vec<Timestamp> {
-            of.into_iter().flat_map(|it| it.starts(period)).collect()
-        };
-        let differs = first_difference(&starts(before), &starts(after));
         let name = job.name();
-        let schedule = |of: Option<&ShownCronJob>| of.map(|it| Schedule::of(it, period));
+        let [of_old, of_new] = compared.starts;
         Some(JobChange {
-            title: place.map_or_else(|| name.clone(), |place| format!("{place}: {name}")),
+            title: match &place {
+                Some(place) => format!("{place}: {name}"),
+                None => name,
+            },
             target: job.reference(input),
-            place: place.map(str::to_owned),
-            before: schedule(before),
-            after: schedule(after),
-            differs: differs.map(|at| (civil(job.zone(), at), at)),
+            place,
+            before: before.map(|it| Schedule::of(it, of_old)),
+            after: after.map(|it| Schedule::of(it, of_new)),
+            differs: compared.differs.map(|at| (civil(job.zone(), at), at)),
         })
     }
 
@@ -221,21 +313,15 @@ impl JobChange {
 }
 
 impl Schedule {
-    fn of(job: &ShownCronJob, period: Period) -> Schedule {
+    fn of(job: &ShownCronJob, starts: usize) -> Schedule {
         let (meaning, is_suspended) = (job.meaning(), job.job.is_suspended());
         let said = match (meaning.is_empty(), is_suspended) {
             (true, _) => job.why_nothing(),
             (false, true) => format!("{meaning}, suspended"),
             (false, false) => meaning,
         };
-        Schedule { said, starts: job.starts(period).count(), is_suspended }
+        Schedule { said, starts, is_suspended }
     }
-}
-
-/// The first instant that only one of the two has.
-fn first_difference(one: &[Timestamp], other: &[Timestamp]) -> Option<Timestamp> {
-    let common = one.iter().zip(other).take_while(|(at, other_at)| at == other_at).count();
-    one.get(common).into_iter().chain(other.get(common)).min().copied()
 }
 
 #[cfg(test)]
@@ -244,15 +330,15 @@ mod tests {
 
     #[test]
     fn the_first_difference_is_the_first_instant_that_only_one_side_has() {
-        let at = |seconds: &[i64]| -> Vec<Timestamp> {
-            seconds.iter().map(|it| Timestamp::from_second(*it).unwrap()).collect()
+        let at =
+            |seconds: &'static [i64]| seconds.iter().map(|it| Timestamp::from_second(*it).unwrap());
+        let compared = |one: &'static [i64], other: &'static [i64]| {
+            let Compared { starts, differs } = Compared::of_starts(at(one), at(other));
+            (starts, differs.map(Timestamp::as_second))
         };
-        let difference = |one: &[i64], other: &[i64]| {
-            first_difference(&at(one), &at(other)).map(Timestamp::as_second)
-        };
-        assert_eq!(difference(&[1, 2], &[1, 2]), None);
-        assert_eq!(difference(&[1, 2], &[1, 3]), Some(2));
-        assert_eq!(difference(&[1], &[1, 3]), Some(3));
-        assert_eq!(difference(&[], &[4]), Some(4));
+        assert_eq!(compared(&[1, 2], &[1, 2]), ([2, 2], None));
+        assert_eq!(compared(&[1, 2], &[1, 3, 4]), ([2, 3], Some(2)));
+        assert_eq!(compared(&[1], &[1, 3]), ([1, 2], Some(3)));
+        assert_eq!(compared(&[], &[4]), ([0, 1], Some(4)));
     }
 }

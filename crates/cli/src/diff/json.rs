@@ -49,7 +49,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     let a_week = |hours: PodHours| number(hours.a_week(question.period));
     let summary_json = json!({
         "compared": summary.fields,
-        "notCompared": summary.unclear,
+        "notCompared": summary.unclear + summary.jobs_unclear,
         "changed": summary.changed,
         "added": summary.added,
         "removed": summary.removed,

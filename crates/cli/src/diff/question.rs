@@ -80,7 +80,7 @@ impl Question<'_> {
         let mut progress = Progress::new("comparing", count);
         let mut summary = Summary {
             uncompared: self.uncompared.len(),
-            unclear: self.jobs.unclear,
+            jobs_unclear: self.jobs.unclear,
             jobs: self.jobs.compared,
             jobs_changed: self.jobs.changes.len(),
             ..Summary::default()

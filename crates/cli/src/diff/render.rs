@@ -23,6 +23,7 @@ use self::stage::Stage;
 use super::git::tree::Tree;
 use super::side::{Sides, Where};
 use crate::argument_error::ArgumentError;
+use crate::cleanup::TemporaryDir;
 use crate::files::{Rendered, settings, why_it_failed};
 use crate::findings::printable;
 
@@ -126,9 +127,8 @@ impl RenderArguments {
         if has_flags {
             sides.both.iter_mut().for_each(|side| side.paths.clear());
         }
-        let read = |_: &[&str]| -> anyhow::Result<Vec<Vec<u8>>> { Ok(Vec::new()) };
         let origins: Vec<Origin<'_>> =
-            trees.iter().map(|tree| Origin { tree, read: &read }).collect();
+            trees.iter().map(|tree| Origin { tree, repository: None }).collect();
         add(sides, targets, &origins, self.limit())
     }
 }
@@ -322,8 +322,7 @@ impl Target {
                 Program::helm()?
             }
         };
-        let folder = tempfile::Builder::new().prefix("almanac-render-").tempdir();
-        let folder = folder.context("failed to make a temporary directory")?;
+        let folder = TemporaryDir::new("almanac-render-")?;
         let root = folder.path().canonicalize().context("failed to make a temporary directory")?;
         let (tree, home) = (root.join("tree"), root.join("home"));
         for folder in [&tree, &home] {

@@ -11,11 +11,11 @@ use almanac_calendar::Zone;
 use almanac_engine::{Field, Identity};
 use anyhow::Context as _;
 use jiff::Timestamp;
-use tempfile::TempDir;
 
 use super::DiffArguments;
 use super::differing::Differing;
 use crate::argument_error::ArgumentError;
+use crate::cleanup::TemporaryDir;
 use crate::files::{FileArguments, Files, Note, Targets, Viewpoint, note_lines, targets_of};
 use crate::input::{Input, InputPlace, together};
 use crate::outcome::FailOn;
@@ -56,7 +56,7 @@ pub(super) struct Where {
     /// The submodules in it, which are not read.
     pub(super) submodules: Vec<PathBuf>,
     /// Removed once it has been read.
-    pub(super) written: Option<TempDir>,
+    pub(super) written: Option<TemporaryDir>,
 }
 
 /// One side, read.

@@ -18,6 +18,8 @@ pub(super) struct Summary {
     /// How many `CronJobs` have been compared, and how many start Jobs at other times.
     pub(super) jobs: usize,
     pub(super) jobs_changed: usize,
+    /// How many `CronJobs` have not been compared, as something on the new side cannot be used.
+    pub(super) jobs_unclear: usize,
     pub(super) changed: usize,
     pub(super) added: usize,
     pub(super) removed: usize,
@@ -53,7 +55,7 @@ impl Summary {
 
     /// Whether a value differs, or may: a value that is not compared closes the gate too.
     pub(super) fn may_differ(&self) -> bool {
-        self.is_changed() || self.unclear > 0
+        self.is_changed() || self.unclear + self.jobs_unclear > 0
     }
 
     /// `3 of 12 values change, 1 is new and 2 are no longer set`; `jobs` is what is said of `CronJobs`.
@@ -64,7 +66,7 @@ impl Summary {
             _ => format!("{count} paths that differ"),
         };
         let unclear = self.unclear;
-        if self.fields + unclear + self.jobs == 0 {
+        if self.fields + unclear + self.jobs + self.jobs_unclear == 0 {
             return match self.uncompared {
                 0 => "Neither side has a policy that can be forecast".to_owned(),
                 some => format!("Not compared: {}", paths(some)),
@@ -89,6 +91,8 @@ impl Summary {
         }
         parts.extend_from_slice(jobs);
         parts.extend((unclear > 0).then(|| format!("{unclear} {} not compared", is(unclear))));
+        let of_jobs = || format!("{} not compared", self.unclear_jobs());
+        parts.extend((self.jobs_unclear > 0).then(of_jobs));
         let uncompared = self.uncompared;
         let of_paths = || format!("{} {} not compared", paths(uncompared), is(uncompared));
         parts.extend((uncompared > 0).then(of_paths));
@@ -102,20 +106,28 @@ impl Summary {
     /// The same where no change is known.
     fn unchanged(&self, paths: &dyn Fn(usize) -> String) -> String {
         let is_not = |count| if count == 1 { "is not" } else { "are not" };
+        let (jobs, values) = (self.jobs + self.jobs_unclear, self.fields + self.unclear);
         let mut compared = Vec::new();
-        if self.fields > 0 || self.jobs == 0 {
+        if values > 0 || jobs == 0 {
             compared.push(counted(self.fields, "value"));
         }
-        if self.jobs > 0 {
+        if jobs > 0 {
             compared.push(counted(self.jobs, "CronJob"));
         }
         let mut parts = vec![format!("{} compared", listed(&compared))];
-        let left =
-            [(self.unclear, self.unclear.to_string()), (self.uncompared, paths(self.uncompared))];
-        let left = left.into_iter().filter(|(count, _)| *count > 0);
-        parts.extend(left.map(|(count, what)| format!("{what} {}", is_not(count))));
+        let (unclear, uncompared) = (self.unclear, self.uncompared);
+        parts.extend((unclear > 0).then(|| format!("{unclear} {}", is_not(unclear))));
+        parts.extend((self.jobs_unclear > 0).then(|| format!("{} not", self.unclear_jobs())));
+        let of_paths = || format!("{} {}", paths(uncompared), is_not(uncompared));
+        parts.extend((uncompared > 0).then(of_paths));
         let verdict = if parts.len() == 1 { "Nothing changes" } else { "No change is known" };
         format!("{verdict}: {}", parts.join(", "))
+    }
+
+    /// `1 CronJob is`.
+    fn unclear_jobs(&self) -> String {
+        let is = if self.jobs_unclear == 1 { "is" } else { "are" };
+        format!("{} {is}", counted(self.jobs_unclear, "CronJob"))
     }
 
     /// The same, and what it comes to: `3 of 12 values change; +2,432 pod-hours a week`.

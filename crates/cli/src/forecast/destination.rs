@@ -1,36 +1,23 @@
 //! A file that appears only once it is complete.
 //!
 //! It is written beside its place under another name, and moved there at the end. An error, Ctrl-C
-//! or a termination signal removes the unfinished file, of which there is one at a time. A pipe or a
-//! device is written to directly.
+//! or a termination signal removes the unfinished file. A pipe or a device is written to directly.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
-use std::{process, thread};
 
 use almanac_api::reading::{Reading, Source};
 use anstream::StripStream;
 use anyhow::Context as _;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 use tempfile::{Builder, NamedTempFile};
 
 use crate::argument_error::ArgumentError;
-
-/// The exit code that shells expect after Ctrl-C.
-const INTERRUPTED: i32 = 130;
+use crate::cleanup::{self, Cleanup};
 
 /// More links in a row lead in a circle.
 const MOST_LINKS: usize = 40;
-
-/// The file that is being written; `None` before there was one.
-static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
-
-/// Whether a thread waits for signals, to remove that file.
-static IS_LISTENING: Mutex<bool> = Mutex::new(false);
 
 /// Writes to a file if one is named, and else to the output. A file has no colors.
 pub(crate) fn write_to<T>(
@@ -101,7 +88,8 @@ struct Destination {
 }
 
 enum Written {
-    Unfinished(NamedTempFile<File>),
+    /// With what removes it at a signal.
+    Unfinished(NamedTempFile<File>, Cleanup),
     AsItIs(File),
 }
 
@@ -118,20 +106,22 @@ impl Destination {
         let mut prefix = OsString::from(".");
         prefix.push(name);
         prefix.push(".");
-        remove_on_signals()?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        let file = Builder::new().prefix(&prefix).suffix(".unfinished").make_in(folder, |path| {
-            // Before there is a file, so that there is no moment at which it could be left behind.
-            *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) = Some(path.to_owned());
-            // It has the usual permissions of this user's files, if it does not replace one.
-            OpenOptions::new().write(true).create_new(true).open(path)
-        });
-        let file = file.with_context(cannot)?;
+        let create = || -> io::Result<_> {
+            let mut builder = Builder::new();
+            let file = builder.prefix(&prefix).suffix(".unfinished").make_in(folder, |path| {
+                // It has the usual permissions of this user's files, if it does not replace one.
+                OpenOptions::new().write(true).create_new(true).open(path)
+            })?;
+            let unfinished = file.path().to_owned();
+            Ok((file, move || _ = fs::remove_file(unfinished)))
+        };
+        let (file, cleanup) = cleanup::registered(create).with_context(cannot)?;
         // Who may not read the file that is replaced may not read this one, either.
         if let Ok(replaced) = fs::metadata(path) {
             file.as_file().set_permissions(replaced.permissions()).with_context(cannot)?;
         }
-        Ok(Destination::new(Written::Unfinished(file), path))
+        Ok(Destination::new(Written::Unfinished(file, cleanup), path))
     }
 
     fn new(file: Written, path: &Path) -> Destination {
@@ -146,35 +136,13 @@ impl Destination {
         let cannot = || format!("failed to write {}", path.display());
         let file = file.into_inner().map_err(io::IntoInnerError::into_error);
         match file.with_context(cannot)? {
-            Written::Unfinished(file) => {
+            Written::Unfinished(file, _cleanup) => {
                 let moved = file.persist(&path).map_err(|error| error.error);
                 moved.map(|_| ()).with_context(cannot)
             }
             Written::AsItIs(_) => Ok(()),
         }
     }
-}
-
-/// Has a thread remove the unfinished file and end the process at a signal; one thread, however many files are
-/// written, since the first one to end the process would leave the files of others behind.
-fn remove_on_signals() -> anyhow::Result<()> {
-    let mut is_listening = IS_LISTENING.lock().unwrap_or_else(PoisonError::into_inner);
-    if *is_listening {
-        return Ok(());
-    }
-    let mut signals =
-        Signals::new([SIGHUP, SIGINT, SIGTERM]).context("failed to listen for signals")?;
-    thread::spawn(move || {
-        if signals.forever().next().is_some() {
-            let unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(path) = &*unfinished {
-                let _ = fs::remove_file(path);
-            }
-            process::exit(INTERRUPTED);
-        }
-    });
-    *is_listening = true;
-    Ok(())
 }
 
 impl Write for Destination {
@@ -190,14 +158,14 @@ impl Write for Destination {
 impl Write for Written {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Written::Unfinished(file) => file.write(bytes),
+            Written::Unfinished(file, _) => file.write(bytes),
             Written::AsItIs(file) => file.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Written::Unfinished(file) => file.flush(),
+            Written::Unfinished(file, _) => file.flush(),
             Written::AsItIs(file) => file.flush(),
         }
     }

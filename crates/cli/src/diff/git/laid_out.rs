@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use almanac_api::reading::FILE_BYTES;
@@ -17,11 +17,15 @@ use anyhow::{Context as _, bail, ensure};
 use super::Repository;
 use super::tree::{Content, Tree, Way};
 use crate::argument_error::ArgumentError;
+use crate::cleanup::TemporaryDir;
 use crate::diff::side::Where;
 use crate::files::{OUR_IGNORE_FILE, Targets, Viewpoint, that_are_read};
 use crate::findings::printable;
 
-/// What stands in a file of which Git LFS has the content.
+/// What is wrong with a file of which Git LFS has the content.
+pub(in crate::diff) const IS_POINTER: &str = "is kept in Git LFS, and here is only a pointer to it";
+
+/// What such a file begins with.
 const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 
 /// What is read of a side.
@@ -44,8 +48,7 @@ struct Wanted<'a> {
 impl Repository {
     /// Lays out what is read of a side.
     pub(super) fn laid_out(&self, tree: &Tree, asked: Asked<'_>) -> anyhow::Result<Where> {
-        let written = tempfile::Builder::new().prefix("almanac-diff-").tempdir();
-        let written = written.context("failed to make a temporary directory")?;
+        let written = TemporaryDir::new("almanac-diff-")?;
         let root = written.path().canonicalize().context("failed to make a temporary directory")?;
         check_surroundings(&root)?;
         // What is above is not part of the repository.
@@ -146,9 +149,10 @@ impl Repository {
         }
         let objects: Vec<&str> = settings.iter().map(|(object, _)| *object).collect();
         let mut places = settings.iter().map(|(_, full)| full);
-        self.contents(&objects, |content| {
+        self.contents(&objects, &mut |_, content| {
             let Some(full) = places.next() else { return Ok(()) };
-            fs::write(full, content).context("failed to write a temporary directory")
+            let written = File::create(full).and_then(|mut file| io::copy(content, &mut file));
+            written.map(drop).context("failed to write a temporary directory")
         })?;
         Ok(there)
     }
@@ -174,21 +178,21 @@ impl Repository {
                     places.push(inside);
                 }
                 Some(Content::OnDisk(there)) => {
-                    let mut start = Vec::new();
-                    let length = LFS_POINTER.len() as u64;
                     // What cannot be read is a finding later on.
-                    let opened = File::open(there);
-                    let _ = opened.and_then(|file| file.take(length).read_to_end(&mut start));
+                    let start = File::open(there).and_then(|mut file| start_of(&mut file));
+                    let start = start.unwrap_or_default();
                     tree.check_pointer(&inside, &start)?;
                 }
                 None => {}
             }
         }
         let mut places = places.iter();
-        self.contents(&objects, |content| {
+        self.contents(&objects, &mut |size, content| {
             let Some(path) = places.next() else { return Ok(()) };
-            tree.check_pointer(path, &content)?;
-            write_file(&root.join(path), &content).with_context(|| tree.cannot_write(path))
+            let start = start_of(content).with_context(|| tree.cannot_write(path))?;
+            tree.check_pointer(path, &start)?;
+            let written = write_file(&root.join(path), size, &mut start.as_slice().chain(content));
+            written.with_context(|| tree.cannot_write(path))
         })
     }
 }
@@ -260,15 +264,20 @@ impl Tree {
     fn check_pointer(&self, path: &Path, content: &[u8]) -> anyhow::Result<()> {
         let (path, name) = (shown(path), &self.name);
         ensure!(
-            !content.starts_with(LFS_POINTER),
-            "{path} of {name} is kept in Git LFS, and here is only a pointer to it; leave it out with --exclude, or {}",
-            if self.is_on_disk {
-                "run git lfs pull"
-            } else {
-                "check both revisions out, such as with git worktree, and name the two directories without --git"
-            }
+            !is_pointer(content),
+            "{path} of {name} {IS_POINTER}; leave it out with --exclude, or {}",
+            self.fix_of_pointer()
         );
         Ok(())
+    }
+
+    /// What gets the content of a file of which there is only a pointer.
+    pub(in crate::diff) fn fix_of_pointer(&self) -> &'static str {
+        if self.is_on_disk {
+            "run git lfs pull"
+        } else {
+            "check both revisions out, such as with git worktree, and name the two directories without --git"
+        }
     }
 
     fn leads_out(&self, path: &Path) -> anyhow::Error {
@@ -332,13 +341,24 @@ fn with_folder(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), fs::create_dir_all)
 }
 
-fn write_file(path: &Path, content: &[u8]) -> io::Result<()> {
+fn write_file(path: &Path, size: u64, content: &mut dyn Read) -> io::Result<()> {
     let mut file = File::create(path)?;
-    if content.len() > FILE_BYTES {
+    if size > FILE_BYTES as u64 {
         // It is only told that it is too large.
-        return file.set_len(content.len() as u64);
+        return file.set_len(size);
     }
-    file.write_all(content)
+    io::copy(content, &mut file).map(drop)
+}
+
+/// As many bytes of a file as tell whether it is a pointer of Git LFS.
+pub(in crate::diff) fn start_of(content: &mut dyn Read) -> io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    content.take(LFS_POINTER.len() as u64).read_to_end(&mut start)?;
+    Ok(start)
+}
+
+pub(in crate::diff) fn is_pointer(start: &[u8]) -> bool {
+    start.starts_with(LFS_POINTER)
 }
 
 #[cfg(unix)]

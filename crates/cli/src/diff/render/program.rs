@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 use almanac_api::reading::FILE_BYTES;
 use anyhow::{Context as _, bail};
 
+use crate::cleanup::{self, Cleanup};
+
 /// So many bytes are taken of what it prints.
 pub(super) const MOST: usize = FILE_BYTES;
 
@@ -182,10 +184,12 @@ fn is_program(path: &Path) -> bool {
     path.is_file()
 }
 
-/// A program that does not outlive its run, with all that it has started, as far as that has not left its group.
+/// A program that does not outlive its run, nor this process, with all that it has started, as far as that has not left
+/// its group.
 struct Running {
     child: Child,
-    is_over: bool,
+    /// `None` once it was ended.
+    cleanup: Option<Cleanup>,
 }
 
 impl Drop for Running {
@@ -197,10 +201,10 @@ impl Drop for Running {
 impl Running {
     /// Ends it and its group; whether it had succeeded before.
     fn end(&mut self) -> io::Result<bool> {
-        // Once it has been waited for, its number may be that of another one.
-        if !self.is_over {
-            self.is_over = true;
+        // Once it has been waited for, its number may be that of another one, which no signal is to end.
+        if let Some(cleanup) = self.cleanup.take() {
             self.kill();
+            drop(cleanup);
         }
         Ok(self.child.wait()?.success())
     }
@@ -208,9 +212,14 @@ impl Running {
 
 #[cfg(unix)]
 impl Running {
-    fn start(command: &mut Command) -> io::Result<Running> {
+    fn start(command: &mut Command) -> anyhow::Result<Running> {
         use std::os::unix::process::CommandExt as _;
-        Ok(Running { child: command.process_group(0).spawn()?, is_over: false })
+        let (child, cleanup) = cleanup::registered(|| {
+            let child = command.process_group(0).spawn()?;
+            let group = rustix::process::Pid::from_child(&child);
+            Ok((child, move || kill(group)))
+        })?;
+        Ok(Running { child, cleanup: Some(cleanup) })
     }
 
     /// Whether it has ended, which leaves its number to it.
@@ -221,15 +230,22 @@ impl Running {
     }
 
     fn kill(&mut self) {
-        use rustix::process::{Pid, Signal, kill_process_group};
-        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+        kill(rustix::process::Pid::from_child(&self.child));
     }
+}
+
+/// Kills the group of a program.
+#[cfg(unix)]
+fn kill(group: rustix::process::Pid) {
+    use rustix::process::{Signal, kill_process_group};
+    let _ = kill_process_group(group, Signal::KILL);
 }
 
 #[cfg(not(unix))]
 impl Running {
-    fn start(command: &mut Command) -> io::Result<Running> {
-        Ok(Running { child: command.spawn()?, is_over: false })
+    fn start(command: &mut Command) -> anyhow::Result<Running> {
+        let (child, cleanup) = cleanup::registered(|| Ok((command.spawn()?, || {})))?;
+        Ok(Running { child, cleanup: Some(cleanup) })
     }
 
     fn has_ended(&mut self) -> io::Result<bool> {

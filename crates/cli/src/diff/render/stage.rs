@@ -2,25 +2,27 @@
 //! side becomes what it leads to; any other one is refused.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::Read as _;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use almanac_api::reading::FILE_BYTES;
+use anyhow::{Context as _, anyhow};
 
 use super::Failure;
+use crate::diff::git::laid_out::{IS_POINTER, is_pointer, start_of};
 use crate::diff::git::tree::{Content, Tree, Way};
+use crate::diff::git::{Each, Repository};
 
 /// So many bytes are copied at most.
-const MOST: usize = 256 << 20;
+const MOST: u64 = 256 << 20;
 
-/// Reads objects of git by their names.
-pub(in crate::diff) type Reader<'a> = dyn Fn(&[&str]) -> anyhow::Result<Vec<Vec<u8>>> + 'a;
+const CANNOT_WRITE: &str = "failed to write a temporary directory";
 
-/// What a side has, and how its objects are read.
+/// What a side has, and the repository that has its objects, if it has any.
 pub(in crate::diff) struct Origin<'a> {
     pub(in crate::diff) tree: &'a Tree,
-    pub(in crate::diff) read: &'a Reader<'a>,
+    pub(in crate::diff) repository: Option<&'a Repository>,
 }
 
 /// What is copied.
@@ -32,6 +34,14 @@ pub(super) struct Stage<'a> {
 enum Staged<'a> {
     AsItIs(&'a Content),
     Written(Vec<u8>),
+}
+
+/// Where the files are copied to.
+struct Copies<'a> {
+    root: &'a Path,
+    tree: &'a Tree,
+    /// How many bytes may still be copied.
+    left: u64,
 }
 
 impl<'a> Stage<'a> {
@@ -79,6 +89,10 @@ impl<'a> Stage<'a> {
     /// What a file holds.
     pub(super) fn text(&self, path: &Path) -> Result<String, Failure> {
         let bytes = self.bytes(self.content(path)?)?;
+        if bytes.len() > FILE_BYTES {
+            let what = format!("is larger than {} MiB", FILE_BYTES >> 20);
+            return Err(refused(path, &what, "split it"));
+        }
         String::from_utf8(bytes).map_err(|_| refused(path, "is not UTF-8", "save it as UTF-8"))
     }
 
@@ -96,36 +110,30 @@ impl<'a> Stage<'a> {
         }
     }
 
-    fn bytes(&self, content: &Content) -> Result<Vec<u8>, Failure> {
+    /// What a file holds, and one byte too many if it is too large.
+    fn bytes(&self, content: &Content) -> anyhow::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let most = FILE_BYTES as u64 + 1;
         match content {
-            Content::Object(object) => {
-                Ok((self.origin.read)(&[&**object])?.pop().unwrap_or_default())
-            }
+            Content::Object(object) => self.read(&[&**object], &mut |_, content| {
+                let read = content.take(most).read_to_end(&mut bytes);
+                read.map(drop).context("failed to read the files of a revision")
+            })?,
             Content::OnDisk(path) => {
-                let cannot = || format!("failed to read {}", path.display());
-                let file = fs::File::open(path).with_context(cannot)?;
-                let mut bytes = Vec::new();
-                // One byte more tells that there is more.
-                file.take(MOST as u64 + 1).read_to_end(&mut bytes).with_context(cannot)?;
-                Ok(bytes)
+                let read = File::open(path).and_then(|it| it.take(most).read_to_end(&mut bytes));
+                read.with_context(|| format!("failed to read {}", path.display()))?;
             }
         }
+        Ok(bytes)
+    }
+
+    fn read(&self, objects: &[&str], each: &mut Each<'_>) -> anyhow::Result<()> {
+        self.origin.repository.map_or(Ok(()), |it| it.contents(objects, each))
     }
 
     /// Copies everything.
     pub(super) fn lay_out(&self, root: &Path) -> Result<(), Failure> {
-        let mut left = MOST;
-        let mut write = |path: &Path, bytes: &[u8]| -> Result<(), Failure> {
-            let Some(rest) = left.checked_sub(bytes.len()) else {
-                let message = format!("its files are larger than {} MiB in all", MOST >> 20);
-                return Err(Failure::Content(message, "render a smaller directory"));
-            };
-            left = rest;
-            let full = root.join(path);
-            let made = full.parent().map_or(Ok(()), fs::create_dir_all);
-            let written = made.and_then(|()| fs::write(&full, bytes));
-            Ok(written.context("failed to write a temporary directory")?)
-        };
+        let mut copies = Copies { root, tree: self.tree(), left: MOST };
         let (mut objects, mut paths) = (Vec::new(), Vec::new());
         for (path, staged) in &self.files {
             match staged {
@@ -133,22 +141,54 @@ impl<'a> Stage<'a> {
                     objects.push(&**object);
                     paths.push(path);
                 }
-                Staged::AsItIs(content) => write(path, &self.bytes(content)?)?,
+                Staged::AsItIs(Content::OnDisk(there)) => {
+                    let opened = File::open(there).and_then(|it| Ok((it.metadata()?.len(), it)));
+                    let cannot = || format!("failed to read {}", there.display());
+                    let (size, mut file) = opened.with_context(cannot)?;
+                    copies.write(path, size, &mut file)?;
+                }
                 Staged::Written(_) => {}
             }
         }
-        // A few at a time, so that little is in memory at once.
-        for (objects, paths) in objects.chunks(64).zip(paths.chunks(64)) {
-            for (path, bytes) in paths.iter().zip((self.origin.read)(objects)?) {
-                write(path, &bytes)?;
-            }
-        }
+        let (mut paths, mut failure) = (paths.into_iter(), None);
+        let read = self.read(&objects, &mut |size, content| {
+            let Some(path) = paths.next() else { return Ok(()) };
+            copies.write(path, size, content).map_err(|why| {
+                failure = Some(why);
+                anyhow!("failed to copy {}", path.display())
+            })
+        });
+        // It says why nothing more was read.
+        failure.map_or(Ok(()), Err)?;
+        read?;
         // Last, where a disk takes another name for the same.
         for (path, staged) in &self.files {
             if let Staged::Written(bytes) = staged {
-                write(path, bytes)?;
+                copies.write(path, bytes.len() as u64, &mut bytes.as_slice())?;
             }
         }
+        Ok(())
+    }
+}
+
+impl Copies<'_> {
+    /// Copies a file of so many bytes, none of them if that is too much.
+    fn write(&mut self, path: &Path, size: u64, content: &mut dyn Read) -> Result<(), Failure> {
+        let Some(left) = self.left.checked_sub(size) else {
+            let message = format!("its files are larger than {} MiB in all", MOST >> 20);
+            return Err(Failure::Content(message, "render a smaller directory"));
+        };
+        self.left = left;
+        let start = start_of(content).context(CANNOT_WRITE)?;
+        if is_pointer(&start) {
+            return Err(refused(path, IS_POINTER, self.tree.fix_of_pointer()));
+        }
+        let full = self.root.join(path);
+        let made = full.parent().map_or(Ok(()), fs::create_dir_all);
+        // A file on the disk may have grown.
+        let mut content = start.as_slice().chain(content).take(size);
+        let written = made.and_then(|()| io::copy(&mut content, &mut File::create(&full)?));
+        written.context(CANNOT_WRITE)?;
         Ok(())
     }
 }
@@ -156,4 +196,26 @@ impl<'a> Stage<'a> {
 /// What is wrong with a path, and the fix.
 pub(super) fn refused(path: &Path, what: &str, fix: &'static str) -> Failure {
     Failure::Content(format!("{} {what}", path.display()), fix)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file that must not be read.
+    struct Untouched;
+
+    impl Read for Untouched {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            panic!("it is read")
+        }
+    }
+
+    #[test]
+    fn what_is_too_large_is_refused_before_it_is_read() {
+        let tree = Tree::empty("old");
+        let mut copies = Copies { root: Path::new("nowhere"), tree: &tree, left: 10 };
+        let written = copies.write(Path::new("a.yaml"), 11, &mut Untouched);
+        assert!(matches!(written, Err(Failure::Content(..))));
+    }
 }

@@ -8,6 +8,8 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use crate::diff::revisions::{commit, git};
 use crate::diff::running::{MONDAY, empty_folder, json, shop, sides, text, write};
 
@@ -183,6 +185,28 @@ fn a_link_out_of_a_side_is_never_followed() {
 }
 
 #[test]
+fn a_pointer_of_git_lfs_is_never_rendered() {
+    let old = shop();
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n";
+    let files = [
+        ("prod/kustomization.yaml", PLAIN),
+        ("prod/out.yaml", &*old),
+        ("prod/replicas.txt", pointer),
+    ];
+    let folder = sides("rendered-pointer", &files, &files);
+    let bin = programs(&folder, &[("kustomize", PRINTS)]);
+    let said = text(&run(&folder, &bin, &["old", "new", "-k", "prod"]).stdout);
+    let part = "prod/replicas.txt is kept in Git LFS, and here is only a pointer to it; run git";
+    assert!(said.contains(part), "{said}");
+    let repository = empty_folder("rendered-pointer-git");
+    git(&repository, &["init", "-q", "-b", "main"]);
+    commit(&repository, &files);
+    let said = text(&run(&repository, &bin, &["--git", "HEAD..HEAD", "-k", "prod"]).stdout);
+    assert!(said.contains("replicas.txt is kept in Git LFS"), "{said}");
+    assert!(!bin.join("ran").exists());
+}
+
+#[test]
 fn a_program_that_hangs_or_never_stops_printing_is_ended_with_all_it_has_started() {
     let old = shop();
     let files = [("prod/kustomization.yaml", PLAIN), ("prod/out.yaml", &*old)];
@@ -208,6 +232,44 @@ fn a_program_that_hangs_or_never_stops_printing_is_ended_with_all_it_has_started
                 thread::yield_now();
             }
         }
+    }
+}
+
+#[test]
+fn a_signal_ends_the_program_and_leaves_nothing_behind() {
+    let old = shop();
+    let files = [("prod/kustomization.yaml", PLAIN), ("prod/out.yaml", &*old)];
+    let script = "#!/bin/sh\nsleep 600 &\necho $! >\"$0.new\"\nmv \"$0.new\" \"$0.child\"\nwait\n";
+    for (name, signal) in [("int", Signal::INT), ("term", Signal::TERM), ("hup", Signal::HUP)] {
+        let repository = empty_folder(&format!("rendered-signal-{name}"));
+        git(&repository, &["init", "-q", "-b", "main"]);
+        commit(&repository, &files);
+        let bin = programs(
+            &empty_folder(&format!("rendered-signal-{name}-bin")),
+            &[("kustomize", script)],
+        );
+        let temporary = empty_folder(&format!("rendered-signal-{name}-tmp"));
+        let path = format!("{}:/usr/bin:/bin", bin.display());
+        let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
+        command.current_dir(&repository).stdin(Stdio::null()).stdout(Stdio::null());
+        command.env("PATH", path).env("TMPDIR", &temporary);
+        let mut almanac =
+            command.args(["diff", "--git", "HEAD..HEAD", "-k", "prod"]).spawn().unwrap();
+        let since = Instant::now();
+        let wait_for = |is_done: &dyn Fn() -> bool, what: &str| {
+            while !is_done() {
+                assert!(since.elapsed() < Duration::from_mins(5), "{name}: {what}");
+                thread::sleep(Duration::from_millis(10));
+            }
+        };
+        wait_for(&|| bin.join("kustomize.child").exists(), "the program does not start");
+        kill_process(Pid::from_child(&almanac), signal).unwrap();
+        assert_eq!(almanac.wait().unwrap().code(), Some(130), "{name}");
+        let child = fs::read_to_string(bin.join("kustomize.child")).unwrap();
+        let stat = format!("/proc/{}/stat", child.trim());
+        let is_over = || fs::read_to_string(&stat).map_or(true, |it| it.contains(") Z "));
+        wait_for(&is_over, "a child outlives the run");
+        assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0, "{name}");
     }
 }
 

@@ -6,6 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -29,8 +30,8 @@ struct State {
     comments: Vec<(String, String)>,
     /// What was written: the method and the number of the comment.
     written: Vec<(String, usize)>,
-    /// What is responded to everything, if anything is.
-    refuses_with: Option<u16>,
+    /// What is responded to everything, if anything is: the status, more headers, and the message.
+    refuses_with: Option<(u16, &'static str, &'static str)>,
 }
 
 impl GitHub {
@@ -61,7 +62,11 @@ impl GitHub {
     }
 
     fn refuse_with(&self, status: Option<u16>) {
-        self.state.lock().unwrap().refuses_with = status;
+        self.state.lock().unwrap().refuses_with = status.map(|it| (it, "", "no"));
+    }
+
+    fn refuse_saying(&self, status: u16, headers: &'static str, message: &'static str) {
+        self.state.lock().unwrap().refuses_with = Some((status, headers, message));
     }
 
     /// Runs the action with its comment, and with what else the workflow knows.
@@ -124,8 +129,8 @@ impl State {
         body: &[u8],
         address: &str,
     ) -> (u16, String, String) {
-        if let Some(status) = self.refuses_with {
-            return (status, String::new(), "{\"message\": \"no\"}".to_owned());
+        if let Some((status, headers, message)) = self.refuses_with {
+            return (status, headers.to_owned(), format!("{{\"message\": \"{message}\"}}"));
         }
         let text = || {
             let sent: Value = serde_json::from_slice(body).unwrap();
@@ -243,6 +248,17 @@ fn a_comment_that_cannot_be_written_fails_nothing() {
     let push = ("github.event.pull_request.number", "");
     run(&[push]).assert_says(0, &["::notice title=Almanac::", "not about a pull request"]);
     run(&[("inputs.comment", "yes")]).assert_says(2, &["the input comment is true or false"]);
+    assert!(github.written().is_empty());
+}
+
+#[test]
+fn a_limit_of_requests_is_not_waited_for() {
+    let (checkout, _) = changed("comment-limit");
+    let github = GitHub::start();
+    let since = Instant::now();
+    github.refuse_saying(429, "\r\nRetry-After: 3600", "slow down");
+    github.run(&checkout, &[]).0.assert_says(0, &["::warning title=Almanac::", "429"]);
+    assert!(since.elapsed() < Duration::from_mins(5));
     assert!(github.written().is_empty());
 }
 
