@@ -233,9 +233,9 @@ pub(crate) fn is_read_everywhere(kind: Kind) -> bool {
 }
 
 impl Files {
-    /// How many files and directories `almanac.toml` excludes.
-    pub(crate) fn excluded(&self) -> usize {
-        self.found.excluded
+    /// The files and directories that `almanac.toml` excludes.
+    pub(crate) fn excluded_paths(&self) -> impl Iterator<Item = Folder> {
+        self.found.excluded.iter().map(|path| Folder::of(path))
     }
 
     /// Takes what a file holds that was named, or why it cannot be read.

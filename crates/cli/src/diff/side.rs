@@ -66,6 +66,8 @@ pub(super) struct Side {
     pub(super) input: Input,
     root: Folder,
     here: PathBuf,
+    /// The files and directories that `almanac.toml` excludes.
+    excluded: Vec<Folder>,
     /// Whether objects may be in something that differs and is not read as it stands.
     hides_objects: bool,
 }
@@ -138,9 +140,10 @@ impl Sides {
         let read = |side: &Where, fixed: Vec<Place>, targets: Targets| {
             let root = Folder::of(&side.viewpoint.root);
             let files = side.files(fixed, targets, exclude, zone_of_jobs)?;
+            let excluded = files.excluded_paths().collect();
             let input = conditions.input_of(files, "diff", checked_at)?;
             let (name, here) = (side.name.clone(), side.viewpoint.here.clone());
-            anyhow::Ok(Side { name, input, root, here, hides_objects: false })
+            anyhow::Ok(Side { name, input, root, here, excluded, hides_objects: false })
         };
         let first = |side: &Where| read(side, Vec::new(), Targets::new());
         let (before, after) = (first(&old)?, first(&new)?);
@@ -164,11 +167,18 @@ impl Sides {
         let differs = |path: &str| is_alone || differing.is_at(path);
         let hides = |(_, note): (_, &Note)| note.hides_objects();
         let hides_objects = after.noted(&differs).any(hides);
-        after.hides_objects = hides_objects;
+        let (gone, come) = (after.excluded_alone(&before), before.excluded_alone(&after));
+        after.hides_objects = hides_objects || !gone.is_empty();
         // What both have is called as in the new files.
         let noted = before.noted(&differs).chain(after.noted(&differs));
         let mut uncompared: BTreeMap<String, String> =
             noted.map(|(seen, note)| (seen, note.path().to_owned())).collect();
+        for path in gone.into_iter().chain(come) {
+            notes.push(format!(
+                "{path} is excluded by almanac.toml on one side only; to compare it, exclude it on both or on neither"
+            ));
+            uncompared.insert(path.clone(), path);
+        }
         let submodules = old.submodules.iter().chain(&new.submodules);
         let submodules = submodules.map(|it| it.display().to_string()).filter(|it| differs(it));
         uncompared.extend(submodules.map(|it| (it.clone(), format!("the submodule {it}"))));
@@ -221,6 +231,22 @@ impl Side {
             |note: &&Note| note.depends_on().iter().any(|it| differs(&it.seen_from(&self.root)));
         let seen = |note: &Note| Folder::of(&self.here.join(note.path())).seen_from(&self.root);
         self.input.notes().iter().filter(depends).map(move |note| (seen(note), note))
+    }
+
+    /// What is excluded here and read on the other side, as it is seen from the side.
+    fn excluded_alone(&self, other: &Side) -> Vec<String> {
+        let path = |source: &Source| {
+            let name = Path::new(source.name()).file_name()?;
+            Some(Folder::of(&Path::new(&source.folder()?.to_string()).join(name)))
+        };
+        let read: Vec<Folder> = other.input.reading.sources.iter().filter_map(path).collect();
+        let root = other.root.to_string();
+        let excluded = self.excluded.iter().map(|it| it.seen_from(&self.root));
+        let is_read = |seen: &String| {
+            let there = Folder::of(&Path::new(&root).join(seen));
+            read.iter().any(|it| it.is_within(&there))
+        };
+        excluded.filter(is_read).collect()
     }
 
     /// What cannot be used as it is written: objects, and files of which nobody knows what they hold.

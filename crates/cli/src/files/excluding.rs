@@ -4,9 +4,9 @@
 //! is named on the command line is read all the same.
 
 use std::collections::BTreeMap;
-use std::iter;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::{iter, mem};
 
 use almanac_api::reading::Folder;
 use anyhow::{Context as _, bail};
@@ -30,8 +30,8 @@ pub(super) struct Exclusion {
 #[derive(Default)]
 struct Known {
     by_folder: BTreeMap<PathBuf, Rules>,
-    /// How many files and directories were excluded.
-    count: usize,
+    /// The files and directories that were excluded.
+    excluded: Vec<PathBuf>,
     /// The first settings that cannot be read.
     error: Option<anyhow::Error>,
 }
@@ -50,10 +50,11 @@ impl Exclusion {
         if known.error.is_some() {
             return false;
         }
-        match known.excludes(&self.full.join(below), is_folder) {
+        let path = self.full.join(below);
+        match known.excludes(&path, is_folder) {
             Ok(false) => true,
             Ok(true) => {
-                known.count += 1;
+                known.excluded.push(path);
                 false
             }
             Err(error) => {
@@ -63,10 +64,10 @@ impl Exclusion {
         }
     }
 
-    /// How much was excluded.
-    pub(super) fn count(&self) -> anyhow::Result<usize> {
+    /// The full paths of the files and directories that were excluded.
+    pub(super) fn excluded(&self) -> anyhow::Result<Vec<PathBuf>> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.error.take().map_or(Ok(known.count), Err)
+        known.error.take().map_or_else(|| Ok(mem::take(&mut known.excluded)), Err)
     }
 }
 

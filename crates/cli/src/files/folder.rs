@@ -89,8 +89,8 @@ pub(super) struct Found {
     pub(super) unreadable: BTreeMap<PathBuf, NotRead>,
     /// Files that are larger than any that is read.
     pub(super) too_large: Vec<String>,
-    /// How many files and directories `almanac.toml` excludes.
-    pub(super) excluded: usize,
+    /// The full paths of the files and directories that `almanac.toml` excludes.
+    pub(super) excluded: Vec<PathBuf>,
     /// What is left out of the names of files.
     unnamed: PathBuf,
     /// Whether what `.gitignore` matches is read all the same.
@@ -135,7 +135,7 @@ impl Found {
                 }
             }
         }
-        self.excluded += exclusion.count()?;
+        self.excluded.extend(exclusion.excluded()?);
         Ok(())
     }
 

@@ -131,7 +131,7 @@ impl Checked {
         let place = |placed: &PlacedFinding| (placed.source, placed.span.map(|span| span.start));
         everything.findings.sort_by_key(place);
         let notes = files.notes(&everything, command);
-        let excluded = files.excluded();
+        let excluded = files.excluded_paths().count();
         Report {
             command,
             excluded,

@@ -76,10 +76,9 @@ pub(crate) fn full(path: &Path) -> PathBuf {
         let (Ok(target), Ok(parent)) = (fs::read_link(&path), parent(&path)) else { break };
         path = parent.join(target);
     }
-    match (parent(&path), path.file_name()) {
-        (Ok(parent), Some(name)) => parent.join(name),
-        _ => path,
-    }
+    let resolved = parent(&path).ok().zip(path.file_name());
+    let resolved = resolved.map(|(parent, name)| parent.join(name));
+    resolved.unwrap_or(path)
 }
 
 struct Destination {

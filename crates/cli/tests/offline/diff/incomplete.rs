@@ -59,6 +59,28 @@ fn what_depends_on_a_broken_object_is_not_told_as_a_change_and_a_gate_stays_shut
 }
 
 #[test]
+fn what_only_one_side_excludes_is_not_told_as_a_change() {
+    let cart = cron("cart", "cart", &[("open", "0 9 * * *", 3)]);
+    let shop = shop();
+    let files = [("a.yaml", shop.as_str()), ("tests/b.yaml", cart.as_str())];
+    let exclude = ("almanac.toml", "exclude = [\"/tests\"]\n");
+    let folder = sides("excluded", &files, &[files[0], files[1], exclude]);
+    let gone = diff(&folder, &["old", "new", "--fail-on-change"]);
+    let said = text(&gone.stdout);
+    assert!(said.contains("Not compared, although something differs in it: tests."), "{said}");
+    let noted = format!("{said}{}", text(&gone.stderr));
+    assert!(noted.contains("tests is excluded by almanac.toml on one side only"), "{noted}");
+    assert!(!said.contains("no longer set") && !said.contains("default/cart:"), "{said}");
+    assert_eq!(gone.status.code(), Some(1), "nobody knows whether it changes");
+    let come = text(&diff(&folder, &["new", "old"]).stdout);
+    assert!(come.contains("Not compared, although something differs in it: tests."), "{come}");
+    // Where both exclude it, nothing changes.
+    write(&folder, &[("old/almanac.toml", exclude.1)]);
+    let both = diff(&folder, &["old", "new", "--fail-on-change"]);
+    assert_eq!(both.status.code(), Some(0), "{}", text(&both.stdout));
+}
+
+#[test]
 fn what_may_be_in_a_file_that_cannot_be_read_is_not_told_as_gone() {
     let cart = cron("cart", "cart", &[("open", "0 9 * * *", 3)]);
     let unread = shop().replace("rules:", "rules: [");
