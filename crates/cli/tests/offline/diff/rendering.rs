@@ -292,6 +292,20 @@ fn a_program_gets_an_environment_of_its_own() {
     assert!(home.contains("almanac-render-") && !Path::new(home).exists(), "{home}");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_program_gets_a_limited_amount_of_memory() {
+    let old = shop();
+    let files = [("prod/kustomization.yaml", PLAIN), ("prod/out.yaml", &*old)];
+    let folder = sides("rendered-memory", &[], &files);
+    // The limit is set once it runs.
+    let script = PRINTS.replace("touch", "sleep 0.5; ulimit -d >\"$0.kilobytes\"; touch");
+    let bin = programs(&folder, &[("kustomize", &script)]);
+    let output = run(&folder, &bin, &["old", "new", "-k", "prod"]);
+    assert!(text(&output.stdout).contains("newly set by a policy"), "{}", text(&output.stderr));
+    assert_eq!(fs::read_to_string(bin.join("kustomize.kilobytes")).unwrap().trim(), "2097152");
+}
+
 #[test]
 fn a_failure_is_told_with_the_paths_of_the_side() {
     let old = shop();
