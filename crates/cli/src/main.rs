@@ -25,6 +25,7 @@ mod findings;
 mod forecast;
 mod ics;
 mod input;
+mod invisible;
 mod level_format;
 mod lint;
 mod man;
