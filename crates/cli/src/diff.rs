@@ -138,7 +138,7 @@ pub(crate) fn run(
     let only = Subject::parse_all("--only", &arguments.only)?;
     let checked_at = arguments.period.from(now, zone.unwrap_or(Zone::utc()))?;
     let zone_of_jobs = arguments.cron_jobs.zone()?;
-    let ReadSides { both, uncompared, rendered, notes } =
+    let ReadSides { both, uncompared, unrendered, rendered, notes } =
         sides(arguments)?.read(arguments, zone_of_jobs, checked_at, now)?;
     let [old, new] = &both;
     let zone = zone.unwrap_or_else(|| side::common_zone(old, new));
@@ -161,6 +161,7 @@ pub(crate) fn run(
         threads,
         incomplete,
         uncompared,
+        unrendered,
         rendered,
         notes,
         jobs,

@@ -26,6 +26,7 @@ mod forecast;
 mod formulas;
 mod ics;
 mod input;
+mod invisible;
 mod level_format;
 mod lint;
 mod man;

@@ -28,7 +28,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
          \"old\":{old},\"new\":{new},\"incomplete\":{},\n\"differences\":[",
         json!(question.zone.name()),
         tzdata_version(),
-        json!([&*question.incomplete, &question.uncompared].concat())
+        json!([&*question.incomplete, &question.unrendered, &question.uncompared].concat())
     )?;
     let mut is_first = true;
     let (summary, assumptions) = question.each(
@@ -87,9 +87,10 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
 fn beside(question: &Question<'_>) -> String {
     let jobs = question.jobs.changes.iter().map(JobChange::to_json).collect();
     let texts = |all: &[String]| all.iter().map(|it| json!(it)).collect();
+    let not_compared = [&*question.unrendered, &question.uncompared].concat();
     let all: [(&str, Vec<Json>); 4] = [
         ("cronJobs", jobs),
-        ("notCompared", texts(&question.uncompared)),
+        ("notCompared", texts(&not_compared)),
         ("rendered", texts(&question.rendered)),
         ("notes", texts(&question.notes)),
     ];

@@ -14,6 +14,7 @@ use super::question::{Assumptions, Question};
 use super::summary::Summary;
 use super::table::{self, HEADS};
 use super::words::{self, incomplete, listed, period, sentence};
+use crate::invisible;
 
 /// Less than fits, so that a comment can have a few lines of its own.
 const MOST_BYTES: usize = 60_000;
@@ -250,7 +251,10 @@ fn write_escaped(text: &str, written: &mut String) {
             }
             '.' if ends_with(&text[..position], "www") => written.push_str("&#46;"),
             letter if letter.is_control() => written.push(' '),
-            letter => written.push(letter),
+            letter => match invisible::shown(letter) {
+                Some(number) => write_escaped(&number, written),
+                None => written.push(letter),
+            },
         }
     }
 }
@@ -282,6 +286,7 @@ mod tests {
             ("https://a.b", "https&#58;//a.b"),
             ("WWW.a.b", "WWW&#46;a.b"),
             ("a\nb", "a b"),
+            ("a\u{202e}b\u{200b}", "a&lt;U+202E&gt;b&lt;U+200B&gt;"),
             ("GH-12 gh-3", "GH<span>-</span>12 gh<span>-</span>3"),
             ("a1b2c3 a\t0123456_x y", "a1b2c3 a <code>0123456\\_x</code> y"),
         ] {

@@ -28,6 +28,8 @@ pub(super) struct Question<'a> {
     pub(super) incomplete: Vec<String>,
     /// What differs and is on neither side compared, as it is not forecast as it stands.
     pub(super) uncompared: Vec<String>,
+    /// What could not be rendered.
+    pub(super) unrendered: Vec<String>,
     /// What was rendered on both sides.
     pub(super) rendered: Vec<String>,
     /// What is not read as it stands, in lines.
@@ -58,7 +60,7 @@ enum Found<T> {
 impl Question<'_> {
     /// Whether all that differs is compared.
     pub(super) fn is_complete(&self) -> bool {
-        self.incomplete.is_empty() && self.uncompared.is_empty()
+        self.incomplete.is_empty() && self.uncompared.is_empty() && self.unrendered.is_empty()
     }
 
     /// Whether there is nothing on either side that could be compared.
@@ -66,6 +68,7 @@ impl Question<'_> {
         self.pairs.iter().all(|it| it.comparison.is_empty())
             && self.jobs.compared + self.jobs.unclear == 0
             && self.uncompared.is_empty()
+            && self.unrendered.is_empty()
     }
 
     /// Compares everything; draws each change with at most so many rows, beside where it is found, and hands it over in
@@ -80,6 +83,7 @@ impl Question<'_> {
         let mut progress = Progress::new("comparing", count);
         let mut summary = Summary {
             uncompared: self.uncompared.len(),
+            unrendered: self.unrendered.len(),
             jobs_unclear: self.jobs.unclear,
             jobs: self.jobs.compared,
             jobs_changed: self.jobs.changes.len(),

@@ -206,8 +206,9 @@ pub(super) fn add(
 ) -> anyhow::Result<()> {
     let [old, new] = origins else { return Ok(()) };
     for (index, target) in targets.into_iter().enumerate() {
-        if !target.is_in(old.tree) && !target.is_in(new.tree) {
-            target.check_flag()?;
+        let trees = [old.tree, new.tree];
+        target.check_flag(trees)?;
+        if !trees.iter().any(|tree| target.is_in(tree)) {
             let note = format!("almanac.toml names {}, which neither side has", target.text);
             sides.notes.push(printable(&note));
             continue;
@@ -249,15 +250,28 @@ impl Target {
         tree.has(&self.dir)
     }
 
-    /// What is typed has to be there.
-    fn check_flag(&self) -> Result<(), ArgumentError> {
-        let argument = match self.renderer {
-            Renderer::Kustomize => KUSTOMIZE,
-            Renderer::Helm(_) => HELM,
+    /// What is typed has to be there, on one side at least.
+    fn check_flag(&self, trees: [&Tree; 2]) -> Result<(), ArgumentError> {
+        if !self.is_flag {
+            return Ok(());
+        }
+        let (argument, values) = match &self.renderer {
+            Renderer::Kustomize => (KUSTOMIZE, <&[PathBuf]>::default()),
+            Renderer::Helm(values) => (HELM, values.as_slice()),
         };
-        let message = "neither side has such a directory";
-        let error = || ArgumentError::whole(argument, &self.text, message);
-        if self.is_flag { Err(error()) } else { Ok(()) }
+        let is_file = |tree: &Tree| tree.files.contains_key(&self.dir);
+        let is_missing = |path: &&PathBuf| !trees.iter().any(|tree| tree.has_at(path));
+        let message = if !trees.iter().any(|tree| self.is_in(tree)) {
+            "neither side has such a directory".to_owned()
+        } else if !trees.iter().any(|tree| self.is_in(tree) && !is_file(tree)) {
+            "is a file; name the directory that it is in".to_owned()
+        } else if let Some(path) = values.iter().find(is_missing) {
+            let path = path.display();
+            format!("neither side has {path}; values files are named from the chart")
+        } else {
+            return Ok(());
+        };
+        Err(ArgumentError::whole(argument, &self.text, message))
     }
 
     /// What the place of it is called.

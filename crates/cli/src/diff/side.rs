@@ -40,6 +40,8 @@ pub(super) struct ReadSides {
     pub(super) both: [Side; 2],
     /// What differs and is not compared.
     pub(super) uncompared: Vec<String>,
+    /// What could not be rendered, so that it is not compared.
+    pub(super) unrendered: Vec<String>,
     /// What was rendered.
     pub(super) rendered: Vec<String>,
     /// What is not read as it stands, each once.
@@ -182,7 +184,7 @@ impl Sides {
         let submodules = old.submodules.iter().chain(&new.submodules);
         let submodules = submodules.map(|it| it.display().to_string()).filter(|it| differs(it));
         uncompared.extend(submodules.map(|it| (it.clone(), format!("the submodule {it}"))));
-        let uncompared = unrendered.into_iter().chain(uncompared.into_values()).collect();
+        let uncompared = uncompared.into_values().collect();
         drop((old.written, new.written));
         // What both have is called as in the new files.
         let any = |_: &str| true;
@@ -191,7 +193,7 @@ impl Sides {
             all.map(|(seen, note)| ((seen, note.is_of_template()), note.clone())).collect();
         let once: Vec<Note> = once.into_values().collect();
         notes.extend(note_lines(&once));
-        Ok(ReadSides { both: [before, after], uncompared, rendered, notes })
+        Ok(ReadSides { both: [before, after], uncompared, unrendered, rendered, notes })
     }
 }
 

@@ -15,6 +15,8 @@ pub(super) struct Summary {
     pub(super) unclear: usize,
     /// How many files and directories differ and are not compared.
     pub(super) uncompared: usize,
+    /// How many directories could not be rendered.
+    pub(super) unrendered: usize,
     /// How many `CronJobs` have been compared, and how many start Jobs at other times.
     pub(super) jobs: usize,
     pub(super) jobs_changed: usize,
@@ -67,9 +69,14 @@ impl Summary {
         };
         let unclear = self.unclear;
         if self.fields + unclear + self.jobs + self.jobs_unclear == 0 {
-            return match self.uncompared {
-                0 => "Neither side has a policy that can be forecast".to_owned(),
-                some => format!("Not compared: {}", paths(some)),
+            let (uncompared, unrendered) = (self.uncompared, self.unrendered);
+            let mut parts = Vec::new();
+            parts.extend((uncompared > 0).then(|| format!("Not compared: {}", paths(uncompared))));
+            let of_dirs = || format!("Not rendered: {}", directories(unrendered));
+            parts.extend((unrendered > 0).then(of_dirs));
+            return match &*parts {
+                [] => "Neither side has a policy that can be forecast".to_owned(),
+                parts => parts.join("; "),
             };
         }
         if !self.is_changed() {
@@ -96,6 +103,7 @@ impl Summary {
         let uncompared = self.uncompared;
         let of_paths = || format!("{} {} not compared", paths(uncompared), is(uncompared));
         parts.extend((uncompared > 0).then(of_paths));
+        parts.extend(self.told_unrendered());
         let said = listed(&parts);
         let mut letters = said.chars();
         letters
@@ -120,8 +128,16 @@ impl Summary {
         parts.extend((self.jobs_unclear > 0).then(|| format!("{} not", self.unclear_jobs())));
         let of_paths = || format!("{} {}", paths(uncompared), is_not(uncompared));
         parts.extend((uncompared > 0).then(of_paths));
+        parts.extend(self.told_unrendered());
         let verdict = if parts.len() == 1 { "Nothing changes" } else { "No change is known" };
         format!("{verdict}: {}", parts.join(", "))
+    }
+
+    /// `1 directory is not rendered`, if any is not.
+    fn told_unrendered(&self) -> Option<String> {
+        let count = self.unrendered;
+        let is = if count == 1 { "is" } else { "are" };
+        (count > 0).then(|| format!("{} {is} not rendered", directories(count)))
     }
 
     /// `1 CronJob is`.
@@ -144,4 +160,9 @@ impl Summary {
         let some = sorts.into_iter().filter(|(hours, _)| *hours != PodHours::default());
         some.map(|(hours, unit)| a_week(hours.a_week(period), unit)).collect()
     }
+}
+
+/// `1 directory`.
+fn directories(count: usize) -> String {
+    if count == 1 { "1 directory".to_owned() } else { format!("{count} directories") }
 }

@@ -47,6 +47,13 @@ pub(super) fn incomplete(question: &Question<'_>) -> Option<String> {
             some_of(&all)
         ));
     }
+    if !question.unrendered.is_empty() {
+        let all: Vec<&str> = question.unrendered.iter().map(|it| &**it).collect();
+        said.push(format!(
+            "Not rendered, so not compared: {}; see the findings and the notes.",
+            some_of(&all)
+        ));
+    }
     (!said.is_empty()).then(|| said.join(" "))
 }
 

@@ -6,6 +6,8 @@ use std::io::{self, Write};
 use super::Report;
 use super::location::Location;
 use super::text::summary;
+use crate::invisible;
+use crate::markup;
 
 /// The longest comment that GitHub accepts, in characters.
 const LONGEST: usize = 65_536;
@@ -61,7 +63,10 @@ fn cell(text: &str) -> String {
                 // Writing to a text never fails.
                 let _ = write!(cell, "&#{};", u32::from(letter));
             }
-            letter => cell.push(letter),
+            letter => match invisible::shown(letter) {
+                Some(number) => cell.push_str(&markup::escaped(&number)),
+                None => cell.push(letter),
+            },
         }
     }
     cell.push_str("</code>");

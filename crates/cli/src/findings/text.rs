@@ -12,6 +12,7 @@ use unicode_width::UnicodeWidthChar as _;
 use super::Report;
 use crate::drawing::Drawing;
 use crate::files::Note;
+use crate::invisible;
 use crate::text_width::display_width;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -94,7 +95,10 @@ fn excerpt(source: &Source, span: Span, column: usize, room: usize) -> (String, 
     let begin = if is_long { column.saturating_sub(LEAD.min(most / 3)) } else { 0 };
     let mut rest = line.chars().skip(begin).peekable();
     let (mut part, mut used) = (String::new(), 0);
-    let width = |letter: char| letter.width().unwrap_or(1);
+    let width = |letter: char| {
+        let number = invisible::shown(letter);
+        number.map_or_else(|| letter.width().unwrap_or(1), |it| it.len())
+    };
     while let Some(letter) = rest.next_if(|letter| used + width(*letter) <= most) {
         used += width(letter);
         part.push(letter);
@@ -115,14 +119,18 @@ fn excerpt(source: &Source, span: Span, column: usize, room: usize) -> (String, 
     (shown.trim_end().to_owned(), before + usize::from(begin > 0), marked)
 }
 
-/// Control characters would move the cursor, or worse.
+/// Control characters would move the cursor, or worse; invisible ones are shown by their numbers.
 pub(crate) fn printable(text: &str) -> String {
-    let shown = |letter: char| match letter {
-        '\t' => ' ',
-        letter if letter.is_control() => '\u{fffd}',
-        letter => letter,
-    };
-    text.chars().map(shown).collect()
+    let mut shown = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match invisible::shown(letter) {
+            Some(number) => shown.push_str(&number),
+            None if letter == '\t' => shown.push(' '),
+            None if letter.is_control() => shown.push('\u{fffd}'),
+            None => shown.push(letter),
+        }
+    }
+    shown
 }
 
 /// The number of findings, of files with findings, and of findings that are not shown.

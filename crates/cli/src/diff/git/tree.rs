@@ -219,7 +219,7 @@ impl Tree {
     }
 
     /// Whether a path leads to a file or a folder, as the repository itself always is one.
-    pub(super) fn has_at(&self, path: &Path) -> bool {
+    pub(in crate::diff) fn has_at(&self, path: &Path) -> bool {
         let has = |way: Way| matches!(way, Way::Inside(inside) if self.has(&inside));
         path.as_os_str().is_empty() || has(self.way(path))
     }

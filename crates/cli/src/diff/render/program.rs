@@ -1,5 +1,5 @@
-//! A program that renders a directory: found in `PATH`, run with an environment of its own, and ended with all that it
-//! has started once it takes too long or prints too much.
+//! A program that renders a directory: found in `PATH`, run with an environment of its own and limited memory, and ended
+//! with all that it has started once it takes too long or prints too much.
 //!
 //! No system keeps a program from the network without rights that a checker should not need. What is possible is done:
 //! git may use no protocol, and HTTP goes to a proxy that is not there.
@@ -23,6 +23,11 @@ pub(super) const MOST: usize = FILE_BYTES;
 
 /// So many bytes are kept of what it says on standard error.
 const MOST_SAID: usize = 1 << 16;
+
+/// So many bytes of memory a program may write to: a few kilobytes of YAML can stand for gigabytes. Address space alone is
+/// not limited, as Go reserves more of it than it uses.
+#[cfg(target_os = "linux")]
+const MEMORY: u64 = 2 << 30;
 
 /// How often it is looked whether a program has ended that has closed its output.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -217,6 +222,7 @@ impl Running {
         let (child, cleanup) = cleanup::registered(|| {
             let child = command.process_group(0).spawn()?;
             let group = rustix::process::Pid::from_child(&child);
+            limit_memory(group);
             Ok((child, move || kill(group)))
         })?;
         Ok(Running { child, cleanup: Some(cleanup) })
@@ -233,6 +239,18 @@ impl Running {
         kill(rustix::process::Pid::from_child(&self.child));
     }
 }
+
+/// Limits the memory of a program, and of all that it starts from then on.
+#[cfg(target_os = "linux")]
+fn limit_memory(program: rustix::process::Pid) {
+    use rustix::process::{Resource, Rlimit, prlimit};
+    let limit = Rlimit { current: Some(MEMORY), maximum: Some(MEMORY) };
+    // It fails only where a lower limit is in force already.
+    let _ = prlimit(Some(program), Resource::Data, limit);
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+fn limit_memory(_: rustix::process::Pid) {}
 
 /// Kills the group of a program.
 #[cfg(unix)]

@@ -96,6 +96,14 @@ fn a_chart_is_rendered_with_its_values_files() {
     assert!(said.contains("helm template shop --values shop/prod.yaml"), "{said}");
     let outside = run(&folder, &bin, &["old", "new", "--helm", "shop=../../secret.yaml"]);
     assert_eq!(outside.status.code(), Some(2), "{}", text(&outside.stdout));
+    for (option, value, part) in [
+        ("--helm", "shop=none.yaml", "neither side has shop/none.yaml; values files"),
+        ("-k", "shop/Chart.yaml", "is a file; name the directory that it is in"),
+    ] {
+        let wrong = run(&folder, &bin, &["old", "new", option, value]);
+        assert_eq!(wrong.status.code(), Some(2), "{}", text(&wrong.stdout));
+        assert!(text(&wrong.stderr).contains(part), "{}", text(&wrong.stderr));
+    }
 }
 
 #[test]
@@ -180,7 +188,9 @@ fn a_link_out_of_a_side_is_never_followed() {
     let mended = run(&folder, &bin, &["new", "old", "-k", "prod"]);
     let said = text(&mended.stdout);
     assert_eq!(mended.status.code(), Some(0), "{said}");
-    assert!(said.contains("Not compared: 1 path that differs"), "{said}");
+    assert!(said.contains("Not rendered: 1 directory"), "{said}");
+    assert!(said.contains("Not rendered, so not compared: prod; see the"), "{said}");
+    assert!(!said.contains("differs"), "{said}");
     assert!(said.contains("note: prod of new: prod/secret.yaml is a symbolic link"), "{said}");
 }
 
@@ -290,6 +300,20 @@ fn a_program_gets_an_environment_of_its_own() {
     assert!(environment.contains("GIT_ALLOW_PROTOCOL=none"), "{environment}");
     let home = environment.lines().find_map(|it| it.strip_prefix("HOME=")).unwrap();
     assert!(home.contains("almanac-render-") && !Path::new(home).exists(), "{home}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_program_gets_a_limited_amount_of_memory() {
+    let old = shop();
+    let files = [("prod/kustomization.yaml", PLAIN), ("prod/out.yaml", &*old)];
+    let folder = sides("rendered-memory", &[], &files);
+    // The limit is set once it runs.
+    let script = PRINTS.replace("touch", "sleep 0.5; ulimit -d >\"$0.kilobytes\"; touch");
+    let bin = programs(&folder, &[("kustomize", &script)]);
+    let output = run(&folder, &bin, &["old", "new", "-k", "prod"]);
+    assert!(text(&output.stdout).contains("newly set by a policy"), "{}", text(&output.stderr));
+    assert_eq!(fs::read_to_string(bin.join("kustomize.kilobytes")).unwrap().trim(), "2097152");
 }
 
 #[test]
