@@ -43,11 +43,11 @@ pub(crate) struct TemporaryDir {
 /// Makes something, and registers what removes it at a signal. There is no instant at which it is there without its
 /// entry.
 pub(crate) fn registered<T, R: FnOnce() + Send + 'static>(
-    make: impl FnOnce() -> io::Result<(T, R)>,
+    create: impl FnOnce() -> io::Result<(T, R)>,
 ) -> anyhow::Result<(T, Cleanup)> {
     let mut registry = registry();
     registry.listen()?;
-    let (made, remove) = make()?;
+    let (made, remove) = create()?;
     let number = registry.next;
     registry.next += 1;
     registry.all.insert(number, Box::new(remove));

@@ -120,18 +120,18 @@ impl<'a> Pairs<'a> {
             }
         }
         let mut results = Vec::new();
-        let compare = |index: usize, hand: &mut dyn FnMut(Compared) -> anyhow::Result<()>| {
+        let of_index = |index: usize, hand: &mut dyn FnMut(Compared) -> anyhow::Result<()>| {
             hand(distinct.get(index).map_or_else(Compared::default, |it| Compared::of(*it, period)))
         };
-        in_order(distinct.len(), threads, compare, |compared| {
-            results.push(compared);
+        in_order(distinct.len(), threads, of_index, |result| {
+            results.push(result);
             Ok(())
         })?;
         let (compared, unclear) = (self.all.len(), self.unclear);
         let of_pairs = of_pairs.into_iter().filter_map(|index| results.get(index).copied());
         let all = self.all.into_iter().zip(of_pairs);
-        let changed = all.filter(|(pair, compared)| !is_same(pair.both, *compared));
-        let changes = changed.filter_map(|(pair, compared)| JobChange::of(pair, compared));
+        let differing = all.filter(|(pair, result)| !is_same(pair.both, *result));
+        let changes = differing.filter_map(|(pair, result)| JobChange::of(pair, result));
         Ok(Jobs { compared, unclear, changes: changes.collect() })
     }
 }

@@ -133,8 +133,11 @@ fn a_field_of_another_level_is_to_be_moved_there() {
     ] {
         advised(&text, field, fix);
     }
-    // The kind of the object itself is not that of a target.
-    let (_, _, findings) = check(&of_rule("kind: Deployment"));
+}
+
+#[test]
+fn the_kind_of_an_object_is_not_that_of_a_target() {
+    let (_, _, findings) = check(&rule("targetReplicas: 3, kind: Deployment"));
     let fix = findings[0].clone().finding.with_some_fix().fix;
     assert_eq!(fix.as_deref(), Some("remove it"));
 }

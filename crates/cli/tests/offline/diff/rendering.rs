@@ -206,7 +206,7 @@ fn a_pointer_of_git_lfs_is_never_rendered() {
     let folder = sides("rendered-pointer", &files, &files);
     let bin = programs(&folder, &[("kustomize", PRINTS)]);
     let said = text(&run(&folder, &bin, &["old", "new", "-k", "prod"]).stdout);
-    let part = "prod/replicas.txt is kept in Git LFS, and here is only a pointer to it; run git";
+    let part = "prod/replicas.txt is kept in Git LFS, and here is only a pointer to it";
     assert!(said.contains(part), "{said}");
     let repository = empty_folder("rendered-pointer-git");
     git(&repository, &["init", "-q", "-b", "main"]);

@@ -120,11 +120,11 @@ fn a_zone_to_display_that_is_mistyped_is_never_said_to_be_utc_without_one() {
     let mut command = repository.command(&["next", "shop.yaml"]);
     let variable = Ran::of(&command.env("ALMANAC_ZONE", "Local").output().unwrap());
     variable.assert_says(2, &["ALMANAC_ZONE: ", local]);
-    let repository = repository.file("almanac.toml", "[display]\nzone = \"LOCAL\"\n");
-    repository.run(&["next", "shop.yaml"]).assert_says(2, &["almanac.toml", local]);
     // This one is UTC if it is left out.
     let jobs = repository.run(&["when", "-f", "shop.yaml", "--cron-job-zone", "Local"]);
     jobs.assert_says(2, &["leave it out for UTC"]);
+    let repository = repository.file("almanac.toml", "[display]\nzone = \"LOCAL\"\n");
+    repository.run(&["next", "shop.yaml"]).assert_says(2, &["almanac.toml", local]);
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn the_legend_names_what_is_drawn_and_nothing_else() {
     let [night, day] = [("rule0", "night"), ("rule1", "day")].map(named);
     let mixed = named(("at-most", "more than one value in a pixel"));
     assert_eq!(legend_of_levels(6 * 60), [night.clone(), day.clone()]);
-    assert_eq!(legend_of_levels(1), [mixed.clone()], "no pixel is of one rule");
+    assert_eq!(legend_of_levels(1), std::slice::from_ref(&mixed), "no pixel is of one rule");
     assert_eq!(legend_of_levels(12), [night, day, mixed]);
 }
 
