@@ -31,10 +31,14 @@ size() {
 
 # Copies the lines of a file that fit into so many bytes, and says so if these are not all.
 shorten() {
-    LC_ALL=C awk -v most="$2" '{ size += length($0) + 1; if (size > most) exit; print }' "$1"
-    if (($(size "$1") > $2)); then
-        printf '\nThis is shortened; the whole is in the [summary of the run](%s).\n' "$run"
+    if (($(size "$1") <= $2)); then
+        cat "$1"
+        return
     fi
+    local note
+    note=$(printf '\nThis is shortened; the whole is in the [summary of the run](%s).' "$run")
+    LC_ALL=C awk -v most="$(($2 - ${#note} - 1))" '{ size += length($0) + 1; if (size > most) exit; print }' "$1"
+    printf '%s\n' "$note"
 }
 
 # Each part has half of the room, and what the other one leaves.
