@@ -74,6 +74,9 @@ fn an_overlay_is_rendered_on_both_sides_and_compared() {
     let inside = repository.join("prod");
     let told = json(&run(&inside, &bin, &["--git", "HEAD~1..HEAD", "-k", ".", "-o", "json"]));
     assert_eq!(told["summary"]["changed"], 1, "{told:#}");
+    let outside = run(&repository, &bin, &["--git", "HEAD", "-k", ".."]);
+    let said = text(&outside.stderr);
+    assert!(said.contains("--kustomize") && said.contains("is not inside the git"), "{said}");
     let nowhere = run(&repository, &bin, &["--git", "HEAD", "-k", "nowhere"]);
     assert_eq!(nowhere.status.code(), Some(2));
     assert!(text(&nowhere.stderr).contains("neither side has such a directory"));
