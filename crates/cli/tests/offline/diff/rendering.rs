@@ -155,7 +155,11 @@ fn what_may_ask_a_network_start_a_program_or_lead_out_is_never_run() {
             "helmCharts may start a program",
         ),
         ("generator", "generators: [a.yaml]\n", "generators may start a program"),
-        ("case", "Resources: ['https://example.com/a.yaml']\n", "Resources may start a program"),
+        (
+            "case",
+            "Resources: ['https://example.com/a.yaml']\n",
+            "Resources is not a known field, but",
+        ),
         ("out", "resources: [../../../secret.yaml]\n", "leads out of what is compared"),
         ("gone", "resources: [gone.yaml]\n", "is neither a file nor a directory of this side"),
     ] {
