@@ -31,10 +31,14 @@ size() {
 
 # Copies the lines of a file that fit into so many bytes, and says so if these are not all.
 shorten() {
-    LC_ALL=C awk -v most="$2" '{ size += length($0) + 1; if (size > most) exit; print }' "$1"
-    if (($(size "$1") > $2)); then
-        printf '\nThis is shortened; the whole is in the [summary of the run](%s).\n' "$run"
+    if (($(size "$1") <= $2)); then
+        cat "$1"
+        return
     fi
+    local note
+    note=$(printf '\nThis is shortened; the whole is in the [summary of the run](%s).' "$run")
+    LC_ALL=C awk -v most="$(($2 - ${#note} - 1))" '{ size += length($0) + 1; if (size > most) exit; print }' "$1"
+    printf '%s\n' "$note"
 }
 
 # Each part has half of the room, and what the other one leaves.
@@ -89,16 +93,30 @@ request() {
             "$@") || status=000
 }
 
+# What the response says is wrong, without anything that a log might take for a command.
+message() {
+    LC_ALL=C grep -Eo '"message": *"([^"\\]|\\.)*"' "$folder/response" | head -n 1 |
+        sed -e 's/^"message": *"//' -e 's/"$//' | LC_ALL=C tr -cd 'A-Za-z0-9 .,_/-' | cut -c -200 || true
+}
+
 explain() {
-    case $status in
-        403 | 404)
+    local said
+    if [[ $status == 000 ]]; then
+        give_up warning "failed to $1: $API does not respond; the summary has the same"
+    fi
+    said=$(message)
+    if [[ $status == 429 || $said == *"rate limit"* ]] ||
+        { [[ $status == 403 ]] && LC_ALL=C grep -Eiq '^x-ratelimit-remaining: *0' "$folder/headers"; }; then
+        give_up warning "failed to $1: $API limits the requests of this token (status $status); the summary has the same"
+    fi
+    case "$status $said" in
+        404* | 403*"not accessible"* | 403*"admin rights"*)
             if [[ $HEAD_REPOSITORY != "$REPOSITORY" ]]; then
                 give_up notice "a pull request from a fork has a token that may only read; the summary has the same"
             fi
             give_up warning "the token may not $1; give the job the permission pull-requests: write"
             ;;
-        000) give_up warning "failed to $1: $API does not respond; the summary has the same" ;;
-        *) give_up warning "failed to $1: $API responded with $status; the summary has the same" ;;
+        *) give_up warning "failed to $1: $API responded with $status${said:+ ($said)}; the summary has the same" ;;
     esac
 }
 
@@ -132,10 +150,13 @@ done
 
 if [[ -n $found ]]; then
     request --request PATCH --header 'Content-Type: application/json' --data-binary "@$folder/request" "$found"
-    [[ $status == 200 ]] || explain "update the comment"
-    echo "updated $found"
-else
-    request --request POST --header 'Content-Type: application/json' --data-binary "@$folder/request" "$comments"
-    [[ $status == 201 ]] || explain "create a comment"
-    echo "created a comment"
+    if [[ $status == 200 ]]; then
+        echo "updated $found"
+        exit 0
+    fi
+    # A user may have deleted it since.
+    [[ $status == 404 ]] || explain "update the comment"
 fi
+request --request POST --header 'Content-Type: application/json' --data-binary "@$folder/request" "$comments"
+[[ $status == 201 ]] || explain "create a comment"
+echo "created a comment"

@@ -50,7 +50,8 @@ find_merge_base() {
     return 1
 }
 
-if [[ $BASE == -* ]]; then
+# No option of git, and nothing that would write a branch when it is fetched.
+if [[ $BASE == [-+]* || $BASE == *:* ]]; then
     echo "::error title=Almanac::$BASE is not a revision"
     exit 2
 fi

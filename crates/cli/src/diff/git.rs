@@ -65,7 +65,7 @@ pub(super) fn sides(
     check_named(revisions)?;
     let repository = Repository::around_here()?;
     let here = std::env::current_dir().context("failed to find the current directory")?;
-    let paths = paths.iter().map(|path| repository.inside(&here, path));
+    let paths = paths.iter().map(|path| repository.inside(&here, "PATH", path));
     let paths = paths.collect::<anyhow::Result<Vec<PathBuf>>>()?;
     let name = |side: &str| if side.is_empty() { "HEAD".to_owned() } else { side.to_owned() };
     let (old, new) = match revisions.split_once("..") {
@@ -87,7 +87,7 @@ pub(super) fn sides(
     };
     let trees = [first, second];
     let differing = repository.differing(&from, to.as_deref(), &trees)?;
-    let flagged = render.targets(&|_, path| repository.inside(&here, path))?;
+    let flagged = render.targets(&|argument, path| repository.inside(&here, argument, path))?;
     // Without a path, only what is rendered is compared.
     let is_rendered_alone = paths.is_empty() && !flagged.is_empty();
     let rendered: Vec<PathBuf> = flagged.iter().map(|it| it.dir.clone()).collect();
@@ -166,7 +166,7 @@ impl Repository {
     }
 
     /// A path as the repository has it.
-    fn inside(&self, here: &Path, path: &str) -> anyhow::Result<PathBuf> {
+    fn inside(&self, here: &Path, argument: &'static str, path: &str) -> anyhow::Result<PathBuf> {
         let here = here.canonicalize().unwrap_or_else(|_| here.to_owned());
         let top = self.top.canonicalize().unwrap_or_else(|_| self.top.clone());
         let mut full = PathBuf::new();
@@ -178,7 +178,7 @@ impl Repository {
             }
         }
         let inside = full.strip_prefix(&top).or_else(|_| full.strip_prefix(&self.top));
-        let outside = || ArgumentError::whole("PATH", path, "is not inside the git repository");
+        let outside = || ArgumentError::whole(argument, path, "is not inside the git repository");
         Ok(inside.map_err(|_| outside())?.to_owned())
     }
 

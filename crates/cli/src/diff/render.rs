@@ -232,9 +232,9 @@ pub(super) fn add(
                 sides.unrendered.push(target.place());
                 put(new_side, Err(why));
             }
-            (Err((why, _)), Ok(_)) => {
+            (Err((why, fix)), Ok(_)) => {
                 let (place, name) = (target.place(), &old.tree.name);
-                sides.notes.push(printable(&format!("{place} of {name}: {why}")));
+                sides.notes.push(printable(&format!("{place} of {name}: {why}; {fix}")));
                 sides.unrendered.push(place);
             }
         }

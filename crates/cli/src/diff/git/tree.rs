@@ -147,10 +147,11 @@ impl Tree {
 
     /// All that lies in a directory, by name: what a link says, not what it leads to.
     pub(in crate::diff) fn of_directory(name: &str, top: &Path) -> anyhow::Result<Tree> {
-        let cannot = || format!("failed to list {}", top.display());
-        let top = top.canonicalize().with_context(cannot)?;
+        let of_top = || format!("failed to list {}", top.display());
+        let top = top.canonicalize().with_context(of_top)?;
         let (mut listed, mut open) = (Vec::new(), vec![PathBuf::new()]);
         while let Some(folder) = open.pop() {
+            let cannot = || format!("failed to list {}", top.join(&folder).display());
             for entry in fs::read_dir(top.join(&folder)).with_context(cannot)? {
                 let entry = entry.with_context(cannot)?;
                 let path = folder.join(entry.file_name());

@@ -35,6 +35,16 @@ const PLAIN: [&str; 15] = [
     "vars",
 ];
 
+/// The fields that start programs or read from a network.
+const STARTING: [&str; 6] = [
+    "generators",
+    "helmChartInflationGenerator",
+    "helmCharts",
+    "helmGlobals",
+    "transformers",
+    "validators",
+];
+
 /// The fields that are lists of paths.
 const PATHS: [&str; 6] =
     ["bases", "components", "configurations", "crds", "patchesStrategicMerge", "resources"];
@@ -171,10 +181,25 @@ fn paths_in(json: &Value) -> Result<Vec<Named<'_>>, String> {
             let Value::Array(items) = value else { return Err(format!("{field} is not a list")) };
             items.iter().try_for_each(|item| paths_of_map(field, item, &mut all))?;
         } else {
-            return Err(format!("{field} may start a program or read from a network"));
+            return Err(why_refused(field));
         }
     }
     Ok(all)
+}
+
+/// Why a field is refused: it starts programs, or what it does is not known.
+fn why_refused(field: &str) -> String {
+    const MOST_LETTERS: usize = 2;
+    if STARTING.contains(&field) {
+        return format!("{field} may start a program or read from a network");
+    }
+    let lower = field.to_lowercase();
+    let distance = |known: &str| strsim::osa_distance(&lower, &known.to_lowercase());
+    let known = PLAIN.iter().chain(&PATHS).chain(&WITH_PATHS).copied();
+    match known.min_by_key(|it| distance(it)).filter(|it| distance(it) <= MOST_LETTERS) {
+        Some(near) => format!("{field} is not a known field, but {near} is"),
+        None => format!("{field} is not a known field, so it may start a program"),
+    }
 }
 
 /// The paths of a map in a field.
@@ -255,6 +280,18 @@ mod tests {
             json!({"resources": "a.yaml"}),
         ] {
             assert!(paths_in(&json).is_err(), "{json}");
+        }
+    }
+
+    #[test]
+    fn a_misspelled_field_is_told_with_the_near_name() {
+        for (field, expected) in [
+            ("resource", "resource is not a known field, but resources is"),
+            ("Patches", "Patches is not a known field, but patches is"),
+            ("frobnicate", "frobnicate is not a known field, so it may start a program"),
+            ("generators", "generators may start a program or read from a network"),
+        ] {
+            assert_eq!(why_refused(field), expected);
         }
     }
 

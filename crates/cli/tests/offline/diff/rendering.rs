@@ -74,6 +74,9 @@ fn an_overlay_is_rendered_on_both_sides_and_compared() {
     let inside = repository.join("prod");
     let told = json(&run(&inside, &bin, &["--git", "HEAD~1..HEAD", "-k", ".", "-o", "json"]));
     assert_eq!(told["summary"]["changed"], 1, "{told:#}");
+    let outside = run(&repository, &bin, &["--git", "HEAD", "-k", ".."]);
+    let said = text(&outside.stderr);
+    assert!(said.contains("--kustomize") && said.contains("is not inside the git"), "{said}");
     let nowhere = run(&repository, &bin, &["--git", "HEAD", "-k", "nowhere"]);
     assert_eq!(nowhere.status.code(), Some(2));
     assert!(text(&nowhere.stderr).contains("neither side has such a directory"));
@@ -152,7 +155,11 @@ fn what_may_ask_a_network_start_a_program_or_lead_out_is_never_run() {
             "helmCharts may start a program",
         ),
         ("generator", "generators: [a.yaml]\n", "generators may start a program"),
-        ("case", "Resources: ['https://example.com/a.yaml']\n", "Resources may start a program"),
+        (
+            "case",
+            "Resources: ['https://example.com/a.yaml']\n",
+            "Resources is not a known field, but",
+        ),
         ("out", "resources: [../../../secret.yaml]\n", "leads out of what is compared"),
         ("gone", "resources: [gone.yaml]\n", "is neither a file nor a directory of this side"),
     ] {

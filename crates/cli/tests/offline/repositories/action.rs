@@ -294,8 +294,10 @@ fn the_first_push_of_a_branch_is_not_compared_and_a_base_that_there_is_not_does_
         let (ran, _) = Runner::new(&checkout, &[&known[..], GATE].concat()).run();
         ran["diff"].assert_says(2, &["::error title=Almanac::", "cannot be compared"]);
     }
-    let (ran, _) = Runner::new(&checkout, &[BINARY, ("inputs.base", "--output=x")]).run();
-    ran["diff"].assert_says(2, &["is not a revision"]);
+    for base in ["--output=x", "main:refs/heads/evil", "+main"] {
+        let (ran, _) = Runner::new(&checkout, &[BINARY, ("inputs.base", base)]).run();
+        ran["diff"].assert_says(2, &["is not a revision"]);
+    }
     let (ran, _) = Runner::new(&checkout, &[BINARY, ("inputs.paths", "nowhere")]).run();
     ran["lint"].assert_says(2, &["nowhere"]);
 }

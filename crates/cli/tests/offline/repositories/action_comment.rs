@@ -30,6 +30,8 @@ struct State {
     comments: Vec<(String, String)>,
     /// What was written: the method and the number of the comment.
     written: Vec<(String, usize)>,
+    /// Whether comments are deleted once they are listed.
+    deletes: bool,
     /// What is responded to everything, if anything is: the status, more headers, and the message.
     refuses_with: Option<(u16, &'static str, &'static str)>,
 }
@@ -146,6 +148,9 @@ impl State {
             "PATCH" => {
                 let number = path.strip_prefix("/repos/shops/policies/issues/comments/").unwrap();
                 let number: usize = number.parse().unwrap();
+                if self.deletes {
+                    return (404, String::new(), "{\"message\": \"Not Found\"}".to_owned());
+                }
                 self.comments[number].1 = text();
                 (number, 200)
             }
@@ -236,12 +241,17 @@ fn a_comment_that_cannot_be_written_fails_nothing() {
     let github = GitHub::start();
     let run = |known: &[(&str, &str)]| github.run(&checkout, known).0;
     let fork = ("github.event.pull_request.head.repo.full_name", "anna/policies");
-    github.refuse_with(Some(403));
+    github.refuse_saying(403, "", "Resource not accessible by integration");
     run(&[fork])
         .assert_says(0, &["::notice title=Almanac::no comment was written: ", "from a fork"]);
     run(&[]).assert_says(0, &["::warning title=Almanac::", "the permission pull-requests: write"]);
     github.refuse_with(Some(502));
-    run(&[]).assert_says(0, &["::warning title=Almanac::", "responded with 502; the summary"]);
+    run(&[]).assert_says(0, &["::warning title=Almanac::", "responded with 502 (no); the summary"]);
+    let locked = "Unable to create comment because issue is locked.";
+    github.refuse_saying(403, "", locked);
+    run(&[fork]).assert_says(0, &["::warning title=Almanac::", locked]);
+    github.refuse_saying(403, "\r\nX-RateLimit-Remaining: 0", "no");
+    run(&[]).assert_says(0, &["::warning title=Almanac::", "limits the requests of this token"]);
     github.refuse_with(None);
     let away = ("github.api_url", "http://127.0.0.1:1");
     run(&[away]).assert_says(0, &["::warning title=Almanac::", "does not respond; the summary"]);
@@ -249,6 +259,16 @@ fn a_comment_that_cannot_be_written_fails_nothing() {
     run(&[push]).assert_says(0, &["::notice title=Almanac::", "not about a pull request"]);
     run(&[("inputs.comment", "yes")]).assert_says(2, &["the input comment is true or false"]);
     assert!(github.written().is_empty());
+}
+
+#[test]
+fn a_comment_that_was_deleted_is_created_again() {
+    let (checkout, _) = changed("comment-deleted");
+    let github = GitHub::start();
+    github.run(&checkout, &[]).0.assert_says(0, &["created a comment"]);
+    github.state.lock().unwrap().deletes = true;
+    github.run(&checkout, &[]).0.assert_says(0, &["created a comment"]);
+    assert_eq!(github.written().len(), 2);
 }
 
 #[test]
