@@ -8,6 +8,7 @@ mod kustomization;
 mod program;
 mod stage;
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -173,8 +174,13 @@ fn targets(
             let outside = || ArgumentError::whole(HELM, text, format!("{it} {OUTSIDE}"));
             below(&dir, it).ok_or_else(outside)
         });
-        let renderer = Renderer::Helm(values.collect::<Result<_, _>>()?);
-        all.push(Target { dir, renderer, text: text.clone(), is_flag });
+        let values: Vec<PathBuf> = values.collect::<Result<_, _>>()?;
+        // helm takes several values files of one argument.
+        if values.iter().any(|it| it.to_string_lossy().contains([',', '"', '\n', '\r'])) {
+            let message = "has a comma, a quotation mark or an end of line in a path; rename it";
+            return Err(ArgumentError::whole(HELM, text, message).into());
+        }
+        all.push(Target { dir, renderer: Renderer::Helm(values), text: text.clone(), is_flag });
     }
     Ok(all)
 }
@@ -212,6 +218,12 @@ pub(super) fn add(
             let note = format!("almanac.toml names {}, which neither side has", target.text);
             sides.notes.push(printable(&note));
             continue;
+        }
+        let submodules: BTreeSet<&PathBuf> = trees.iter().flat_map(|it| &it.submodules).collect();
+        for it in submodules.into_iter().filter(|it| it.starts_with(&target.dir)) {
+            let (place, it) = (target.place(), it.display());
+            let note = format!("{place} is rendered without the submodule {it}");
+            sides.notes.push(printable(&note));
         }
         let (before, after) = (target.rendered(old, limit)?, target.rendered(new, limit)?);
         sides.both.iter_mut().for_each(|it| it.viewpoint.left_out.push(target.dir.clone()));

@@ -17,6 +17,8 @@ use crate::diff::running::{MONDAY, empty_folder, json, shop, sides, text, write}
 const PRINTS: &str =
     "#!/bin/sh\ntouch \"$(dirname \"$0\")/ran\"\nfor last; do :; done\ncat \"$last/out.yaml\"\n";
 
+const SUBMODULE: &str = "160000,0123456789012345678901234567890123456789,prod/sub";
+
 const PLAIN: &str = "resources: [out.yaml]\n";
 
 /// The folder of programs of a test.
@@ -70,6 +72,13 @@ fn an_overlay_is_rendered_on_both_sides_and_compared() {
         assert_eq!(told["summary"]["changed"], 1, "{told:#}");
         assert_eq!(told["rendered"][0], "kustomize build prod");
     }
+    // A submodule is part of what is rendered, without its content.
+    git(&repository, &["update-index", "--add", "--cacheinfo", SUBMODULE]);
+    git(&repository, &["commit", "-q", "-m", "submodule"]);
+    let told =
+        json(&run(&repository, &bin, &["--git", "HEAD~1..HEAD", "-k", "prod", "-o", "json"]));
+    assert_eq!(told["notes"][0], "prod is rendered without the submodule prod/sub", "{told:#}");
+    git(&repository, &["reset", "-q", "--hard", "HEAD~1"]);
     // Paths are meant from the current directory.
     let inside = repository.join("prod");
     let told = json(&run(&inside, &bin, &["--git", "HEAD~1..HEAD", "-k", ".", "-o", "json"]));
@@ -101,6 +110,7 @@ fn a_chart_is_rendered_with_its_values_files() {
     assert_eq!(outside.status.code(), Some(2), "{}", text(&outside.stdout));
     for (option, value, part) in [
         ("--helm", "shop=none.yaml", "neither side has shop/none.yaml; values files"),
+        ("--helm", "a,b=values.yaml", "has a comma, a quotation mark"),
         ("-k", "shop/Chart.yaml", "is a file; name the directory that it is in"),
     ] {
         let wrong = run(&folder, &bin, &["old", "new", option, value]);
