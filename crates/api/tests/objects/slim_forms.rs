@@ -178,11 +178,6 @@ fn a_target_keeps_the_api_version_of_its_reference() {
     for (reference, fields, expected) in [
         ("{apiVersion: apps/v1, kind: Deployment, name: a}", "targetReplicas: 1", "apps/v1"),
         (
-            "{apiVersion: apps/v1beta2, kind: Deployment, name: a}",
-            "targetReplicas: 1",
-            "apps/v1beta2",
-        ),
-        (
             "{apiVersion: example.com/v3, kind: Gadget, name: a}",
             "targetReplicas: 1",
             "example.com/v3",

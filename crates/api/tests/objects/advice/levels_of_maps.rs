@@ -36,7 +36,7 @@ fn of_a_field_that_is_also_where_it_belongs_one_is_kept() {
 #[test]
 fn a_field_of_a_map_around_is_no_label_and_narrows_nothing() {
     let fields = "podSelector: {strategy: prefer}\n  \
-                  units: [{name: x, nodeSelector: {priority: 3, name: y}}]";
+                  units: [{name: x, nodeSelector: {priority: 3, name: gold}}]";
     let text = units(fields).replace("  strategy: required\n", "");
     advised(&text, "spec.podSelector.strategy", "move it into spec, where it belongs");
     let unit = "spec.units[0]";
@@ -45,7 +45,7 @@ fn a_field_of_a_map_around_is_no_label_and_narrows_nothing() {
         &format!("{unit}.nodeSelector.priority"),
         "move it into spec.units[0], where it belongs",
     );
-    let label = "put it under matchLabels, as in matchLabels: {name: y}";
+    let label = "put it under matchLabels, as in matchLabels: {name: gold}";
     advised(&text, &format!("{unit}.nodeSelector.name"), label);
     // What narrows is not to be removed because there is another one.
     let both = units("podSelector: {}\n  units: [{name: x, podSelector: {}, nodeSelector: {}}]");
