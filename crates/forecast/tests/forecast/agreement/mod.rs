@@ -24,8 +24,8 @@ use self::worlds::{Case, cases, deployment, instant};
 const WEEK: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// How long each world is watched.
 const WATCHED: SignedDuration = SignedDuration::from_hours(48);
-/// So many boundaries of a world are explained in any case.
-const FEW: usize = 4;
+/// So many of the boundaries that are not all explained.
+const SPREAD: usize = 4;
 /// So many other instants are explained.
 const OTHERS: usize = 4;
 
@@ -109,36 +109,27 @@ fn without_nothing(mut changes: Vec<Change>) -> Vec<Change> {
     changes
 }
 
-/// The instants of a world that are explained: every boundary of the time that is watched, and others.
+/// The instants of a world that are explained: its boundaries, and others. Forecasts take as long as there are boundaries,
+/// and each boundary needs forecasts of its own: of many, they are the first, and some of the rest, evenly spread. Where
+/// autoscalers alternate every ten seconds, there are 17,000.
 fn instants(case: &Case, series: &[Series]) -> Vec<Timestamp> {
-    let mut instants: Vec<Timestamp> =
-        series.iter().flat_map(|it| it.segments.iter().map(|segment| segment.from)).collect();
-    instants.extend((0_i64..).map(|it| instant(case.from + 7 + it * 577)).take(OTHERS));
-    instants.sort_unstable();
-    instants.dedup();
-    instants
-}
-
-/// How long a world is watched. Forecasts take as long as there are boundaries, and each boundary needs forecasts of its
-/// own: where autoscalers alternate every ten seconds, there are 17,000, and the world is watched until a few have been.
-fn watched(world: &World, from: Timestamp) -> Period {
     let budget: usize = trials::size("ALMANAC_AGREEMENT_BOUNDARIES", 5_000, 100_000);
-    let mut boundaries: Vec<Timestamp> = all_series(world, period(from, WATCHED))
-        .iter()
-        .flat_map(|it| it.segments.iter().map(|segment| segment.from))
-        .collect();
+    let mut boundaries: Vec<Timestamp> =
+        series.iter().flat_map(|it| it.segments.iter().map(|segment| segment.from)).collect();
     boundaries.sort_unstable();
     boundaries.dedup();
-    let most = (budget / boundaries.len().max(1)).max(FEW);
-    let end = boundaries.get(most).copied().unwrap_or(from + WATCHED);
-    Period::new(from, end).unwrap()
+    let count = boundaries.len();
+    let (first, rest) = boundaries.split_at(count.min(1 + budget / count.max(1)));
+    let spread = rest.iter().step_by(rest.len().div_ceil(SPREAD).max(1));
+    let others = (0_i64..).map(|it| instant(case.from + 7 + it * 577)).take(OTHERS);
+    first.iter().chain(spread).copied().chain(others).collect()
 }
 
 #[test]
 fn an_explanation_says_what_a_forecast_from_its_instant_says() {
     holds("an_explanation_says_what_a_forecast_says", 30, 3_000, |case| {
         let world = case.world();
-        let period = watched(&world, case.from());
+        let period = period(case.from(), WATCHED);
         let before = |from, to| all_series(&world, Period::new(from - WEEK, to).unwrap());
         // Autoscalers that alternate do so in step with the beginning of a forecast. Others need one for all instants.
         let before_all = case.scalers.is_empty().then(|| before(case.from(), period.to()));
