@@ -32,6 +32,7 @@
 
 pub mod agent;
 #[cfg(test)]
+#[path = "../tests/support/bench.rs"]
 mod bench;
 mod cluster;
 pub mod controlled;
