@@ -6,7 +6,6 @@
 
 mod cel_words;
 mod clock_changes;
-mod closest_firings;
 mod coincidence;
 mod cron_federated_hpa;
 mod cron_job;

@@ -1,9 +1,10 @@
 //! The known kinds: their names and roles.
 //!
-//! One row a kind, and no other place says how one of them is called. Near misses are handled in
-//! `recognition`.
+//! One row a kind, and no other place says how one of them is called, or which of them are read for what. Near misses
+//! are handled in `recognition`.
 
 mod built_in;
+mod controlled;
 mod names;
 mod recognition;
 mod requests;
@@ -12,6 +13,7 @@ use almanac_engine::{Family, Identity};
 
 use crate::objects::document_key;
 
+pub use controlled::Controlled;
 pub use names::kind_named;
 pub(crate) use names::nearest;
 pub use recognition::group_and_version;
@@ -45,13 +47,18 @@ struct Row {
     short_names: &'static [&'static str],
     namespaced: bool,
     role: Role,
+    /// See [`Kind::is_followed`].
+    is_followed: bool,
+    /// See [`Kind::is_compared`].
+    is_compared: bool,
 }
 
 /// Writes the table once: the enum, the list of all, and the row of each.
 macro_rules! kinds {
     ($($(#[doc = $what:literal])+ $kind:ident {
         group: $group:expr, versions: $versions:expr, plural: $plural:literal,
-        short: $short:expr, namespaced: $namespaced:literal, role: $role:expr $(,)?
+        short: $short:expr, namespaced: $namespaced:literal, role: $role:expr,
+        followed: $followed:literal, compared: $compared:literal $(,)?
     })+) => {
         /// Which of the kinds we know an object is.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -74,6 +81,8 @@ macro_rules! kinds {
                             short_names: &$short,
                             namespaced: $namespaced,
                             role: $role,
+                            is_followed: $followed,
+                            is_compared: $compared,
                         }
                     },)+
                 }
@@ -92,91 +101,109 @@ kinds! {
     MetricsProducer {
         group: KARPENTER, versions: ["v1alpha1"], plural: "metricsproducers",
         short: ["mp"], namespaced: true, role: Role::Policy(Family::ScheduledCapacity),
+        followed: false, compared: false,
     }
     /// Scales anything with a `scale` subresource by a query.
     HorizontalAutoscaler {
         group: KARPENTER, versions: ["v1alpha1"], plural: "horizontalautoscalers",
         short: ["ha"], namespaced: true, role: Role::Policy(Family::MetricScaling),
+        followed: false, compared: true,
     }
     /// A group of nodes with a `scale` subresource. One without a number keeps the nodes it has.
     ScalableNodeGroup {
         group: KARPENTER, versions: ["v1alpha1"], plural: "scalablenodegroups",
         short: ["sng"], namespaced: true, role: Role::Workload { absent_replicas: None },
+        followed: true, compared: false,
     }
     /// Cron rules that set replicas or bounds.
     CronFederatedHPA {
         group: KARMADA, versions: ["v1alpha1"], plural: "cronfederatedhpas",
         short: ["cronfhpa"], namespaced: true, role: Role::Policy(Family::CronScaling),
+        followed: false, compared: true,
     }
     /// Texts by key. Only those of Volcano's agent are of interest: see [`Kind::is_of_interest`].
     ConfigMap {
         group: "", versions: ["v1"], plural: "configmaps",
         short: ["cm"], namespaced: true, role: Role::Policy(Family::QosLevels),
+        followed: false, compared: false,
     }
     /// Selects clusters.
     Placement {
         group: CLUSTERS, versions: ["v1beta1", "v1alpha1"], plural: "placements",
         short: [], namespaced: true, role: Role::Policy(Family::Placement),
-    }
-    /// What a placement has selected.
-    PlacementDecision {
-        group: CLUSTERS, versions: ["v1beta1", "v1alpha1"], plural: "placementdecisions",
-        short: [], namespaced: true, role: Role::Hub,
-    }
-    /// Scores of the cluster that its namespace is of.
-    AddOnPlacementScore {
-        group: CLUSTERS, versions: ["v1alpha1"], plural: "addonplacementscores",
-        short: [], namespaced: true, role: Role::Hub,
+        followed: false, compared: false,
     }
     /// A cluster that a hub knows.
     ManagedCluster {
         group: CLUSTERS, versions: ["v1"], plural: "managedclusters",
         short: ["mcl", "mcls"], namespaced: false, role: Role::Hub,
+        followed: false, compared: false,
     }
     /// A set of clusters.
     ManagedClusterSet {
         group: CLUSTERS, versions: ["v1beta2", "v1beta1"], plural: "managedclustersets",
         short: ["mclset", "mclsets"], namespaced: false, role: Role::Hub,
+        followed: false, compared: false,
     }
     /// Lets the placements of a namespace select from a set.
     ManagedClusterSetBinding {
         group: CLUSTERS, versions: ["v1beta2", "v1beta1"], plural: "managedclustersetbindings",
         short: ["mclsetbinding", "mclsetbindings"], namespaced: true, role: Role::Hub,
+        followed: false, compared: false,
+    }
+    /// Scores of the cluster that its namespace is of.
+    AddOnPlacementScore {
+        group: CLUSTERS, versions: ["v1alpha1"], plural: "addonplacementscores",
+        short: [], namespaced: true, role: Role::Hub,
+        followed: false, compared: false,
+    }
+    /// What a placement has selected.
+    PlacementDecision {
+        group: CLUSTERS, versions: ["v1beta1", "v1alpha1"], plural: "placementdecisions",
+        short: [], namespaced: true, role: Role::Hub,
+        followed: false, compared: false,
     }
     /// Units of nodes that pods fill in order.
     ResourcePolicy {
         group: "scheduling.sigs.x-k8s.io", versions: ["v1alpha1"], plural: "resourcepolicies",
         short: ["rp"], namespaced: true, role: Role::Policy(Family::Units),
+        followed: false, compared: true,
     }
     /// An autoscaler over clusters; data that cron rules change.
     FederatedHPA {
         group: KARMADA, versions: ["v1alpha1"], plural: "federatedhpas",
         short: ["fhpa"], namespaced: true, role: Role::Bounds,
+        followed: true, compared: true,
     }
     /// Kubernetes' own autoscaler; data that cron rules change.
     HorizontalPodAutoscaler {
         group: "autoscaling", versions: ["v2", "v1"], plural: "horizontalpodautoscalers",
         short: ["hpa"], namespaced: true, role: Role::Bounds,
+        followed: true, compared: true,
     }
     /// Kubernetes' own, for long-running services.
     Deployment {
         group: "apps", versions: ["v1"], plural: "deployments",
         short: ["deploy"], namespaced: true, role: ONE_UNLESS_SAID,
+        followed: true, compared: true,
     }
     /// Kubernetes' own, for pods with stable names and volumes.
     StatefulSet {
         group: "apps", versions: ["v1"], plural: "statefulsets",
         short: ["sts"], namespaced: true, role: ONE_UNLESS_SAID,
+        followed: true, compared: true,
     }
     /// Kubernetes' own, usually created by a Deployment.
     ReplicaSet {
         group: "apps", versions: ["v1"], plural: "replicasets",
         short: ["rs"], namespaced: true, role: ONE_UNLESS_SAID,
+        followed: false, compared: false,
     }
     /// What Kubernetes had before there were `ReplicaSets`.
     ReplicationController {
         group: "", versions: ["v1"], plural: "replicationcontrollers",
         short: ["rc"], namespaced: true, role: ONE_UNLESS_SAID,
+        followed: false, compared: false,
     }
 }
 
@@ -217,6 +244,38 @@ impl Kind {
     #[must_use]
     pub(crate) fn is_ours(self) -> bool {
         self == Kind::ConfigMap || is_group_of_ours(self.group())
+    }
+
+    /// The kinds of a hub that placements depend on, but for their own. Of those that are not served, the first is named.
+    pub fn of_hub() -> impl Iterator<Item = Kind> {
+        Kind::ALL.iter().copied().filter(|kind| kind.role() == Role::Hub)
+    }
+
+    /// Whether all its objects are watched as soon as a policy scales one. Others are read on demand, so that no
+    /// permission to list them is needed.
+    #[must_use]
+    pub fn is_followed(self) -> bool {
+        self.row().is_followed
+    }
+
+    /// Whether one of its objects may be wrong because of another one. Of the other kinds, everything that can be wrong
+    /// shows in the object itself.
+    #[must_use]
+    pub fn is_compared(self) -> bool {
+        self.row().is_compared
+    }
+
+    /// Whether its policies depend on all pods and nodes.
+    #[must_use]
+    pub fn reads_pods(self) -> bool {
+        matches!(self.role(), Role::Policy(Family::QosLevels | Family::Units))
+    }
+
+    /// Whether its objects count for what is in other namespaces: the agent of a cluster is not where the pods are, scores
+    /// are in the namespaces of their clusters, and Balance counts all decisions.
+    #[must_use]
+    pub fn counts_everywhere(self) -> bool {
+        matches!(self, Kind::ConfigMap | Kind::AddOnPlacementScore | Kind::PlacementDecision)
     }
 
     /// Whether its objects are policies.

@@ -8,6 +8,7 @@ pub mod conditions;
 pub mod cron_federated_hpa;
 pub mod horizontal_autoscaler;
 pub mod metrics_producer;
+pub mod other_writer;
 mod patch;
 pub mod placement;
 pub mod resource_policy;

@@ -31,6 +31,7 @@
 
 mod civil;
 mod clock_effect;
+mod closest_firings;
 mod cron;
 mod daily;
 mod describe;

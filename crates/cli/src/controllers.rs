@@ -1,5 +1,7 @@
 //! The controllers, by the names that `--controllers` takes. What each one reconciles is up to `almanac controller`.
 
+use almanac_api::kinds::Controlled;
+use almanac_engine::Family;
 use clap::ValueEnum;
 
 /// A controller.
@@ -10,4 +12,17 @@ pub(crate) enum Controller {
     HorizontalAutoscaler,
     ScalableNodeGroup,
     Placement,
+}
+
+impl Controller {
+    /// What it reconciles.
+    pub(crate) fn controlled(self) -> Controlled {
+        match self {
+            Self::MetricsProducer => Family::ScheduledCapacity.into(),
+            Self::CronFederatedHpa => Family::CronScaling.into(),
+            Self::HorizontalAutoscaler => Family::MetricScaling.into(),
+            Self::ScalableNodeGroup => Controlled::NodeGroups,
+            Self::Placement => Family::Placement.into(),
+        }
+    }
 }

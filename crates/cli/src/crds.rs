@@ -6,11 +6,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use almanac_api::kinds::Kind;
+use almanac_api::kinds::Controlled;
 use almanac_api::objects::{
     CustomResource, custom_resources, hub_custom_resources, unit_custom_resources,
 };
 use almanac_api::writing::to_yaml;
+use almanac_engine::Family;
 use anyhow::Context;
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
@@ -72,28 +73,13 @@ impl ValueEnum for Printed {
     }
 }
 
-/// What a kind is printed with.
-fn printed_with(kind: Kind) -> Option<Printed> {
-    let controller = match kind {
-        Kind::ResourcePolicy => return Some(Printed::Units),
-        Kind::MetricsProducer => Some(Controller::MetricsProducer),
-        Kind::CronFederatedHPA | Kind::FederatedHPA => Some(Controller::CronFederatedHpa),
-        Kind::HorizontalAutoscaler => Some(Controller::HorizontalAutoscaler),
-        Kind::ScalableNodeGroup => Some(Controller::ScalableNodeGroup),
-        Kind::Placement
-        | Kind::PlacementDecision
-        | Kind::AddOnPlacementScore
-        | Kind::ManagedCluster
-        | Kind::ManagedClusterSet
-        | Kind::ManagedClusterSetBinding => Some(Controller::Placement),
-        Kind::ConfigMap
-        | Kind::HorizontalPodAutoscaler
-        | Kind::Deployment
-        | Kind::StatefulSet
-        | Kind::ReplicaSet
-        | Kind::ReplicationController => None,
-    };
-    controller.map(Printed::Of)
+impl Printed {
+    fn controlled(self) -> Controlled {
+        match self {
+            Printed::Of(controller) => controller.controlled(),
+            Printed::Units => Family::Units.into(),
+        }
+    }
 }
 
 impl CrdsArguments {
@@ -103,8 +89,8 @@ impl CrdsArguments {
             return ours;
         }
         let is_asked_for = |resource: &CustomResource| {
-            let with = resource.known_kind().and_then(printed_with);
-            with.is_some_and(|it| self.controllers.contains(&it))
+            let with = resource.known_kind().and_then(Controlled::of_kind);
+            with.is_some_and(|with| self.controllers.iter().any(|it| it.controlled() == with))
         };
         let all = ours.into_iter().chain(hub_custom_resources()).chain(unit_custom_resources());
         all.filter(|it| self.controllers.is_empty() || is_asked_for(it)).collect()

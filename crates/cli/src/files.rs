@@ -226,12 +226,6 @@ pub(crate) fn that_are_read(
     Ok(named)
 }
 
-/// Whether objects of a kind count for what is in other namespaces: the agent of a cluster is not where the pods are, scores
-/// are in the namespaces of their clusters, and Balance counts all decisions.
-pub(crate) fn is_read_everywhere(kind: Kind) -> bool {
-    matches!(kind, Kind::ConfigMap | Kind::AddOnPlacementScore | Kind::PlacementDecision)
-}
-
 impl Files {
     /// The files and directories that `almanac.toml` excludes.
     pub(crate) fn excluded_paths(&self) -> impl Iterator<Item = Folder> {
@@ -320,7 +314,7 @@ impl Files {
     /// The same with only what is in a namespace, if one is named; what names none is taken to be in it. Of the
     /// policies of other projects, only those that match the label selector.
     pub(crate) fn narrowed(self, namespace: Option<&str>, selector: Option<&Selector>) -> Files {
-        self.narrowed_but(is_read_everywhere, namespace, selector)
+        self.narrowed_but(Kind::counts_everywhere, namespace, selector)
     }
 
     /// The same to check what is in a namespace, and not what is only read to decide about it.

@@ -18,7 +18,6 @@
 //! | `not_ready` | counts the objects that need attention, by reason |
 //! | [`namespaces`] | the namespaces that a process may be limited to |
 //! | `exemptions` | watches which namespaces are exempt |
-//! | [`controlled`] | what can be carried out |
 //! | `families` | the families there are, and what each does besides deciding |
 //! | `metrics_producer`, `cron_federated_hpa`, `horizontal_autoscaler` | one family each: its status, Events and metrics |
 //! | `placement` | the same, and the hub that it selects from and writes its decisions to |
@@ -32,9 +31,9 @@
 
 pub mod agent;
 #[cfg(test)]
+#[path = "../tests/support/bench.rs"]
 mod bench;
 mod cluster;
-pub mod controlled;
 mod cron_federated_hpa;
 mod elsewhere;
 mod exemptions;

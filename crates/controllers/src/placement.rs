@@ -11,7 +11,6 @@ mod report;
 mod step;
 mod writer;
 
-use almanac_api::kinds::Kind;
 use almanac_api::status::conditions::conditions;
 use almanac_api::status::placement::{Told, Undecided, condition_states, selected, write};
 use almanac_engine::placement::{Standing, unsatisfied};
@@ -30,15 +29,6 @@ use crate::families::{Composed, FamilyController, ReportSubject};
 use crate::leadership::Leadership;
 use crate::status_writer::WriteMethod;
 use crate::upstream::Upstreams;
-
-/// The kinds that placements depend on, apart from their own.
-pub(crate) const HUB_KINDS: [Kind; 5] = [
-    Kind::ManagedCluster,
-    Kind::ManagedClusterSet,
-    Kind::ManagedClusterSetBinding,
-    Kind::AddOnPlacementScore,
-    Kind::PlacementDecision,
-];
 
 /// The controller side of placements.
 #[derive(Clone, Default)]

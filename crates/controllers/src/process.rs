@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use almanac_api::kinds::Controlled;
 use almanac_engine::Family;
 use almanac_shell::budget::{WriteBudget, WriteLimits};
 use almanac_shell::clock::Clock;
@@ -15,7 +16,6 @@ use prometheus_client::registry::Registry;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::controlled::Controlled;
 use crate::families::Families;
 pub use crate::horizontal_autoscaler::Queries;
 use crate::leadership::Leadership;

@@ -14,7 +14,7 @@ mod status;
 use std::sync::Arc;
 use std::time::Duration;
 
-use almanac_api::kinds::Kind;
+use almanac_api::kinds::{Controlled, Kind};
 use almanac_engine::{Exempt, Exemption, Identity};
 use almanac_shell::clock::Clock;
 use almanac_shell::event_log::{Event, EventLog, ObjectReference};
@@ -26,7 +26,6 @@ use tokio::time::timeout;
 use self::entry::{GroupSpec, Subject};
 use self::status::{GroupState, Outcome};
 use crate::cluster::Cluster;
-use crate::controlled::Controlled;
 use crate::served_schemas::ServedSchemas;
 use crate::upstream::Upstreams;
 use crate::work_queue::WorkQueue;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use almanac_api::kinds::Kind;
+use almanac_api::kinds::{Controlled, Kind};
 use almanac_api::objects::MissingFields;
 use almanac_api::status::conditions::{ConditionReason, ConditionState, ConditionType, conditions};
 use almanac_shell::writer::summarize;
@@ -23,7 +23,6 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::cluster::StatusSnapshot;
-use crate::controlled::Controlled;
 use crate::families::Composed;
 use crate::status_writer::WriteMethod;
 

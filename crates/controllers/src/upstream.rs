@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use almanac_api::kinds::Controlled;
 use almanac_engine::Family;
 use almanac_shell::backoff::Backoff;
 use almanac_shell::clock::Clock;
@@ -25,7 +26,6 @@ use kube::{Api, Client};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::controlled::Controlled;
 pub(crate) use report::{LeftAlone, composed, message};
 use sightings::Sightings;
 

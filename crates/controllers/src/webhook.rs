@@ -13,6 +13,7 @@ mod watches;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use almanac_api::kinds::Controlled;
 use almanac_engine::Family;
 use almanac_shell::calls::{CallLimits, Shown, Tls, serve_calls};
 use almanac_shell::certificates::keeping::Keeping;
@@ -32,7 +33,6 @@ use self::answering::Reviews;
 use self::known::Shared;
 use self::metrics::ReviewMetrics;
 use self::watches::{begin, follow_namespaces};
-use crate::controlled::Controlled;
 use crate::list_progress::{FORBIDDEN_PATIENCE, ListProgress, Listings};
 use crate::namespaces::Namespaces;
 use crate::upstream::Upstreams;

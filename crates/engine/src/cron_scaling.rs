@@ -3,6 +3,7 @@
 mod begin;
 mod decide;
 mod execution;
+mod fingerprint;
 mod gather;
 mod held_back;
 mod logic;
@@ -15,6 +16,7 @@ mod undone;
 
 pub use decide::{Decision, decide, explain, next_firing, skip_stopped, wake_at};
 pub use execution::{Applied, Ending, Execution, MAX_COUNTED, Recorded};
+pub use fingerprint::{RuleContent, stored_fingerprint};
 pub use gather::{Input, TargetState, gather};
 pub use held_back::HeldBack;
 pub use memory::{Memory, Pending, RuleMemory};

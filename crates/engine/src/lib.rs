@@ -80,7 +80,7 @@ pub use identity::Identity;
 pub use influence::Influences;
 pub use labels::{LabelRequirement, LabelSelector, Labels, ValueRequirement};
 pub use occurrence::Occurrence;
-pub use presumption::Presumption;
+pub use presumption::{Consequence, Presumption};
 pub use reach::{Reach, Unreachable};
 pub use reason::{Reason, Verdict};
 pub use schedules::{RuleSchedule, Schedule};

@@ -10,6 +10,7 @@ mod memory;
 mod number;
 mod pattern;
 mod policy;
+mod presumed;
 mod query;
 mod reasons;
 mod recommend;

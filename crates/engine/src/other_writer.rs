@@ -1,5 +1,4 @@
-//! Other writers that set what a policy sets: who they are, by the names under which an API server records their writes,
-//! and what makes the two get along.
+//! What other writers do to what a policy sets. What to do about it is up to those who report it.
 
 use std::sync::Arc;
 
@@ -14,65 +13,4 @@ pub struct ExternalChange {
     pub to: u32,
     /// The writer, by its field manager.
     pub by: Arc<str>,
-}
-
-/// What to do about a writer that sets a field, if it is known by its field manager.
-#[must_use]
-pub fn advice(manager: &str, field: Field) -> Option<String> {
-    let is = |names: &[&str]| names.contains(&manager);
-    if manager.starts_with("argocd") {
-        return Some(format!(
-            "Argo CD applies what its repository says: add /spec/{field} to ignoreDifferences of the Application and \
-             RespectIgnoreDifferences=true to its syncOptions"
-        ));
-    }
-    if is(&["kustomize-controller", "gotk", "flux"]) {
-        let by = if field == Field::Replicas { "kubectl scale" } else { "kubectl patch" };
-        return Some(format!(
-            "Flux applies what its repository says: suspend it, set spec.{field} once by {by}, so that it is no longer \
-             Flux's, leave it out of the manifest, and resume"
-        ));
-    }
-    if is(&["helm-controller", "helm", "Helm"]) {
-        return Some(format!(
-            "Helm applies what its chart says: have the template leave spec.{field} out; that upgrade sets its default once"
-        ));
-    }
-    if manager.starts_with("keda") {
-        return Some(
-            "KEDA sets what its ScaledObject says: set minReplicaCount and maxReplicaCount there, or let only one of them \
-             scale the target"
-                .to_owned(),
-        );
-    }
-    if manager == "kube-controller-manager" && field == Field::Replicas {
-        return Some(
-            "a HorizontalPodAutoscaler probably scales the same target: make it the target of the policy, with bounds in \
-             place of replicas"
-                .to_owned(),
-        );
-    }
-    None
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn whoever_is_known_by_name_has_a_way_to_get_along() {
-        for (manager, part) in [
-            ("argocd-controller", "RespectIgnoreDifferences=true"),
-            ("argocd-application-controller", "/spec/replicas"),
-            ("kustomize-controller", "Flux"),
-            ("helm-controller", "chart"),
-            ("keda-operator", "ScaledObject"),
-            ("kube-controller-manager", "HorizontalPodAutoscaler"),
-        ] {
-            let advice = advice(manager, Field::Replicas).expect("it is known");
-            assert!(advice.contains(part), "{manager}: {advice}");
-        }
-        assert_eq!(advice("kubectl-edit", Field::Replicas), None, "a person means it");
-        assert_eq!(advice("kube-controller-manager", Field::MinReplicas), None);
-    }
 }

@@ -11,6 +11,7 @@ mod ledger;
 mod logic;
 mod policy;
 mod predicates;
+pub mod presumed;
 mod rank;
 mod reasons;
 mod settle;

@@ -17,6 +17,7 @@ mod node;
 mod pod;
 mod policy;
 mod pouring;
+pub mod presumed;
 mod reasons;
 mod renamed;
 mod settle;

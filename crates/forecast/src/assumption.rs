@@ -96,7 +96,7 @@ impl Assumption {
         let subject = match self {
             Assumption::TargetExists { target } => Some(target.to_string()),
             Assumption::UnknownAtStart { target, field } => Some(format!("{field} of {target}")),
-            Assumption::Presumed(presumption) => presumption.subject(),
+            Assumption::Presumed(presumption) => presumption.subject().map(str::to_owned),
             Assumption::InForceBefore { .. }
             | Assumption::TakesOver { .. }
             | Assumption::Replayed { .. }

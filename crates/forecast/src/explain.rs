@@ -1,7 +1,7 @@
 //! Why a target has its values at an instant, as far as one policy is concerned, and what changes next.
 
 use almanac_engine::{
-    Division, Family, Field, Identity, PolicyName, Presumption, RuleExplanation, Value, Verdict,
+    Consequence, Division, Family, Field, Identity, PolicyName, RuleExplanation, Value, Verdict,
     World, islands, known_until, with_a_part_in,
 };
 use jiff::{SignedDuration, Timestamp};
@@ -70,7 +70,10 @@ pub fn explain_object(
     let mut simulation = Simulation::start_watching(part.clone(), at, assumed, watched);
     let mut assumptions = simulation.assumptions().to_vec();
     assumptions.retain(|assumption| match assumption {
-        Assumption::Presumed(Presumption::TemplateStandsForPods { workload }) => workload == target,
+        Assumption::Presumed(presumption) => match presumption.consequence() {
+            Consequence::Only(object) => object == target,
+            Consequence::General | Consequence::Unchanged(_) => true,
+        },
         _ => true,
     });
     while simulation.step(just_after(at)).is_some() {}

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use almanac_engine::{
-    Allowance, Bound, Consumer, Demand, Family, Field, Identity, PolicyName, Presumption, Resource,
+    Allowance, Bound, Consequence, Consumer, Demand, Family, Field, Identity, PolicyName, Resource,
     RuleSchedule, Value, World,
 };
 use jiff::Timestamp;
@@ -35,9 +35,9 @@ impl<'a> Fit<'a> {
         let world = forecast.world();
         let by_queries = world.policies().filter(|it| it.family == Family::MetricScaling);
         let presumed = by_queries.flat_map(|policy| world.presumptions(&policy));
-        let unknown = presumed.filter_map(|it| match it {
-            Presumption::Unanswered { target, .. } => Some(target),
-            _ => None,
+        let unknown = presumed.filter_map(|it| match it.consequence() {
+            Consequence::Unchanged(target) => Some(target.clone()),
+            Consequence::General | Consequence::Only(_) => None,
         });
         let part_of = forecast.objects_of_parts().map(|(part, object)| (object, part)).collect();
         Fit { forecast, demand, part_of, unknown: unknown.collect() }

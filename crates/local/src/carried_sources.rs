@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use crate::go_build::hexadecimal;
 use crate::whole_file::write_whole;
 
-/// What `go build` reads of `cluster/`; the programs in its directories are for tests.
+/// What `go build` reads of `cluster/`.
 const FILES: [(&str, &str); 3] = [
     ("go.mod", include_str!("../cluster/go.mod")),
     ("go.sum", include_str!("../cluster/go.sum")),

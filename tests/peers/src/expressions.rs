@@ -7,14 +7,12 @@
 mod random;
 
 use std::fmt;
-use std::io::Write as _;
-use std::process::{Command, Stdio};
 use std::str::FromStr;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
-use crate::kubernetes::module;
+use crate::kubernetes::run;
 use crate::record::{Record, RecordError};
 
 pub use random::random_expression;
@@ -139,24 +137,7 @@ pub fn expressions_digest() -> String {
 
 /// What the code of Kubernetes answers. Requires Go.
 pub fn ask_expressions() -> Result<Vec<String>> {
-    let mut program = Command::new("go")
-        .args(["run", "-trimpath", "-buildvcs=false", "./cel"])
-        .current_dir(module())
-        .env("CGO_ENABLED", "0")
-        .env_remove("GOOS")
-        .env_remove("GOARCH")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .context("failed to start go")?;
-    let mut input = program.stdin.take().context("go has no standard input")?;
-    write!(input, "{}", asked())
-        .context("failed to hand the expressions to crates/local/cluster/cel")?;
-    drop(input);
-    let output =
-        program.wait_with_output().context("failed to wait for crates/local/cluster/cel")?;
-    ensure!(output.status.success(), "crates/local/cluster/cel ended with {}", output.status);
-    let answers = String::from_utf8(output.stdout)?;
+    let answers = String::from_utf8(run("cel", &asked().to_string())?)?;
     let answers: Vec<String> = answers.lines().map(str::to_owned).collect();
     let expected = expressions().len();
     ensure!(answers.len() == expected, "{expected} expressions have {} answers", answers.len());

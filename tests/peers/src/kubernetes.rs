@@ -44,7 +44,7 @@ impl Adjustment {
 /// More than any case may have, and far from where a number of 32 bits ends.
 const ENDLESS: i32 = 1_000_000;
 
-/// The case as one line for the program in `crates/local/cluster/hpa`.
+/// The case as one line for the program in `kubernetes/hpa`.
 #[must_use]
 pub fn for_kubernetes(case: &Case, adjustments: &[Adjustment]) -> Value {
     let metrics: Vec<_> = case.metrics.iter().enumerate().map(metric).collect();
@@ -132,9 +132,23 @@ fn step(step: &Step) -> Value {
 /// The replicas after each step of each case, as the code of Kubernetes says. Requires Go, and the first time a
 /// minute or two to compile that code.
 pub fn ask(cases: &[Value]) -> Result<Vec<Vec<u32>>> {
-    let mut program = Command::new("go")
-        .args(["run", "-trimpath", "-buildvcs=false", "./hpa"])
-        .current_dir(module())
+    let input: String = cases.iter().map(|case| case.to_string() + "\n").collect();
+    let answers: Vec<Vec<u32>> = serde_json::Deserializer::from_slice(&run("hpa", &input)?)
+        .into_iter()
+        .collect::<Result<_, _>>()
+        .context("failed to understand the answers of tests/peers/kubernetes/hpa")?;
+    ensure!(answers.len() == cases.len(), "{} cases have {} answers", cases.len(), answers.len());
+    Ok(answers)
+}
+
+/// What a program in `kubernetes` prints about an input. It is compiled with the modules of the control plane.
+pub(crate) fn run(program: &str, input: &str) -> Result<Vec<u8>> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("kubernetes");
+    let mut started = Command::new("go")
+        .args(["run", "-trimpath", "-buildvcs=false"])
+        .arg(format!("-modfile={}", modules().display()))
+        .arg(format!("./{program}"))
+        .current_dir(here)
         // As the control plane is built, so that what was compiled for it counts.
         .env("CGO_ENABLED", "0")
         .env_remove("GOOS")
@@ -143,25 +157,22 @@ pub fn ask(cases: &[Value]) -> Result<Vec<Vec<u32>>> {
         .stdout(Stdio::piped())
         .spawn()
         .context("failed to start go")?;
-    let mut input = program.stdin.take().context("go has no standard input")?;
-    for case in cases {
-        writeln!(input, "{case}").context("failed to hand a case to crates/local/cluster/hpa")?;
-    }
-    drop(input);
-    let output =
-        program.wait_with_output().context("failed to wait for crates/local/cluster/hpa")?;
-    ensure!(output.status.success(), "crates/local/cluster/hpa ended with {}", output.status);
-    let answers: Vec<Vec<u32>> = serde_json::Deserializer::from_slice(&output.stdout)
-        .into_iter()
-        .collect::<Result<_, _>>()
-        .context("failed to understand the answers of crates/local/cluster/hpa")?;
-    ensure!(answers.len() == cases.len(), "{} cases have {} answers", cases.len(), answers.len());
-    Ok(answers)
+    let mut to_program = started.stdin.take().context("go has no standard input")?;
+    to_program
+        .write_all(input.as_bytes())
+        .with_context(|| format!("failed to hand the input to tests/peers/kubernetes/{program}"))?;
+    drop(to_program);
+    let output = started
+        .wait_with_output()
+        .with_context(|| format!("failed to wait for tests/peers/kubernetes/{program}"))?;
+    let status = output.status;
+    ensure!(status.success(), "tests/peers/kubernetes/{program} ended with {status}");
+    Ok(output.stdout)
 }
 
 /// The version of Kubernetes that the control plane is built from, such as `1.36.2`.
 pub fn version() -> Result<String> {
-    let file = module().join("go.mod");
+    let file = modules();
     let text =
         fs::read_to_string(&file).with_context(|| format!("failed to read {}", file.display()))?;
     text.lines()
@@ -170,7 +181,7 @@ pub fn version() -> Result<String> {
         .with_context(|| format!("{} requires no k8s.io/kubernetes", file.display()))
 }
 
-/// The Go module of the control plane.
-pub(crate) fn module() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/local/cluster")
+/// The modules that the control plane is built from.
+fn modules() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/local/cluster/go.mod")
 }

@@ -4,10 +4,10 @@
 //! - A [`Case`] is one autoscaler over a span of time. [`random_case`] makes one of a seed and a number.
 //! - [`for_kubernetes`] writes it as Kubernetes takes it. Where the same fields behave
 //!   differently, an [`Adjustment`] of the case makes both behave alike.
-//! - `crates/local/cluster/hpa` answers it with the code of Kubernetes; [`ask`] runs that program.
+//! - `kubernetes/hpa` answers it with the code of Kubernetes; [`ask`] runs that program.
 //! - A [`Record`] is the answers in a file, with all that tells whether they are still the answers.
 //!
-//! - [`expressions`] are asked about [`clusters`]; `crates/local/cluster/cel` answers with the code of Kubernetes, and an
+//! - [`expressions`] are asked about [`clusters`]; `kubernetes/cel` answers with the code of Kubernetes, and an
 //!   [`ExpressionsRecord`] is the answers in a file.
 //!
 //! The comparison is up to whoever has an autoscaler to compare.

@@ -4,11 +4,10 @@
 
 use std::collections::BTreeSet;
 
-use almanac_calendar::Zone;
 use almanac_engine::cron_scaling::{
-    Bounds, CronRule, CronScaling, DesiredScale, InvalidBounds, UnusableRule,
+    Bounds, CronRule, CronScaling, DesiredScale, InvalidBounds, RuleContent, UnusableRule,
 };
-use almanac_engine::{Fingerprint, Identity, Target, TargetReference};
+use almanac_engine::{Target, TargetReference};
 use jiff::Timestamp;
 
 use super::Checked;
@@ -102,7 +101,14 @@ fn check_rule(
     }
     let (firings, desired, target) = (firings?, desired?, target?);
     let suspended = rule.suspend == Some(true);
-    let fingerprint = fingerprint(target.identity(), rule, firings.zone(), desired, suspended);
+    let content = RuleContent {
+        target: target.identity(),
+        schedule: &rule.schedule,
+        zone: firings.zone(),
+        desired,
+        suspended,
+    };
+    let fingerprint = content.fingerprint();
     Some(CronRule {
         name: rule.name.as_str().into(),
         position: u32::try_from(position).unwrap_or(u32::MAX),
@@ -231,33 +237,4 @@ fn check_limit(
         findings.push(Finding::invalid(Code::OutOfRange, field, limit, &why));
     }
     u8::try_from(limit).unwrap_or(3)
-}
-
-/// The fingerprint of the rule in its status. Statuses outlive releases, so its composition never
-/// changes; a different one would have to be written with a version, see the reading of statuses.
-fn fingerprint(
-    target: &Identity,
-    rule: &CronFederatedHPARule,
-    zone: Zone,
-    desired: DesiredScale,
-    suspended: bool,
-) -> Fingerprint {
-    let number = |value: Option<u32>| value.map(|value| value.to_string()).unwrap_or_default();
-    let [replicas, min, max] = match desired {
-        DesiredScale::Replicas(replicas) => [Some(replicas), None, None],
-        DesiredScale::Bounds(bounds) => [None, bounds.min(), bounds.max()],
-    }
-    .map(number);
-    Fingerprint::of([
-        target.group(),
-        target.kind(),
-        target.namespace(),
-        target.name(),
-        rule.schedule.as_str(),
-        zone.name(),
-        &replicas,
-        &min,
-        &max,
-        if suspended { "suspended" } else { "" },
-    ])
 }

@@ -307,9 +307,7 @@ fn tell_of_pods(
     let nodes_of = places.split(reading.nodes.iter().map(|it| folder(it.source)));
     let by_place = objects_of.into_iter().zip(pods_of.into_iter().zip(nodes_of));
     for (place, (objects, (pods, nodes))) in by_place.enumerate() {
-        let reads_pods =
-            |it: &usize| matches!(checked[*it].kind, Kind::ResourcePolicy | Kind::ConfigMap);
-        if !objects.iter().any(reads_pods) {
+        if !objects.iter().any(|it| checked[*it].kind.reads_pods()) {
             continue;
         }
         let line = |source: usize, span: Span| line_of(reading, source, span);

@@ -6,7 +6,6 @@
 use almanac_calendar::Firings;
 use jiff::SignedDuration;
 
-use super::closest_firings::closest_within;
 use crate::finding::{Code, Finding, Path};
 use crate::objects::CronFederatedHPARule;
 
@@ -34,7 +33,7 @@ pub(super) fn check_max_delay(
     }
     let wanted = written.unwrap_or(USUAL_SECONDS);
     let limit = SignedDuration::from_secs(i64::from(wanted));
-    let closest = firings.and_then(|firings| closest_within(firings, limit));
+    let closest = firings.and_then(|firings| firings.closest_within(limit));
     let Some(interval) = closest.and_then(|interval| u32::try_from(interval.as_secs()).ok()) else {
         return wanted;
     };

@@ -383,9 +383,8 @@ impl Reading {
     /// of them take together.
     #[must_use]
     pub fn needs_pods(&self) -> bool {
-        let is_about_pods = |kind: Kind| matches!(kind, Kind::ConfigMap | Kind::ResourcePolicy);
         self.bounds_pods() && self.objects.iter().any(|object| object.kind.is_policy())
-            || self.objects.iter().any(|object| is_about_pods(object.kind))
+            || self.objects.iter().any(|object| object.kind.reads_pods())
     }
 
     /// Whether a quota or a node bounds what all pods take together, and that matters.

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use almanac_api::kinds::{Kind, Role};
+use almanac_api::kinds::{Controlled, Kind, Role};
 use almanac_api::objects::{
     CustomResource, custom_resources, hub_custom_resources, unit_custom_resources,
 };
@@ -163,6 +163,29 @@ fn the_table_of_kinds_matches_the_crds() {
         let versions: Vec<_> = versions.map(|version| version["name"].clone()).collect();
         assert_eq!(json!(kind.versions()), json!(versions));
     }
+}
+
+#[test]
+fn every_defined_kind_belongs_to_something_that_is_carried_out() {
+    for resource in all() {
+        let controlled = resource.known_kind().and_then(Controlled::of_kind);
+        assert!(controlled.is_some(), "{}", resource.kind());
+    }
+}
+
+#[test]
+fn the_clusters_of_a_hub_come_before_what_refers_to_them() {
+    let names: Vec<_> = Kind::of_hub().map(Kind::name).collect();
+    assert_eq!(
+        names,
+        [
+            "ManagedCluster",
+            "ManagedClusterSet",
+            "ManagedClusterSetBinding",
+            "AddOnPlacementScore",
+            "PlacementDecision"
+        ]
+    );
 }
 
 #[test]

@@ -3,6 +3,7 @@
 #![allow(clippy::panic, clippy::expect_used, reason = "what fails here fails the test")]
 
 mod conditions;
+mod fingerprints;
 mod laws;
 mod patches;
 mod reading;

@@ -9,16 +9,6 @@ use kube::api::DynamicObject;
 use super::requests::{Answer, Requests};
 use super::{FetchedObject, Seen};
 
-/// The kinds to read, and whether in all namespaces or only in the scope.
-const KINDS: [(Kind, bool); 5] = [
-    (Kind::ManagedCluster, true),
-    (Kind::ManagedClusterSet, true),
-    (Kind::ManagedClusterSetBinding, false),
-    (Kind::AddOnPlacementScore, true),
-    // How often a cluster is selected counts over all of them.
-    (Kind::PlacementDecision, true),
-];
-
 /// Lists what the placements among the objects select from, and what all placements have selected. Leaves the
 /// placements out if some of that cannot be read.
 pub(super) async fn list(
@@ -31,7 +21,8 @@ pub(super) async fn list(
         return Ok(found);
     }
     let mut missing = BTreeSet::new();
-    for (kind, is_everywhere) in KINDS {
+    for kind in Kind::of_hub() {
+        let is_everywhere = !kind.is_namespaced() || kind.counts_everywhere();
         let answer = requests.list_of(kind, is_everywhere).await?;
         let answer = match answer {
             Answer::Forbidden(_) if kind == Kind::PlacementDecision => {

@@ -20,7 +20,7 @@ use self::apply::apply;
 use super::identity_of;
 use super::requests::Scope;
 use crate::argument_error::ArgumentError;
-use crate::files::{FileArguments, is_read_everywhere};
+use crate::files::FileArguments;
 
 /// The argument that names the files.
 const ARGUMENT: &str = "--what-if";
@@ -53,7 +53,7 @@ impl Proposed {
     /// The namespace of all objects that are in one, if they name the same.
     pub(super) fn only_namespace(&self) -> Option<&str> {
         let namespaced = self.reading.objects.iter().filter(|it| it.kind.is_namespaced());
-        let namespaced = namespaced.filter(|it| !is_read_everywhere(it.kind));
+        let namespaced = namespaced.filter(|it| !it.kind.counts_everywhere());
         let names = namespaced.map(|it| {
             let name = it.node.get("metadata")?.get("namespace").and_then(Node::as_text);
             name.filter(|it| !it.is_empty())

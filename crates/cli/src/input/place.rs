@@ -79,9 +79,9 @@ pub(super) fn grouped(
     for (place, (here, (others, (pods, nodes)))) in objects_of.into_iter().zip(beside).enumerate() {
         let matters = that_matter(objects, &here, also);
         let cron_jobs = jobs_of.get_mut(place).map(mem::take).unwrap_or_default();
-        let has = |kind| matters.iter().any(|it| objects[*it].checked.kind == kind);
-        let has_units = has(Kind::ResourcePolicy);
-        let about_pods = has_units || has(Kind::ConfigMap);
+        let is_of_units = |it: &usize| objects[*it].checked.kind == Kind::ResourcePolicy;
+        let has_units = matters.iter().any(is_of_units);
+        let about_pods = matters.iter().any(|it| objects[*it].checked.kind.reads_pods());
         let is_also = |it: &usize| is_named(&reading.pods[*it].identity(namespace), also);
         let is_of_interest = |it: &usize| about_pods || !also.is_empty() && is_also(it);
         let pods: Vec<usize> = pods.into_iter().filter(is_of_interest).collect();

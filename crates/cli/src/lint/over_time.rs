@@ -8,6 +8,7 @@ use std::thread;
 use almanac_api::checking::{CheckedObject, field_of_rule, placed, pod_demands};
 use almanac_api::exempt::EXEMPT_NAMESPACES;
 use almanac_api::finding::{Code, FieldPath, Finding, Path};
+use almanac_api::kinds::Kind;
 use almanac_api::objects::CONFIG_NAMESPACE;
 use almanac_api::reading::PlacedFinding;
 use almanac_engine::qos_levels::{AgentSettings, LevelFormat};
@@ -201,8 +202,7 @@ fn position(place: &InputPlace, doubt: &Doubt) -> Option<(usize, FieldPath)> {
     if let About::ScoreEnds { score, cluster, .. } | About::ScoreEnded { score, cluster, .. } =
         &doubt.about
     {
-        let group = doubt.policy.identity.group();
-        let object = Identity::new(group, "AddOnPlacementScore", cluster, score);
+        let object = Kind::AddOnPlacementScore.identity(cluster, score);
         if let Some(object) = place.position(&object) {
             return Some((object, (&Path::Root.key("status").key("validUntil")).into()));
         }

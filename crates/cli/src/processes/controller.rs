@@ -7,11 +7,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use almanac_controllers::controlled::Controlled;
+use almanac_api::kinds::Controlled;
 use almanac_controllers::namespaces::Namespaces;
 use almanac_controllers::process::{Options, Process, Queries};
 use almanac_controllers::scalable_node_group::NodeProviders;
-use almanac_engine::Family;
 use almanac_shell::client::Connection;
 use almanac_shell::prometheus::{Prometheus, PrometheusAddress, PrometheusOptions, QueryMetrics};
 use anyhow::ensure;
@@ -197,18 +196,6 @@ fn options(arguments: &ControllerArguments, connection: &Connection, queries: Qu
         queries,
         clock: arguments.process.clock(),
         seed,
-    }
-}
-
-impl Controller {
-    pub(super) fn controlled(self) -> Controlled {
-        match self {
-            Self::MetricsProducer => Family::ScheduledCapacity.into(),
-            Self::CronFederatedHpa => Family::CronScaling.into(),
-            Self::HorizontalAutoscaler => Family::MetricScaling.into(),
-            Self::ScalableNodeGroup => Controlled::NodeGroups,
-            Self::Placement => Family::Placement.into(),
-        }
     }
 }
 

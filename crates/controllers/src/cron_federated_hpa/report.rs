@@ -1,9 +1,9 @@
 //! Reports what happened to firings, in Events and in the log. The note of an Event is the same each time
 //! the same thing happens, so that repetitions are counted; the log has the instant of each firing.
 
+use almanac_api::status::other_writer::advice;
 use almanac_engine::Identity;
 use almanac_engine::cron_scaling::{Applied, Ending, Execution, MAX_COUNTED, Recorded};
-use almanac_engine::other_writer::advice;
 use almanac_shell::event_log::{Event, EventLog};
 use jiff::{SignedDuration, Timestamp};
 use tracing::field::display;

@@ -1,8 +1,8 @@
 //! Reports what happened to an autoscaler, in Events and in the log. What fails is an Event of the condition that
 //! says so, once; here it is only logged.
 
+use almanac_api::status::other_writer::advice;
 use almanac_engine::metric_scaling::Recorded;
-use almanac_engine::other_writer::advice;
 use almanac_engine::{Field, Identity};
 use almanac_shell::event_log::{Event, EventLog};
 

@@ -287,7 +287,9 @@ pub(super) fn hub_object(
         let record = DecisionRecord::of(&object.metadata);
         let labels = object.metadata.labels.as_ref();
         let label = labels.and_then(|it| it.get(PLACEMENT_LABEL));
-        record.controller().is_some_and(|it| it.kind != "Placement" || Some(&it.name) != label)
+        record
+            .controller()
+            .is_some_and(|it| it.kind != Kind::Placement.name() || Some(&it.name) != label)
     };
     let value = as_json(kind, object);
     let is_checked = matches!(kind, Kind::ManagedClusterSet | Kind::ManagedClusterSetBinding);

@@ -13,7 +13,6 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::ObjectMeta;
 
-use super::HUB_KINDS;
 use crate::cluster::{OLDEST_VERSION, SpecRevision, is_older};
 use crate::pace::Pace;
 
@@ -110,7 +109,7 @@ impl DecisionRecord {
 impl HubRecords {
     /// A kind whose objects are not known, if there is one. Without them, nothing can be decided.
     pub(crate) fn missing_kind(&self) -> Option<Kind> {
-        HUB_KINDS.into_iter().find(|kind| !self.listed.contains(kind))
+        Kind::of_hub().find(|kind| !self.listed.contains(kind))
     }
 
     /// All objects of a kind are known; whether that is new.

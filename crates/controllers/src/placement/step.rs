@@ -82,7 +82,9 @@ impl Owner<'_> {
     ) -> Option<Obstacle> {
         let whose = match record.controller() {
             Some(controller) if controller.uid == self.uid => return None,
-            Some(controller) if controller.kind == "Placement" && controller.name == self.name => {
+            Some(controller)
+                if controller.kind == Kind::Placement.name() && controller.name == self.name =>
+            {
                 "an earlier placement of this name, with which it is about to be deleted".to_owned()
             }
             Some(controller) => format!("the {} {}", controller.kind, controller.name),

@@ -4,7 +4,7 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
 
-use almanac_api::kinds::Kind;
+use almanac_api::kinds::{Controlled, Kind};
 use almanac_api::status::conditions::{
     ConditionReason, ConditionState, ConditionType, conditions, why_not_carried_out,
 };
@@ -18,7 +18,6 @@ use serde_json::{Value, json};
 use super::entry::{NodeGroupEntry, Subject};
 use super::{NodeGroups, ProvidedNodes, ProviderError, RECHECK_INTERVAL, WITHDRAWN_PAUSE};
 use crate::cluster::{StatusSnapshot, is_older};
-use crate::controlled::Controlled;
 use crate::served_schemas::fit;
 use crate::upstream::{self, Upstream};
 

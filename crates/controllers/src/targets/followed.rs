@@ -18,32 +18,10 @@ use crate::exemptions;
 use crate::namespaces::Part;
 use crate::work_queue::WorkQueue;
 
-/// The discovered kind, if it is one of those that are watched. Others are read on demand, so that no
-/// permission to list them is needed.
+/// The discovered kind, if it is one of those that are watched.
 pub(super) fn kind_of(resolved: &Resolved) -> Option<Kind> {
     let resource = &resolved.resource;
-    let kind = Kind::of(&resource.group, &resource.kind)?;
-    let is_followed = match kind {
-        Kind::Deployment
-        | Kind::StatefulSet
-        | Kind::ScalableNodeGroup
-        | Kind::HorizontalPodAutoscaler
-        | Kind::FederatedHPA => true,
-        Kind::ReplicaSet
-        | Kind::ReplicationController
-        | Kind::MetricsProducer
-        | Kind::HorizontalAutoscaler
-        | Kind::ConfigMap
-        | Kind::CronFederatedHPA
-        | Kind::Placement
-        | Kind::PlacementDecision
-        | Kind::AddOnPlacementScore
-        | Kind::ManagedCluster
-        | Kind::ManagedClusterSet
-        | Kind::ManagedClusterSetBinding
-        | Kind::ResourcePolicy => false,
-    };
-    is_followed.then_some(kind)
+    Kind::of(&resource.group, &resource.kind).filter(|kind| kind.is_followed())
 }
 
 /// The progress of watching a kind.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use almanac_api::exempt;
-use almanac_api::kinds::Kind;
+use almanac_api::kinds::{Controlled, Kind};
 use almanac_engine::{Family, Identity, NamespaceMark, PolicyName};
 use almanac_shell::following::{Follower, Need, follow, follow_selected};
 use tokio::sync::watch;
@@ -14,11 +14,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Shared, Term, first_to_stop};
 use crate::cluster::ClusterState;
-use crate::controlled::Controlled;
 use crate::exemptions::{self, Excluding, NamespaceFollower, READ_INTERVAL};
 use crate::list_progress::{FORBIDDEN_PATIENCE, ListProgress, Listings};
 use crate::namespaces::Part;
-use crate::placement::{HUB_KINDS, HubFollower};
+use crate::placement::HubFollower;
 use crate::policies::{PolicyFollower, WorkQueues};
 use crate::scalable_node_group::NodeGroupFollower;
 use crate::work_queue::WorkQueue;
@@ -174,7 +173,7 @@ impl Term {
     /// Starts watching what placements select from and what they have selected, if they are carried out.
     fn follow_hub(&self, shared: &Shared, following: &mut JoinSet<()>) -> Vec<Listings> {
         let is_wanted = self.options.families.contains(&Family::Placement);
-        let kinds = HUB_KINDS.into_iter().filter(|_| is_wanted);
+        let kinds = Kind::of_hub().filter(|_| is_wanted);
         let follow = |kind: Kind| {
             let (cluster, turns) = (Arc::clone(&shared.cluster), Arc::clone(&shared.turns));
             let metrics = self.families.placements.metrics.clone();

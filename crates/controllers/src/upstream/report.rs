@@ -1,5 +1,6 @@
 //! How it is said that a family is left to its upstream controller: in the objects' statuses, and as a metric.
 
+use almanac_api::kinds::Controlled;
 use almanac_api::status::conditions::{ConditionReason, ConditionState, ConditionType, conditions};
 use almanac_engine::Family;
 use jiff::Timestamp;
@@ -11,7 +12,6 @@ use serde_json::json;
 
 use super::{Upstream, Upstreams};
 use crate::cluster::PolicyEntry;
-use crate::controlled::Controlled;
 use crate::families::Composed;
 use crate::leadership::Leadership;
 use crate::status_writer::WriteMethod;

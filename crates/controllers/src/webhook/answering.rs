@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use almanac_api::checking::CheckContext;
-use almanac_api::kinds::Kind;
+use almanac_api::kinds::{Controlled, Kind};
 use almanac_api::objects::dates_of_taints;
 use almanac_shell::calls::{Answer, Answering, Call};
 use almanac_shell::clock::Clock;
@@ -15,7 +15,6 @@ use super::admission::{Applied, Verdict, decide};
 use super::known::Shared;
 use super::metrics::{Outcome, ReviewMetrics};
 use super::review::{Answered, Request, Review, answered, completed};
-use crate::controlled::Controlled;
 use crate::namespaces::Namespaces;
 use crate::upstream::Upstreams;
 

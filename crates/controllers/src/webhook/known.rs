@@ -5,7 +5,7 @@ use std::ops::Bound;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use almanac_api::checking::CheckedObject;
-use almanac_api::kinds::Kind;
+use almanac_api::kinds::{Kind, Role};
 use almanac_engine::units::Pod;
 use almanac_engine::{Identity, Slim};
 
@@ -105,7 +105,8 @@ impl Known {
         }
         if let (Some(Slim::Units(_)), Some(identity)) = (&object.slim, &object.identity) {
             let namespace = identity.namespace();
-            let workloads = WORKLOADS.into_iter().flat_map(|kind| self.of(kind, namespace));
+            let workloads = Kind::ALL.iter().copied().filter(|kind| is_workload(*kind));
+            let workloads = workloads.flat_map(|kind| self.of(kind, namespace));
             for (workload, known) in workloads {
                 if known.template.as_ref().is_some_and(|template| selects(object, template)) {
                     add(workload);
@@ -131,8 +132,10 @@ impl Known {
     }
 }
 
-/// The workloads whose templates are known.
-pub(super) const WORKLOADS: [Kind; 2] = [Kind::Deployment, Kind::StatefulSet];
+/// Whether objects of a watched kind have templates of pods.
+pub(super) fn is_workload(kind: Kind) -> bool {
+    kind.is_compared() && matches!(kind.role(), Role::Workload { .. })
+}
 
 /// Whether an object is a policy for units that selects these pods.
 fn selects(object: &CheckedObject, pod: &Pod) -> bool {

@@ -17,23 +17,12 @@ use kube::api::DynamicObject;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::known::{KnownObject, Shared, WORKLOADS};
+use super::known::{KnownObject, Shared, is_workload};
 use crate::exemptions::{NamespaceFollower, READ_INTERVAL};
 use crate::list_progress::{ListProgress, ListReport, Listings};
 use crate::namespaces::{Namespaces, Part};
 use crate::off_the_runtime::off_the_runtime;
 use crate::policies::as_json;
-
-/// The watched kinds. Of the other kinds, everything that can be wrong shows in the object itself.
-const WATCHED: [Kind; 7] = [
-    Kind::CronFederatedHPA,
-    Kind::HorizontalAutoscaler,
-    Kind::ResourcePolicy,
-    Kind::HorizontalPodAutoscaler,
-    Kind::FederatedHPA,
-    Kind::Deployment,
-    Kind::StatefulSet,
-];
 
 /// Starts all watches.
 pub(super) fn begin(
@@ -62,7 +51,8 @@ pub(super) fn begin(
         });
         (part, listed)
     };
-    let listings = WATCHED.into_iter().map(|kind| {
+    let watched = Kind::ALL.iter().copied().filter(|kind| kind.is_compared());
+    let listings = watched.map(|kind| {
         let parts = namespaces.parts().into_iter().map(|part| watch(kind, part));
         Listings::new(kind.name(), parts.collect())
     });
@@ -126,7 +116,7 @@ impl Follower for ObjectFollower {
             self.known.write().remove(&identity);
             return;
         }
-        let is_workload = WORKLOADS.contains(&self.kind);
+        let is_workload = is_workload(self.kind);
         let template = is_workload.then(|| unit_template(&object, self.kind.name())).flatten();
         let context = CheckContext {
             clock: self.clock.setting(),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Ending, Execution, Recorded, RuleMemory};
-use crate::other_writer::{ExternalChange, advice};
+use crate::other_writer::ExternalChange;
 use crate::{Field, Identity, Value, World};
 
 /// A value that is replaced within this time after a firing counts as undone.
@@ -25,8 +25,11 @@ pub struct Undone {
     pub scheduled: Timestamp,
     /// What was replaced.
     pub field: Field,
-    /// What was done to it, and what to do about it: `another writer has set replicas to 2 since`.
+    /// What was done to it: `another writer has set replicas to 2 since`. One from a status goes on with what to do
+    /// about it.
     pub message: Arc<str>,
+    /// The writer, by its field manager, unless the message already has what to do about it.
+    pub by: Option<Arc<str>>,
     /// Whether the value is back to what the rule set, or was set by another rule since. It has been
     /// reported and is not reported again.
     pub is_over: bool,
@@ -40,7 +43,7 @@ impl Undone {
         let field = Field::ALL.into_iter().find(|field| {
             rest.strip_prefix(&*field.to_string()).is_some_and(|rest| rest.starts_with(' '))
         })?;
-        Some(Undone { scheduled, field, message: message.into(), is_over: false })
+        Some(Undone { scheduled, field, message: message.into(), by: None, is_over: false })
     }
 }
 
@@ -101,9 +104,9 @@ pub(crate) fn detect_undone(
             let rule = Arc::clone(&rule.name);
             recorded.push(Recorded::Undone { rule, scheduled, field, set, found });
         }
-        let advice = advice(by, field).map(|advice| format!("; {advice}")).unwrap_or_default();
-        let message = Arc::from(format!("{ANOTHER_WRITER} {field} to {found} since{advice}"));
-        rule.undone = Some(Box::new(Undone { scheduled, field, message, is_over: false }));
+        let message = Arc::from(format!("{ANOTHER_WRITER} {field} to {found} since"));
+        let by = Some(Arc::clone(by));
+        rule.undone = Some(Box::new(Undone { scheduled, field, message, by, is_over: false }));
     }
     recorded
 }

@@ -9,7 +9,7 @@ use super::decide::later;
 use super::reasons::{explained, metric_name};
 use super::{
     Answer, Cause, Decision, FiniteNumber, Memory, MetricScaling, Sample, SampleProblem, decide,
-    explain, gather, settle,
+    explain, gather, presumed, settle,
 };
 use crate::answers::{ReplicasAskedFor, RuleExplanation};
 use crate::beginning::{Beginning, RunStart};
@@ -166,39 +166,37 @@ impl Logic for Autoscalers {
         let checked = policy_of(world, policy).filter(|_| exempt(world, policy).is_none());
         let Some(checked) = checked else { return Vec::new() };
         let target = checked.target.identity();
-        let mut presumed = Vec::new();
+        let mut all = Vec::new();
         for metric in &checked.metrics {
-            let query = Arc::clone(&metric.query.text);
-            let sample = world.samples.of(policy, &query);
+            let query = &metric.query.text;
+            let sample = world.samples.of(policy, query);
             match (sample.map(|sample| &sample.value), &metric.query.answer) {
                 (Some(Ok(number)), _) => {
-                    let answer = Arc::from(number.to_string());
-                    presumed.push(Presumption::Answered { query, answer });
+                    let answer: Arc<str> = number.to_string().into();
+                    all.push(presumed::answered(query, &answer));
                 }
                 // Nobody was asked: it is stated to be so.
                 (Some(Err(problem)), _) if sample.is_some_and(|sample| sample.at.is_none()) => {
-                    let (policy, target) = (policy.clone(), target.clone());
-                    let why = match problem {
+                    let why: Arc<str> = match problem {
                         SampleProblem::SeveralSamples { count } => {
                             format!("yields {count} samples, as specified").into()
                         }
                         _ => Arc::from(format!("{problem}, as specified")),
                     };
-                    presumed.push(Presumption::Unanswered { policy, target, query, why });
+                    all.push(presumed::unanswered(policy, target, query, &why));
                 }
                 (None, Answer::External(why)) => {
                     let why = SampleProblem::External(Arc::clone(why));
-                    let why = Arc::from(format!("{why}; state its value with --sample"));
-                    let (policy, target) = (policy.clone(), target.clone());
-                    presumed.push(Presumption::Unanswered { policy, target, query, why });
+                    let why: Arc<str> = format!("{why}; state its value with --sample").into();
+                    all.push(presumed::unanswered(policy, target, query, &why));
                 }
                 (Some(Err(_)), _) | (None, Answer::Published(_)) => {}
             }
         }
         if checked.metrics.iter().any(|metric| metric.target_type.multiplies()) {
-            presumed.push(Presumption::FollowsAtOnce { target: target.clone() });
+            all.push(presumed::follows_at_once(target));
         }
-        presumed
+        all
     }
 
     fn asks_for(&self, world: &World, policy: &Identity) -> Option<ReplicasAskedFor> {

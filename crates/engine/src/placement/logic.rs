@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::ledger::decision_number;
 use super::{
     Decision, DecisionLedger, HubChange, HubObject, Memory, Placement, ScoreSource, Scores, decide,
-    explain, gather, settle, why_not_decided, why_unknown,
+    explain, gather, presumed, settle, why_not_decided, why_unknown,
 };
 use crate::answers::{Division, EndedScore, RuleExplanation};
 use crate::beginning::{Beginning, RunStart};
@@ -139,11 +139,11 @@ impl Logic for Placements {
     fn presumptions(&self, world: &World, policy: &Identity) -> Vec<Presumption> {
         let Some(input) = gather(world, policy) else { return Vec::new() };
         if let Some(why) = why_unknown(world, policy) {
-            return vec![Presumption::UnknownSelection { placement: policy.clone(), why }];
+            return vec![presumed::unknown_selection(policy, why)];
         }
         let is_steady = input.policy.prioritizers.iter().any(|it| it.score == ScoreSource::Steady);
-        let afresh = (is_steady && input.decisions.is_empty())
-            .then(|| Presumption::SelectsAfresh { placement: policy.clone() });
+        let afresh =
+            (is_steady && input.decisions.is_empty()).then(|| presumed::selects_afresh(policy));
         afresh.into_iter().collect()
     }
 

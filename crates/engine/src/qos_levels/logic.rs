@@ -19,8 +19,8 @@ use crate::schedules::{RuleSchedule, Schedule};
 use crate::turn::{Closed, PolicyDecision};
 use crate::world::{Policies, PolicyObject};
 use crate::{
-    Exempt, Field, Footprint, Identity, LabelSelector, Labels, Outcome, Presumption, Reach, Slim,
-    TargetReference, Verdict, World,
+    Consequence, Exempt, Field, Footprint, Identity, LabelSelector, Labels, Outcome, Presumption,
+    Reach, Slim, TargetReference, Verdict, World,
 };
 
 /// Levels of pods, as a family of policies.
@@ -179,12 +179,12 @@ impl Logic for Levels {
         let mut presumed = Vec::new();
         for FollowingPod { identity, pod, .. } in concerned(&input) {
             if pod.is_template {
-                presumed.push(Presumption::TemplateStandsForPods { workload: identity.clone() });
+                presumed.push(template_stands_for_pods(identity));
             }
             let unknown = pod.node.as_ref().filter(|node| labels_of(world, node).is_none());
             nodes.extend(unknown.filter(|_| input.policy.asks_for_node_labels()).cloned());
         }
-        presumed.extend(nodes.into_iter().map(|node| Presumption::NodeWithoutLabels { node }));
+        presumed.extend(nodes.iter().map(Presumption::node_without_labels));
         presumed
     }
 
@@ -207,6 +207,15 @@ impl Logic for Levels {
 
 fn policy_of<'w>(world: &'w World, policy: &Identity) -> Option<&'w QosLevels> {
     world.qos_levels.get(policy)?.policy.as_deref()
+}
+
+/// No pods of a workload are in sight, so its template stands for them.
+fn template_stands_for_pods(workload: &Identity) -> Presumption {
+    let sentence =
+        format!("{workload} has no pods here; its pod template stands for them, without a node");
+    Presumption::new(2, [workload], sentence)
+        .with_subject(workload.to_string())
+        .with_consequence(Consequence::Only(workload.clone()))
 }
 
 fn whole(verdict: Verdict, message: String) -> RuleExplanation {

@@ -11,7 +11,8 @@ use super::fleet::REVISION;
 use super::gather::{all_in_force, in_force};
 use super::pouring::MOST_PODS;
 use super::{
-    Decision, Memory, Pod, Replicas, ResourcePolicy, Strategy, Unit, decide, gather, settle,
+    Decision, Memory, Pod, Replicas, ResourcePolicy, Strategy, Unit, decide, gather, presumed,
+    settle,
 };
 use crate::answers::{RuleExplanation, Unmatched};
 use crate::beginning::{Beginning, RunStart};
@@ -112,16 +113,15 @@ impl Logic for Units {
 
     fn presumptions(&self, world: &World, policy: &Identity) -> Vec<Presumption> {
         let Some((identity, checked)) = in_force(world, policy) else { return Vec::new() };
-        let mut presumed = Vec::new();
-        let policy = || identity.clone();
+        let mut all = Vec::new();
         if world.fleet.nodes.is_empty() {
             let uses_outside = checked.strategy == Strategy::Prefer;
-            presumed.push(Presumption::NodesEnough { policy: policy(), uses_outside });
+            all.push(presumed::nodes_enough(identity, uses_outside));
         }
         let open = checked.units.iter().filter(|unit| unit.max != Some(0));
         let priorities: Vec<i32> = open.map(|unit: &Unit| unit.priority).collect();
         if priorities.iter().collect::<BTreeSet<_>>().len() < priorities.len() {
-            presumed.push(Presumption::FirstOfEquals { policy: policy() });
+            all.push(presumed::first_of_equals(identity));
         }
         let mut nodes: BTreeSet<&Arc<str>> = BTreeSet::new();
         let mut has_revision = false;
@@ -129,28 +129,25 @@ impl Logic for Units {
             nodes.extend(pod.node.iter().filter(|node| !world.fleet.nodes.contains_key(*node)));
             has_revision |= pod.labels.get(REVISION).is_some();
         }
-        let nodes = nodes.into_iter().cloned();
-        presumed.extend(nodes.map(|node| Presumption::NodeWithoutLabels { node }));
+        all.extend(nodes.into_iter().map(Presumption::node_without_labels));
         let by_revision = checked.group_keys.iter().any(|key| **key == *REVISION);
         if by_revision && !has_revision {
-            presumed.push(Presumption::OneRevision { policy: policy() });
+            all.push(presumed::one_revision(identity));
         }
         let asked = highest_asked(world);
         for (workload, _) in selected_workloads(world, identity, checked) {
             let asked = asked.get(workload).copied();
             if let Some(autoscaler) = world.fleet.autoscalers.get(workload) {
-                let (autoscaler, workload) = (autoscaler.clone(), workload.clone());
-                presumed.push(Presumption::WithinBounds { autoscaler, workload });
+                all.push(presumed::within_bounds(autoscaler, workload));
             }
             let there = world.workloads.get(workload).and_then(|it| it.replicas);
             if there.max(asked).is_some_and(|most| most > MOST_PODS) {
-                let workload = workload.clone();
-                presumed.push(Presumption::TooManyPods { workload, most: MOST_PODS });
+                all.push(presumed::too_many_pods(workload, MOST_PODS));
             } else if there.is_none() {
-                presumed.push(Presumption::UnknownNumber { workload: workload.clone() });
+                all.push(presumed::unknown_number(workload));
             }
         }
-        presumed
+        all
     }
 
     fn follows_target(

@@ -1,7 +1,7 @@
 //! Facts that files lack: the selection of a placement whose clusters they lack.
 
-use almanac_engine::placement::PrioritizerMode;
-use almanac_engine::{Field, Presumption, Value, Verdict, World};
+use almanac_engine::placement::{PrioritizerMode, presumed};
+use almanac_engine::{Field, Value, Verdict, World};
 use almanac_fixtures::placements::{
     add_cluster, add_placement, cluster, hub, placement, placement_name,
 };
@@ -27,8 +27,7 @@ fn a_selection_from_no_clusters_in_files_is_unknown_and_not_empty() {
     let selected = series(&world, day, Field::Clusters);
     assert_eq!(told(&selected), ["05 00:00 ? nobody"]);
     assert_eq!(&*selected.segments[0].origin.reason, &*format!("unknown: {WHY}"));
-    let unknown =
-        Presumption::UnknownSelection { placement: placement_name("web").identity, why: WHY };
+    let unknown = presumed::unknown_selection(&placement_name("web").identity, WHY);
     let assumptions = Forecast::new(&world, day, AssumedValues::new()).assumptions();
     assert_eq!(assumptions, [Assumption::Presumed(unknown)]);
     assert_eq!(Upcoming::new(world.clone(), day, &AssumedValues::new()).count(), 0);

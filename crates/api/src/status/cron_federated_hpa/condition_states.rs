@@ -118,7 +118,8 @@ fn last_failure(rule: &CronRule, memory: &Memory) -> Option<String> {
 fn undone(rule: &CronRule, memory: &Memory) -> Option<String> {
     let known = memory.rules.iter().find(|it| it.name == rule.name)?;
     let undone = writing::undone(rule, known)?;
-    let (name, scheduled, said) = (&rule.name, undone.scheduled, &undone.message);
+    let (name, scheduled) = (&rule.name, undone.scheduled);
+    let said = executions::undone_message(undone);
     let said = format!("rule {name}, scheduled for {scheduled}, was carried out, but {said}");
     Some(lenient::cut(&said, FAILURE_CHARACTERS))
 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::lenient;
 use crate::objects::{FailedExecution, MAX_EXECUTIONS, MAX_MESSAGE, SuccessfulExecution};
+use crate::status::other_writer::advice;
 
 /// Reads the executions of one entry, newest first. Only mangled ones are left out.
 pub(super) fn read(entry: &Value) -> Vec<Execution> {
@@ -80,7 +81,7 @@ pub(super) fn write_successes(
 ) -> Vec<SuccessfulExecution> {
     let undone = |execution: &Execution| {
         let undone = undone.filter(|it| it.scheduled == execution.scheduled());
-        undone.map(|it| it.message.to_string())
+        undone.map(undone_message)
     };
     let write = |execution: &Execution| {
         let Ending::Done(applied) = execution.ending else { return None };
@@ -98,6 +99,13 @@ pub(super) fn write_successes(
         })
     };
     write_list(executions, write, limit)
+}
+
+/// What another writer has done, and what to do about it. A message read from a status says both.
+pub(super) fn undone_message(undone: &Undone) -> String {
+    let advice = undone.by.as_deref().and_then(|by| advice(by, undone.field));
+    let advice = advice.map(|advice| format!("; {advice}")).unwrap_or_default();
+    format!("{}{advice}", undone.message)
 }
 
 /// The failed executions, newest first.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use almanac_engine::Fingerprint;
-use almanac_engine::cron_scaling::{CronScaling, Memory, RuleMemory};
+use almanac_engine::cron_scaling::{CronScaling, Memory, RuleMemory, stored_fingerprint};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -60,12 +60,8 @@ fn entries(status: &Value) -> impl DoubleEndedIterator<Item = (&str, &Value)> {
 
 /// Reads one entry. `now` is the fingerprint of the rule as it is now.
 fn read_entry(name: Arc<str>, entry: &Value, now: Fingerprint) -> RuleMemory {
-    let fingerprint = entry["fingerprint"].as_str().and_then(|text| match text.parse() {
-        Ok(fingerprint) => Some(fingerprint),
-        // The two cannot be compared, so the rule is assumed to be the same: a release must never
-        // make an old rule a new one.
-        Err(_) => is_composed_otherwise(text).then_some(now),
-    });
+    let fingerprint = entry["fingerprint"].as_str();
+    let fingerprint = fingerprint.and_then(|text| stored_fingerprint(text, now));
     let handled = lenient::instant(&entry["lastHandledTime"]);
     // Until when a rule was handled means nothing without the rule as it was then, nor the other
     // way round. No rule has the empty fingerprint, so this one starts afresh.
@@ -79,13 +75,4 @@ fn read_entry(name: Arc<str>, entry: &Value, now: Fingerprint) -> RuleMemory {
         executions: Arc::default(),
     }
     .with_executions(executions::read(entry))
-}
-
-/// Whether another release has composed a fingerprint differently. Bare digits are the first way; any
-/// other one says which it is: `v2:0123456789abcdef`.
-fn is_composed_otherwise(fingerprint: &str) -> bool {
-    let version = fingerprint.strip_prefix('v').and_then(|rest| rest.split_once(':'));
-    version.is_some_and(|(version, digits)| {
-        version.parse::<u32>().is_ok() && digits.parse::<Fingerprint>().is_ok()
-    })
 }

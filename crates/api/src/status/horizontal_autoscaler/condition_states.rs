@@ -6,13 +6,13 @@ use std::cmp::Ordering;
 use almanac_engine::metric_scaling::{
     Cause, Limited, Memory, MetricScaling, SampleProblem, Select, TargetState, render_limited,
 };
-use almanac_engine::other_writer::advice;
 use almanac_engine::{Field, Identity, Verdict, counted, few_joined};
 
 use super::Decided;
 use crate::finding::Finding;
 use crate::status::TargetProblem;
 use crate::status::conditions::{ConditionReason, ConditionState, ConditionType, errors};
+use crate::status::other_writer::advice;
 
 impl Decided<'_> {
     /// What comes of the recommendation that counts, if there is one.

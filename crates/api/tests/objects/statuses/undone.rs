@@ -53,3 +53,20 @@ fn a_moved_bound_and_an_undone_one_are_reported_together() {
         assert_eq!(read(&policy, &status).expect("it was written"), memory);
     }
 }
+
+#[test]
+fn a_known_writer_has_advice_in_the_status_and_in_the_condition() {
+    let policy =
+        policy(&cron_for_workload("  - {name: up, schedule: '0 9 * * *', targetReplicas: 5}\n"));
+    let rule = RuleMemory::beginning(&policy.rules[0], at(NINE));
+    let mut memory = undone(rule, Applied::Replicas(5));
+    let of_rule = memory.rules[0].undone.as_deref_mut().expect("it is undone");
+    of_rule.by = Some("argocd-controller".into());
+    let expected = format!("{SAID}; Argo CD applies what its repository says");
+    let [_, ready] = condition_states(Some(&policy), &[], None, Some(&memory));
+    assert!(ready.message.contains(&expected), "{}", ready.message);
+    let status = status_of(&policy, &memory);
+    assert!(status.to_string().contains(&expected), "{status}");
+    let kept = read(&policy, &status).expect("it was written");
+    assert_eq!(status_of(&policy, &kept), status, "after a restart");
+}

@@ -1,7 +1,6 @@
 //! The pods and nodes that are there where a run begins.
 
-use almanac_engine::Presumption;
-use almanac_engine::units::{Pod, Ungoverned};
+use almanac_engine::units::{Pod, Ungoverned, presumed};
 
 use super::shop::{Shop, node, owner, pod, workload};
 use crate::support::{grouped_by, policy_name, prefer, required, second, unit};
@@ -88,7 +87,7 @@ fn without_a_revision_in_sight_all_pods_are_of_one_and_that_is_said() {
     assert_eq!(shop.filled("web"), "a 2; 1");
     let policy = shop.world.policies().next().unwrap();
     let said = shop.world.presumptions(&policy);
-    assert!(said.contains(&Presumption::OneRevision { policy: policy_name("web") }), "{said:?}");
+    assert!(said.contains(&presumed::one_revision(&policy_name("web"))), "{said:?}");
 }
 
 #[test]
@@ -145,7 +144,7 @@ fn without_nodes_every_unit_has_some_and_with_nodes_only_those_there_are() {
     let shop = Shop::new(policy()).workload("web", "app=a", 3).begun();
     assert_eq!(shop.filled("web"), "a 2, b 1; 0");
     let name = shop.world.policies().next().unwrap();
-    let enough = Presumption::NodesEnough { policy: policy_name("web"), uses_outside: false };
+    let enough = presumed::nodes_enough(&policy_name("web"), false);
     assert!(shop.world.presumptions(&name).contains(&enough));
     let with_one = Shop::new(policy()).node("a1", node("pool=a")).workload("web", "app=a", 3);
     assert!(!with_one.world.presumptions(&name).contains(&enough));
@@ -158,7 +157,7 @@ fn a_workload_whose_number_is_not_known_keeps_the_pods_it_has_and_that_is_said()
     shop = shop.workload("web", "app=a", 1);
     shop.world.remove(&workload("web"));
     let name = shop.world.policies().next().unwrap();
-    let unknown = Presumption::UnknownNumber { workload: workload("web") };
+    let unknown = presumed::unknown_number(&workload("web"));
     assert!(shop.world.presumptions(&name).contains(&unknown));
     assert_eq!(shop.begun().filled("web"), "a 1, b 0; 0");
 }

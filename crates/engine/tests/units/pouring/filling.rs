@@ -1,7 +1,7 @@
 //! How units fill: in which order, up to where, and which pods go first.
 
-use almanac_engine::units::{Resources, Strategy, Unit};
-use almanac_engine::{Identity, PolicyObject, Presumption, Slim, World, islands};
+use almanac_engine::units::{Resources, Strategy, Unit, presumed};
+use almanac_engine::{Identity, PolicyObject, Slim, World, islands};
 
 use super::shop::{Shop, node, pod, small_node, workload};
 use crate::support::{
@@ -44,7 +44,7 @@ fn of_units_with_the_same_priority_the_first_fills_first_and_that_is_said() {
     let units = [unit("b", 1, 2, "pool=b"), unit("a", 1, 2, "pool=a")];
     let shop = Shop::new(required(units)).workload("web", "app=a", 3).begun();
     assert_eq!(shop.filled("web"), "a 1, b 2; 0");
-    let equals = Presumption::FirstOfEquals { policy: policy_name("web") };
+    let equals = presumed::first_of_equals(&policy_name("web"));
     let policy = shop.world.policies().next().unwrap();
     assert!(shop.world.presumptions(&policy).contains(&equals));
 }
@@ -251,7 +251,7 @@ fn numbers_that_nobody_means_are_bounded_and_that_is_said() {
     assert_eq!(shop.filled("web"), "a 7, outside all units 9993; 0");
     let policy = shop.world.policies().next().unwrap();
     let said = shop.world.presumptions(&policy);
-    let bound = Presumption::TooManyPods { workload: workload("web"), most: 10_000 };
+    let bound = presumed::too_many_pods(&workload("web"), 10_000);
     assert!(said.contains(&bound), "{said:?}");
 }
 

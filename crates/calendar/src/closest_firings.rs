@@ -1,28 +1,41 @@
 //! The shortest time between two firings, independent of the current date.
 //!
-//! A valid object must also be valid tomorrow, and everywhere. So the time is computed over a fixed stretch, which is
+//! What is valid must also be valid tomorrow, and everywhere. So the time is computed over a fixed stretch, which is
 //! long enough for every weekday to fall on every date. Not every firing of that stretch is visited, because checking
 //! ten thousand rules would take too long. How far two firings can be apart follows from the times of day and from the
 //! days; only a clock change can bring them closer, so the surroundings of each are checked as well.
 
-use almanac_calendar::{Cron, Firings, Zone};
 use jiff::{SignedDuration, Timestamp};
+
+use crate::civil::SECONDS_A_DAY;
+use crate::{Cron, Firings, Zone, instant};
 
 /// 2024-01-01T00:00:00Z, and twenty-eight years later: dates and weekdays are the same again.
 const BEGIN: i64 = 1_704_067_200;
 const END: i64 = 2_587_680_000;
 
-const DAY: i64 = 86_400;
-
-/// The shortest time between two firings, if it is at most this long. Longer ones are not searched
-/// for.
-pub(super) fn closest_within(firings: &Firings, limit: SignedDuration) -> Option<SignedDuration> {
-    let limit = limit.as_secs();
-    let times = TimesOfDay::of(firings.cron())?;
-    let on_calendar = times.closest(limit);
-    let at_changes = closest_at_changes(firings, times.least(), limit);
-    let closest = on_calendar.into_iter().chain(at_changes).min();
-    closest.filter(|it| *it <= limit).map(SignedDuration::from_secs)
+impl Firings {
+    /// The shortest time between two firings, whatever the date, if it is at most `limit`. Longer ones are not searched
+    /// for.
+    ///
+    /// ```
+    /// use almanac_calendar::{Cron, Zone};
+    /// use jiff::SignedDuration;
+    ///
+    /// let firings = Cron::parse("0,20 9 * * *").unwrap().in_zone(Zone::utc());
+    /// let within = |minutes| firings.closest_within(SignedDuration::from_mins(minutes));
+    /// assert_eq!(within(30), Some(SignedDuration::from_mins(20)));
+    /// assert_eq!(within(15), None);
+    /// ```
+    #[must_use]
+    pub fn closest_within(&self, limit: SignedDuration) -> Option<SignedDuration> {
+        let limit = limit.as_secs();
+        let times = TimesOfDay::of(self.cron())?;
+        let on_calendar = times.closest(limit);
+        let at_changes = closest_at_changes(self, times.least(), limit);
+        let closest = on_calendar.into_iter().chain(at_changes).min();
+        closest.filter(|it| *it <= limit).map(SignedDuration::from_secs)
+    }
 }
 
 /// The times of day at which a schedule fires, ignoring clock changes. The times are the same on
@@ -42,16 +55,16 @@ impl TimesOfDay {
     fn of(cron: &Cron) -> Option<TimesOfDay> {
         let firings = cron.clone().in_zone(Zone::utc());
         let first = next_from(&firings, BEGIN).filter(|first| *first < END)?;
-        let midnight = first - first.rem_euclid(DAY);
-        let (from, to) = (instant(first)?, instant(midnight + DAY)?);
-        let last = firings.previous(instant(midnight + DAY - 1)?)?.as_second();
+        let midnight = first - first.rem_euclid(SECONDS_A_DAY);
+        let (from, to) = (instant::at(first)?, instant::at(midnight + SECONDS_A_DAY)?);
+        let last = firings.previous(instant::at(midnight + SECONDS_A_DAY - 1)?)?.as_second();
         let within = firings.shortest_interval(from, to).map(|interval| interval.as_secs());
         Some(TimesOfDay { firings, midnight, span: last - first, within })
     }
 
     /// From the last firing of a day to the first of the next, if both are days on which it fires.
     fn over_midnight(&self) -> i64 {
-        DAY - self.span
+        SECONDS_A_DAY - self.span
     }
 
     /// No two firings are closer than that.
@@ -65,7 +78,7 @@ impl TimesOfDay {
         if over_midnight > limit || self.within.is_some_and(|within| within <= over_midnight) {
             return self.within;
         }
-        let over_days = self.closest_days().map(|days| over_midnight + (days - 1) * DAY);
+        let over_days = self.closest_days().map(|days| over_midnight + (days - 1) * SECONDS_A_DAY);
         self.within.into_iter().chain(over_days).min()
     }
 
@@ -74,13 +87,14 @@ impl TimesOfDay {
         let mut closest: Option<i64> = None;
         let mut midnight = self.midnight;
         while closest != Some(1) {
-            let Some(next) = next_from(&self.firings, midnight + DAY).filter(|next| *next < END)
+            let Some(next) =
+                next_from(&self.firings, midnight + SECONDS_A_DAY).filter(|next| *next < END)
             else {
                 break;
             };
-            let days = (next - midnight) / DAY;
+            let days = (next - midnight) / SECONDS_A_DAY;
             closest = Some(closest.map_or(days, |closest| closest.min(days)));
-            midnight += days * DAY;
+            midnight += days * SECONDS_A_DAY;
         }
         closest
     }
@@ -90,7 +104,7 @@ impl TimesOfDay {
 /// `least` is what they are apart where the clock is left alone; changes that cannot bring them to
 /// within `limit` of each other are skipped.
 fn closest_at_changes(firings: &Firings, least: i64, limit: i64) -> Option<i64> {
-    let changes = firings.zone().changes(instant(BEGIN)?, instant(END)?);
+    let changes = firings.zone().changes(instant::at(BEGIN)?, instant::at(END)?);
     changes
         .filter(|change| {
             let shift = change.shift().as_secs().abs();
@@ -101,7 +115,7 @@ fn closest_at_changes(firings: &Firings, least: i64, limit: i64) -> Option<i64> 
         .filter_map(|change| {
             let at = change.at.as_second();
             let first = next_from(firings, at).filter(|first| *first < END)?;
-            let before = firings.previous(instant(at - 1)?).map(Timestamp::as_second);
+            let before = firings.previous(instant::at(at - 1)?).map(Timestamp::as_second);
             let before = before.filter(|before| *before >= BEGIN).map(|before| first - before);
             let after = next_from(firings, first + 1).filter(|after| *after < END);
             before.into_iter().chain(after.map(|after| after - first)).min()
@@ -111,11 +125,7 @@ fn closest_at_changes(firings: &Firings, least: i64, limit: i64) -> Option<i64> 
 
 /// The first firing at or after a second.
 fn next_from(firings: &Firings, second: i64) -> Option<i64> {
-    firings.next(instant(second - 1)?).map(Timestamp::as_second)
-}
-
-fn instant(second: i64) -> Option<Timestamp> {
-    Timestamp::from_second(second).ok()
+    firings.next(instant::at(second - 1)?).map(Timestamp::as_second)
 }
 
 #[cfg(test)]
@@ -167,19 +177,19 @@ mod tests {
 
     #[test]
     fn the_stretch_begins_with_a_leap_year_and_ends_on_the_same_weekday() {
-        let ends: Vec<_> = [BEGIN, END].map(|it| instant(it).unwrap().to_string()).into();
+        let ends: Vec<_> = [BEGIN, END].map(|it| instant::at(it).unwrap().to_string()).into();
         assert_eq!(ends, ["2024-01-01T00:00:00Z", "2052-01-01T00:00:00Z"]);
-        assert_eq!((END - BEGIN) % (7 * DAY), 0);
+        assert_eq!((END - BEGIN) % (7 * SECONDS_A_DAY), 0);
     }
 
     #[test]
     fn the_shortest_time_is_that_of_all_firings_of_the_stretch() {
-        let (from, to) = (instant(BEGIN).unwrap(), instant(END).unwrap());
+        let (from, to) = (instant::at(BEGIN).unwrap(), instant::at(END).unwrap());
         for zone in ZONES {
             for schedule in SCHEDULES {
                 let firings = firings(schedule, zone);
                 let expected = firings.shortest_interval(from, to);
-                let found = closest_within(&firings, SignedDuration::MAX);
+                let found = firings.closest_within(SignedDuration::MAX);
                 assert_eq!(found, expected, "{schedule} in {zone}");
             }
         }
@@ -190,11 +200,11 @@ mod tests {
         for zone in ZONES {
             for schedule in SCHEDULES {
                 let firings = firings(schedule, zone);
-                let whole = closest_within(&firings, SignedDuration::MAX);
+                let whole = firings.closest_within(SignedDuration::MAX);
                 for seconds in [60, 61, 300, 1_800, 3_600, 5_400, 7_200, 21_600, 82_800, 90_000] {
                     let limit = SignedDuration::from_secs(seconds);
                     let expected = whole.filter(|interval| *interval <= limit);
-                    let found = closest_within(&firings, limit);
+                    let found = firings.closest_within(limit);
                     assert_eq!(found, expected, "{schedule} in {zone} within {limit:#}");
                 }
             }

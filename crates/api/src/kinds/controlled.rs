@@ -1,7 +1,8 @@
 //! What can be carried out: the policies of each family, and groups of nodes, which are no policies.
 
-use almanac_api::kinds::{Kind, Role};
 use almanac_engine::Family;
+
+use super::{Kind, Role};
 
 /// The objects that one controller carries out.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -14,7 +15,8 @@ pub enum Controlled {
 
 impl Controlled {
     /// The kind of the objects.
-    pub(crate) fn kind(self) -> Kind {
+    #[must_use]
+    pub fn kind(self) -> Kind {
         match self {
             Self::Policies(family) => Kind::of_family(family),
             Self::NodeGroups => Kind::ScalableNodeGroup,
@@ -22,7 +24,8 @@ impl Controlled {
     }
 
     /// Of which of them a kind is: its objects are carried out, or are read to do so. `None` for Kubernetes' own kinds.
-    pub(crate) fn of_kind(kind: Kind) -> Option<Controlled> {
+    #[must_use]
+    pub fn of_kind(kind: Kind) -> Option<Controlled> {
         match (kind.role(), kind) {
             (Role::Policy(family), _) => Some(family.into()),
             (Role::Hub, _) => Some(Family::Placement.into()),
@@ -33,7 +36,8 @@ impl Controlled {
     }
 
     /// What they are called on the command line.
-    pub(crate) fn flag_value(self) -> &'static str {
+    #[must_use]
+    pub fn flag_value(self) -> &'static str {
         match self {
             Self::Policies(Family::ScheduledCapacity) => "metrics-producer",
             Self::Policies(Family::CronScaling) => "cron-federated-hpa",

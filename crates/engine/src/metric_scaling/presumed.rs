@@ -1,0 +1,30 @@
+//! What a forecast takes for granted of an autoscaler, in words.
+
+use std::sync::Arc;
+
+use crate::{Consequence, Identity, Presumption};
+
+/// A query has no answer, and why, so that a policy changes nothing.
+pub(super) fn unanswered(
+    policy: &Identity,
+    target: &Identity,
+    query: &Arc<str>,
+    why: &Arc<str>,
+) -> Presumption {
+    let sentence = format!("{policy} leaves {target} as it is: {query} {why}");
+    Presumption::new(0, [policy, target], sentence)
+        .with_texts([query, why])
+        .with_consequence(Consequence::Unchanged(target.clone()))
+}
+
+/// A query has the same answer all the time, as whoever asks says.
+pub(super) fn answered(query: &Arc<str>, answer: &Arc<str>) -> Presumption {
+    let sentence = format!("{query} is {answer} all the time, as specified");
+    Presumption::new(1, [], sentence).with_texts([query, answer])
+}
+
+/// A target has at once as many replicas as are set.
+pub(super) fn follows_at_once(target: &Identity) -> Presumption {
+    let sentence = format!("{target} has as many replicas as are set, at once");
+    Presumption::new(6, [target], sentence).with_subject(target.to_string())
+}

@@ -1,0 +1,17 @@
+//! What a forecast takes for granted of a placement, in words.
+
+use crate::{Identity, Presumption};
+
+/// What a placement selects is not known, so nothing is.
+#[must_use]
+pub fn unknown_selection(placement: &Identity, why: &str) -> Presumption {
+    let sentence = format!("{placement} has an unknown selection: {why}");
+    Presumption::new(4, [placement], sentence).with_subject(placement.to_string())
+}
+
+/// Nothing is selected yet, so that a placement selects when a run begins.
+#[must_use]
+pub fn selects_afresh(placement: &Identity) -> Presumption {
+    let sentence = format!("{placement} has no decisions yet, and selects at the beginning");
+    Presumption::new(5, [placement], sentence).with_subject(placement.to_string())
+}

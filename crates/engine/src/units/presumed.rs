@@ -1,0 +1,53 @@
+//! What a forecast takes for granted of units of nodes, in words.
+
+use crate::{Identity, Presumption};
+
+/// There are no nodes in sight. `uses_outside` says whether pods may be outside of all units.
+#[must_use]
+pub fn nodes_enough(policy: &Identity, uses_outside: bool) -> Presumption {
+    let outside = if uses_outside { ", and so have nodes outside of them" } else { "" };
+    let sentence = format!(
+        "there are no nodes here, so each unit of {policy} has room for all pods that it may take{outside}"
+    );
+    Presumption::new(7, [policy], sentence)
+}
+
+/// Units have the same priority.
+#[must_use]
+pub fn first_of_equals(policy: &Identity) -> Presumption {
+    let sentence = format!(
+        "of units of {policy} that have the same priority, the first fills first; a scheduler may choose another one"
+    );
+    Presumption::new(8, [policy], sentence)
+}
+
+/// What an autoscaler makes of its metrics is not known, but its bounds are.
+#[must_use]
+pub fn within_bounds(autoscaler: &Identity, workload: &Identity) -> Presumption {
+    let sentence = format!("{autoscaler} does no more than keep {workload} within its bounds");
+    Presumption::new(9, [autoscaler, workload], sentence)
+}
+
+/// No pod says of which revision it is.
+#[must_use]
+pub fn one_revision(policy: &Identity) -> Presumption {
+    let sentence = format!(
+        "no pod of {policy} has the label pod-template-hash here, so all of them are of one revision"
+    );
+    Presumption::new(10, [policy], sentence)
+}
+
+/// How many pods a workload has is not known.
+#[must_use]
+pub fn unknown_number(workload: &Identity) -> Presumption {
+    let sentence =
+        format!("how many pods {workload} has is not known; only those count that are here");
+    Presumption::new(11, [workload], sentence)
+}
+
+/// A workload has more pods than are told apart.
+#[must_use]
+pub fn too_many_pods(workload: &Identity, most: u32) -> Presumption {
+    let sentence = format!("of {workload}, no more than {most} pods are looked at");
+    Presumption::new(12, [workload], sentence)
+}
