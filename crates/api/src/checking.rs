@@ -29,7 +29,6 @@ mod places;
 mod pod_demand;
 mod pods_together;
 mod qos_levels;
-pub(crate) mod quantity;
 mod query;
 mod resource_policy;
 mod schedule;

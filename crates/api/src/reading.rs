@@ -58,7 +58,7 @@ pub use placeholder::{Engine, Template, substituting_program};
 pub use pods::{ReadNode, ReadPod, may_hold_pods};
 pub use quotas::{Hard, ReadLimitRange, ReadQuota, may_bound_pods};
 pub(crate) use reported::unfilled;
-pub use source::{Position, Source, Span};
+pub use source::{Position, Source};
 pub use tree::{Entry, Node, Value};
 pub use typography::LookAlike;
 pub(crate) use typography::{as_meant, name_letters};

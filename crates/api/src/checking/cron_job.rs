@@ -12,8 +12,8 @@ use super::everything::Everything;
 use super::go_duration;
 use super::schedule::check_firings;
 use super::shape::Shape;
-use crate::finding::{Code, Finding, Path, Segment};
-use crate::reading::{CronJob, Node, PlacedFinding, Reading, Span, Starts, Value};
+use crate::finding::{Code, Finding, Path, Segment, Span};
+use crate::reading::{CronJob, Node, PlacedFinding, Reading, Starts, Value};
 
 /// So far ahead is looked for the next start.
 const TWO_YEARS: SignedDuration = SignedDuration::from_hours(24 * 366 * 2);

@@ -8,9 +8,8 @@ use almanac_engine::Identity;
 
 use super::objects::PlacedFinding;
 use super::placeholder::placeholder;
-use super::source::Span;
 use super::tree::{Node, Value};
-use crate::finding::{FieldPath, Path};
+use crate::finding::{FieldPath, Path, Span};
 use crate::kinds::group_and_version;
 
 /// The word without which a text holds none.

@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 use almanac_engine::Identity;
 
 use super::objects::PlacedFinding;
-use super::source::Span;
 use super::tree::Node;
-use crate::finding::{Code, Finding, Path};
+use crate::finding::{Code, Finding, Path, Span};
 use crate::kinds::{Kind, group_and_version};
 
 const KEDA: &str = "keda.sh";

@@ -4,9 +4,9 @@ use std::cell::OnceCell;
 
 use super::embedded::TextInFile;
 use super::objects::ReadObject;
-use super::source::{Source, Span};
+use super::source::Source;
 use super::tree::Node;
-use crate::finding::Finding;
+use crate::finding::{Finding, Span};
 use crate::objects::document_key;
 
 /// Finds the places of findings about one object.

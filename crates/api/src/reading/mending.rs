@@ -225,8 +225,7 @@ fn compare(before: &Node, after: &Node, embedded: usize, found: &mut Vec<String>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::{Code, Finding, Path};
-    use crate::reading::Span;
+    use crate::finding::{Code, Finding, Path, Span};
 
     /// A finding at the last place at which a text has this word.
     fn finding(text: &str, word: &str, meant: &str) -> PlacedFinding {

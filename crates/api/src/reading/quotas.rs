@@ -8,8 +8,8 @@ use almanac_engine::Resource;
 use serde_json::Value as Json;
 
 use super::pods::ReadPod;
-use super::source::Span;
 use super::tree::{Entry, Node, Value};
+use crate::finding::Span;
 use crate::slim::{Requirements, THOUSANDTH, WHOLE, amount, container_defaults};
 
 /// A `ResourceQuota`.

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Number;
 
-use super::source::Span;
-use crate::finding::{FieldPath, Segment};
+use crate::finding::{FieldPath, Segment, Span};
 
 /// A value and its location.
 #[derive(Clone, PartialEq, Debug)]

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use almanac_api::finding::Severity;
-use almanac_api::reading::{PassedOver, PlacedFinding, Source, Span};
+use almanac_api::finding::{Severity, Span};
+use almanac_api::reading::{PassedOver, PlacedFinding, Source};
 use almanac_engine::counted;
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthChar as _;
