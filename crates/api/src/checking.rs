@@ -13,8 +13,6 @@ mod cron_job;
 mod described_nodes;
 mod envelope;
 mod everything;
-mod form;
-mod go_duration;
 mod horizontal_autoscaler;
 mod hub;
 mod label_selector;
@@ -31,19 +29,15 @@ mod pods_together;
 mod qos_levels;
 mod query;
 mod resource_policy;
-mod schedule;
-mod shape;
 mod shapes;
 mod target;
 mod together;
 mod unit_caps;
 mod units_together;
-mod unknown_field;
 
 use crate::finding::Finding;
 
 pub use clock_changes::{clock_changes, field_of_rule, placed};
-pub(crate) use cron_job::check_cron_job;
 pub use cron_job::cron_jobs_over_time;
 pub use described_nodes::{DescribedEffect, DescribedNodes, DescribedTaint, check_described_nodes};
 pub use envelope::why_no_namespace;

@@ -6,8 +6,8 @@
 
 use super::source::Source;
 use super::stream;
-use super::tree::Node;
 use crate::finding::{Code, FieldPath, Finding, Span};
+use crate::tree::Node;
 
 /// The content of a text.
 pub(crate) struct EmbeddedDocument {

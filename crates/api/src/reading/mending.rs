@@ -7,10 +7,9 @@ use std::ops::Range;
 
 use super::embedded::read_embedded;
 use super::objects::PlacedFinding;
-use super::reads_as_text;
 use super::stream::{self, Documents};
-use super::tree::{Node, Value};
 use crate::finding::Replacement;
+use crate::tree::{Node, Value, reads_as_text};
 
 /// How often the whole text is read again at most, to find which changes are sound.
 const TRIES: u32 = 64;
