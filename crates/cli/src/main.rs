@@ -16,6 +16,7 @@ mod cron_jobs;
 mod csv;
 #[cfg(test)]
 mod deep_inputs;
+mod destination;
 mod diff;
 mod display_zone;
 mod drawing;
@@ -26,6 +27,7 @@ mod forecast;
 mod formulas;
 mod ics;
 mod input;
+mod input_arguments;
 mod invisible;
 mod level_format;
 mod lint;
@@ -54,6 +56,7 @@ mod when;
 mod wrapping;
 mod written_at;
 mod yaml;
+mod zone_name;
 
 use std::env;
 use std::ffi::OsString;

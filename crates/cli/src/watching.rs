@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::argument_error::ArgumentError;
 use crate::cluster::Changes;
 use crate::drawing;
-use crate::input::InputArguments;
+use crate::input_arguments::InputArguments;
 
 const ARGUMENT: &str = "--watch";
 
