@@ -41,9 +41,14 @@ pub(crate) fn read_all(folder: &Path) -> anyhow::Result<Vec<Source>> {
 
 /// Every word of a source text (names and keywords), in order.
 pub(crate) fn words(text: &str) -> anyhow::Result<Vec<String>> {
+    Ok(words_of(tokens(text)?))
+}
+
+/// Every word among tokens, in order.
+pub(crate) fn words_of(tokens: TokenStream) -> Vec<String> {
     let mut words = Vec::new();
-    collect_words(tokens(text)?, &mut words);
-    Ok(words)
+    collect_words(tokens, &mut words);
+    words
 }
 
 /// The names of the tests in a source text: functions under an attribute that ends in `test`.
@@ -68,7 +73,8 @@ fn tests(text: &str) -> anyhow::Result<Vec<Test>> {
     Ok(tests)
 }
 
-fn tokens(text: &str) -> anyhow::Result<TokenStream> {
+/// The tokens of a source text.
+pub(crate) fn tokens(text: &str) -> anyhow::Result<TokenStream> {
     text.parse().map_err(|error| anyhow::anyhow!("not Rust source: {error}"))
 }
 
@@ -119,8 +125,7 @@ fn is_test_attribute(tokens: TokenStream) -> bool {
 
 /// `ignore`, `ignore = "why"`, `cfg_attr(windows, ignore)`; not `should_panic(expected = "ignore")`.
 fn is_ignoring_attribute(tokens: TokenStream) -> bool {
-    let mut words = Vec::new();
-    collect_words(tokens, &mut words);
+    let words = words_of(tokens);
     match words.first().map(String::as_str) {
         Some("ignore") => true,
         Some("cfg_attr") => words.iter().any(|word| word == "ignore"),

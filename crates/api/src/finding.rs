@@ -6,6 +6,7 @@
 mod codes;
 mod fix;
 mod path;
+mod span;
 mod titles;
 
 use almanac_engine::Identity;
@@ -13,8 +14,7 @@ use jiff::Timestamp;
 
 pub use codes::{Code, Severity};
 pub use path::{FieldPath, Path, Segment};
-
-use crate::reading::Span;
+pub use span::Span;
 
 /// One thing that is wrong, or worth knowing, about an object.
 #[derive(Clone, PartialEq, Eq, Debug)]

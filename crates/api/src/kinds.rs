@@ -11,8 +11,6 @@ mod requests;
 
 use almanac_engine::{Family, Identity};
 
-use crate::objects::document_key;
-
 pub use controlled::Controlled;
 pub use names::kind_named;
 pub(crate) use names::nearest;
@@ -231,12 +229,6 @@ impl Kind {
             Family::Placement => Kind::Placement,
             Family::Units => Kind::ResourcePolicy,
         }
-    }
-
-    /// Whether an object of the kind is of interest, by its name: of `ConfigMaps` there are many.
-    #[must_use]
-    pub fn is_of_interest(self, name: &str) -> bool {
-        self != Kind::ConfigMap || document_key(name).is_some()
     }
 
     /// Whether its objects say policies, or are of a group of such kinds: all that is wrong with them is

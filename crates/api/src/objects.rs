@@ -16,7 +16,6 @@ mod federated_hpa;
 mod horizontal_autoscaler;
 mod hub;
 mod metrics_producer;
-mod missing_fields;
 mod placement;
 mod placement_status;
 mod resource_policy;
@@ -46,7 +45,6 @@ pub use metrics_producer::{
     MetricsProducer, MetricsProducerSpec, MetricsProducerStatus, Pattern, Schedule,
     ScheduledBehavior, ScheduledCapacityStatus,
 };
-pub use missing_fields::MissingFields;
 pub use placement::{
     AddOnScore, CelSelector, ClaimSelector, ClusterPredicate, ClusterSelector, DISABLE_ANNOTATION,
     DecisionGroup, DecisionStrategy, GroupClusterSelector, GroupStrategy, Placement, PlacementSpec,

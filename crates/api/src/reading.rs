@@ -29,12 +29,10 @@ mod placeholder;
 mod pods;
 mod quotas;
 mod reported;
-mod scalar;
 mod scheduler_profile;
 mod source;
 mod stream;
 mod text_finding;
-mod tree;
 mod typography;
 mod yaml;
 
@@ -58,13 +56,8 @@ pub use placeholder::{Engine, Template, substituting_program};
 pub use pods::{ReadNode, ReadPod, may_hold_pods};
 pub use quotas::{Hard, ReadLimitRange, ReadQuota, may_bound_pods};
 pub(crate) use reported::unfilled;
-pub use source::{Position, Source, Span};
-pub use tree::{Entry, Node, Value};
+pub use source::{Position, Source};
 pub use typography::LookAlike;
 pub(crate) use typography::{as_meant, name_letters};
 
-/// Whether text means itself in YAML without quotes, and not a number, a boolean or nothing.
-#[must_use]
-pub fn reads_as_text(text: &str) -> bool {
-    matches!(scalar::resolve(text), scalar::Scalar::Text)
-}
+pub use crate::tree::{Entry, Node, Value, reads_as_text};

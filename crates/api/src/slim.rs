@@ -6,6 +6,7 @@
 
 mod cluster_document;
 mod hub;
+pub(crate) mod quantity;
 mod requirements;
 mod units;
 

@@ -10,9 +10,26 @@ use almanac_forecast::Event;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use crate::cron_jobs::{ShownCronJob, WrittenAt, called, reference};
+use crate::cron_jobs::{ShownCronJob, WrittenAt, called};
 use crate::input::InputPlace;
-use crate::when::schedule::ScheduleEvent;
+
+/// What happens at an instant.
+#[derive(Clone, Copy)]
+pub(crate) enum ScheduleEvent {
+    Fires,
+    Opens,
+    Closes,
+}
+
+impl ScheduleEvent {
+    pub(crate) fn verb(self) -> &'static str {
+        match self {
+            ScheduleEvent::Fires => "fires",
+            ScheduleEvent::Opens => "opens",
+            ScheduleEvent::Closes => "closes",
+        }
+    }
+}
 
 /// A clock change that affects a rule of a policy, or a `CronJob`.
 #[derive(Debug)]
@@ -97,7 +114,7 @@ impl TouchedRule {
 
     /// The JSON form, the same in every command.
     pub(crate) fn to_json(&self, place: &InputPlace) -> Value {
-        let policy = reference(place, &self.object, self.written_at.as_ref());
+        let policy = place.written_reference(&self.object, self.written_at.as_ref());
         let mut told = json!({
             "at": self.at(),
             "policy": policy,

@@ -11,7 +11,6 @@ mod cron_jobs;
 mod fleet;
 mod hub;
 mod input;
-mod kubeconfig;
 mod levels;
 mod proposed;
 mod requests;
@@ -43,10 +42,10 @@ use kube::api::{DynamicObject, TypeMeta};
 pub(crate) use self::changes::{Changes, WatchArguments};
 pub(crate) use self::clock_arguments::ClockArguments;
 use self::fleet::SeenOfFleet;
-pub(crate) use self::kubeconfig::{contexts, namespaces};
 use self::levels::{SeenNode, SeenPod};
 use self::proposed::Proposed;
 use self::requests::{AT_ONCE, Answer, Requests, Scope};
+use crate::completion;
 use crate::input::{Input, InputObject, Wanted};
 use crate::subject::called;
 
@@ -70,7 +69,7 @@ pub(crate) struct ClusterArguments {
         long,
         value_name = "NAME",
         conflicts_with_all = ["file", "kustomize"],
-        add = ArgValueCandidates::new(contexts)
+        add = ArgValueCandidates::new(completion::contexts)
     )]
     context: Option<String>,
 

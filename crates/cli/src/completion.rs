@@ -3,6 +3,8 @@
 //! The scripts ask the program itself, so what is offered is always what this program takes. kubectl
 //! asks for its plugin by another name, `kubectl_complete-almanac`, and reads answers of its own form.
 
+#[cfg_attr(not(feature = "cluster"), path = "offline/kubeconfig.rs")]
+mod kubeconfig;
 mod line;
 mod names;
 
@@ -18,10 +20,11 @@ use clap::{Args, Command, ValueEnum};
 use clap_complete::CompletionCandidate;
 use clap_complete::env::{CompleteEnv, Shells};
 
-pub(crate) use self::line::Line;
+#[cfg(feature = "cluster")]
+pub(crate) use self::kubeconfig::contexts;
 pub(crate) use self::names::{compared, namespaces, objects_and_paths};
-use crate::display_zone::LOCAL;
 use crate::outcome::exit_codes_without_findings;
+use crate::zone_name::LOCAL;
 
 /// Print a shell completion script
 ///

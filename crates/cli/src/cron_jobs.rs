@@ -12,11 +12,9 @@ use almanac_forecast::{Period, Sentence};
 use clap::Args;
 use clap_complete::ArgValueCandidates;
 use jiff::Timestamp;
-use serde_json::Value;
 
 use crate::argument_error::ArgumentError;
 use crate::completion;
-use crate::input::InputPlace;
 
 /// The time zone of most clusters.
 const USUAL_ZONE: &str = "UTC";
@@ -74,22 +72,6 @@ impl fmt::Display for WrittenAt {
 /// What a `CronJob` is called: by its name, and by where it is written if another one has the same.
 pub(crate) fn called(identity: &Identity, written_at: Option<&WrittenAt>) -> String {
     written_at.map_or_else(|| identity.to_string(), |at| format!("{identity} ({at})"))
-}
-
-/// The object that a `CronJob` is, as a program is told.
-pub(crate) fn reference(
-    place: &InputPlace,
-    identity: &Identity,
-    written_at: Option<&WrittenAt>,
-) -> Value {
-    let mut object = place.reference(identity);
-    if let Some(WrittenAt { file, line }) = written_at {
-        object["file"] = Value::from(&**file);
-        if let Some(line) = line {
-            object["line"] = Value::from(*line);
-        }
-    }
-    object
 }
 
 /// Tells those of one name apart by where they are written. They are in the order of their names.
@@ -179,11 +161,6 @@ impl ShownCronJob {
     /// Where it is written, if another one has the same name; nothing if none has.
     pub(crate) fn location(&self) -> String {
         self.written_at.as_ref().map_or(String::new(), ToString::to_string)
-    }
-
-    /// The object that it is, as a program is told.
-    pub(crate) fn reference(&self, place: &InputPlace) -> Value {
-        reference(place, &self.identity, self.written_at.as_ref())
     }
 
     /// What it is called and what its schedule means.

@@ -7,9 +7,11 @@ use std::io::{self, Write};
 use std::mem;
 use std::sync::LazyLock;
 
-use crate::formulas::UNBROKEN;
 use crate::text_width;
 use crate::wrapping::hanging;
+
+/// Stands for a space at which no line is broken; a space is written for it. It is not a character, so no text has it.
+pub(crate) const UNBROKEN: char = '\u{fdd0}';
 
 /// Whether `LC_ALL`, `LC_CTYPE` or `LANG`, the first of them that says anything, names a locale whose
 /// characters are not those of UTF-8. Where none says anything, as in many containers, nothing is

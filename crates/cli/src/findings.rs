@@ -23,7 +23,7 @@ pub(crate) use self::arguments::{CheckArguments, Checked, LINT};
 pub(crate) use self::ignoring::IgnoreArguments;
 pub(crate) use self::json::{Fixed, Item};
 pub(crate) use self::outputs::OutputArguments;
-pub(crate) use self::text::{printable, write_finding};
+pub(crate) use self::text::write_finding;
 use crate::files::Note;
 use crate::outcome::FailOn;
 use crate::yaml;

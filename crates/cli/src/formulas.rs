@@ -5,11 +5,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use crate::drawing::UNBROKEN;
 use crate::input::Input;
-
-/// Stands for a space at which no line is broken; `drawing` writes a space for it. It is not a character, so no text
-/// has it.
-pub(crate) const UNBROKEN: char = '\u{fdd0}';
 
 /// All of them with a space in them, by what is before it, the longest first.
 #[derive(Default)]

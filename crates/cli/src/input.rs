@@ -3,10 +3,8 @@
 //! What is valid is used; what is not becomes a finding. The order in which files are named or
 //! found makes no difference, nor whether an object was read from a file or from a cluster.
 
-mod arguments;
-mod assume;
+mod not_found;
 mod place;
-mod sample;
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -18,15 +16,13 @@ use almanac_calendar::Zone;
 use almanac_engine::{Family, PolicyName};
 use jiff::Timestamp;
 
-pub(crate) use self::arguments::{
-    BeginningArguments, Conditions, InputArguments, Narrowing, Wanted,
-};
 use self::place::grouped;
 pub(crate) use self::place::{InputObject, InputPlace, together};
 use crate::argument_error::ArgumentError;
 use crate::drawing::{self, Drawing};
 use crate::files::{Files, Note, Targets, write_notes};
 use crate::findings::{self, Item};
+use crate::invisible::printable;
 use crate::selector::Selector;
 use crate::subject::Subject;
 
@@ -43,12 +39,29 @@ pub(crate) struct Input {
     pub(crate) why_empty: Option<String>,
     /// All places, which findings name by a number.
     all_places: Vec<Place>,
-    selector: Option<Selector>,
+    pub(crate) selector: Option<Selector>,
     notes: Vec<Note>,
 }
 
+/// Which objects of a cluster are wanted.
+#[cfg_attr(not(feature = "cluster"), expect(dead_code, reason = "no cluster is read"))]
+pub(crate) struct Wanted<'a> {
+    /// The namespace to look in, if it is not that of the context.
+    pub(crate) namespace: Option<&'a str>,
+    /// Where the policies for levels of pods are, if these are asked about.
+    pub(crate) config_namespace: Option<&'a str>,
+    /// The zone of `CronJobs` that name none, if they are asked about.
+    pub(crate) cron_jobs: Option<Zone>,
+    /// The label selector of `CronJobs`.
+    pub(crate) selector: Option<&'a Selector>,
+    /// Where checks that look ahead begin.
+    pub(crate) checked_at: Timestamp,
+    /// When the cluster is read.
+    pub(crate) now: Timestamp,
+}
+
 impl Input {
-    fn of_files(
+    pub(crate) fn of_files(
         mut files: Files,
         command: &str,
         namespace: Option<&str>,
@@ -124,7 +137,7 @@ impl Input {
     pub(crate) fn write_notes(&self, output: &mut impl Write) -> io::Result<()> {
         write_notes(&self.notes, output)?;
         let mut others = self.why_empty.iter().chain(&self.unseen);
-        others.try_for_each(|note| writeln!(output, "note: {}", findings::printable(note)))
+        others.try_for_each(|note| writeln!(output, "note: {}", printable(note)))
     }
 
     /// Reports the same on standard error.
@@ -262,18 +275,6 @@ pub(crate) fn places_of(
     });
     let objects: Vec<InputObject> = objects.collect();
     grouped(&objects, reading, places, namespace, also)
-}
-
-/// Removes the findings about objects that do not match the label selector.
-pub(crate) fn keep_selected(
-    findings: &mut Vec<PlacedFinding>,
-    reading: &Reading,
-    selector: &Selector,
-) {
-    findings.retain(|placed| {
-        let object = placed.object.and_then(|position| reading.objects.get(position));
-        object.is_none_or(|object| selector.fits(Some(&labels(&object.node))))
-    });
 }
 
 fn names_namespace(object: &ReadObject) -> bool {

@@ -1,4 +1,4 @@
-//! Characters without a look of their own, which hide in text or turn it around.
+//! Characters without a look of their own, which hide in text or turn it around, and text without them.
 
 /// Such a character by its number, as `less` shows it; `None` for any other one.
 pub(crate) fn shown(letter: char) -> Option<String> {
@@ -25,6 +25,20 @@ pub(crate) fn shown(letter: char) -> Option<String> {
             | '\u{e0000}'..='\u{e0fff}'
     );
     is_invisible.then(|| format!("<U+{:04X}>", u32::from(letter)))
+}
+
+/// Control characters would move the cursor, or worse; invisible ones are shown by their numbers.
+pub(crate) fn printable(text: &str) -> String {
+    let mut printed = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match shown(letter) {
+            Some(number) => printed.push_str(&number),
+            None if letter == '\t' => printed.push(' '),
+            None if letter.is_control() => printed.push('\u{fffd}'),
+            None => printed.push(letter),
+        }
+    }
+    printed
 }
 
 #[cfg(test)]

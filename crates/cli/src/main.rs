@@ -16,6 +16,7 @@ mod cron_jobs;
 mod csv;
 #[cfg(test)]
 mod deep_inputs;
+mod destination;
 mod diff;
 mod display_zone;
 mod drawing;
@@ -26,6 +27,7 @@ mod forecast;
 mod formulas;
 mod ics;
 mod input;
+mod input_arguments;
 mod invisible;
 mod level_format;
 mod lint;
@@ -54,21 +56,20 @@ mod when;
 mod wrapping;
 mod written_at;
 mod yaml;
+mod zone_name;
 
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::LazyLock;
 
-use almanac_calendar::tzdata_version;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
-use jiff::Timestamp;
 
-use crate::cluster::BUILD;
 use crate::outcome::{COULD_NOT_RUN, exit_codes};
 use crate::processes::ProcessCommand;
+use crate::version::VERSION;
+use crate::wall_clock::present;
 
 /// Capacity that follows the clock, for Kubernetes.
 #[derive(Parser)]
@@ -103,10 +104,6 @@ enum Command {
     Man(man::ManArguments),
     Version(version::VersionArguments),
 }
-
-/// What a schedule means depends on the first two.
-static VERSION: LazyLock<String> =
-    LazyLock::new(|| format!("{} (tzdata {}{BUILD})", env!("CARGO_PKG_VERSION"), tzdata_version()));
 
 fn main() -> ExitCode {
     completion::answer_shell(command_line);
@@ -173,12 +170,6 @@ fn as_plugin(command: clap::Command) -> clap::Command {
         let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
         command.after_help(examples.replace("almanac ", "kubectl almanac "))
     })
-}
-
-/// The present, as wall clocks tell it: to the second.
-fn present() -> Timestamp {
-    let now = Timestamp::now();
-    Timestamp::from_second(now.as_second()).unwrap_or(now)
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

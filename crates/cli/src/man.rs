@@ -11,9 +11,9 @@ use clap::{Args, Command};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
-use crate::VERSION;
 use crate::argument_error::ArgumentError;
 use crate::outcome::exit_codes_without_findings;
+use crate::version::VERSION;
 
 /// Print a manual page, or write all pages into a directory
 #[derive(Args)]

@@ -11,6 +11,7 @@ use crate::completion;
 use crate::display_zone;
 use crate::moment;
 use crate::wall_clock::civil;
+use crate::zone_name;
 
 /// The period, and in which zone it is shown.
 #[derive(Args)]
@@ -47,7 +48,7 @@ impl PeriodArguments {
 
     /// The zone that is named here.
     pub(crate) fn zone_here(&self) -> Result<Option<Zone>, ArgumentError> {
-        self.zone.as_deref().map(|name| display_zone::named("--zone", name)).transpose()
+        self.zone.as_deref().map(|name| zone_name::named("--zone", name)).transpose()
     }
 
     /// What was typed for the zone.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use almanac_api::reading::{PlacedFinding, Reading, labels};
+
 use crate::argument_error::ArgumentError;
 
 /// Labels as an object has them.
@@ -31,6 +33,14 @@ impl Selector {
         Option::<Vec<Requirement>>::from_iter::<Vec<_>>(requirements)
             .map(Selector)
             .ok_or_else(wrong)
+    }
+
+    /// Removes the findings about objects that do not match the label selector.
+    pub(crate) fn keep(&self, findings: &mut Vec<PlacedFinding>, reading: &Reading) {
+        findings.retain(|placed| {
+            let object = placed.object.and_then(|position| reading.objects.get(position));
+            object.is_none_or(|object| self.fits(Some(&labels(&object.node))))
+        });
     }
 
     /// Whether these labels match.

@@ -1,7 +1,6 @@
 //! Object names on the command line: `shop`, `deployment/shop`, `cronfhpa/prod/shop`, and all that
 //! fit `'shop-*'`.
 
-mod not_found;
 mod paths;
 mod similar;
 
@@ -17,14 +16,14 @@ use crate::argument_error::ArgumentError;
 use crate::pattern::{self, Pattern};
 use crate::shell_word::quoted;
 
-const POD: &str = "Pod";
+pub(crate) const POD: &str = "Pod";
 const CONFIG_MAP: &str = "ConfigMap";
 const CRON_JOB: &str = "CronJob";
 
 /// A name that may fit several objects.
 #[derive(Clone, Debug)]
 pub(crate) struct Subject {
-    text: String,
+    pub(crate) text: String,
     kind: Option<String>,
     namespace: Option<Pattern>,
     name: Pattern,
@@ -192,7 +191,7 @@ impl Subject {
     }
 
     /// Whether it can mean nothing but a pod.
-    fn is_of_pod(&self) -> bool {
+    pub(crate) fn is_of_pod(&self) -> bool {
         self.kind.as_deref() == Some(POD)
     }
 }

@@ -2,15 +2,19 @@
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
 use almanac_calendar::tzdata_version;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use crate::VERSION;
 use crate::cluster::BUILD;
 use crate::outcome::exit_codes_without_findings;
 use crate::yaml;
+
+/// What a schedule means depends on the first two.
+pub(crate) static VERSION: LazyLock<String> =
+    LazyLock::new(|| format!("{} (tzdata {}{BUILD})", env!("CARGO_PKG_VERSION"), tzdata_version()));
 
 /// Print the version
 ///

@@ -4,6 +4,12 @@ use almanac_calendar::Zone;
 use jiff::Timestamp;
 use jiff::fmt::strtime;
 
+/// The present, as wall clocks tell it: to the second.
+pub(crate) fn present() -> Timestamp {
+    let now = Timestamp::now();
+    Timestamp::from_second(now.as_second()).unwrap_or(now)
+}
+
 /// `Sun 2026-03-08 03:00 -04:00`, or with `UTC` for the offset.
 pub(crate) fn civil(zone: Zone, at: Timestamp) -> String {
     let civil = zone.civil(at);

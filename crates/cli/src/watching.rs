@@ -14,7 +14,8 @@ use jiff::{SignedDuration, Timestamp};
 use crate::argument_error::ArgumentError;
 use crate::cluster::Changes;
 use crate::drawing;
-use crate::input::InputArguments;
+use crate::input_arguments::InputArguments;
+use crate::wall_clock::present;
 
 const ARGUMENT: &str = "--watch";
 
@@ -68,7 +69,7 @@ pub(crate) fn watch(
     output: &mut impl Write,
     answer: impl Fn(Timestamp) -> anyhow::Result<Drawn>,
 ) -> anyhow::Result<ExitCode> {
-    let mut since = crate::present();
+    let mut since = present();
     let mut drawn = answer(since)?;
     print(&drawn, form, None, output)?;
     let (mut pause, mut backoff) = (PAUSE, None);
@@ -77,7 +78,7 @@ pub(crate) fn watch(
         if backoff.is_none() {
             changes.wait(until_next(&drawn).min(LONGEST));
         }
-        let (reading, at) = (Instant::now(), crate::present());
+        let (reading, at) = (Instant::now(), present());
         match again(&drawn, since, at, &answer) {
             Ok(None) => backoff = None,
             Ok(Some(another)) => {
@@ -113,7 +114,7 @@ fn again(
 /// How long it takes until the first of what is to come has passed.
 fn until_next(drawn: &Drawn) -> Duration {
     let Some(next) = drawn.next else { return LONGEST };
-    let length = next.duration_since(crate::present()).saturating_add(SECOND);
+    let length = next.duration_since(present()).saturating_add(SECOND);
     Duration::try_from(length).unwrap_or(Duration::ZERO)
 }
 

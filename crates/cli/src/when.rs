@@ -26,7 +26,7 @@ use crate::completion;
 use crate::cron_jobs::CronJobArguments;
 use crate::display_zone;
 use crate::files::FileArguments;
-use crate::input::{InputArguments, Narrowing};
+use crate::input_arguments::{InputArguments, Narrowing};
 use crate::outcome::{FailOn, exit_codes};
 use crate::period::PeriodArguments;
 use crate::subject::Subject;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use almanac_api::kinds::{Controlled, Kind};
-use almanac_api::objects::MissingFields;
+use almanac_api::status::MissingFields;
 use almanac_api::status::conditions::{ConditionReason, ConditionState, ConditionType, conditions};
 use almanac_shell::writer::summarize;
 use http::header::{ACCEPT, ETAG, IF_NONE_MATCH};

@@ -8,11 +8,11 @@
 
 mod addresses;
 mod candidate;
-mod fence;
 mod record;
 mod switch;
 
 pub use addresses::Addresses;
 pub use candidate::{Candidate, LeaseOptions, Lost};
-pub use fence::{Fence, Fenced};
 pub use switch::{STOP, StopState, Switch};
+
+pub use crate::fence::{Fence, Fenced};

@@ -28,6 +28,7 @@ pub mod client;
 pub mod clock;
 pub mod endpoints;
 pub mod event_log;
+mod fence;
 pub mod following;
 mod json_parts;
 pub mod lease;

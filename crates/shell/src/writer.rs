@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::budget::{Urgency, WriteBudget};
-use crate::lease::{Fence, Fenced};
+use crate::fence::{Fence, Fenced};
 
 pub use refusal::{Refusal, summarize};
 

@@ -4,6 +4,7 @@
 //! workspace, in its own file, and its tests show that violations are caught.
 
 mod arrows;
+mod cycles;
 mod documents;
 mod ignored;
 mod manifests;
@@ -23,7 +24,7 @@ use crate::workspace::Workspace;
 
 pub(super) const RECIPE: Recipe = Recipe {
     name: "arch",
-    about: "Dependencies between crates, purity, manifests, house style, documents",
+    about: "Dependencies between crates and between modules, purity, manifests, house style, documents",
     options: &[],
     run,
 };
@@ -71,6 +72,7 @@ fn gather(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
         let text = read(&member.manifest_path)?;
         findings.extend(manifests::check(&workspace.relative(&member.manifest_path), &text)?);
     }
+    findings.extend(cycles::check(workspace)?);
     findings.extend(purity::check(workspace)?);
     for file in source::read_all(&workspace.root)? {
         let place = workspace.relative(&file.path);

@@ -13,11 +13,11 @@ use jiff::Timestamp;
 use super::Checked;
 use super::coincidence;
 use super::max_delay::check_max_delay;
-use super::schedule::check_firings;
 use super::target::check_target;
 use crate::finding::{Code, Finding, Path, Severity};
 use crate::objects::{CronFederatedHPARule, CronFederatedHPASpec};
 use crate::reading::LookAlike;
+use crate::schedule::check_firings;
 
 /// Checks an object of `namespace`; `now` is the start of warnings about the future.
 pub(super) fn check(

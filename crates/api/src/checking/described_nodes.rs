@@ -9,10 +9,10 @@ use serde_json::{Value as Json, json};
 
 use super::envelope::{invalid_name, why_no_subdomain};
 use super::label_selector::{KEY_OF_LABEL, VALUE_OF_LABEL, is_label_key, is_label_text};
-use super::quantity;
-use super::shape::Shape;
 use crate::finding::{Code, FieldPath, Finding, Path, Shown as _};
 use crate::reading::{Node, PlacedFinding, Source, read_embedded};
+use crate::shape::Shape;
+use crate::slim::quantity;
 
 /// The most nodes of a description: a slip of the finger must not fill the etcd of a laptop.
 const MOST_NODES: usize = 5_000;

@@ -1,29 +1,6 @@
 //! The parts that every object has: its name and namespace, and the rules for names.
 
-use serde_json::json;
-
-use super::shape::Shape;
 use crate::finding::{Code, Finding, Path};
-
-/// The shape of `metadata`: the Kubernetes fields that people write.
-pub(super) fn metadata_shape() -> Shape {
-    let text = json!({ "type": "string", "nullable": true });
-    let texts =
-        json!({ "type": "object", "nullable": true, "additionalProperties": { "type": "string" } });
-    let whole = json!({ "type": "integer", "nullable": true });
-    let list = json!({ "type": "array", "nullable": true, "items": { "type": "string" } });
-    let anything = json!({});
-    Shape::of(&json!({
-        "type": "object",
-        "properties": {
-            "name": text, "generateName": text, "namespace": text, "labels": texts,
-            "annotations": texts, "finalizers": list, "ownerReferences": anything,
-            "managedFields": anything, "resourceVersion": text, "uid": text, "selfLink": text,
-            "generation": whole, "creationTimestamp": text, "deletionTimestamp": text,
-            "deletionGracePeriodSeconds": whole
-        }
-    }))
-}
 
 /// Checks the name and the namespace of an object.
 pub(super) fn check_names(name: &str, namespace: Option<&str>, findings: &mut Vec<Finding>) {

@@ -12,11 +12,11 @@ use super::places::{Layout, Places};
 use super::pods_together::{Found, check_pods_together};
 use super::together::{check_against_foreign, check_together};
 use super::units_together::{Governed, check_units_together};
-use crate::finding::{Code, Finding, Path, Severity};
+use crate::finding::{Code, Finding, Path, Severity, Span};
 use crate::kinds::{Kind, Recognised, recognise};
 use crate::objects::CONFIG_NAMESPACE;
 use crate::reading::{
-    CronJob, Engine, ForeignScaler, Locator, PlacedFinding, ReadObject, Reading, Span, Template,
+    CronJob, Engine, ForeignScaler, Locator, PlacedFinding, ReadObject, Reading, Template,
     claims_kind_of_ours, name_letters, placeholder, unfilled,
 };
 

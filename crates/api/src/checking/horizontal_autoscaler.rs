@@ -7,12 +7,13 @@ use almanac_engine::metric_scaling::{
 use almanac_engine::{Target, TargetReference};
 
 use super::target::check_target;
-use super::{Checked, quantity, query};
+use super::{Checked, query};
 use crate::finding::{Code, Finding, Path, Severity};
 use crate::objects::{
     self, FederatedHPASpec, HorizontalAutoscalerSpec, MetricTargetType, PrometheusMetric,
     ScalingPolicyType, SelectPolicy,
 };
+use crate::slim::quantity;
 
 /// Checks a `HorizontalAutoscaler`. Its value is there only when the whole of it is in order: to scale by some
 /// of the metrics is to scale wrongly.

@@ -5,11 +5,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector as Written;
 use serde_json::Value as Json;
 
 use super::label_selector::{check_selector, note_operators};
-use super::quantity;
 use crate::finding::{Code, Finding, Path};
 use crate::kinds::Kind;
 use crate::lenient;
-use crate::slim;
+use crate::slim::{self, quantity};
 
 /// An object, checked.
 pub(super) struct CheckedHubObject {

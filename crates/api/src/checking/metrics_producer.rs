@@ -9,9 +9,9 @@ use almanac_engine::scheduled_capacity::{Behaviour, ScheduledCapacity};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::Checked;
-use super::schedule::check_zone;
 use crate::finding::{Code, Finding, Path, Severity};
 use crate::objects::{MetricsProducerSpec, Pattern, Schedule, ScheduledBehavior};
+use crate::schedule::check_zone;
 
 /// Checks an object. Its value is there only when the whole schedule is in order: a number that is
 /// right half the time is worse than none.

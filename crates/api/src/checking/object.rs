@@ -8,7 +8,6 @@ use almanac_engine::{Identity, Slim, Target};
 use jiff::Timestamp;
 use serde_json::Value as Json;
 
-use super::cron_job::names;
 use super::envelope::check_names;
 use super::meaning::{Mended, meaning_of};
 use super::shapes::shape_of;
@@ -18,6 +17,7 @@ use crate::kinds::{Kind, Role};
 use crate::lenient;
 use crate::policy_clock::PolicyClock;
 use crate::reading::{LookAlike, Node, ReadObject, as_meant};
+use crate::shape::names;
 
 /// The context of a check, apart from the object.
 #[derive(Clone, Copy, Debug)]

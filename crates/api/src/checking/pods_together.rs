@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use almanac_engine::Identity;
 
 use super::together::defined_twice;
-use crate::finding::Finding;
-use crate::reading::{Reading, Span};
+use crate::finding::{Finding, Span};
+use crate::reading::Reading;
 
 /// A mistake at a location in a source.
 pub(super) struct Found {

@@ -16,11 +16,11 @@ use self::misplaced::tell_misplaced;
 use self::policy::check_policies;
 use super::Checked;
 use super::label_selector::check_selector;
-use super::shape::Shape;
-use crate::finding::{Code, FieldPath, Finding, Path, Severity};
+use crate::finding::{Code, FieldPath, Finding, Path, Severity, Span};
 use crate::objects::agent_config::{GLOBAL, NODES, POLICIES, selector_schema};
 use crate::objects::document_key;
-use crate::reading::{EmbeddedDocument, Entry, Node, ReadObject, Span, Value, read_embedded};
+use crate::reading::{EmbeddedDocument, Entry, Node, ReadObject, Value, read_embedded};
+use crate::shape::Shape;
 
 /// The maximum number of findings about one document, more than a person makes by hand; the rest is counted. There is
 /// room for hundreds of thousands, and each costs its reporter a scan of the file.

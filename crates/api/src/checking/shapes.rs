@@ -5,10 +5,9 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value as Json, json};
 
-use super::envelope::metadata_shape;
-use super::shape::Shape;
 use crate::kinds::Kind;
 use crate::objects::{custom_resources, hub_custom_resources, unit_custom_resources};
+use crate::shape::{Shape, metadata_shape};
 use crate::slim;
 
 /// The shape of a kind.

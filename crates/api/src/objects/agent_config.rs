@@ -7,6 +7,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
+use crate::kinds::Kind;
+
 /// The `ConfigMaps`, each with the key of its document. Where there are several, the first one counts.
 pub const AGENT_CONFIGS: [(&str, &str); 2] =
     [("volcano-agent-config", "config.yaml"), ("volcano-agent-configuration", "colocation-config")];
@@ -18,6 +20,14 @@ pub const CONFIG_NAMESPACE: &str = "volcano-system";
 #[must_use]
 pub fn document_key(name: &str) -> Option<&'static str> {
     AGENT_CONFIGS.iter().find(|(known, _)| *known == name).map(|(_, key)| *key)
+}
+
+impl Kind {
+    /// Whether an object of the kind is of interest, by its name: of `ConfigMaps` there are many.
+    #[must_use]
+    pub fn is_of_interest(self, name: &str) -> bool {
+        self != Kind::ConfigMap || document_key(name).is_some()
+    }
 }
 
 /// The fields of the document that lead to lists of policies.

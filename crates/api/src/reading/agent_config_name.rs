@@ -1,11 +1,11 @@
 //! `ConfigMaps` with policies for QoS levels whose name is nearly one that Volcano's agent reads. Those that it reads
 //! are policies, and checked as such.
 
-use super::tree::{Node, Value};
 use crate::finding::{Code, Finding, Path};
 use crate::kinds::{Kind, nearest};
 use crate::objects::AGENT_CONFIGS;
 use crate::objects::agent_config::POLICIES;
+use crate::tree::{Node, Value};
 
 /// No name in Kubernetes is longer, and it takes long to compare what is.
 const LONGEST_NAME: usize = 253;

@@ -1,17 +1,19 @@
 //! `CronJob` of Kubernetes: the instants at which it starts Jobs. Kubernetes reconciles it; Almanac only shows it next
 //! to the effects of policies.
 
+mod starts;
+
 use std::collections::BTreeMap;
 
 use almanac_calendar::{Firings, Zone};
 use almanac_engine::Identity;
 
+pub(super) use self::starts::check_cron_job;
 use super::objects::PlacedFinding;
 use super::placeholder::placeholder;
-use super::source::Span;
-use super::tree::{Node, Value};
-use crate::finding::{FieldPath, Path};
+use crate::finding::{FieldPath, Path, Span};
 use crate::kinds::group_and_version;
+use crate::tree::{Node, Value};
 
 /// The word without which a text holds none.
 pub(super) const WORD: &str = "CronJob";

@@ -4,10 +4,10 @@
 //! What is read knows positions in the text. A file may write the text in many ways: as a block, folded, in
 //! quotes, with escapes. [`TextInFile`] follows both side by side.
 
-use super::source::{Source, Span};
+use super::source::Source;
 use super::stream;
-use super::tree::Node;
-use crate::finding::{Code, FieldPath, Finding};
+use crate::finding::{Code, FieldPath, Finding, Span};
+use crate::tree::Node;
 
 /// The content of a text.
 pub(crate) struct EmbeddedDocument {

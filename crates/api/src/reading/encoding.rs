@@ -3,9 +3,8 @@
 
 use encoding_rs::{Encoding, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
-use super::source::Span;
 use super::text_finding::TextFinding;
-use crate::finding::Code;
+use crate::finding::{Code, Span};
 
 /// The number of bytes that show whether a text without a byte order mark is UTF-16.
 const SAMPLE: usize = 256;

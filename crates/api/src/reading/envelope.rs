@@ -1,10 +1,10 @@
 //! The two fields that name the kind of an object, and the findings where they are missing or nearly right.
 
 use super::scheduler_profile;
-use super::tree::{Entry, Node, Value};
 use super::typography::as_meant;
 use crate::finding::{Code, FieldPath, Finding, Path, Shown};
 use crate::kinds::{APPS_MISTYPED, Kind, RemovedVersion, is_nearly_ours, nearest};
+use crate::tree::{Entry, Node, Value};
 
 /// The two fields every object begins with.
 pub(super) fn envelope(node: &Node) -> Result<(&str, &str), Finding> {

@@ -12,9 +12,8 @@ use std::sync::Once;
 use libyaml_safer::{Event, Parser, Scanner};
 
 use super::mistakes;
-use super::source::Span;
 use super::text_finding::TextFinding;
-use crate::finding::Code;
+use crate::finding::{Code, Span};
 
 /// The events of one document.
 pub(super) struct Events<'a> {

@@ -6,10 +6,9 @@ use std::collections::BTreeMap;
 use almanac_engine::Identity;
 
 use super::objects::PlacedFinding;
-use super::source::Span;
-use super::tree::Node;
-use crate::finding::{Code, Finding, Path};
+use crate::finding::{Code, Finding, Path, Span};
 use crate::kinds::{Kind, group_and_version};
+use crate::tree::Node;
 
 const KEDA: &str = "keda.sh";
 const ALIBABA: &str = "autoscaling.alibabacloud.com";

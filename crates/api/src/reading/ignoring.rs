@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::objects::PlacedFinding;
-use super::source::{Source, Span};
-use crate::finding::{Code, FieldPath, Finding};
+use super::source::Source;
+use crate::finding::{Code, FieldPath, Finding, Span};
 use crate::kinds::nearest;
 
 /// What such a comment begins with.

@@ -9,10 +9,9 @@ use std::sync::Arc;
 use serde_json::Number;
 
 use super::limits;
-use super::source::Span;
 use super::text_finding::{TextFinding, TextFindings};
-use super::tree::{Entry, Node, Value, as_kubernetes_keeps};
-use crate::finding::Code;
+use crate::finding::{Code, Span};
+use crate::tree::{Entry, Node, Value, as_kubernetes_keeps};
 
 /// Reads every document of a text. Documents before an error are kept.
 pub(super) fn read(text: &str, findings: &mut TextFindings) -> (Vec<Node>, Option<TextFinding>) {

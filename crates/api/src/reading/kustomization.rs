@@ -3,8 +3,8 @@
 
 use super::stream;
 use super::text_finding::TextFinding;
-use super::tree::Node;
 use crate::finding::Severity;
+use crate::tree::Node;
 
 /// The content of a kustomization.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

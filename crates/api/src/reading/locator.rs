@@ -4,10 +4,10 @@ use std::cell::OnceCell;
 
 use super::embedded::TextInFile;
 use super::objects::ReadObject;
-use super::source::{Source, Span};
-use super::tree::Node;
-use crate::finding::Finding;
+use super::source::Source;
+use crate::finding::{Finding, Span};
 use crate::objects::document_key;
+use crate::tree::Node;
 
 /// Finds the places of findings about one object.
 pub struct Locator<'a> {

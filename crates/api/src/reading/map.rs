@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::source::Span;
 use super::text_finding::TextFinding;
-use super::tree::{Entry, Node, Value};
-use crate::finding::Code;
+use crate::finding::{Code, Span};
+use crate::tree::{Entry, Node, Value};
 
 /// As a key without quotes, it takes over the fields of other maps.
 pub(crate) const MERGE_KEY: &str = "<<";

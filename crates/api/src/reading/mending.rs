@@ -7,10 +7,9 @@ use std::ops::Range;
 
 use super::embedded::read_embedded;
 use super::objects::PlacedFinding;
-use super::reads_as_text;
 use super::stream::{self, Documents};
-use super::tree::{Node, Value};
 use crate::finding::Replacement;
+use crate::tree::{Node, Value, reads_as_text};
 
 /// How often the whole text is read again at most, to find which changes are sound.
 const TRIES: u32 = 64;
@@ -225,8 +224,7 @@ fn compare(before: &Node, after: &Node, embedded: usize, found: &mut Vec<String>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::{Code, Finding, Path};
-    use crate::reading::Span;
+    use crate::finding::{Code, Finding, Path, Span};
 
     /// A finding at the last place at which a text has this word.
     fn finding(text: &str, word: &str, meant: &str) -> PlacedFinding {

@@ -2,9 +2,8 @@
 
 use libyaml_safer::{Error, ErrorKind};
 
-use super::source::Span;
 use super::text_finding::{TextFinding, TextFindings};
-use crate::finding::Code;
+use crate::finding::{Code, Span};
 
 /// Turns a parser's error into a finding that says what would be right.
 pub(super) fn syntax(error: &Error, text: &str, offset: usize) -> TextFinding {

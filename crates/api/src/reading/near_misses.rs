@@ -5,9 +5,9 @@ use super::cron_jobs;
 use super::envelope::{is_nearly_a_policy, mistyped};
 use super::objects::{Doubtful, ReadObject, Reading, name_of};
 use super::other_object::OtherObject;
-use super::tree::Node;
 use crate::finding::Finding;
 use crate::kinds::{Kind, is_group_of_ours};
+use crate::tree::Node;
 
 impl Reading {
     /// Takes an object whose `apiVersion` or `kind` is nearly that of an object that Almanac reads.

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::agent_config_name;
-use super::cron_jobs::CronJob;
+use super::cron_jobs::{CronJob, check_cron_job};
 use super::envelope::{envelope, is_nearly_a_policy, removed};
 use super::foreign::{self, ForeignPolicy, ForeignScaler};
 use super::limits;
@@ -16,14 +16,13 @@ use super::pods::{ReadNode, ReadPod};
 use super::quotas::{ReadLimitRange, ReadQuota};
 use super::reported::{is_said_already, to_be_told};
 use super::scheduler_profile;
-use super::source::{Source, Span};
+use super::source::Source;
 use super::stream;
 use super::text_finding::more_mistakes;
-use super::tree::Node;
 use super::typography::name_letters;
-use crate::checking::check_cron_job;
-use crate::finding::Finding;
+use crate::finding::{Finding, Span};
 use crate::kinds::{Kind, Recognised, recognise, removed_version};
+use crate::tree::Node;
 
 /// One object of a kind we know, as it was written.
 #[derive(Clone, Debug)]

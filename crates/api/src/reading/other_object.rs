@@ -4,9 +4,9 @@
 
 use almanac_engine::Identity;
 
-use super::tree::{Node, Value};
 use crate::exempt::{MARK, exempts};
 use crate::kinds::group_and_version;
+use crate::tree::{Node, Value};
 
 /// An object of a kind we do not know. Repositories have thousands, so only these fields are kept.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -9,11 +9,11 @@ use almanac_engine::{Identity, Labels, units};
 use serde_json::{Value as Json, json};
 
 use super::other_object::count;
-use super::source::Span;
-use super::tree::{Node, Value};
 use crate::exempt::{MARK, exempts};
+use crate::finding::Span;
 use crate::kinds::{Kind, Role, group_and_version};
 use crate::slim::{self, PodRequirements};
+use crate::tree::{Node, Value};
 
 /// The group of Volcano's jobs.
 const VOLCANO: &str = "batch.volcano.sh";

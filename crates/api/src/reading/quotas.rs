@@ -8,9 +8,9 @@ use almanac_engine::Resource;
 use serde_json::Value as Json;
 
 use super::pods::ReadPod;
-use super::source::Span;
-use super::tree::{Entry, Node, Value};
+use crate::finding::Span;
 use crate::slim::{Requirements, THOUSANDTH, WHOLE, amount, container_defaults};
+use crate::tree::{Entry, Node, Value};
 
 /// A `ResourceQuota`.
 #[derive(Clone, Debug)]

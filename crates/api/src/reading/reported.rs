@@ -8,10 +8,10 @@ use super::claim::{
 };
 use super::objects::{Reading, Targets};
 use super::placeholder::{Engine, action, is_of_chart, placeholder, substituting_program};
-use super::source::{Source, Span};
+use super::source::Source;
 use super::text_finding::TextFinding;
 use super::typography::name_letters;
-use crate::finding::{Code, FieldPath, Finding};
+use crate::finding::{Code, FieldPath, Finding, Span};
 
 /// The treatment of a finding about a text: the program that has yet to fill in the text, and the reported finding.
 /// None is reported if it is about something else than a policy or a target, or about a template that the user has not

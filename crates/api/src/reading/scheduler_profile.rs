@@ -2,8 +2,8 @@
 //! start. Nothing else of them is read.
 
 use super::stream;
-use super::tree::{Node, Value};
 use crate::finding::{Code, FieldPath, Finding, Path};
+use crate::tree::{Node, Value};
 
 const KIND: &str = "KubeSchedulerConfiguration";
 const PLUGIN: &str = "resourcepolicy";

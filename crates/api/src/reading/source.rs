@@ -1,32 +1,11 @@
 //! A text with a name, and where in it something stands.
 
-use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::encoding;
 use super::folder::Folder;
 use super::text_finding::TextFinding;
-
-/// A range of bytes in a [`Source`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Span {
-    /// The first byte.
-    pub start: u32,
-    /// One past the last byte.
-    pub end: u32,
-}
-
-impl Span {
-    /// The span of a range of bytes. Sources are far smaller than 4 GiB.
-    pub(super) fn new(range: Range<usize>) -> Self {
-        let saturated = |byte: usize| u32::try_from(byte).unwrap_or(u32::MAX);
-        Self { start: saturated(range.start), end: saturated(range.end) }
-    }
-
-    pub(super) fn range(self) -> Range<usize> {
-        self.start as usize..self.end as usize
-    }
-}
+use crate::finding::Span;
 
 /// A place as people and editors count it: from 1, columns in characters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -1,11 +1,10 @@
 //! From a file's text to its documents, split as kubectl splits them.
 
-use super::source::Span;
 use super::text_finding::{TextFinding, TextFindings};
-use super::tree::{Node, Value};
 use super::yaml;
 use super::{json, mistakes};
-use crate::finding::Code;
+use crate::finding::{Code, Span};
+use crate::tree::{Node, Value};
 
 /// The content of a text.
 #[derive(Default)]

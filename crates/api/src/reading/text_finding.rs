@@ -1,8 +1,7 @@
 //! A finding about the text of a file, before there is an object to name a field of.
 
 use super::limits;
-use super::source::Span;
-use crate::finding::{Code, FieldPath, Finding};
+use crate::finding::{Code, FieldPath, Finding, Span};
 
 /// A finding about the text itself, and where.
 #[derive(Clone, Debug)]

@@ -5,8 +5,8 @@
 
 use std::fmt;
 
-use super::source::{Source, Span};
-use crate::finding::{Code, Finding, Severity};
+use super::source::Source;
+use crate::finding::{Code, Finding, Severity, Span};
 
 /// The name of a letter, and the letter that was meant.
 fn looked_like(letter: char) -> Option<(&'static str, &'static str)> {

@@ -9,12 +9,11 @@ use libyaml_safer::{EventData, ScalarStyle};
 
 use super::events::Events;
 use super::map::{Key, MERGE_KEY, MapInProgress, merge};
-use super::scalar::{Scalar, as_key, resolve, resolve_tagged};
-use super::source::Span;
 use super::text_finding::{TextFinding, TextFindings};
-use super::tree::{Entry, Node, Value};
 use super::{limits, mistakes};
-use crate::finding::Code;
+use crate::finding::{Code, Span};
+use crate::tree::scalar::{Scalar, as_key, resolve, resolve_tagged};
+use crate::tree::{Entry, Node, Value};
 
 /// Reads one document. `offset` is the start of its text in the file. Mistakes that do not stop reading go to
 /// `findings`; the one that does is the error.

@@ -9,8 +9,7 @@ use almanac_engine::placement::{
 use serde_json::Value;
 
 use super::cluster_document::document;
-use super::{labels, score};
-use crate::checking::quantity;
+use super::{labels, quantity, score};
 use crate::kinds::Kind;
 use crate::lenient::exact_instant;
 use crate::objects::{CLUSTER_SET_LABEL, GROUP_INDEX_LABEL, GROUP_NAME_LABEL, PLACEMENT_LABEL};

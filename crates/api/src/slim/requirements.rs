@@ -4,7 +4,7 @@
 use almanac_engine::units::Resources;
 use serde_json::Value;
 
-use crate::checking::quantity;
+use super::quantity;
 
 /// A number of billionths in one, and in a thousandth.
 pub(crate) const WHOLE: i128 = 1_000_000_000;

@@ -12,8 +12,8 @@ use almanac_api::reading::{Node, ReadObject, Reading};
 use clap_complete::CompletionCandidate;
 use clap_complete::engine::{PathCompleter, ValueCompleter as _};
 
+use super::kubeconfig;
 use super::line::Line;
-use crate::cluster;
 use crate::files::glance;
 
 /// An object that can be named.
@@ -96,7 +96,7 @@ pub(crate) fn namespaces() -> Vec<CompletionCandidate> {
     let line = Line::typed();
     let reading = glance(&line.files());
     let of_files = reading.objects.iter().filter_map(|object| metadata(object, "namespace"));
-    candidates(cluster::namespaces(&line).chain(of_files).collect())
+    candidates(kubeconfig::namespaces(&line).chain(of_files).collect())
 }
 
 fn candidates(names: BTreeSet<String>) -> Vec<CompletionCandidate> {

@@ -10,7 +10,7 @@ use super::jobs::JobChange;
 use super::question::Question;
 use super::table::{HEADS, hours_of};
 use super::words::{incomplete, lines, peaks, period, rendered, sentence, values};
-use crate::findings::printable;
+use crate::invisible::printable;
 use crate::markup::escaped;
 
 const STYLE: &str = include_str!("page/page.css");

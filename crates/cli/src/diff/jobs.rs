@@ -228,7 +228,7 @@ impl JobChange {
                 Some(place) => format!("{place}: {name}"),
                 None => name,
             },
-            target: job.reference(input),
+            target: input.job_reference(job),
             place,
             before: before.map(|it| Schedule::of(it, of_old)),
             after: after.map(|it| Schedule::of(it, of_new)),

@@ -26,7 +26,7 @@ use super::side::{Sides, Where};
 use crate::argument_error::ArgumentError;
 use crate::cleanup::TemporaryDir;
 use crate::files::{Rendered, settings, why_it_failed};
-use crate::findings::printable;
+use crate::invisible::printable;
 
 const KUSTOMIZE: &str = "--kustomize";
 const HELM: &str = "--helm";

@@ -14,7 +14,7 @@ use super::summary::Summary;
 use super::table::{self, HEADS};
 use super::words::{self, sentence};
 use crate::drawing::Drawing;
-use crate::findings::printable;
+use crate::invisible::printable;
 
 const STRONG: Style = Style::new().bold();
 const QUIET: Style = Style::new().dimmed();

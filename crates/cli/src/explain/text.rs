@@ -9,9 +9,9 @@ use anstyle::{AnsiColor, Style};
 
 use super::Answer;
 use crate::drawing::Drawing;
-use crate::findings::printable;
 use crate::formulas::Formulas;
 use crate::input::Input;
+use crate::invisible::printable;
 use crate::wall_clock::civil;
 
 const STRONG: Style = Style::new().bold();

@@ -259,9 +259,9 @@ pub(crate) fn note_lines(notes: &[Note]) -> Vec<String> {
     for (about, notes) in by_sort {
         let (one, several) = about.said();
         for Note { path, command, .. } in notes.iter().take(SHOWN) {
-            let path = crate::findings::printable(path);
+            let path = crate::invisible::printable(path);
             let command = command.as_ref().map_or(String::new(), |it| {
-                format!("; to check the result: {}", crate::findings::printable(it))
+                format!("; to check the result: {}", crate::invisible::printable(it))
             });
             lines.push(format!("{path} {one}{command}"));
         }

@@ -78,7 +78,7 @@ pub(super) fn named(path: &Path) -> Result<Vec<u8>, NotRead> {
 fn noticing_a_wait<T>(path: &Path, wait: impl FnOnce() -> T) -> T {
     const MOMENT: Duration = Duration::from_secs(2);
     let (over, is_over) = mpsc::channel::<()>();
-    let name = crate::findings::printable(&path.display().to_string());
+    let name = crate::invisible::printable(&path.display().to_string());
     thread::spawn(move || {
         if is_over.recv_timeout(MOMENT) == Err(RecvTimeoutError::Timeout) {
             crate::drawing::tell(&format!(

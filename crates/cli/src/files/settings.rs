@@ -25,7 +25,7 @@ use almanac_calendar::Zone;
 use anyhow::Context as _;
 use serde::{Deserialize, Deserializer, de};
 
-use crate::display_zone::{LOCAL, why_not_shown};
+use crate::zone_name::{LOCAL, why_not_shown};
 
 const FILE: &str = "almanac.toml";
 

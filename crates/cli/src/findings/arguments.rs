@@ -12,7 +12,6 @@ use crate::argument_error::ArgumentError;
 use crate::completion;
 use crate::display_zone;
 use crate::files::{FileArguments, Files};
-use crate::input::keep_selected;
 use crate::moment;
 use crate::selector::Selector;
 
@@ -117,7 +116,7 @@ impl Checked {
     /// Keeps the findings about the requested objects.
     pub(crate) fn narrow(&mut self) {
         if let Some(selector) = &self.selector {
-            keep_selected(&mut self.everything.findings, &self.files.reading, selector);
+            selector.keep(&mut self.everything.findings, &self.files.reading);
             let objects = &self.files.reading.objects;
             self.everything.checked.retain(|it| selector.fits(Some(&labels(&objects[*it].node))));
         }

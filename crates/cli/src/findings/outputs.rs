@@ -14,9 +14,9 @@ use clap_complete::engine::{ArgValueCompleter, PathCompleter, ValueCompleter as 
 
 use super::{Format, Report};
 use crate::argument_error::ArgumentError;
+use crate::destination::{full, refuse_input, write_to};
 use crate::drawing;
 use crate::files::write_notes;
-use crate::forecast::destination::{full, refuse_input, write_to};
 use crate::outcome::FailOn;
 use crate::text_width;
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use almanac_api::finding::Severity;
-use almanac_api::reading::{PassedOver, PlacedFinding, Source, Span};
+use almanac_api::finding::{Severity, Span};
+use almanac_api::reading::{PassedOver, PlacedFinding, Source};
 use almanac_engine::counted;
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthChar as _;
@@ -12,7 +12,7 @@ use unicode_width::UnicodeWidthChar as _;
 use super::Report;
 use crate::drawing::Drawing;
 use crate::files::Note;
-use crate::invisible;
+use crate::invisible::{self, printable};
 use crate::text_width::display_width;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -117,20 +117,6 @@ fn excerpt(source: &Source, span: Span, column: usize, room: usize) -> (String, 
         shown.push('…');
     }
     (shown.trim_end().to_owned(), before + usize::from(begin > 0), marked)
-}
-
-/// Control characters would move the cursor, or worse; invisible ones are shown by their numbers.
-pub(crate) fn printable(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match invisible::shown(letter) {
-            Some(number) => shown.push_str(&number),
-            None if letter == '\t' => shown.push(' '),
-            None if letter.is_control() => shown.push('\u{fffd}'),
-            None => shown.push(letter),
-        }
-    }
-    shown
 }
 
 /// The number of findings, of files with findings, and of findings that are not shown.

@@ -10,7 +10,7 @@ use almanac_forecast::{Assumption, Sentence, told_together};
 use super::question::{Assumptions, Question};
 use crate::cron_jobs;
 use crate::drawing;
-use crate::findings::printable;
+use crate::invisible::printable;
 
 /// The maximum number of lines of one sort for a user; the rest is counted.
 const TOLD: usize = 5;

@@ -59,7 +59,7 @@ fn write_occurrences(question: &Question<'_>, output: &mut impl Write) -> anyhow
     }
     write!(output, "\"occurrences\":[")?;
     for (index, (place, job, at)) in question.occurrences().enumerate() {
-        let object = job.reference(place);
+        let object = place.job_reference(job);
         let mut occurrence = json!({"at": at, "object": object, "what": STARTS});
         if let Some(name) = &place.name {
             occurrence["place"] = json!(name);

@@ -13,8 +13,8 @@ use super::WHY_EMPTY;
 use super::question::{OfPlace, Question, View};
 use super::ruler::marks;
 use crate::drawing::Drawing;
-use crate::findings::printable;
 use crate::formulas::Formulas;
+use crate::invisible::printable;
 use crate::wall_clock::civil;
 
 const STRONG: Style = Style::new().bold();

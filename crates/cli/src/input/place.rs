@@ -17,7 +17,7 @@ use almanac_forecast::AssumedValues;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::cron_jobs::{self, ShownCronJob};
+use crate::cron_jobs::{self, ShownCronJob, WrittenAt};
 use crate::files::Targets;
 use crate::selector::Labels;
 
@@ -284,7 +284,7 @@ impl InputPlace {
     }
 
     /// Lets all policies be new at an instant.
-    pub(super) fn begin_anew(&mut self, at: Timestamp) {
+    pub(crate) fn begin_anew(&mut self, at: Timestamp) {
         let policies: Vec<PolicyName> = self.world.policies().collect();
         for policy in &policies {
             begin_anew(&mut self.world, policy, at);
@@ -417,6 +417,27 @@ impl InputPlace {
             "namespace": identity.namespace(),
             "name": identity.name(),
         })
+    }
+
+    /// The same of a `CronJob`.
+    pub(crate) fn job_reference(&self, job: &ShownCronJob) -> Value {
+        self.written_reference(&job.identity, job.written_at.as_ref())
+    }
+
+    /// The same of an object that may be one of several with its name.
+    pub(crate) fn written_reference(
+        &self,
+        identity: &Identity,
+        written_at: Option<&WrittenAt>,
+    ) -> Value {
+        let mut object = self.reference(identity);
+        if let Some(WrittenAt { file, line }) = written_at {
+            object["file"] = Value::from(&**file);
+            if let Some(line) = line {
+                object["line"] = Value::from(*line);
+            }
+        }
+        object
     }
 }
 

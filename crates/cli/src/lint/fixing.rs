@@ -12,7 +12,8 @@ use anyhow::Context as _;
 use tempfile::NamedTempFile;
 
 use crate::drawing;
-use crate::findings::{Checked, Fixed, printable};
+use crate::findings::{Checked, Fixed};
+use crate::invisible::printable;
 
 /// Fixes the files that have findings, one after the other, reports each edit, and returns the edits.
 pub(super) fn fix(checked: &Checked) -> anyhow::Result<Vec<Fixed>> {

@@ -100,7 +100,7 @@ fn item(place: &InputPlace, happening: &Happening<'_>) -> Value {
 
 /// A `CronJob` sets nothing; it stands where the policy and its target do.
 fn item_of_start(place: &InputPlace, job: &ShownCronJob, at: Timestamp) -> Value {
-    let itself = job.reference(place);
+    let itself = place.job_reference(job);
     let mut item = json!({"at": at, "policy": itself, "target": itself, "what": STARTS});
     if let Some(name) = &place.name {
         item["place"] = Value::from(&**name);

@@ -11,9 +11,9 @@ use super::{Happening, Question};
 use crate::clock_changes::TouchedRule;
 use crate::cron_jobs::STARTS;
 use crate::drawing::Drawing;
-use crate::findings::printable;
 use crate::formulas::Formulas;
 use crate::input::InputPlace;
+use crate::invisible::printable;
 use crate::wall_clock::civil;
 
 const STRONG: Style = Style::new().bold();

@@ -1,12 +1,10 @@
 //! What a build without the feature `cluster` has in place of a cluster: hidden flags, and an error with a fix.
 
-use std::iter;
 use std::time::Duration;
 
 use clap::Args;
 use jiff::Timestamp;
 
-use crate::completion::Line;
 use crate::input::{Input, Wanted};
 
 /// How to get what this build lacks.
@@ -71,9 +69,4 @@ impl Changes {
 
 fn refused<Anything>(_: &str) -> Result<Anything, String> {
     Err(format!("this build reads files only; to read a cluster, {FIX}"))
-}
-
-/// None: this build reads no kubeconfig.
-pub(crate) fn namespaces(_: &Line) -> impl Iterator<Item = String> {
-    iter::empty()
 }

@@ -26,7 +26,7 @@ use clap_complete::ArgValueCandidates;
 use prometheus_client::registry::Registry;
 use tokio_util::sync::CancellationToken;
 
-use crate::cluster::{self, ClockArguments};
+use crate::cluster::ClockArguments;
 use crate::completion;
 
 /// Which cluster a process runs for.
@@ -37,7 +37,7 @@ pub(crate) struct ConnectionArguments {
     kubeconfig: Option<PathBuf>,
 
     /// The kubeconfig context to use [default: the current context]
-    #[arg(long, value_name = "NAME", add = ArgValueCandidates::new(cluster::contexts))]
+    #[arg(long, value_name = "NAME", add = ArgValueCandidates::new(completion::contexts))]
     context: Option<String>,
 }
 

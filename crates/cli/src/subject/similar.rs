@@ -8,7 +8,7 @@ use super::{Subject, called};
 impl Subject {
     /// What can be typed to mean the object whose name is nearest, if one is near enough. A namespace
     /// that another object of the name is in counts as one letter. A kind may stand after the name.
-    pub(super) fn similar(&self, known: impl Iterator<Item = Identity>) -> Option<String> {
+    pub(crate) fn similar(&self, known: impl Iterator<Item = Identity>) -> Option<String> {
         let known: Vec<Identity> = known.collect();
         self.nearest(&known).or_else(|| self.turned_round()?.nearest(&known))
     }

@@ -11,7 +11,6 @@ use serde_json::Value;
 use super::Question;
 use super::objects::{OfObject, Told};
 use crate::clock_changes::Touches;
-use crate::cron_jobs::reference;
 use crate::findings;
 use crate::input::Input;
 
@@ -73,7 +72,7 @@ impl Serialize for All<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(Some(self.0.len()))?;
         for OfObject { place, identity, written_at, rule, told } in self.0 {
-            let object = reference(place, identity, written_at.as_ref());
+            let object = place.written_reference(identity, written_at.as_ref());
             let (place, rule) = (place.name.as_deref(), rule.as_deref());
             match told {
                 Told::When(question) => {

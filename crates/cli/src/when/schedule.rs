@@ -11,6 +11,7 @@ use super::WhenArguments;
 use super::pattern::pattern;
 use super::typed::ARGUMENT;
 use crate::argument_error::ArgumentError;
+use crate::clock_changes::ScheduleEvent;
 
 /// A schedule, and what it means.
 pub(super) struct Schedule {
@@ -27,24 +28,6 @@ pub(super) struct Schedule {
 pub(super) enum Shape {
     Firings(Firings),
     Windows(Windows),
-}
-
-/// What happens at an instant.
-#[derive(Clone, Copy)]
-pub(crate) enum ScheduleEvent {
-    Fires,
-    Opens,
-    Closes,
-}
-
-impl ScheduleEvent {
-    pub(super) fn verb(self) -> &'static str {
-        match self {
-            ScheduleEvent::Fires => "fires",
-            ScheduleEvent::Opens => "opens",
-            ScheduleEvent::Closes => "closes",
-        }
-    }
 }
 
 impl Schedule {

@@ -8,12 +8,12 @@ use jiff::Timestamp;
 
 use super::Question;
 use super::objects::{OfObject, Told};
-use super::schedule::{Schedule, ScheduleEvent, Shape};
-use crate::clock_changes::Touches;
+use super::schedule::{Schedule, Shape};
+use crate::clock_changes::{ScheduleEvent, Touches};
 use crate::cron_jobs::called;
 use crate::drawing::Drawing;
-use crate::findings::printable;
 use crate::input::Input;
+use crate::invisible::printable;
 use crate::wall_clock::civil;
 
 const STRONG: Style = Style::new().bold();

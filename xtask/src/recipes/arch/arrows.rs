@@ -1,4 +1,4 @@
-//! Which crate may depend on which.
+//! Which crate depends on which: the table has all dependencies, and no others.
 //!
 //! Normal and build dependencies count; dev-dependencies, and packages outside `crates/` (tests,
 //! benches, xtask), are free.
@@ -6,19 +6,19 @@
 use super::Finding;
 use crate::workspace::Workspace;
 
-/// Every crate and the crates it may depend on, as in ARCHITECTURE.md, and only these.
-const ARROWS: &[(&str, &[&str])] = &[
+/// A crate, and the crates it depends on.
+type Row = (&'static str, &'static [&'static str]);
+
+/// Every crate and the crates it depends on, as in ARCHITECTURE.md: all of these, and only these.
+const ARROWS: &[Row] = &[
     ("almanac-calendar", &[]),
     ("almanac-expressions", &["almanac-calendar"]),
     ("almanac-engine", &["almanac-calendar", "almanac-expressions"]),
     ("almanac-api", &["almanac-engine", "almanac-calendar", "almanac-expressions"]),
-    ("almanac-forecast", &["almanac-engine", "almanac-api"]),
+    ("almanac-forecast", &["almanac-engine"]),
     ("almanac-shell", &["almanac-api"]),
     ("almanac-local", &["almanac-shell"]),
-    (
-        "almanac-controllers",
-        &["almanac-shell", "almanac-forecast", "almanac-engine", "almanac-api"],
-    ),
+    ("almanac-controllers", &["almanac-shell", "almanac-engine", "almanac-api"]),
     (
         "almanac",
         &[
@@ -34,13 +34,20 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
+    let mut findings = compare(workspace, ARROWS);
+    findings.extend(missing(workspace, ARROWS));
+    findings
+}
+
+/// The dependencies that the table does not have.
+fn compare(workspace: &Workspace, arrows: &[Row]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for member in &workspace.members {
         let place = workspace.relative(&member.manifest_path);
         if !place.starts_with("crates/") {
             continue;
         }
-        let Some((_, allowed)) = ARROWS.iter().find(|(name, _)| *name == member.name) else {
+        let Some((_, allowed)) = arrows.iter().find(|(name, _)| *name == member.name) else {
             let message = format!(
                 "`{}` has no row in the table of allowed dependencies ({})",
                 member.name,
@@ -66,6 +73,28 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
                 );
                 findings.push(Finding::error(&place, message));
             }
+        }
+    }
+    findings
+}
+
+/// The rows and the dependencies of the table that are not there.
+fn missing(workspace: &Workspace, arrows: &[Row]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (name, allowed) in arrows {
+        let Some(member) = workspace.members.iter().find(|member| member.name == *name) else {
+            let message = format!("the table has `{name}`, which is not a crate; take it out");
+            findings.push(Finding::error(file!(), message));
+            continue;
+        };
+        let is_there = |target: &&&str| {
+            let mut dependencies = member.dependencies.iter();
+            dependencies.any(|it| !it.is_for_development() && it.name == **target)
+        };
+        for target in allowed.iter().filter(|target| !is_there(target)) {
+            let message =
+                format!("the table has `{name}` → `{target}`, which is not there; take it out");
+            findings.push(Finding::error(file!(), message));
         }
     }
     findings
@@ -107,7 +136,7 @@ mod tests {
             ("crates/calendar", "almanac-calendar", &[("jiff", None)]),
             ("crates/engine", "almanac-engine", &[("almanac-calendar", None)]),
         ]);
-        assert_eq!(check(&workspace), []);
+        assert_eq!(compare(&workspace, ARROWS), []);
     }
 
     #[test]
@@ -117,7 +146,7 @@ mod tests {
             ("crates/engine", "almanac-engine", &[("almanac-harness", Some("build"))]),
             ("tests/harness", "almanac-harness", &[]),
         ]);
-        let findings = check(&workspace);
+        let findings = compare(&workspace, ARROWS);
         assert_eq!(findings.len(), 2, "{findings:?}");
         assert_eq!(
             findings[0],
@@ -135,13 +164,37 @@ mod tests {
             ("crates/calendar", "almanac-calendar", &[("almanac-checker", Some("dev"))]),
             ("tests/checker", "almanac-checker", &[("almanac-calendar", None)]),
         ]);
-        assert_eq!(check(&workspace), []);
+        assert_eq!(compare(&workspace, ARROWS), []);
     }
 
     #[test]
     fn a_crate_without_a_row_is_an_error() {
         let workspace = workspace(&[("crates/surprise", "almanac-surprise", &[])]);
-        assert!(check(&workspace)[0].message.contains("no row in the table"));
+        assert!(compare(&workspace, ARROWS)[0].message.contains("no row in the table"));
+    }
+
+    #[test]
+    fn an_arrow_of_the_table_that_is_not_there_is_an_error() {
+        let table: &[Row] = &[
+            ("almanac-calendar", &[]),
+            ("almanac-engine", &["almanac-calendar", "almanac-expressions"]),
+            ("almanac-surprise", &[]),
+        ];
+        let workspace = workspace(&[
+            ("crates/calendar", "almanac-calendar", &[]),
+            (
+                "crates/engine",
+                "almanac-engine",
+                &[("almanac-calendar", None), ("almanac-expressions", Some("dev"))],
+            ),
+        ]);
+        let findings = missing(&workspace, table);
+        let messages: Vec<&str> = findings.iter().map(|finding| &*finding.message).collect();
+        let expected = [
+            "the table has `almanac-engine` → `almanac-expressions`, which is not there; take it out",
+            "the table has `almanac-surprise`, which is not a crate; take it out",
+        ];
+        assert_eq!(messages, expected);
     }
 
     #[test]

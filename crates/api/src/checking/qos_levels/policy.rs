@@ -11,13 +11,13 @@ use almanac_engine::qos_levels::{Level, QosPolicy};
 use jiff::SignedDuration;
 use serde_json::Value as Json;
 
-use crate::checking::go_duration;
 use crate::checking::label_selector::check_selector;
-use crate::checking::schedule::check_zone;
-use crate::checking::shape::Shape;
 use crate::finding::{Code, FieldPath, Finding, Path, Severity, Shown};
+use crate::go_duration;
 use crate::objects::agent_config::{TimeBasedQosPolicy, policy_schema};
 use crate::reading::{Node, Value};
+use crate::schedule::check_zone;
+use crate::shape::Shape;
 
 /// How often a policy is looked at again if it does not say.
 const CHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(15);

@@ -20,7 +20,7 @@ use crate::argument_error::ArgumentError;
 use crate::cleanup::TemporaryDir;
 use crate::diff::side::Where;
 use crate::files::{OUR_IGNORE_FILE, Targets, Viewpoint, that_are_read};
-use crate::findings::printable;
+use crate::invisible::printable;
 
 /// What is wrong with a file of which Git LFS has the content.
 pub(in crate::diff) const IS_POINTER: &str = "is kept in Git LFS, and here is only a pointer to it";

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use almanac_forecast::{Segment, Series, Total};
 
 use super::{MARGIN, QUIET, STRONG, VALUE, WARNING, who};
-use crate::findings::printable;
 use crate::forecast::agreeing::Drawn;
 use crate::forecast::drawn::{Block, blocks};
 use crate::forecast::lanes::lanes;
@@ -15,6 +14,7 @@ use crate::forecast::question::View;
 use crate::forecast::ruler::Mark;
 use crate::forecast::{standing_out, story};
 use crate::formulas::Formulas;
+use crate::invisible::printable;
 use crate::shortening::told_apart;
 use crate::text_width::display_width;
 use crate::wall_clock::civil;

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use crate::argument_error::ArgumentError;
 use crate::outcome::exit_codes;
-use crate::{cluster, moment};
+use crate::{completion, moment};
 
 /// Run everything on this machine, with a real control plane
 ///
@@ -73,7 +73,7 @@ pub(crate) struct UpArguments {
         long,
         value_name = "CONTEXT",
         conflicts_with = "demo",
-        add = ArgValueCandidates::new(cluster::contexts)
+        add = ArgValueCandidates::new(completion::contexts)
     )]
     pub(super) cluster: Option<String>,
 

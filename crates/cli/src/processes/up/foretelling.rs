@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use crate::cluster::ClockArguments;
-use crate::findings::printable;
+use crate::invisible::printable;
 
 /// How far is looked ahead: beyond that, nobody waits at the terminal.
 const LOOKED_AHEAD: &str = "366d";

@@ -22,7 +22,7 @@ use almanac_api::reading::{FILE_BYTES, PlacedFinding, Source};
 use almanac_local::{NodeSpec, TaintEffect};
 use anyhow::{Context as _, bail};
 
-use crate::findings::printable;
+use crate::invisible::printable;
 
 /// The text of a file that describes nodes.
 pub(crate) fn source(path: &Path) -> anyhow::Result<Source> {

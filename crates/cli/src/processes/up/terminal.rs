@@ -16,7 +16,7 @@ use super::foretelling::{MOST_LISTED, Next};
 use super::happenings::Happening;
 use super::place::Place;
 use super::programs::Programs;
-use crate::findings::printable;
+use crate::invisible::printable;
 use crate::shell_word::quoted;
 use crate::shortening::on_one_line;
 use crate::text_width;

@@ -8,9 +8,9 @@ use std::fmt;
 use almanac_engine::Family;
 use serde_json::Value;
 
-use super::{custom_resources, hub_custom_resources, unit_custom_resources};
+use super::conditions::{ConditionReason, ConditionState, ConditionType};
 use crate::kinds::{Kind, Role};
-use crate::status::conditions::{ConditionReason, ConditionState, ConditionType};
+use crate::objects::{custom_resources, hub_custom_resources, unit_custom_resources};
 
 /// How many fields a message names; the others are counted.
 const MAX_LISTED: usize = 6;

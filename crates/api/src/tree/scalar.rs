@@ -7,7 +7,7 @@ use serde_json::Number;
 
 /// The value of a scalar.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Scalar {
+pub(crate) enum Scalar {
     Null,
     Bool(bool),
     Number(Number),
@@ -17,7 +17,7 @@ pub(super) enum Scalar {
 }
 
 /// A scalar that is not quoted and has no tag.
-pub(super) fn resolve(text: &str) -> Scalar {
+pub(crate) fn resolve(text: &str) -> Scalar {
     let Some(first) = text.bytes().next() else { return Scalar::Null };
     match first {
         b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' | b'~' => word(text),
@@ -29,7 +29,7 @@ pub(super) fn resolve(text: &str) -> Scalar {
 
 /// A scalar with one of YAML's own tags (`!!int "5"`), or `None` when the tag does not fit it.
 /// Tags of other makers say nothing about JSON: such a scalar is text.
-pub(super) fn resolve_tagged(tag: &str, text: &str) -> Option<Scalar> {
+pub(crate) fn resolve_tagged(tag: &str, text: &str) -> Option<Scalar> {
     let Some(kind) = tag.strip_prefix("tag:yaml.org,2002:") else { return Some(Scalar::Text) };
     let resolved = resolve(text);
     let fits = match (kind, &resolved) {
@@ -145,7 +145,7 @@ fn looks_like_a_date(text: &str) -> bool {
 }
 
 /// A scalar as a key, in the form in which JSON writes it. `None` for null and for numbers that JSON does not have.
-pub(super) fn as_key(scalar: &Scalar, text: &str) -> Option<String> {
+pub(crate) fn as_key(scalar: &Scalar, text: &str) -> Option<String> {
     match scalar {
         Scalar::Text => Some(text.to_owned()),
         Scalar::Bool(truth) => Some(truth.to_string()),

@@ -3,8 +3,8 @@
 use almanac_api::is_same_query;
 use almanac_engine::metric_scaling::{FiniteNumber, SampleProblem};
 
-use super::InputPlace;
 use crate::argument_error::ArgumentError;
+use crate::input::InputPlace;
 
 const ARGUMENT: &str = "--sample";
 

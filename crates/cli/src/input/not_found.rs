@@ -6,10 +6,10 @@ use std::path::Path;
 use almanac_api::objects::AGENT_CONFIGS;
 use almanac_engine::{Identity, World};
 
-use super::{POD, Subject, called};
+use super::InputPlace;
 use crate::argument_error::ArgumentError;
-use crate::input::InputPlace;
 use crate::shell_word::quoted;
+use crate::subject::{POD, Subject, called};
 
 /// A version of the files: its name, and its places.
 pub(crate) type Version<'a> = (&'static str, &'a [InputPlace]);

@@ -15,7 +15,7 @@ const UNITS: [(&str, u64); 8] = [
 ];
 
 /// Reads a text as Go's `time.ParseDuration` does; `None` for one that it rejects.
-pub(super) fn read(text: &str) -> Option<SignedDuration> {
+pub(crate) fn read(text: &str) -> Option<SignedDuration> {
     let (is_negative, mut rest) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text.strip_prefix('+').unwrap_or(text)),

@@ -4,19 +4,25 @@
 //! each has a fix. A value that does not fit is left out or replaced by an empty one, so that the rest of the object
 //! can be checked.
 
+mod form;
+mod metadata;
+mod unknown_field;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value as Json};
 
-use super::form::{Form, form_of};
-use super::{go_duration, unknown_field};
+use self::form::{Form, form_of};
+pub(crate) use self::metadata::metadata_shape;
+pub(crate) use self::unknown_field::names;
 use crate::finding::{Code, Finding, Path, Shown};
+use crate::go_duration;
 use crate::kinds::nearest;
-use crate::reading::{Entry, Node, Value};
+use crate::tree::{Entry, Node, Value};
 
 /// The part of a schema that is checked.
 #[derive(Debug, Default)]
-pub(super) struct Shape {
+pub(crate) struct Shape {
     kind: ShapeKind,
     nullable: bool,
     choices: Vec<String>,
@@ -37,11 +43,11 @@ pub(super) struct Shape {
 
 /// A map in an object, and what is written in it and around it.
 #[derive(Clone, Copy)]
-pub(super) struct Level<'a> {
-    pub(super) path: &'a Path<'a>,
-    pub(super) entries: &'a [Entry],
+pub(crate) struct Level<'a> {
+    pub(crate) path: &'a Path<'a>,
+    pub(crate) entries: &'a [Entry],
     /// The map around it; `None` around what is checked.
-    pub(super) around: Option<&'a Level<'a>>,
+    pub(crate) around: Option<&'a Level<'a>>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,7 +65,7 @@ enum ShapeKind {
 
 impl Shape {
     /// Reads a schema in the form of a CRD.
-    pub(super) fn of(schema: &Json) -> Self {
+    pub(crate) fn of(schema: &Json) -> Self {
         let mut shape = Self::read(schema);
         shape.surround(&[]);
         shape
@@ -122,12 +128,12 @@ impl Shape {
     }
 
     /// Adds a field to a map's shape.
-    pub(super) fn set(&mut self, name: &str, shape: Shape) {
+    pub(crate) fn set(&mut self, name: &str, shape: Shape) {
         self.properties.insert(name.to_owned(), shape);
     }
 
     /// Checks a value; the returned value fits.
-    pub(super) fn examine(
+    pub(crate) fn examine(
         &self,
         node: &Node,
         path: &Path<'_>,
@@ -391,12 +397,12 @@ impl Shape {
     }
 
     /// The names of its fields.
-    pub(super) fn fields(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn fields(&self) -> impl Iterator<Item = &str> {
         self.properties.keys().map(String::as_str)
     }
 
     /// A field of it.
-    pub(super) fn field(&self, name: &str) -> Option<&Shape> {
+    pub(crate) fn field(&self, name: &str) -> Option<&Shape> {
         self.properties.get(name)
     }
 
@@ -406,7 +412,7 @@ impl Shape {
 
     /// The part of it to which a field belongs, after `each of ` if it is a list, and the name of the field there. Of
     /// several such parts, it is the only one that is present.
-    pub(super) fn part_with<'s>(
+    pub(crate) fn part_with<'s>(
         &'s self,
         key: &str,
         present: &BTreeSet<&str>,
@@ -430,12 +436,12 @@ impl Shape {
     }
 
     /// The names of the fields of each map around this one, the innermost first.
-    pub(super) fn around(&self) -> &[Vec<String>] {
+    pub(crate) fn around(&self) -> &[Vec<String>] {
         &self.around
     }
 
     /// Whether a value is of its type, or is meant to be.
-    pub(super) fn takes(&self, field: &str, value: &Node) -> bool {
+    pub(crate) fn takes(&self, field: &str, value: &Node) -> bool {
         let is_number =
             |text: &str| text.parse::<f64>().is_ok() || whole_number(text, field).is_some();
         match (&value.value, self.kind) {

@@ -5,7 +5,7 @@ use almanac_calendar::{Cron, CronError, CronErrorKind, CronNote, Firings, Zone};
 
 use crate::finding::{Code, Finding, Path};
 
-pub(super) fn check_firings(
+pub(crate) fn check_firings(
     schedule: &str,
     time_zone: Option<&str>,
     path: &Path<'_>,
@@ -81,7 +81,7 @@ fn about(note: &CronNote, schedule: &str) -> (Code, String) {
 }
 
 /// A zone by its name; an absent one is UTC.
-pub(super) fn check_zone(
+pub(crate) fn check_zone(
     name: Option<&str>,
     field: &Path<'_>,
     findings: &mut Vec<Finding>,

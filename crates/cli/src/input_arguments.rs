@@ -1,5 +1,8 @@
 //! The arguments of commands that read policies: from where, which of them, and what is assumed; and what they read.
 
+mod assume;
+mod sample;
+
 use std::slice;
 
 use almanac_api::exempt::EXEMPT_NAMESPACES;
@@ -11,11 +14,11 @@ use clap::Args;
 use clap_complete::ArgValueCandidates;
 use jiff::Timestamp;
 
-use super::{Input, InputPlace, assume, keep_selected, sample};
 use crate::argument_error::ArgumentError;
 use crate::cluster::ClusterArguments;
 use crate::completion;
 use crate::files::{FileArguments, Files};
+use crate::input::{Input, InputPlace, Wanted};
 use crate::level_format::LevelFormat;
 use crate::selector::Selector;
 use crate::subject::{Subject, told_apart};
@@ -34,23 +37,6 @@ pub(crate) struct InputArguments {
 
     #[command(flatten)]
     cluster: ClusterArguments,
-}
-
-/// Which objects of a cluster are wanted.
-#[cfg_attr(not(feature = "cluster"), expect(dead_code, reason = "no cluster is read"))]
-pub(crate) struct Wanted<'a> {
-    /// The namespace to look in, if it is not that of the context.
-    pub(crate) namespace: Option<&'a str>,
-    /// Where the policies for levels of pods are, if these are asked about.
-    pub(crate) config_namespace: Option<&'a str>,
-    /// The zone of `CronJobs` that name none, if they are asked about.
-    pub(crate) cron_jobs: Option<Zone>,
-    /// The label selector of `CronJobs`.
-    pub(crate) selector: Option<&'a Selector>,
-    /// Where checks that look ahead begin.
-    pub(crate) checked_at: Timestamp,
-    /// When the cluster is read.
-    pub(crate) now: Timestamp,
 }
 
 /// Which of the objects are asked about.
@@ -251,7 +237,7 @@ impl Conditions {
     fn applied(&self, mut input: Input) -> anyhow::Result<Input> {
         input.selector = self.selector()?;
         if let Some(selector) = &input.selector {
-            keep_selected(&mut input.findings, &input.reading, selector);
+            selector.keep(&mut input.findings, &input.reading);
         }
         for place in &mut input.places {
             place.exempt(&self.exempt_namespaces);

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeSet;
 
-use super::shape::{Level, Shape};
-use crate::finding::{Code, FieldPath, Finding, Path, Shown as _};
-use crate::reading::{Entry, Node, Value, reads_as_text};
+use super::{Level, Shape};
+use crate::finding::{Code, FieldPath, Finding, Path, Segment, Shown as _};
+use crate::tree::{Entry, Node, Value, reads_as_text};
 
 /// Fields, each with the names of the same role elsewhere.
 const ROLES: [(&str, &[&str]); 21] = [
@@ -338,6 +338,18 @@ fn as_label(value: &Node) -> Option<String> {
         Value::Bool(truth) => Some(format!("\"{truth}\"")),
         Value::Null | Value::List(_) | Value::Map(_) => None,
     }
+}
+
+/// Whether a finding says that the field of another one, or one around it, is there under a name that is not its own.
+pub(crate) fn names(unknown: &Finding, missing: &Finding) -> bool {
+    let Some((_, around)) = unknown.field.segments().split_last() else { return false };
+    let within = missing.field.segments().strip_prefix(around);
+    let name = match within.and_then(<[Segment]>::first) {
+        Some(Segment::Key(name)) => name,
+        Some(Segment::Index(_)) | None => return false,
+    };
+    unknown.code == Code::UnknownField
+        && unknown.replacement.as_deref().is_some_and(|it| it.as_str() == &**name)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use almanac_engine::placement::Quantity;
 use serde_json::Value as Json;
 
 /// A quantity above zero; `None` for anything else.
-pub(super) fn positive(text: &str) -> Option<MetricTarget> {
+pub(crate) fn positive(text: &str) -> Option<MetricTarget> {
     MetricTarget::from_billionths(u128::try_from(Quantity::parse(text)?.billionths()).ok()?)
 }
 

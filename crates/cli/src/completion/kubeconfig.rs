@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use clap_complete::CompletionCandidate;
 use kube::config::Kubeconfig;
 
-use crate::completion::Line;
+use super::line::Line;
 
 /// The contexts.
 pub(crate) fn contexts() -> Vec<CompletionCandidate> {

@@ -1,11 +1,12 @@
 //! A JSON value with the location of every part.
 
+pub(crate) mod scalar;
+
 use std::sync::Arc;
 
 use serde_json::Number;
 
-use super::source::Span;
-use crate::finding::{FieldPath, Segment};
+use crate::finding::{FieldPath, Segment, Span};
 
 /// A value and its location.
 #[derive(Clone, PartialEq, Debug)]
@@ -154,8 +155,14 @@ impl Node {
     }
 }
 
+/// Whether text means itself in YAML without quotes, and not a number, a boolean or nothing.
+#[must_use]
+pub fn reads_as_text(text: &str) -> bool {
+    matches!(scalar::resolve(text), scalar::Scalar::Text)
+}
+
 /// Kubernetes keeps whole numbers of 64 bits; anything larger is a float to it.
-pub(super) fn as_kubernetes_keeps(number: Number) -> Number {
+pub(crate) fn as_kubernetes_keeps(number: Number) -> Number {
     match number.as_u64() {
         Some(large) if i64::try_from(large).is_err() => {
             number.as_f64().and_then(Number::from_f64).unwrap_or(number)

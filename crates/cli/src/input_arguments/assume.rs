@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use almanac_engine::Field;
 use jiff::Timestamp;
 
-use super::InputPlace;
 use crate::argument_error::ArgumentError;
+use crate::input::InputPlace;
 use crate::subject::Subject;
 
 const ARGUMENT: &str = "--assume";
