@@ -11,7 +11,6 @@ use std::task::Poll;
 use std::time::Duration;
 
 use almanac_api::status::conditions::{ConditionReason, ConditionState};
-use almanac_engine::placement::Placement;
 use almanac_engine::{Exemptions, Identity, PolicyName};
 use almanac_shell::budget::WriteBudget;
 use almanac_shell::endpoints::{Health, Heartbeat};
@@ -25,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::sampling::{Sampling, ask_prometheus};
 use crate::cluster::{Cluster, PolicyEntry, StatusSnapshot};
-use crate::families::{Composed, Families, ReportSubject};
+use crate::families::{Composed, Families, Hooks, ReportSubject};
 use crate::leadership::Leadership;
 use crate::placement::DecisionWriter;
 use crate::policies::{UnwrittenStatuses, WorkQueues};
@@ -178,16 +177,17 @@ impl Term {
             .within(self.options.namespaces.clone())
             .with_watch_ages(self.health.watch_ages().clone());
         let targets = Arc::new(targets);
+        let placements = DecisionWriter {
+            client: self.client.clone(),
+            writer: writer.clone(),
+            cluster: Arc::clone(&cluster),
+            clock: clock.clone(),
+            metrics: self.families.placements.metrics.clone(),
+        };
         let reconciler = Reconciler {
             cluster: Arc::clone(&cluster),
             targets,
-            decisions: DecisionWriter {
-                client: self.client.clone(),
-                writer: writer.clone(),
-                cluster: Arc::clone(&cluster),
-                clock: clock.clone(),
-                metrics: self.families.placements.metrics.clone(),
-            },
+            hooks: Hooks { placements },
             turns: Arc::clone(&turns),
             statuses: Arc::clone(&statuses),
             families: self.families.clone(),
@@ -352,17 +352,15 @@ impl Shared {
         Some((StatusUpdate { version: entry.version.clone(), recorded, method }, news))
     }
 
-    /// The lanes of a policy: those of the objects that it may write, and for placements that choose by what others have
-    /// selected, one of their own. If two of them decided at the same time, each would go where the other one goes.
+    /// The lanes of a policy: those of the objects that it may write, and one for its family if it depends on the others.
     fn lanes(&self, policy: &PolicyName) -> Vec<Lane> {
         let state = self.cluster.lock();
         let footprint = state.world.footprint(policy);
         let mut lanes: Vec<Lane> =
             footprint.writes.into_iter().map(|(object, _)| Lane::Object(object)).collect();
         lanes.dedup();
-        let placement = state.world.placements.get(&policy.identity);
-        let placement = placement.and_then(|it| it.policy.as_deref());
-        if placement.is_some_and(Placement::selects_by_balance) {
+        let hooks = self.reconciler.hooks.of(policy.family);
+        if hooks.depends_on_others(&state, &policy.identity) {
             lanes.push(Lane::Decisions(policy.family));
         }
         lanes
