@@ -1,5 +1,5 @@
-//! The families of policies, and what each does besides deciding: its status, and how it reports and
-//! counts what has happened.
+//! The families of policies, and what each does besides deciding: its status, how it reports and counts what
+//! has happened, and what it adds to turns.
 //!
 //! To add a family, add a field and an arm where one is chosen.
 
@@ -21,8 +21,9 @@ use crate::elsewhere::Elsewhere;
 use crate::horizontal_autoscaler::HorizontalAutoscalers;
 use crate::leadership::Leadership;
 use crate::metrics_producer::MetricsProducers;
-use crate::placement::Placements;
+use crate::placement::{DecisionWriter, Placements};
 use crate::status_writer::WriteMethod;
+use crate::turn_hooks::TurnHooks;
 use crate::upstream::Upstreams;
 
 /// What a family does besides deciding.
@@ -78,6 +79,30 @@ impl ReportSubject {
             namespace: self.policy.identity.namespace().to_owned(),
             name: self.policy.identity.name().to_owned(),
             uid: self.uid.to_string(),
+        }
+    }
+}
+
+/// The hooks of all families during a term.
+pub(crate) struct Hooks {
+    pub(crate) placements: DecisionWriter,
+}
+
+/// The hooks of a family that has none.
+struct NoHooks;
+
+impl TurnHooks for NoHooks {}
+
+impl Hooks {
+    /// The hooks of a family.
+    pub(crate) fn of(&self, family: Family) -> &dyn TurnHooks {
+        match family {
+            Family::Placement => &self.placements,
+            Family::ScheduledCapacity
+            | Family::CronScaling
+            | Family::MetricScaling
+            | Family::QosLevels
+            | Family::Units => &NoHooks,
         }
     }
 }

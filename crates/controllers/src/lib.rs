@@ -8,6 +8,7 @@
 //! | `term` | one term as the leader: lists everything afresh, then runs the policies' turns |
 //! | `work_queue` | the work queue: whose turn it is |
 //! | `reconciler` | one turn: the engine's, with writes to the API server between opening and closing it |
+//! | `turn_hooks` | what a family adds to the turns of its policies |
 //! | `cluster` | what is known of the cluster: the world, and the bookkeeping beside it |
 //! | `policies` | watches the policy kinds |
 //! | `targets` | finds, reads and writes what policies change |
@@ -57,6 +58,7 @@ mod status_writer;
 mod targets;
 mod term;
 mod terms;
+mod turn_hooks;
 mod upstream;
 pub mod webhook;
 mod work_queue;

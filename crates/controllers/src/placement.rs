@@ -1,10 +1,11 @@
 //! `Placement`: selects clusters, and writes which into `PlacementDecision`s.
 //!
 //! This module composes the status. `follower` fills the world with what placements select from and what they have
-//! selected; `writer` writes the decisions, request by request as `step` says; `records` is what they know beside the
-//! world; `report` turns what happened into Events and log lines, and `metrics` counts it.
+//! selected; `hooks` is what they add to a turn; `writer` writes the decisions, request by request as `step` says;
+//! `records` is what they know beside the world; `report` turns what happened into Events and log lines, and `metrics` counts it.
 
 mod follower;
+mod hooks;
 mod metrics;
 mod records;
 mod report;
@@ -22,7 +23,7 @@ use prometheus_client::registry::Registry;
 pub(crate) use self::follower::HubFollower;
 use self::metrics::PlacementGauges;
 pub(crate) use self::metrics::PlacementMetrics;
-pub(crate) use self::records::{HubRecords, Settled};
+pub(crate) use self::records::HubRecords;
 pub(crate) use self::writer::DecisionWriter;
 use crate::cluster::{ClusterState, PolicyEntry};
 use crate::families::{Composed, FamilyController, ReportSubject};

@@ -1,17 +1,16 @@
 //! One turn: fetches what it is about, lets the engine open it, writes to the API server, lets the engine
 //! close it, and reports what has happened.
 //!
-//! It is the same for every family; how each one reports is up to that family.
+//! It is the same for every family; how each one reports is up to that family, and so is what it adds, in `turn_hooks`.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
 
 use almanac_api::status::TargetProblem;
-use almanac_api::status::placement::Obstacle;
 use almanac_engine::turn::{self, OpenTurn, Turn};
 use almanac_engine::{
-    Action, Family, Identity, Outcome, PolicyName, Reach, Recorded, TargetReference, Unreachable,
+    Action, Identity, Outcome, PolicyName, Reach, Recorded, TargetReference, Unreachable,
 };
 use almanac_shell::backoff::Backoff;
 use almanac_shell::clock::Clock;
@@ -21,8 +20,7 @@ use almanac_shell::writer::StillWanted;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::cluster::{Cluster, ClusterState, PolicyEntry, SpecRevision};
-use crate::families::{Families, ReportSubject};
-use crate::placement::{DecisionWriter, Settled};
+use crate::families::{Families, Hooks, ReportSubject};
 use crate::targets::{ObservedTarget, TargetError, Targets};
 use crate::upstream::Upstreams;
 use crate::work_queue::WorkQueue;
@@ -34,14 +32,11 @@ const RECHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 const FIRST_READ_RETRY: Duration = Duration::from_secs(1);
 const MAX_READ_RETRY: Duration = Duration::from_mins(1);
 
-/// A placement is decided again after about this long, whether or not anything is known to have changed.
-const PLACEMENT_INTERVAL: SignedDuration = SignedDuration::from_mins(5);
-
 /// Carries out the policies, one turn at a time.
 pub(crate) struct Reconciler {
     pub(crate) cluster: Arc<Cluster>,
     pub(crate) targets: Arc<Targets>,
-    pub(crate) decisions: DecisionWriter,
+    pub(crate) hooks: Hooks,
     pub(crate) turns: Arc<WorkQueue>,
     pub(crate) statuses: Arc<WorkQueue>,
     pub(crate) families: Families,
@@ -82,17 +77,16 @@ enum TargetObservation {
 struct Applied {
     outcomes: Vec<Outcome>,
     news: TargetObservation,
-    /// What keeps the decision of a placement from being written.
-    obstacle: Option<Obstacle>,
 }
 
 impl Reconciler {
     /// Runs the turn of one policy; returns when it wants the next one.
     pub(crate) async fn take_turn(&self, policy: &PolicyName) -> Option<Timestamp> {
         let about = self.about(policy)?;
+        let hooks = self.hooks.of(policy.family);
         if self.is_left_alone(policy) {
             // When it is not any more, everybody gets a turn.
-            self.cluster.lock().hub.note_undecided(&policy.identity);
+            hooks.skipped(&mut self.cluster.lock(), &policy.identity);
             self.statuses.wake(policy);
             return None;
         }
@@ -101,7 +95,7 @@ impl Reconciler {
         if stop_state == StopState::Stopped
             && let Some(turn) = skipped
         {
-            self.cluster.lock().hub.note_undecided(&policy.identity);
+            hooks.skipped(&mut self.cluster.lock(), &policy.identity);
             // Without an upcoming turn, the policy would miss the resumption, and the problem with its
             // target would not be checked again.
             let looks_again = || self.clock.now().checked_add(RECHECK_INTERVAL).ok();
@@ -109,7 +103,7 @@ impl Reconciler {
         }
         let now = self.clock.now();
         let waits_until =
-            self.cluster.lock().hub.waits_until(&policy.identity, about.revision, now);
+            hooks.waits_until(&self.cluster.lock(), &policy.identity, about.revision, now);
         if waits_until.is_some() {
             self.statuses.wake(policy);
             return waits_until;
@@ -146,10 +140,11 @@ impl Reconciler {
             Some(target) if !self.targets.is_followed(target) => {
                 self.cluster.lock().world.follows_target(policy, opened_at)
             }
-            None if policy.family == Family::Placement => {
-                spread_over(&policy.identity, PLACEMENT_INTERVAL, opened_at)
+            Some(_) => None,
+            None => {
+                let interval = hooks.resync_interval();
+                interval.and_then(|after| spread_over(&policy.identity, after, opened_at))
             }
-            _ => None,
         };
         wake_at.into_iter().chain(looks_again).min()
     }
@@ -226,23 +221,18 @@ impl Reconciler {
             .policies
             .get(policy)
             .filter(|entry| about.is(entry) && entry.revision == about.revision)?;
-        // What is not known is not the same as what is not there.
-        let is_unknown = policy.family == Family::Placement && state.hub.missing_kind().is_some();
+        let hooks = self.hooks.of(policy.family);
         let target = about.target.as_ref().map(|reference| reference.target.identity());
         let reach = target.zip(unknown).and_then(|(target, unknown)| reach(target, unknown));
-        let open = (!is_unknown)
+        let open = hooks
+            .is_ready(&state)
             .then(|| turn::open(&state.world, policy, &reach.unwrap_or_default(), now))
             .flatten();
-        if policy.family == Family::Placement {
-            match open {
-                Some(_) => {
-                    self.families.placements.metrics.count_turn();
-                    state.hub.begin(&policy.identity, now);
-                }
-                None => state.hub.note_undecided(&policy.identity),
-            }
-        }
-        let open = open?;
+        let Some(open) = open else {
+            hooks.skipped(&mut state, &policy.identity);
+            return None;
+        };
+        hooks.before(&mut state, &policy.identity, now);
         let over = target.map(|target| ObservedTarget::of(target, &state)).unwrap_or_default();
         Some((open, over))
     }
@@ -257,11 +247,9 @@ impl Reconciler {
         unknown: Option<&TargetError>,
         still_wanted: StillWanted<'_>,
     ) -> Result<Applied, Fenced> {
-        if policy.family == Family::Placement {
-            let actions = open.actions();
-            let (outcomes, obstacle) =
-                self.decisions.apply(policy, &about.uid, actions, still_wanted).await?;
-            return Ok(Applied { outcomes, news: TargetObservation::None, obstacle });
+        let hooks = self.hooks.of(policy.family);
+        if let Some(outcomes) = hooks.apply(policy, &about.uid, open.actions(), still_wanted) {
+            return Ok(Applied { outcomes: outcomes.await?, news: TargetObservation::None });
         }
         let mut news = match unknown {
             Some(TargetError::Problem(problem)) => TargetObservation::Problem(problem.clone()),
@@ -292,7 +280,7 @@ impl Reconciler {
             };
             outcomes.push(applied.outcome);
         }
-        Ok(Applied { outcomes, news, obstacle: None })
+        Ok(Applied { outcomes, news })
     }
 
     /// Whether a write is still wanted after it has waited: the spec is the same as when the turn
@@ -319,28 +307,17 @@ impl Reconciler {
         applied: Applied,
     ) -> Option<Timestamp> {
         let now = self.clock.now();
-        let Applied { outcomes, news, obstacle } = applied;
+        let Applied { outcomes, news } = applied;
         let target = about.target.as_ref().map(|it| it.target.identity().clone());
-        let (turn, changed_by, settled, influenced) = {
+        let (turn, changed_by, after) = {
             let mut state = self.cluster.lock();
-            let ClusterState { world, policies, targets, hub, .. } = &mut *state;
+            let ClusterState { world, policies, targets, .. } = &mut *state;
             let entry = policies.get_mut(policy).filter(|entry| about.is(entry))?;
             if entry.revision == about.revision {
                 entry.note(news);
             }
             entry.is_written = false;
-            let settled = (policy.family == Family::Placement).then(|| {
-                let done = (open.actions(), &*outcomes);
-                hub.settle(&policy.identity, about.revision, done, obstacle, now)
-            });
             let mut turn = open.close(world, outcomes, now);
-            let mut influenced = Vec::new();
-            if settled.is_some() {
-                hub.note_due(&policy.identity, turn.wake_at);
-                if turn.done.iter().any(|(_, outcome)| *outcome == Outcome::Done) {
-                    influenced = hub.after_write(world, policy, now);
-                }
-            }
             // A write of this turn replaces what others changed, and they are named all the same.
             let mut foreign = over.foreign;
             if let Some(target) = &target {
@@ -349,17 +326,16 @@ impl Reconciler {
             turn.recorded.extend(world.detect_undone(policy, &foreign, now));
             let undone = turn.recorded.iter().find_map(Recorded::undone);
             let by = foreign.iter().find(|it| Some(it.field) == undone);
-            (turn, by.map(|it| Arc::clone(&it.by)), settled, influenced)
+            let changed_by = by.map(|it| Arc::clone(&it.by));
+            let hooks = self.hooks.of(policy.family);
+            let after = hooks.after(&mut state, policy, about.revision, &turn, now);
+            (turn, changed_by, after)
         };
-        for (other, at) in &influenced {
+        for (other, at) in &after.others {
             self.turns.wake_at(other, *at);
         }
         self.report(policy, about, &turn, changed_by);
-        let Settled { again, lag } = settled.unwrap_or_default();
-        if let Some(lag) = lag {
-            self.families.placements.metrics.observe(lag);
-        }
-        turn.wake_at.into_iter().chain(again).min()
+        turn.wake_at.into_iter().chain(after.again).min()
     }
 
     /// When to check a blocked target again. A missing one of a watched kind is reported by the watch. What may pass by

@@ -10,9 +10,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use almanac_api::kinds::Kind;
 use almanac_api::status::conditions::{ConditionReason, ConditionState};
-use almanac_engine::placement::Placement;
 use almanac_engine::{Exemptions, Identity, PolicyName};
 use almanac_shell::budget::WriteBudget;
 use almanac_shell::endpoints::{Health, Heartbeat};
@@ -26,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::sampling::{Sampling, ask_prometheus};
 use crate::cluster::{Cluster, PolicyEntry, StatusSnapshot};
-use crate::families::{Composed, Families, ReportSubject};
+use crate::families::{Composed, Families, Hooks, ReportSubject};
 use crate::leadership::Leadership;
 use crate::placement::DecisionWriter;
 use crate::policies::{UnwrittenStatuses, WorkQueues};
@@ -37,7 +35,7 @@ use crate::served_schemas::ServedSchemas;
 use crate::status_writer::{StatusUpdate, StatusWriter, WriteResult};
 use crate::targets::Targets;
 use crate::upstream::{self, Upstream, Upstreams};
-use crate::work_queue::WorkQueue;
+use crate::work_queue::{Lane, WorkQueue};
 
 /// How many turns may run at once. Most of a turn is waiting for the API server, and concurrent
 /// requests are limited elsewhere.
@@ -179,16 +177,17 @@ impl Term {
             .within(self.options.namespaces.clone())
             .with_watch_ages(self.health.watch_ages().clone());
         let targets = Arc::new(targets);
+        let placements = DecisionWriter {
+            client: self.client.clone(),
+            writer: writer.clone(),
+            cluster: Arc::clone(&cluster),
+            clock: clock.clone(),
+            metrics: self.families.placements.metrics.clone(),
+        };
         let reconciler = Reconciler {
             cluster: Arc::clone(&cluster),
             targets,
-            decisions: DecisionWriter {
-                client: self.client.clone(),
-                writer: writer.clone(),
-                cluster: Arc::clone(&cluster),
-                clock: clock.clone(),
-                metrics: self.families.placements.metrics.clone(),
-            },
+            hooks: Hooks { placements },
             turns: Arc::clone(&turns),
             statuses: Arc::clone(&statuses),
             families: self.families.clone(),
@@ -260,7 +259,7 @@ async fn wake_all_on_switch(
 
 async fn run_turns(shared: Arc<Shared>, heartbeat: Heartbeat, end: CancellationToken) {
     let turns = Arc::clone(&shared.turns);
-    let lanes = |policy: &PolicyName| shared.written_by(policy);
+    let lanes = |policy: &PolicyName| shared.lanes(policy);
     let turn = |policy: PolicyName| {
         let shared = Arc::clone(&shared);
         async move { shared.reconciler.take_turn(&policy).await }
@@ -353,21 +352,18 @@ impl Shared {
         Some((StatusUpdate { version: entry.version.clone(), recorded, method }, news))
     }
 
-    /// What a turn of a policy may write. Policies that write the same object take their turns one
-    /// after the other, and so do placements that choose by what others have selected: if two of them decided at the
-    /// same time, each would go where the other one goes.
-    fn written_by(&self, policy: &PolicyName) -> Vec<Identity> {
+    /// The lanes of a policy: those of the objects that it may write, and one for its family if it depends on the others.
+    fn lanes(&self, policy: &PolicyName) -> Vec<Lane> {
         let state = self.cluster.lock();
         let footprint = state.world.footprint(policy);
-        let mut written: Vec<Identity> =
-            footprint.writes.into_iter().map(|(object, _)| object).collect();
-        written.dedup();
-        let placement = state.world.placements.get(&policy.identity);
-        let placement = placement.and_then(|it| it.policy.as_deref());
-        if placement.is_some_and(Placement::selects_by_balance) {
-            written.push(Kind::PlacementDecision.identity("", ""));
+        let mut lanes: Vec<Lane> =
+            footprint.writes.into_iter().map(|(object, _)| Lane::Object(object)).collect();
+        lanes.dedup();
+        let hooks = self.reconciler.hooks.of(policy.family);
+        if hooks.depends_on_others(&state, &policy.identity) {
+            lanes.push(Lane::Decisions(policy.family));
         }
-        written
+        lanes
     }
 
     /// Reports conditions that newly need attention; of those that do again and again, the status alone says it.

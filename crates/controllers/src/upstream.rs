@@ -54,21 +54,21 @@ const GENERATED: &str = "controller-gen.kubebuilder.io/version";
 /// | cron scaling | Karmada | the Lease `karmada-controller-manager` | `cmd/controller-manager/app/options/options.go` of karmada-io/karmada |
 /// | placement | Open Cluster Management | the Lease `placement-lock`: the component is called `placement` in all versions, and openshift/library-go adds `-lock` | `pkg/cmd/hub/placement.go` of open-cluster-management-io/ocm, before that `pkg/cmd/hub/controller.go` of open-cluster-management-io/placement; `pkg/controller/controllercmd/cmd.go` of openshift/library-go |
 ///
-/// Volcano's agent and the scheduler plugin of `ResourcePolicy` have no lease of their own: one is
-/// a `DaemonSet`, the other a part of kube-scheduler.
-fn upstream_of(controlled: Controlled) -> Upstream {
+/// The other families have none that could be recognized: Volcano's agent and the scheduler plugin of `ResourcePolicy`
+/// have no lease of their own, as one is a `DaemonSet` and the other a part of kube-scheduler.
+fn upstream_of(controlled: Controlled) -> Option<Upstream> {
     let family = match controlled {
         Controlled::Policies(family) => family,
         Controlled::NodeGroups => {
-            return Upstream {
+            return Some(Upstream {
                 name: "Karpenter",
                 lease: "karpenter-leader-election",
                 definition: Some("scalablenodegroups.autoscaling.karpenter.sh"),
                 writes_conditions: false,
-            };
+            });
         }
     };
-    match family {
+    let upstream = match family {
         Family::ScheduledCapacity => Upstream {
             name: "Karpenter",
             lease: "karpenter-leader-election",
@@ -81,20 +81,7 @@ fn upstream_of(controlled: Controlled) -> Upstream {
             definition: Some("horizontalautoscalers.autoscaling.karpenter.sh"),
             writes_conditions: false,
         },
-        // Nothing has this lease: what is carried out elsewhere is not left to anybody here.
-        Family::Units => Upstream {
-            name: "scheduler-plugins",
-            lease: "scheduler-plugins",
-            definition: None,
-            writes_conditions: false,
-        },
-        // The same goes for what the agent carries out.
-        Family::QosLevels => Upstream {
-            name: "Volcano",
-            lease: "volcano-agent",
-            definition: None,
-            writes_conditions: false,
-        },
+        Family::QosLevels | Family::Units => return None,
         Family::Placement => Upstream {
             name: "Open Cluster Management",
             lease: "placement-lock",
@@ -107,7 +94,8 @@ fn upstream_of(controlled: Controlled) -> Upstream {
             definition: None,
             writes_conditions: false,
         },
-    }
+    };
+    Some(upstream)
 }
 
 /// A controller that is installed later is noticed within this time.
@@ -127,9 +115,9 @@ pub(crate) struct Upstreams {
 
 #[derive(Default)]
 struct State {
-    /// The families that are checked. Those that were taken over are not.
+    /// The families that are checked. Those that were taken over are not, nor those without an upstream controller.
     sightings: BTreeMap<Controlled, Sightings>,
-    running: BTreeSet<Controlled>,
+    running: BTreeMap<Controlled, Upstream>,
     /// The families that may not be checked, which has been logged.
     forbidden: BTreeSet<Controlled>,
 }
@@ -137,7 +125,9 @@ struct State {
 impl Upstreams {
     /// Those of the families, but for those to take over.
     pub(crate) fn of(families: &[Controlled], taken_over: &[Controlled]) -> Self {
-        let looked_for = families.iter().filter(|family| !taken_over.contains(family));
+        let looked_for = families
+            .iter()
+            .filter(|family| !taken_over.contains(family) && upstream_of(**family).is_some());
         let sightings = looked_for.map(|family| (*family, Sightings::default())).collect();
         let state = State { sightings, ..State::default() };
         Self { state: Arc::new(Mutex::new(state)) }
@@ -145,8 +135,7 @@ impl Upstreams {
 
     /// The controller to which a family is left, if one runs.
     pub(crate) fn running(&self, family: impl Into<Controlled>) -> Option<Upstream> {
-        let family = family.into();
-        self.lock().running.contains(&family).then(|| upstream_of(family))
+        self.lock().running.get(&family.into()).copied()
     }
 
     /// Checks periodically, and reports when the first check is done. `changed` is called for each family that
@@ -158,20 +147,24 @@ impl Upstreams {
         first: watch::Sender<bool>,
         changed: impl Fn(Controlled) + Send,
     ) {
-        let families: Vec<Controlled> = self.lock().sightings.keys().copied().collect();
+        let families: Vec<(Controlled, Upstream)> = {
+            let state = self.lock();
+            let families = state.sightings.keys();
+            families.filter_map(|family| Some((*family, upstream_of(*family)?))).collect()
+        };
         let mut retries = Backoff::new(FIRST_RETRY, CHECK_INTERVAL, 0);
         loop {
             let mut is_known = true;
-            for family in &families {
-                match find_leases(&client, upstream_of(*family)).await {
+            for (family, upstream) in &families {
+                match find_leases(&client, *upstream).await {
                     Ok(leases) => {
-                        if self.note(*family, &leases, &clock) {
+                        if self.note(*family, *upstream, &leases, &clock) {
                             changed(*family);
                         }
                     }
                     Err(Unseen::Forbidden(why)) => {
-                        self.complain(*family, &why);
-                        if self.note(*family, &[], &clock) {
+                        self.complain(*family, *upstream, &why);
+                        if self.note(*family, *upstream, &[], &clock) {
                             changed(*family);
                         }
                     }
@@ -194,14 +187,22 @@ impl Upstreams {
     }
 
     /// Notes the leases that were found. Returns whether that changes who carries out the family.
-    fn note(&self, family: Controlled, leases: &[Lease], clock: &Clock) -> bool {
+    fn note(
+        &self,
+        family: Controlled,
+        upstream: Upstream,
+        leases: &[Lease],
+        clock: &Clock,
+    ) -> bool {
         let mut state = self.lock();
         let now = clock.real_now();
         let Some(sightings) = state.sightings.get_mut(&family) else { return false };
         let runs = sightings.note(leases, now);
-        let upstream = upstream_of(family);
-        let changes =
-            if runs { state.running.insert(family) } else { state.running.remove(&family) };
+        let changes = if runs {
+            state.running.insert(family, upstream).is_none()
+        } else {
+            state.running.remove(&family).is_some()
+        };
         let (name, kind) = (upstream.name, family.flag_value());
         match (changes, runs) {
             (true, true) => tracing::warn!(
@@ -218,13 +219,13 @@ impl Upstreams {
         changes
     }
 
-    fn complain(&self, family: Controlled, why: &str) {
+    fn complain(&self, family: Controlled, upstream: Upstream, why: &str) {
         if self.lock().forbidden.insert(family) {
             let kind = family.flag_value();
             tracing::warn!(
                 error = why,
                 "failed to look whether {} runs in this cluster; carrying out {kind} as if it did not",
-                upstream_of(family).name
+                upstream.name
             );
         }
     }

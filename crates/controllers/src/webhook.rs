@@ -51,15 +51,6 @@ const LIMITS: CallLimits = CallLimits {
     idle_time: Duration::from_mins(3),
 };
 
-/// The kinds that an upstream controller may carry out. The others' have no lease by which they could be found.
-const OF_UPSTREAMS: [Controlled; 5] = [
-    Controlled::Policies(Family::ScheduledCapacity),
-    Controlled::Policies(Family::CronScaling),
-    Controlled::Policies(Family::MetricScaling),
-    Controlled::Policies(Family::Placement),
-    Controlled::NodeGroups,
-];
-
 /// The options of the checks.
 pub struct WebhookOptions {
     /// The namespaces in which objects are checked.
@@ -114,9 +105,10 @@ impl Webhook {
         registry.register_collector(Box::new(health.watch_ages().clone()));
         let WebhookOptions { namespaces, take_over, clock } = options;
         // A limited webhook may not read the namespaces of other controllers.
-        let is_limited = namespaces.limit().is_some();
-        let taken_over = if is_limited { &OF_UPSTREAMS[..] } else { &take_over };
-        let upstreams = Upstreams::of(&OF_UPSTREAMS, taken_over);
+        let upstreams = match namespaces.limit() {
+            Some(_) => Upstreams::default(),
+            None => Upstreams::of(&Controlled::all(), &take_over),
+        };
         let known = Shared::default();
         let reviews = Reviews {
             namespaces,

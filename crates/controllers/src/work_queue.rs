@@ -1,9 +1,9 @@
 //! The work queue: whose turn it is. A policy has a turn when it asked for one, or when something about it
 //! has changed.
 //!
-//! No policy has two turns at once. Many policies have theirs at the same time, except those that write
-//! the same object: these take theirs one after the other, for one instant in the order of their names, as
-//! in a forecast. This module does not know what a turn consists of.
+//! No policy has two turns at once. Many policies have theirs at the same time, except those in the same
+//! lane, as of an object that they write: these take theirs one after the other, for one instant in the order
+//! of their names, as in a forecast. This module does not know what a turn consists of.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Display;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use almanac_engine::{Agenda, Identity, PolicyName};
+use almanac_engine::{Agenda, Family, Identity, PolicyName};
 use almanac_shell::clock::Clock;
 use almanac_shell::endpoints::Heartbeat;
 use futures::FutureExt as _;
@@ -35,6 +35,15 @@ pub(crate) trait QueueName: Ord + Clone + Display + Send + 'static {}
 
 impl<Name: Ord + Clone + Display + Send + 'static> QueueName for Name {}
 
+/// Has one turn at a time.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Lane {
+    /// The turns that write an object.
+    Object(Identity),
+    /// The turns of a family that depend on what its other policies have decided.
+    Decisions(Family),
+}
+
 /// The policies with an upcoming turn.
 pub(crate) struct WorkQueue<Name = PolicyName> {
     clock: Clock,
@@ -52,10 +61,10 @@ struct State<Name> {
     woken: VecDeque<Name>,
     /// All waiting policies, each once. One that is no longer in here has had its turn, or is gone.
     is_waiting: BTreeSet<Name>,
-    /// Policies held up by another one that writes the same object, in order of arrival.
-    held_up: BTreeMap<Identity, Vec<Name>>,
-    /// The objects that running turns write.
-    written: BTreeSet<Identity>,
+    /// Policies held up by another one in the same lane, in order of arrival.
+    held_up: BTreeMap<Lane, Vec<Name>>,
+    /// The lanes of running turns.
+    in_use: BTreeSet<Lane>,
     /// Running turns.
     under_way: BTreeMap<Name, UnderWay>,
     /// The last reading of the clock.
@@ -65,8 +74,7 @@ struct State<Name> {
 /// A running turn, and what has happened to its policy meanwhile.
 #[derive(Clone, Default)]
 struct UnderWay {
-    /// What it may write.
-    writes: Vec<Identity>,
+    lanes: Vec<Lane>,
     /// It was woken, or is due.
     is_wanted: bool,
     /// The instant to which its next turn was brought forward.
@@ -83,7 +91,7 @@ impl<Name> Default for State<Name> {
             woken: VecDeque::new(),
             is_waiting: BTreeSet::new(),
             held_up: BTreeMap::new(),
-            written: BTreeSet::new(),
+            in_use: BTreeSet::new(),
             under_way: BTreeMap::new(),
             looked_at: None,
         }
@@ -154,13 +162,13 @@ impl<Name: QueueName> WorkQueue<Name> {
     }
 
     /// Runs turns until the token is cancelled, up to `at_once` at a time; then waits for those in
-    /// progress. A turn returns when the policy wants its next one; `writes` says what it may write.
+    /// progress. A turn returns when the policy wants its next one; `lanes` says which it needs.
     pub(crate) async fn run<Turn>(
         &self,
         at_once: usize,
         heartbeat: Option<&Heartbeat>,
         end: CancellationToken,
-        writes: impl Fn(&Name) -> Vec<Identity>,
+        lanes: impl Fn(&Name) -> Vec<Lane>,
         turn: impl Fn(Name) -> Turn,
     ) where
         Turn: Future<Output = Option<Timestamp>> + Send + 'static,
@@ -168,7 +176,7 @@ impl<Name: QueueName> WorkQueue<Name> {
         let mut under_way = JoinSet::new();
         while !end.is_cancelled() {
             while under_way.len() < at_once
-                && let Some(policy) = self.take(&writes)
+                && let Some(policy) = self.take(&lanes)
             {
                 let number = self.taken.fetch_add(1, Ordering::Relaxed);
                 let span = tracing::info_span!("turn", object = %policy, reconcile = number);
@@ -203,9 +211,9 @@ impl<Name: QueueName> WorkQueue<Name> {
         let turn = state.under_way.remove(&policy).unwrap_or_default();
         let next = next.into_iter().chain(turn.next).min();
         state.agenda.set(&policy, next.filter(|_| !turn.is_gone));
-        for object in &turn.writes {
-            state.written.remove(object);
-            let held_up = state.held_up.remove(object).unwrap_or_default();
+        for lane in &turn.lanes {
+            state.in_use.remove(lane);
+            let held_up = state.held_up.remove(lane).unwrap_or_default();
             held_up.into_iter().rev().for_each(|policy| state.due.push_front(policy));
         }
         if turn.is_wanted {
@@ -213,7 +221,7 @@ impl<Name: QueueName> WorkQueue<Name> {
         }
     }
 
-    fn take(&self, writes: impl Fn(&Name) -> Vec<Identity>) -> Option<Name> {
+    fn take(&self, lanes: impl Fn(&Name) -> Vec<Lane>) -> Option<Name> {
         let now = self.clock.now();
         {
             let mut state = self.lock();
@@ -226,20 +234,20 @@ impl<Name: QueueName> WorkQueue<Name> {
         loop {
             let policy = self.lock().next_waiting()?;
             // Called without the lock: the callee may take a lock that is held while waking.
-            let writes = writes(&policy);
+            let lanes = lanes(&policy);
             let mut state = self.lock();
             if !state.is_waiting.contains(&policy) {
                 continue;
             }
-            if let Some(object) = writes.iter().find(|object| state.written.contains(*object)) {
-                state.held_up.entry(object.clone()).or_default().push(policy);
+            if let Some(lane) = lanes.iter().find(|lane| state.in_use.contains(*lane)) {
+                state.held_up.entry(lane.clone()).or_default().push(policy);
                 continue;
             }
             state.is_waiting.remove(&policy);
             // An earlier request for a turn is renewed at the end of this turn.
             state.agenda.set(&policy, None);
-            state.written.extend(writes.iter().cloned());
-            state.under_way.insert(policy.clone(), UnderWay { writes, ..UnderWay::default() });
+            state.in_use.extend(lanes.iter().cloned());
+            state.under_way.insert(policy.clone(), UnderWay { lanes, ..UnderWay::default() });
             return Some(policy);
         }
     }

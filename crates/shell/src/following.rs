@@ -7,6 +7,7 @@
 //! Silence is never taken as a sign of health. Every request has a timeout, a watch that stays silent is
 //! verified, and the time since the last response about a kind can be queried at any time.
 
+mod deliveries;
 mod lines;
 mod pages;
 mod reading;
@@ -25,6 +26,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::backoff::Backoff;
 
+pub use deliveries::{Deliveries, Delivery};
 use lines::{is_cut, lines};
 use pages::Pages;
 use reading::Change;

@@ -8,6 +8,7 @@ use almanac_api::exempt::{is_marked, namespaces};
 use almanac_api::kinds::Kind;
 use almanac_shell::client::Connection;
 use anyhow::{Context as _, anyhow};
+use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, ListParams, ObjectMeta};
 use kube::client::AuthError;
 use kube::core::discovery::Scope as ResourceScope;
@@ -22,7 +23,7 @@ pub(super) const AT_ONCE: usize = 8;
 /// The page size of a list, as in kubectl.
 const PAGE: u32 = 500;
 /// Long enough for someone at a terminal.
-pub(super) const ANSWERED_WITHIN: Duration = Duration::from_secs(30);
+const ANSWERED_WITHIN: Duration = Duration::from_secs(30);
 
 /// Where to look.
 pub(super) enum Scope {
@@ -30,6 +31,16 @@ pub(super) enum Scope {
     Cluster,
     /// In one.
     Namespace(String),
+}
+
+impl Scope {
+    /// The namespace; `None` for all.
+    pub(super) fn namespace(&self) -> Option<&str> {
+        match self {
+            Scope::Cluster => None,
+            Scope::Namespace(name) => Some(name),
+        }
+    }
 }
 
 /// The result of a request that the server has understood.
@@ -76,6 +87,11 @@ impl Requests {
             Scope::Namespace(_) => "; use -n for another namespace, or -A for all",
         };
         format!("no policies found in {place}{elsewhere}")
+    }
+
+    /// The client that sends them.
+    pub(super) fn client(&self) -> Client {
+        self.connection.client.clone()
     }
 
     /// Where is looked.
@@ -156,7 +172,7 @@ impl Requests {
     }
 
     /// All objects of a kind, in a scope unless they are in no namespace.
-    pub(super) fn api(&self, resource: &ApiResource, scope: Option<&Scope>) -> Api<DynamicObject> {
+    fn api(&self, resource: &ApiResource, scope: Option<&Scope>) -> Api<DynamicObject> {
         let client = self.connection.client.clone();
         match scope {
             Some(Scope::Namespace(name)) => Api::namespaced_with(client, name, resource),

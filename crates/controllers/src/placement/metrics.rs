@@ -76,7 +76,7 @@ impl PlacementMetrics {
     }
 
     /// A placement is decided.
-    pub(crate) fn count_turn(&self) {
+    pub(super) fn count_turn(&self) {
         self.turns.inc();
     }
 
@@ -89,7 +89,7 @@ impl PlacementMetrics {
     }
 
     /// How long it took until decisions were written.
-    pub(crate) fn observe(&self, lag: SignedDuration) {
+    pub(super) fn observe(&self, lag: SignedDuration) {
         self.lag.observe(lag.as_secs_f64().max(0.0));
     }
 }

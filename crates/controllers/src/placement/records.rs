@@ -73,6 +73,8 @@ struct Progress {
     retries: Option<Backoff>,
     /// When it is tried again.
     retry_at: Option<Timestamp>,
+    /// What is in the way of the turn under way.
+    met: Option<Obstacle>,
     obstacle: Option<Obstacle>,
 }
 
@@ -82,12 +84,11 @@ struct Contest {
 }
 
 /// The outcome of a turn.
-#[derive(Default)]
-pub(crate) struct Settled {
+pub(super) struct Settled {
     /// When to try again, if that is necessary.
-    pub(crate) again: Option<Timestamp>,
+    pub(super) again: Option<Timestamp>,
     /// How long it has taken since what has caused it, if anything was written.
-    pub(crate) lag: Option<SignedDuration>,
+    pub(super) lag: Option<SignedDuration>,
 }
 
 impl DecisionRecord {
@@ -108,7 +109,7 @@ impl DecisionRecord {
 
 impl HubRecords {
     /// A kind whose objects are not known, if there is one. Without them, nothing can be decided.
-    pub(crate) fn missing_kind(&self) -> Option<Kind> {
+    pub(super) fn missing_kind(&self) -> Option<Kind> {
         Kind::of_hub().find(|kind| !self.listed.contains(kind))
     }
 
@@ -266,7 +267,7 @@ impl HubRecords {
 
     /// Until when a placement has no turn, regardless of other changes, because a write has failed or the reaction to
     /// another field manager is delayed. One whose spec was edited since is not held up.
-    pub(crate) fn waits_until(
+    pub(super) fn waits_until(
         &self,
         placement: &Identity,
         revision: SpecRevision,
@@ -278,41 +279,49 @@ impl HubRecords {
     }
 
     /// Records that a placement needs no decision now, so that no change of it is delayed.
-    pub(crate) fn note_undecided(&mut self, placement: &Identity) {
+    pub(super) fn note_undecided(&mut self, placement: &Identity) {
         if let Some(progress) = self.progress.get_mut(placement) {
             (progress.changed_at, progress.cause, progress.due) = (None, None, None);
         }
     }
 
     /// A turn of a placement begins.
-    pub(crate) fn begin(&mut self, placement: &Identity, now: Timestamp) {
+    pub(super) fn begin(&mut self, placement: &Identity, now: Timestamp) {
         let progress = self.progress.entry(placement.clone()).or_default();
         let due = progress.due.take().filter(|due| *due <= now);
         let causes = [progress.cause, progress.changed_at.take(), due];
         progress.cause = causes.into_iter().flatten().min();
-        progress.answer_at = None;
+        (progress.answer_at, progress.met) = (None, None);
+    }
+
+    /// Something is in the way of the turn of a placement.
+    pub(super) fn note_obstacle(&mut self, placement: &Identity, met: Obstacle) {
+        // One that is gone meanwhile is not to be remembered again.
+        if let Some(progress) = self.progress.get_mut(placement) {
+            progress.met = Some(met);
+        }
     }
 
     /// A turn of a placement is over.
-    pub(crate) fn settle(
+    pub(super) fn settle(
         &mut self,
         placement: &Identity,
         revision: SpecRevision,
-        (actions, outcomes): (&[Action], &[Outcome]),
-        obstacle: Option<Obstacle>,
+        done: &[(Action, Outcome)],
         now: Timestamp,
     ) -> Settled {
         let progress = self.progress.entry(placement.clone()).or_default();
         progress.decided = Some(revision);
-        if outcomes.iter().all(Outcome::is_as_wanted) {
+        let met = progress.met.take();
+        if done.iter().all(|(_, outcome)| outcome.is_as_wanted()) {
             progress.written = Some(revision);
             (progress.retries, progress.retry_at, progress.obstacle) = (None, None, None);
-            let cause = progress.cause.take().filter(|_| !actions.is_empty());
+            let cause = progress.cause.take().filter(|_| !done.is_empty());
             let lag = cause.map(|cause| now.duration_since(cause));
             return Settled { again: progress.answer_at, lag };
         }
         // A write that was withdrawn, or whose object has changed since, does not show whether it can be written.
-        progress.obstacle = obstacle.or(progress.obstacle.take());
+        progress.obstacle = met.or(progress.obstacle.take());
         let begin = || Backoff::new(FIRST_RETRY, LAST_RETRY, seed(placement));
         let pause = progress.retries.get_or_insert_with(begin).next_pause();
         progress.retry_at = Some(later(now, pause));
@@ -320,7 +329,7 @@ impl HubRecords {
     }
 
     /// Records when a placement must be decided again because time has passed.
-    pub(crate) fn note_due(&mut self, placement: &Identity, due: Option<Timestamp>) {
+    pub(super) fn note_due(&mut self, placement: &Identity, due: Option<Timestamp>) {
         self.progress.entry(placement.clone()).or_default().due = due;
     }
 
@@ -340,7 +349,7 @@ impl HubRecords {
     }
 
     /// The placements that are decided again because this one has written a decision, and when.
-    pub(crate) fn after_write(
+    pub(super) fn after_write(
         &mut self,
         world: &World,
         placement: &PolicyName,

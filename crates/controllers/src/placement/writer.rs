@@ -25,6 +25,7 @@ use super::metrics::PlacementMetrics;
 use super::records::DecisionRecord;
 use super::step::{Owner, Step, status};
 use crate::cluster::Cluster;
+use crate::turn_hooks::Outcomes;
 
 /// A decision is created, and gets its status and its labels. What takes more is changed by somebody else meanwhile.
 const MAX_REQUESTS: usize = 4;
@@ -49,15 +50,14 @@ enum Attempt<'a> {
 }
 
 impl DecisionWriter {
-    /// Carries out the actions of a placement with this UID, in their order. Also returns what is in the way. Returns an
-    /// error if this process no longer leads.
-    pub(crate) async fn apply(
+    /// Carries out the actions of a placement with this UID, in their order. Records what is in the way.
+    pub(super) async fn write_all(
         &self,
         placement: &PolicyName,
         uid: &str,
         actions: &[Action],
         still_wanted: StillWanted<'_>,
-    ) -> Result<(Vec<Outcome>, Option<Obstacle>), Fenced> {
+    ) -> Outcomes {
         let owner = Owner { name: placement.identity.name(), uid };
         let (mut outcomes, mut obstacle) = (Vec::with_capacity(actions.len()), None);
         for action in actions {
@@ -81,7 +81,10 @@ impl DecisionWriter {
         if outcomes.iter().all(Outcome::is_as_wanted) {
             self.adopt(placement, &owner, still_wanted).await?;
         }
-        Ok((outcomes, obstacle))
+        if let Some(obstacle) = obstacle {
+            self.cluster.lock().hub.note_obstacle(&placement.identity, obstacle);
+        }
+        Ok(outcomes)
     }
 
     /// Makes the placement the owner of decisions that are its own and have none, as after a restore, so that they are

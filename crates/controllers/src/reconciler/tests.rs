@@ -18,7 +18,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::Reconciler;
-use crate::bench::decisions;
+use crate::bench::hooks;
 use crate::cluster::Cluster;
 use crate::families::Families;
 use crate::policies::{PolicyFollower, UnwrittenStatuses, WorkQueues};
@@ -84,7 +84,7 @@ impl Stage {
         let metrics = WriteMetrics::default();
         let writer = Writer::new(client.clone(), Fence::open(), budget.clone(), metrics);
         let (events, _) = EventLog::new(writer.clone(), "test", &EventMetrics::default());
-        let decisions = decisions(&client, &writer, &cluster);
+        let hooks = hooks(&client, &writer, &cluster);
         let targets = Targets::new(client, writer, Arc::clone(&cluster), Arc::clone(&turns), false);
         let woken = WorkQueues {
             turns: Arc::clone(&turns),
@@ -104,7 +104,7 @@ impl Stage {
         let controller = Reconciler {
             cluster: Arc::clone(&cluster),
             targets: Arc::new(targets),
-            decisions,
+            hooks,
             turns,
             statuses,
             families: Families::default(),

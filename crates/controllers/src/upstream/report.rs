@@ -84,6 +84,6 @@ impl Collector for LeftAlone {
 
 impl std::fmt::Debug for Upstreams {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "Upstreams running {:?}", self.lock().running)
+        write!(formatter, "Upstreams running {:?}", self.lock().running.keys())
     }
 }

@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 use super::*;
 
-fn nothing(_: &PolicyName) -> Vec<Identity> {
+fn nothing(_: &PolicyName) -> Vec<Lane> {
     Vec::new()
 }
 
@@ -32,14 +32,14 @@ async fn run(
     seconds: u64,
     next: impl Fn(&PolicyName) -> Option<Timestamp>,
 ) -> Vec<(i64, PolicyName)> {
-    run_writing(queue, seconds, nothing, next).await
+    run_in_lanes(queue, seconds, nothing, next).await
 }
 
-/// The same for policies that write something.
-async fn run_writing(
+/// The same for policies in lanes.
+async fn run_in_lanes(
     queue: &Arc<WorkQueue>,
     seconds: u64,
-    writes: impl Fn(&PolicyName) -> Vec<Identity>,
+    lanes: impl Fn(&PolicyName) -> Vec<Lane>,
     next: impl Fn(&PolicyName) -> Option<Timestamp>,
 ) -> Vec<(i64, PolicyName)> {
     let (sender, mut receiver) = mpsc::unbounded_channel();
@@ -57,7 +57,7 @@ async fn run_writing(
         tokio::time::sleep(Duration::from_secs(seconds)).await;
         end.cancel();
     };
-    tokio::join!(queue.run(8, None, end.clone(), writes, turn), stop);
+    tokio::join!(queue.run(8, None, end.clone(), lanes, turn), stop);
     drop(sender);
     let mut took = Vec::new();
     while let Some(turn) = receiver.recv().await {
@@ -205,9 +205,9 @@ async fn the_longest_overdue_policy_comes_first_however_many_fall_due_meanwhile(
     assert_eq!(begun, expected.map(|(second, name)| (second, name.to_owned())));
 }
 
-fn target_of(policy: &PolicyName) -> Vec<Identity> {
+fn target_of(policy: &PolicyName) -> Vec<Lane> {
     let target = if policy.identity.name().starts_with("other") { "other" } else { "shop" };
-    vec![deployment(target)]
+    vec![Lane::Object(deployment(target))]
 }
 
 #[tokio::test(start_paused = true)]
@@ -216,7 +216,7 @@ async fn policies_of_one_target_take_their_turns_for_an_instant_in_the_order_of_
     for name in ["c", "a", "other", "b"] {
         queue.lock().agenda.set(&policy(name), Some(at(5)));
     }
-    let took = run_writing(&queue, 60, target_of, |_| None).await;
+    let took = run_in_lanes(&queue, 60, target_of, |_| None).await;
     let expected = [(5, "a"), (5, "other"), (6, "b"), (7, "c")];
     assert_eq!(took, expected.map(|(second, name)| (second, policy(name))));
 }
@@ -228,14 +228,14 @@ async fn a_policy_deleted_while_held_up_by_another_gets_no_turn() {
         queue.wake(&policy(name));
     }
     let forget = Arc::clone(&queue);
-    let writes = move |asked: &PolicyName| {
+    let lanes = move |asked: &PolicyName| {
         // When the last one is called, the first one already has its turn.
         if asked.identity.name() == "c" {
             forget.forget(&policy("b"));
         }
         target_of(asked)
     };
-    let took = run_writing(&queue, 60, writes, |_| None).await;
+    let took = run_in_lanes(&queue, 60, lanes, |_| None).await;
     assert_eq!(took, [(0, policy("a")), (1, policy("c"))]);
 }
 

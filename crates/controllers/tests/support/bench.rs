@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 pub(crate) use almanac_fixtures::names::cron_federated_hpa as policy;
 
 use crate::cluster::Cluster;
-use crate::families::Families;
+use crate::families::{Families, Hooks};
 use crate::horizontal_autoscaler::{Queries, Sampler};
 use crate::placement::{DecisionWriter, PlacementMetrics};
 use crate::policies::{PolicyFollower, UnwrittenStatuses, WorkQueues};
@@ -57,7 +57,7 @@ impl TestBench {
         let budget = WriteBudget::new(WriteLimits::default());
         let writer = Writer::new(client.clone(), Fence::open(), budget, WriteMetrics::default());
         let (events, telling) = EventLog::new(writer.clone(), "test", &EventMetrics::default());
-        let decisions = decisions(&client, &writer, &cluster);
+        let hooks = hooks(&client, &writer, &cluster);
         let targets = Targets::new(client, writer, Arc::clone(&cluster), Arc::clone(&turns), false);
         let follower = |family| {
             let (turns, statuses) = (Arc::clone(&turns), Arc::clone(&statuses));
@@ -74,7 +74,7 @@ impl TestBench {
         let controller = Arc::new(Reconciler {
             cluster: Arc::clone(&cluster),
             targets: Arc::new(targets),
-            decisions,
+            hooks,
             turns: Arc::clone(&turns),
             statuses,
             families: Families::default(),
@@ -163,15 +163,12 @@ impl TestBench {
     }
 }
 
-/// What writes the decisions of placements.
-pub(crate) fn decisions(
-    client: &Client,
-    writer: &Writer,
-    cluster: &Arc<Cluster>,
-) -> DecisionWriter {
+/// The hooks of all families.
+pub(crate) fn hooks(client: &Client, writer: &Writer, cluster: &Arc<Cluster>) -> Hooks {
     let (client, writer, cluster) = (client.clone(), writer.clone(), Arc::clone(cluster));
     let clock = Clock::from_fn(|| Timestamp::UNIX_EPOCH);
-    DecisionWriter { client, writer, cluster, clock, metrics: PlacementMetrics::default() }
+    let metrics = PlacementMetrics::default();
+    Hooks { placements: DecisionWriter { client, writer, cluster, clock, metrics } }
 }
 
 /// What asks a Prometheus that is not there, with a clock that stands still.

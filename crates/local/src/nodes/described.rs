@@ -5,11 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use almanac_shell::following::{Deliveries, Delivery, Selection};
 use anyhow::{Context as _, Result, bail};
 use futures::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::core::v1::{Node, NodeCondition, Taint};
-use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, Preconditions};
-use kube::runtime::{WatchStreamExt as _, watcher};
+use kube::api::{Api, ApiResource, DeleteParams, ListParams, Patch, PatchParams, Preconditions};
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 
@@ -51,7 +51,7 @@ impl NodeSimulator {
         at_once(former.into_values().map(|node| remove(client, node))).await?;
         let up = Up::default();
         up.with(|up| up.extend(names.iter().cloned()));
-        let mut simulator = Self::serving(client, up.clone(), names, Api::all(client.clone()));
+        let mut simulator = Self::serving(client, up.clone(), names, None);
         simulator.add_task(keep_ready(client.clone(), up));
         Ok(simulator)
     }
@@ -178,25 +178,25 @@ async fn remove(client: &Client, node: Node) -> Result<()> {
 /// Has nodes ready again that were taken for lost, as after the sleep of the machine, and stops serving those that
 /// somebody has deleted.
 async fn keep_ready(client: Client, up: Up) {
-    let nodes = watcher(Api::<Node>::all(client.clone()), watcher::Config::default());
-    let mut nodes = nodes.default_backoff().boxed();
-    while let Some(event) = nodes.next().await {
-        match event {
-            Ok(watcher::Event::Apply(node) | watcher::Event::InitApply(node)) => {
+    let resource = ApiResource::erase::<Node>(&());
+    let mut nodes = Deliveries::begin(client.clone(), resource, Selection::default());
+    while let Some(delivery) = nodes.receive().await {
+        match delivery {
+            Delivery::Listed(node) | Delivery::Changed(node) => {
+                let Ok(node) = node.try_parse::<Node>() else { continue };
                 let name = node.name_any();
                 if up.has(&name) && was_lost(&node) {
                     // What fails is tried again with the next change of the node, and with the next watch.
                     let _ = report_conditions(&client, &name, true, WELL).await;
                 }
             }
-            Ok(watcher::Event::Delete(node)) => {
+            Delivery::Gone(node) => {
                 let name = node.name_any();
                 if up.with(|up| up.remove(&name)) {
                     let _ = delete_if_there(&heartbeat::leases(&client), &name).await;
                 }
             }
-            // The watcher starts again by itself after an error.
-            _ => {}
+            Delivery::ListBegins | Delivery::ListComplete => {}
         }
     }
 }

@@ -5,14 +5,13 @@
 //! and whether anything may be written now, is up to the caller.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::pin::pin;
 use std::time::Duration;
 
+use almanac_shell::following::{Deliveries, Delivery, Selection};
 use anyhow::{Context as _, Result};
 use futures::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::core::v1::Node;
-use kube::api::{Api, DeleteParams, ListParams, PostParams, Preconditions};
-use kube::runtime::watcher;
+use kube::api::{Api, ApiResource, DeleteParams, ListParams, PostParams, Preconditions};
 use kube::{Client, ResourceExt};
 
 use super::simulator::{NODES_AT_ONCE, NodeSimulator};
@@ -142,18 +141,19 @@ impl NodeGroups {
         known: &mut BTreeMap<String, (String, String)>,
         changed: &impl Fn(NodeGroup<'_>),
     ) -> Result<()> {
-        let config =
-            watcher::Config::default().labels(&format!("{NODE_GROUP},{NODE_GROUP_NAMESPACE}"));
-        let nodes = watcher(Api::<Node>::all(self.client.clone()), config);
-        let mut nodes = pin!(nodes);
+        let labels = Some(format!("{NODE_GROUP},{NODE_GROUP_NAMESPACE}"));
+        let selection = Selection { labels, ..Selection::default() };
+        let resource = ApiResource::erase::<Node>(&());
+        let mut nodes = Deliveries::begin(self.client.clone(), resource, selection);
         let mut listed = BTreeSet::new();
-        while let Some(event) = nodes.next().await {
-            let gone = match event {
-                Ok(watcher::Event::Init) => {
+        while let Some(delivery) = nodes.receive().await {
+            let gone = match delivery {
+                Delivery::ListBegins => {
                     listed.clear();
                     Vec::new()
                 }
-                Ok(watcher::Event::InitApply(node) | watcher::Event::Apply(node)) => {
+                Delivery::Listed(node) | Delivery::Changed(node) => {
+                    let node: Node = node.try_parse().context("failed to read a node")?;
                     let Some(group) = group_of(&node).filter(|_| is_simulated(&node)) else {
                         continue;
                     };
@@ -163,11 +163,10 @@ impl NodeGroups {
                     simulator.adopt(&node).await?;
                     Vec::new()
                 }
-                Ok(watcher::Event::Delete(node)) => vec![node.name_any()],
-                Ok(watcher::Event::InitDone) => {
+                Delivery::Gone(node) => vec![node.name_any()],
+                Delivery::ListComplete => {
                     known.keys().filter(|name| !listed.contains(*name)).cloned().collect()
                 }
-                Err(error) => return Err(error).context("failed to watch nodes"),
             };
             for name in gone {
                 if let Some((namespace, group)) = known.remove(&name) {

@@ -6,11 +6,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use futures::StreamExt as _;
+use almanac_shell::following::{Deliveries, Delivery, Selection};
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::jiff::Timestamp;
-use kube::api::{Api, DeleteParams, Patch, PatchParams, Preconditions};
-use kube::runtime::{WatchStreamExt as _, watcher};
+use kube::api::{Api, ApiResource, DeleteParams, Patch, PatchParams, Preconditions};
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
@@ -49,13 +48,17 @@ impl Kubelet {
         }
     }
 
-    pub(super) async fn serve(self, pods: Api<Pod>) {
+    /// Serves the pods of a namespace, or of all.
+    pub(super) async fn serve(self, namespace: Option<String>) {
         // Only what has been bound to some node.
-        let config = watcher::Config::default().fields("spec.nodeName!=").streaming_lists();
-        let mut pods = watcher(pods, config).default_backoff().applied_objects().boxed();
-        while let Some(event) = pods.next().await {
-            // The watcher starts again by itself after an error.
-            if let Ok(pod) = event {
+        let fields = Some("spec.nodeName!=".to_owned());
+        let selection = Selection { namespace, fields, ..Selection::default() };
+        let resource = ApiResource::erase::<Pod>(&());
+        let mut pods = Deliveries::begin(self.client.clone(), resource, selection);
+        while let Some(delivery) = pods.receive().await {
+            if let Delivery::Listed(pod) | Delivery::Changed(pod) = delivery
+                && let Ok(pod) = pod.try_parse()
+            {
                 self.take_on(pod);
             }
         }

@@ -54,7 +54,7 @@ impl Up {
 impl NodeSimulator {
     /// Makes the nodes and serves the pods of every namespace that are bound to them.
     pub async fn start(client: &Client, specs: &[NodeSpec]) -> Result<Self> {
-        Self::start_with(client, specs.to_vec(), Api::all(client.clone())).await
+        Self::start_with(client, specs.to_vec(), None).await
     }
 
     /// The same for the pods of one namespace.
@@ -66,15 +66,15 @@ impl NodeSimulator {
     ) -> Result<Self> {
         let owned = specs.iter().map(|spec| spec.owned_by(namespace, is_fenced)).collect();
         // Without a fence, pods of other namespaces may come, and somebody has to serve them.
-        let pods = if is_fenced {
-            Api::namespaced(client.clone(), namespace)
-        } else {
-            Api::all(client.clone())
-        };
-        Self::start_with(client, owned, pods).await
+        let served = is_fenced.then(|| namespace.to_owned());
+        Self::start_with(client, owned, served).await
     }
 
-    async fn start_with(client: &Client, specs: Vec<NodeSpec>, pods: Api<Pod>) -> Result<Self> {
+    async fn start_with(
+        client: &Client,
+        specs: Vec<NodeSpec>,
+        namespace: Option<String>,
+    ) -> Result<Self> {
         let mut objects = Vec::new();
         for spec in &specs {
             objects.extend(spec.objects()?);
@@ -84,20 +84,26 @@ impl NodeSimulator {
         up.with(|up| up.extend(names.iter().cloned()));
         take_leases(client, &names).await?;
         register(client, objects).await?;
-        Ok(Self::serving(client, up, names, pods))
+        Ok(Self::serving(client, up, names, namespace))
     }
 
     /// Serves nodes that are there already, once they are [adopted](Self::adopt).
     #[must_use]
     pub fn without_nodes(client: &Client) -> Self {
-        Self::serving(client, Up::default(), Vec::new(), Api::all(client.clone()))
+        Self::serving(client, Up::default(), Vec::new(), None)
     }
 
-    pub(super) fn serving(client: &Client, up: Up, names: Vec<String>, pods: Api<Pod>) -> Self {
+    /// Serves the pods of a namespace, or of all, on nodes that are up.
+    pub(super) fn serving(
+        client: &Client,
+        up: Up,
+        names: Vec<String>,
+        namespace: Option<String>,
+    ) -> Self {
         let kubelet = Kubelet::new(client, &up);
         let tasks = vec![
             tokio::spawn(heartbeat::keep_renewing(client.clone(), up.clone())),
-            tokio::spawn(kubelet.clone().serve(pods)),
+            tokio::spawn(kubelet.clone().serve(namespace)),
         ];
         Self { client: client.clone(), up, names, kubelet, tasks }
     }

@@ -33,10 +33,11 @@ pub(super) async fn lines(
     version: &str,
 ) -> Result<BoxStream<'static, std::io::Result<String>>, Failure> {
     let next = || Next::WatchFrom(version.to_owned());
-    let Selection { fields, lasting, metadata_only, .. } = selection;
+    let Selection { fields, labels, lasting, metadata_only, .. } = selection;
     let seconds = u32::try_from(lasting.as_secs()).unwrap_or(u32::MAX);
     let mut parameters = WatchParams::default().timeout(seconds);
     parameters.field_selector.clone_from(fields);
+    parameters.label_selector.clone_from(labels);
     let request = Request::new(collection).watch(&parameters, version);
     let request = request.map_err(kube::Error::BuildRequest);
     let mut request = request.map_err(|error| Failure::of(&error, next()))?;

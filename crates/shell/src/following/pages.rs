@@ -52,7 +52,11 @@ impl Pages {
             Some(version) => ListParams::default().at(version).matching(VersionMatch::NotOlderThan),
             None => ListParams::default().limit(OBJECTS),
         };
-        let asked = ListParams { field_selector: selection.fields.clone(), ..asked };
+        let asked = ListParams {
+            field_selector: selection.fields.clone(),
+            label_selector: selection.labels.clone(),
+            ..asked
+        };
         let metadata_only = selection.metadata_only;
         Self { client, collection, asked, metadata_only, is_last_read: false }
     }

@@ -9,6 +9,8 @@ pub struct Selection {
     pub namespace: Option<String>,
     /// Those that this field selector selects, such as `spec.nodeName=worker-1`; `None` for all.
     pub fields: Option<String>,
+    /// Those that this label selector selects; `None` for all.
+    pub labels: Option<String>,
     /// A watch is restarted after this long. A process of which there is one on every node restarts its watches
     /// less often than one of which there are two in a cluster.
     pub lasting: Duration,
@@ -31,6 +33,7 @@ impl Default for Selection {
         Self {
             namespace: None,
             fields: None,
+            labels: None,
             lasting: Duration::from_mins(1),
             metadata_only: false,
             forbidden_pause: Duration::from_secs(30),

@@ -2,17 +2,15 @@
 //! line each, and what comes next.
 
 use std::collections::BTreeMap;
-use std::pin::pin;
 use std::time::Duration;
 
 use almanac_api::kinds::Kind;
 use almanac_api::policy_clock::PolicyClock;
-use futures::StreamExt as _;
+use almanac_shell::following::{Deliveries, Delivery, Selection};
 use jiff::Timestamp;
 use k8s_openapi::api::events::v1::Event;
-use kube::core::DynamicObject;
-use kube::runtime::{WatchStreamExt as _, watcher};
-use kube::{Api, Client, ResourceExt as _};
+use kube::api::ApiResource;
+use kube::{Client, ResourceExt as _};
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -107,10 +105,11 @@ impl Drop for Happenings {
 }
 
 async fn follow_events(client: Client, clock: PolicyClock, happened: Sender) {
-    let events = watcher(Api::<Event>::all(client), watcher::Config::default());
-    let mut events = pin!(events.default_backoff());
-    while let Some(event) = events.next().await {
-        let Ok(watcher::Event::Apply(event)) = event else { continue };
+    let resource = ApiResource::erase::<Event>(&());
+    let mut events = Deliveries::begin(client, resource, Selection::default());
+    while let Some(delivery) = events.receive().await {
+        let Delivery::Changed(event) = delivery else { continue };
+        let Ok(event) = event.try_parse::<Event>() else { continue };
         let is_ours = event.reporting_controller.as_deref() == Some(FIELD_MANAGER);
         if is_ours && happened.send(happening(&event, clock)).is_err() {
             return;
@@ -139,13 +138,10 @@ async fn follow_statuses(
     clock: PolicyClock,
     happened: Sender,
 ) {
-    let api = Api::<DynamicObject>::all_with(client, &kind.resource());
-    let mut objects = pin!(watcher(api, watcher::Config::default()).default_backoff());
+    let mut objects = Deliveries::begin(client, kind.resource(), Selection::default());
     let mut known = BTreeMap::new();
-    while let Some(object) = objects.next().await {
-        let Ok(watcher::Event::InitApply(object) | watcher::Event::Apply(object)) = object else {
-            continue;
-        };
+    while let Some(delivery) = objects.receive().await {
+        let (Delivery::Listed(object) | Delivery::Changed(object)) = delivery else { continue };
         let now = count(&object.data["status"]);
         let (Some(now), Some(namespace)) = (now, object.namespace()) else { continue };
         let name = format!("{} {namespace}/{}", kind.name(), object.name_any());
