@@ -88,6 +88,10 @@ pub(crate) struct ClusterArguments {
     /// Read all namespaces of the cluster
     #[arg(short = 'A', long, conflicts_with_all = ["file", "kustomize", "namespace"])]
     pub(crate) all_namespaces: bool,
+
+    /// Whether a slow cluster is waited for without a progress message
+    #[arg(skip)]
+    is_quiet: bool,
 }
 
 /// The requested objects of a cluster.
@@ -132,14 +136,31 @@ struct Seen {
 }
 
 impl ClusterArguments {
+    /// All namespaces of the cluster of a kubeconfig, read without a progress message.
+    pub(crate) fn whole(kubeconfig: PathBuf, clock: PolicyClock) -> ClusterArguments {
+        ClusterArguments {
+            kubeconfig: Some(kubeconfig),
+            context: None,
+            clock: ClockArguments::of(clock),
+            what_if: Vec::new(),
+            all_namespaces: true,
+            is_quiet: true,
+        }
+    }
+
     /// Reads the policies of a namespace, or of all, and what they act on.
     pub(crate) fn load(&self, wanted: &Wanted<'_>) -> anyhow::Result<Input> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .context("failed to start the network runtime")?;
-        let fetched = runtime.block_on(waiting::shown(self.fetch(wanted)))?;
-        Ok(fetched.into_input(wanted))
+        let fetching = self.fetch(wanted);
+        let fetched = if self.is_quiet {
+            runtime.block_on(fetching)
+        } else {
+            runtime.block_on(waiting::shown(fetching))
+        };
+        Ok(fetched?.into_input(wanted))
     }
 
     /// Whether anything tells which cluster to read, or which part of it.

@@ -3,6 +3,8 @@
 mod csv;
 mod ics;
 mod json;
+#[cfg(feature = "cluster")]
+pub(crate) mod lines;
 mod text;
 
 use std::collections::{BTreeMap, VecDeque};

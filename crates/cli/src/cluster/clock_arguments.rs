@@ -30,18 +30,22 @@ impl ClockArguments {
         }
     }
 
-    /// The arguments that say so.
-    pub(crate) fn of(clock: PolicyClock) -> Vec<String> {
+    /// The arguments that set this clock.
+    pub(crate) fn of(clock: PolicyClock) -> Self {
         if clock == PolicyClock::REAL {
-            return Vec::new();
+            return Self { offset: None, rate: None, since: None };
         }
         let since = clock.since();
         let ahead = clock.shown_at(since).duration_since(since);
-        vec![
-            format!("--clock-offset={ahead:#}"),
-            format!("--clock-since={since}"),
-            format!("--clock-rate={}", clock.rate()),
-        ]
+        Self { offset: Some(ahead), rate: Some(clock.rate()), since: Some(since) }
+    }
+
+    /// The same as words of a command line.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let offset = self.offset.map(|offset| format!("--clock-offset={offset:#}"));
+        let since = self.since.map(|since| format!("--clock-since={since}"));
+        let rate = self.rate.map(|rate| format!("--clock-rate={rate}"));
+        [offset, since, rate].into_iter().flatten().collect()
     }
 }
 
@@ -62,7 +66,8 @@ mod tests {
         let since: Timestamp = "2026-03-02T12:00:00.123456789Z".parse().expect("an instant");
         let ahead = PolicyClock::ahead_by(SignedDuration::new(-86_400, -5));
         for clock in [PolicyClock::REAL, ahead.faster(since, 1), ahead.faster(since, 6000)] {
-            let words = std::iter::once("almanac".to_owned()).chain(ClockArguments::of(clock));
+            let words =
+                std::iter::once("almanac".to_owned()).chain(ClockArguments::of(clock).words());
             assert_eq!(Words::parse_from(words).clock.setting(), clock);
         }
     }

@@ -42,6 +42,8 @@ const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 const LEAST_ROOM: u64 = 16 * 1024 * 1024;
 /// How many minutes of the machine's clock are foretold.
 const FORETOLD_MINUTES: i64 = 10;
+/// What a main thread has on Linux: a kubeconfig is read on as much in every other command.
+const STACK_BYTES: usize = 8 << 20;
 
 /// What has begun.
 struct Up {
@@ -65,6 +67,7 @@ pub(crate) fn run(
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
+        .thread_stack_size(STACK_BYTES)
         .enable_all()
         .build()
         .context("failed to start the async runtime")?;
@@ -106,7 +109,7 @@ async fn begin(
     let happenings = Happenings::follow(place.client().clone(), clock.setting());
     let programs = Programs::start(&place, clock.setting(), webhook)?;
     programs.await_ready().await?;
-    let foretelling = Foretelling::new(place.kubeconfig(), clock.setting())?;
+    let foretelling = Foretelling::new(place.kubeconfig(), clock.setting());
     documents.apply(&place, foretelling.now()).await?;
     Ok(Up { programs, happenings, clock, foretelling, place })
 }

@@ -1,26 +1,22 @@
-//! What comes next in the cluster, as `almanac next` finds it: the same program is asked, so that nobody is told
-//! anything else than who asks it.
+//! What comes next in the cluster, as `almanac next` lists it.
 
 use std::path::{Path, PathBuf};
 
 use almanac_api::policy_clock::PolicyClock;
-use almanac_local::{await_answer_of, question_to};
-use anyhow::{Context as _, ensure};
+use almanac_forecast::Period;
+use anyhow::Context as _;
 use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
 
-use crate::cluster::ClockArguments;
-use crate::invisible::printable;
+use crate::next::lines;
 
 /// How far is looked ahead: beyond that, nobody waits at the terminal.
-const LOOKED_AHEAD: &str = "366d";
+const LOOKED_AHEAD: SignedDuration = SignedDuration::from_hours(366 * 24);
 
 /// More than a terminal shows at a time is not read.
-pub(super) const MOST_LISTED: u32 = 20;
+pub(super) const MOST_LISTED: usize = 20;
 
-/// Asks what comes next.
+/// Finds what comes next.
 pub(super) struct Foretelling {
-    program: PathBuf,
     kubeconfig: PathBuf,
     clock: PolicyClock,
 }
@@ -35,9 +31,8 @@ pub(super) struct Next {
 }
 
 impl Foretelling {
-    pub(super) fn new(kubeconfig: &Path, clock: PolicyClock) -> anyhow::Result<Self> {
-        let program = std::env::current_exe().context("failed to find this program")?;
-        Ok(Self { program, kubeconfig: kubeconfig.to_owned(), clock })
+    pub(super) fn new(kubeconfig: &Path, clock: PolicyClock) -> Self {
+        Self { kubeconfig: kubeconfig.to_owned(), clock }
     }
 
     /// The clock of the policies.
@@ -52,7 +47,7 @@ impl Foretelling {
 
     /// What comes next after this instant, all of it that comes at once; nothing if nothing does.
     pub(super) async fn next(&self, after: Timestamp) -> anyhow::Result<Vec<Next>> {
-        let mut all = self.ask(after, LOOKED_AHEAD, 5).await?;
+        let mut all = self.find(after, LOOKED_AHEAD, 5).await?;
         let first = all.first().map(|next| next.at);
         all.retain(|next| Some(next.at) == first);
         Ok(all)
@@ -61,81 +56,26 @@ impl Foretelling {
     /// What comes in so many minutes of the machine's clock, the first of it.
     pub(super) async fn listed(&self, minutes: i64) -> anyhow::Result<Vec<Next>> {
         let rate = i32::try_from(self.clock.rate()).unwrap_or(i32::MAX);
-        let period =
+        let length =
             SignedDuration::from_mins(minutes).checked_mul(rate).unwrap_or(SignedDuration::MAX);
-        self.ask(self.now(), &format!("{period:#}"), MOST_LISTED + 1).await
+        self.find(self.now(), length, MOST_LISTED + 1).await
     }
 
-    async fn ask(&self, from: Timestamp, period: &str, count: u32) -> anyhow::Result<Vec<Next>> {
-        let mut next = question_to(&self.program);
-        next.args(["next", "-A", "--fail-on", "never", "-o", "json", "--for", period])
-            .args(["--from", &from.to_string(), "--count", &count.to_string()])
-            .args(ClockArguments::of(self.clock))
-            .arg("--kubeconfig")
-            .arg(&self.kubeconfig);
-        let answer = await_answer_of(next).await.context("failed to ask what comes next")?;
-        ensure!(
-            answer.status.success(),
-            "failed to ask what comes next: {}",
-            String::from_utf8_lossy(&answer.stderr).trim()
-        );
-        let report: Value = serde_json::from_slice(&answer.stdout)
-            .context("failed to understand what comes next")?;
-        let items = report["items"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let all = items.iter().filter_map(|item| {
-            Some(Next { at: item["at"].as_str()?.parse().ok()?, what: printable(&words(item)) })
+    async fn find(
+        &self,
+        from: Timestamp,
+        length: SignedDuration,
+        count: usize,
+    ) -> anyhow::Result<Vec<Next>> {
+        let to = from.saturating_add(length).unwrap_or(Timestamp::MAX);
+        // A clock at the end of all time has nothing before it.
+        let Some(period) = Period::new(from, to) else { return Ok(Vec::new()) };
+        let (kubeconfig, clock) = (self.kubeconfig.clone(), self.clock);
+        // The runtime checks meanwhile whether everything still runs.
+        let found = tokio::task::spawn_blocking(move || {
+            lines::of_cluster(kubeconfig, clock, period, count)
         });
-        Ok(all.collect())
-    }
-}
-
-/// `Deployment shop/web → 8: CronFederatedHPA shop/web busy fires`. What it is before is what it is now, which everybody
-/// can see.
-fn words(item: &Value) -> String {
-    let (policy, target) = (&item["policy"], &item["target"]);
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let named = |it: &Value| match it["namespace"].as_str() {
-        Some(namespace) => format!("{} {namespace}/{}", text(&it["kind"]), text(&it["name"])),
-        None => format!("{} {}", text(&it["kind"]), text(&it["name"])),
-    };
-    let rule = item["rule"].as_str().map(|rule| format!(" {rule}")).unwrap_or_default();
-    let what = format!("{rule} {}", text(&item["what"]));
-    match (&item["from"], &item["to"]) {
-        (Value::Null, Value::Null) => format!("{}{what}", named(policy)),
-        (_, to) if policy == target => format!("{} → {}:{what}", named(target), shown(to)),
-        (_, to) => format!("{} → {}: {}{what}", named(target), shown(to), named(policy)),
-    }
-}
-
-/// A value as people write it: `3`, `a, b`, `minReplicas 3`.
-fn shown(value: &Value) -> String {
-    match value {
-        Value::Null => "none".to_owned(),
-        Value::String(text) => text.clone(),
-        Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join(", "),
-        Value::Object(fields) => {
-            let fields = fields.iter().map(|(name, value)| format!("{name} {}", shown(value)));
-            fields.collect::<Vec<_>>().join(", ")
-        }
-        other => other.to_string(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn what_comes_next_is_told_in_a_line() {
-        let policy = json!({"kind": "CronFederatedHPA", "namespace": "shop", "name": "web"});
-        let target = json!({"kind": "Deployment", "namespace": "shop", "name": "web"});
-        let item = json!({"policy": policy, "target": target, "rule": "busy", "what": "fires", "from": 3, "to": 8});
-        assert_eq!(words(&item), "Deployment shop/web → 8: CronFederatedHPA shop/web busy fires");
-        let item = json!({"policy": policy, "target": policy, "rule": "busy", "what": "opens", "from": 1, "to": 4});
-        assert_eq!(words(&item), "CronFederatedHPA shop/web → 4: busy opens");
-        let item = json!({"policy": policy, "target": policy, "rule": "busy", "what": "opens"});
-        assert_eq!(words(&item), "CronFederatedHPA shop/web busy opens");
+        let found = found.await?.context("failed to find what comes next")?;
+        Ok(found.into_iter().map(|(at, what)| Next { at, what }).collect())
     }
 }

@@ -39,7 +39,7 @@ impl Programs {
         clock: PolicyClock,
         webhook: Option<ProgramPort>,
     ) -> anyhow::Result<Self> {
-        let beginning = Beginning { place, clock: ClockArguments::of(clock) };
+        let beginning = Beginning { place, clock: ClockArguments::of(clock).words() };
         let mut programs = Self { running: Vec::new(), webhook: None, prometheus: None };
         let mut controllers =
             "metrics-producer,cron-federated-hpa,horizontal-autoscaler,scalable-node-group"

@@ -88,9 +88,8 @@ impl<'a> Terminal<'a> {
     /// Something that will happen.
     pub(super) fn tell_listed(&self, heading: &str, listed: &[Next]) -> anyhow::Result<()> {
         let shown = |it: &Next| format!("  {}  {}\n", clock_time(it.at), it.what);
-        let most = usize::try_from(MOST_LISTED).unwrap_or(usize::MAX);
-        let more = if listed.len() > most { "and so on\n" } else { "" };
-        let listed: String = listed.iter().take(most).map(shown).collect();
+        let more = if listed.len() > MOST_LISTED { "and so on\n" } else { "" };
+        let listed: String = listed.iter().take(MOST_LISTED).map(shown).collect();
         self.line(&format!("{heading}\n{listed}{more}"))
     }
 

@@ -1,0 +1,111 @@
+//! What comes next in a whole cluster, a line each, for `almanac up`. How far to look, and what is printed of it, is up
+//! to the caller.
+
+use std::path::PathBuf;
+
+use almanac_api::policy_clock::PolicyClock;
+use almanac_calendar::Zone;
+use almanac_engine::Identity;
+use almanac_forecast::Period;
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::json::values;
+use super::{Happening, Question};
+use crate::cluster::ClusterArguments;
+use crate::cron_jobs::STARTS;
+use crate::files::FileArguments;
+use crate::invisible::printable;
+use crate::input::{InputArguments, Narrowing};
+
+/// The first `count` happenings of a period in the cluster of a kubeconfig, whose policies follow this clock. Reading the
+/// cluster blocks the thread.
+pub(crate) fn of_cluster(
+    kubeconfig: PathBuf,
+    clock: PolicyClock,
+    period: Period,
+    count: usize,
+) -> anyhow::Result<Vec<(Timestamp, String)>> {
+    let cluster = ClusterArguments::whole(kubeconfig, clock);
+    let narrowing = Narrowing { namespace: None, selector: None };
+    let read = InputArguments::of(FileArguments::default(), narrowing, cluster);
+    let (now, zone) = (crate::present(), Zone::utc());
+    let input = read.load("next", period.from(), now, &[], Some(zone))?;
+    let question = Question { input: &input, zone, period, count, only: &[] };
+    let lines = question.events().map(|(_, it)| (it.at(), printable(&line(&it))));
+    Ok(lines.collect())
+}
+
+/// `Deployment shop/web → 8: CronFederatedHPA shop/web busy fires`. The value before is the present one.
+fn line(happening: &Happening<'_>) -> String {
+    let event = match happening {
+        Happening::Event(event) => event,
+        Happening::Start(job, _) => return format!("{} {STARTS}", named(&job.identity)),
+    };
+    let (policy, target) = (&event.policy.identity, &event.target);
+    let rule = event.rule.as_ref().map(|rule| format!(" {rule}")).unwrap_or_default();
+    let what = format!("{rule} {}", event.what.name());
+    match values(event) {
+        (Value::Null, Value::Null) => format!("{}{what}", named(policy)),
+        (_, to) if policy == target => format!("{} → {}:{what}", named(target), shown(&to)),
+        (_, to) => format!("{} → {}: {}{what}", named(target), shown(&to), named(policy)),
+    }
+}
+
+fn named(object: &Identity) -> String {
+    format!("{} {}/{}", object.kind(), object.namespace(), object.name())
+}
+
+/// A value as people write it: `3`, `a, b`, `minReplicas 3`.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => "none".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join(", "),
+        Value::Object(fields) => {
+            let fields = fields.iter().map(|(name, value)| format!("{name} {}", shown(value)));
+            fields.collect::<Vec<_>>().join(", ")
+        }
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use almanac_engine::{Family, Field, Occurrence, PolicyName, Value as FieldValue};
+    use almanac_forecast::Event;
+
+    use super::*;
+
+    #[test]
+    fn what_comes_next_is_told_in_a_line() {
+        let policy = Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "shop", "web");
+        let busy = |family, target: &Identity, what, sets| {
+            line(&Happening::Event(Event {
+                at: Timestamp::UNIX_EPOCH,
+                policy: PolicyName::new(family, policy.clone()),
+                rule: Some("busy".into()),
+                target: target.clone(),
+                what,
+                sets,
+            }))
+        };
+        let from_to =
+            |field, from, to| vec![(field, Some(FieldValue::Number(from)), FieldValue::Number(to))];
+        let target = Identity::new("apps", "Deployment", "shop", "web");
+        let to_8 = from_to(Field::Replicas, 3, 8);
+        assert_eq!(
+            busy(Family::CronScaling, &target, Occurrence::Fires, to_8),
+            "Deployment shop/web → 8: CronFederatedHPA shop/web busy fires"
+        );
+        let to_4 = from_to(Field::Value, 1, 4);
+        assert_eq!(
+            busy(Family::ScheduledCapacity, &policy, Occurrence::Opens, to_4),
+            "CronFederatedHPA shop/web → 4: busy opens"
+        );
+        assert_eq!(
+            busy(Family::ScheduledCapacity, &policy, Occurrence::Opens, Vec::new()),
+            "CronFederatedHPA shop/web busy opens"
+        );
+    }
+}
