@@ -14,7 +14,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use almanac_api::kinds::Controlled;
-use almanac_engine::Family;
 use almanac_shell::calls::{CallLimits, Shown, Tls, serve_calls};
 use almanac_shell::certificates::keeping::Keeping;
 use almanac_shell::clock::Clock;

@@ -15,7 +15,8 @@ pub enum Controlled {
 
 impl Controlled {
     /// All that can be carried out, in this process or another.
-    pub(crate) fn all() -> Vec<Self> {
+    #[must_use]
+    pub fn all() -> Vec<Self> {
         let policies = Family::ALL.into_iter().map(Self::Policies);
         policies.chain([Self::NodeGroups]).collect()
     }

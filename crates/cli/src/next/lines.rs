@@ -16,7 +16,7 @@ use crate::cluster::ClusterArguments;
 use crate::cron_jobs::STARTS;
 use crate::files::FileArguments;
 use crate::invisible::printable;
-use crate::input::{InputArguments, Narrowing};
+use crate::input_arguments::{InputArguments, Narrowing};
 
 /// The first `count` happenings of a period in the cluster of a kubeconfig, whose policies follow this clock. Reading the
 /// cluster blocks the thread.
@@ -29,7 +29,7 @@ pub(crate) fn of_cluster(
     let cluster = ClusterArguments::whole(kubeconfig, clock);
     let narrowing = Narrowing { namespace: None, selector: None };
     let read = InputArguments::of(FileArguments::default(), narrowing, cluster);
-    let (now, zone) = (crate::present(), Zone::utc());
+    let (now, zone) = (crate::wall_clock::present(), Zone::utc());
     let input = read.load("next", period.from(), now, &[], Some(zone))?;
     let question = Question { input: &input, zone, period, count, only: &[] };
     let lines = question.events().map(|(_, it)| (it.at(), printable(&line(&it))));

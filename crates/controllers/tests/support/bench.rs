@@ -33,7 +33,7 @@ use crate::reconciler::Reconciler;
 use crate::targets::Targets;
 use crate::term::MAX_CONCURRENT_TURNS;
 use crate::upstream::Upstreams;
-use crate::work_queue::WorkQueue;
+use crate::work_queue::{Lane, WorkQueue};
 
 /// The controllers in front of an API server.
 pub(crate) struct TestBench {
@@ -132,7 +132,7 @@ impl TestBench {
         };
         let writes = |policy: &PolicyName| {
             let footprint = self.cluster.lock().world.footprint(policy);
-            footprint.writes.into_iter().map(|(object, _)| object).collect()
+            footprint.writes.into_iter().map(|(object, _)| Lane::Object(object)).collect()
         };
         let stop = async {
             tokio::time::sleep(Duration::from_secs(seconds)).await;
