@@ -15,8 +15,8 @@ use super::{Happening, Question};
 use crate::cluster::ClusterArguments;
 use crate::cron_jobs::STARTS;
 use crate::files::FileArguments;
-use crate::invisible::printable;
 use crate::input_arguments::{InputArguments, Narrowing};
+use crate::invisible::printable;
 
 /// The first `count` happenings of a period in the cluster of a kubeconfig, whose policies follow this clock. Reading the
 /// cluster blocks the thread.

@@ -9,6 +9,7 @@ use std::process::{Child, Stdio};
 use anyhow::{Context as _, ensure};
 use serde::Deserialize;
 
+use super::running::RARE_COLLECTIONS;
 use crate::run::Step;
 use crate::workspace::Workspace;
 
@@ -83,7 +84,9 @@ impl Harness {
     /// Starts a control plane for all tests to share.
     pub(super) fn start_control_plane(&self) -> anyhow::Result<ControlPlane> {
         let step = self.step("up");
-        let child = step.command().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let mut command = step.command();
+        command.envs(RARE_COLLECTIONS).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let child = command.spawn()?;
         // From here on it is ended on return, whatever happens.
         let mut plane = ControlPlane { child, environment: BTreeMap::new() };
         let stdout = plane.child.stdout.as_mut().context("the control plane has no output")?;
