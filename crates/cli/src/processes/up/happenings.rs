@@ -133,25 +133,56 @@ const NUMBERS: Counted =
 const PODS_IN_UNITS: Counted =
     Counted { kind: Kind::ResourcePolicy, heading: "pods in its units:", count: pods_in_units };
 
-async fn follow_statuses(
-    client: Client,
-    Counted { kind, heading, count }: Counted,
-    clock: PolicyClock,
-    happened: Sender,
-) {
-    let api = Api::<DynamicObject>::all_with(client, &kind.resource());
+/// The last counts of the objects of a kind, by their names.
+#[derive(Default)]
+struct LastCounts {
+    known: BTreeMap<String, String>,
+    /// Those from before the list that is in progress. An object that is not in it is gone.
+    unlisted: BTreeMap<String, String>,
+}
+
+impl LastCounts {
+    /// The change of a count, if an event of a watch is about one.
+    fn change(
+        &mut self,
+        Counted { kind, heading, count }: &Counted,
+        event: watcher::Event<DynamicObject>,
+    ) -> Option<String> {
+        let name_of = |object: &DynamicObject| {
+            let namespace = object.namespace().unwrap_or_default();
+            format!("{} {namespace}/{}", kind.name(), object.name_any())
+        };
+        let object = match event {
+            watcher::Event::InitApply(object) | watcher::Event::Apply(object) => object,
+            watcher::Event::Delete(object) => {
+                self.known.remove(&name_of(&object));
+                return None;
+            }
+            watcher::Event::Init => {
+                self.unlisted.append(&mut self.known);
+                return None;
+            }
+            watcher::Event::InitDone => {
+                self.unlisted.clear();
+                return None;
+            }
+        };
+        let (now, name) = (count(&object.data["status"])?, name_of(&object));
+        let known = self.known.insert(name.clone(), now.clone());
+        let former = known.or_else(|| self.unlisted.remove(&name));
+        let former = former.filter(|former| *former != now)?;
+        Some(format!("{name}  {heading} {now} instead of {former}"))
+    }
+}
+
+async fn follow_statuses(client: Client, counted: Counted, clock: PolicyClock, happened: Sender) {
+    let api = Api::<DynamicObject>::all_with(client, &counted.kind.resource());
     let mut objects = pin!(watcher(api, watcher::Config::default()).default_backoff());
-    let mut known = BTreeMap::new();
-    while let Some(object) = objects.next().await {
-        let Ok(watcher::Event::InitApply(object) | watcher::Event::Apply(object)) = object else {
+    let mut counts = LastCounts::default();
+    while let Some(event) = objects.next().await {
+        let Some(what) = event.ok().and_then(|event| counts.change(&counted, event)) else {
             continue;
         };
-        let now = count(&object.data["status"]);
-        let (Some(now), Some(namespace)) = (now, object.namespace()) else { continue };
-        let name = format!("{} {namespace}/{}", kind.name(), object.name_any());
-        let former = known.insert(name.clone(), now.clone());
-        let Some(former) = former.filter(|former| *former != now) else { continue };
-        let what = format!("{name}  {heading} {now} instead of {former}");
         let at = clock.shown_at(Timestamp::now());
         if happened.send(Happening { at, what, is_warning: false }).is_err() {
             return;
@@ -195,5 +226,45 @@ fn happening(event: &Event, clock: PolicyClock) -> Happening {
         at: clock.shown_at(at),
         what: format!("{of}  {reason}: {note}"),
         is_warning: event.type_.as_deref() == Some("Warning"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn schedule(name: &str, number: i64) -> DynamicObject {
+        let object = json!({
+            "metadata": { "name": name, "namespace": "shop" },
+            "status": { "scheduledCapacity": { "currentValue": number } },
+        });
+        serde_json::from_value(object).expect("it has the shape of one")
+    }
+
+    #[test]
+    fn a_changed_count_is_reported_and_counts_of_deleted_objects_are_removed() {
+        let mut counts = LastCounts::default();
+        let mut change = |event| counts.change(&NUMBERS, event);
+        for event in [
+            watcher::Event::Init,
+            watcher::Event::InitApply(schedule("stays", 2)),
+            watcher::Event::InitApply(schedule("gone", 2)),
+            watcher::Event::InitDone,
+        ] {
+            assert_eq!(change(event), None);
+        }
+        for number in 0..100 {
+            let name = format!("goes-{number}");
+            assert_eq!(change(watcher::Event::Apply(schedule(&name, 1))), None);
+            assert_eq!(change(watcher::Event::Delete(schedule(&name, 1))), None);
+        }
+        assert_eq!(change(watcher::Event::Init), None);
+        let changed = change(watcher::Event::InitApply(schedule("stays", 3)));
+        let expected = "MetricsProducer shop/stays  the number is 3 instead of 2";
+        assert_eq!(changed.as_deref(), Some(expected));
+        assert_eq!(change(watcher::Event::InitDone), None);
+        assert_eq!((counts.known.len(), counts.unlisted.len()), (1, 0));
     }
 }
