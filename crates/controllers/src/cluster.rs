@@ -11,8 +11,9 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use almanac_engine::metric_scaling::PatternPool;
-use almanac_engine::{PolicyName, World};
+use almanac_engine::{Identity, PolicyName, World};
 
+use crate::exemptions;
 use crate::horizontal_autoscaler::SlowQueries;
 use crate::placement::HubRecords;
 use crate::scalable_node_group::KnownNodeGroups;
@@ -56,5 +57,71 @@ impl Cluster {
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, ClusterState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ClusterState {
+    /// Removes a target, with everything that is known of it; returns whether it was known.
+    pub(crate) fn remove_target(&mut self, target: &Identity) -> bool {
+        let was_known = self.targets.remove(target);
+        if was_known {
+            self.world.remove(target);
+            exemptions::change(&mut self.world, |exempt| exempt.mark(target, false));
+        }
+        was_known
+    }
+
+    /// Records the target that a policy has now, and the one it had. No watch reports the deletion of a target that was
+    /// read on demand, so it is removed with its last policy.
+    pub(crate) fn set_target_of(
+        &mut self,
+        policy: &PolicyName,
+        before: Option<&Identity>,
+        now: Option<&Identity>,
+    ) {
+        self.targets.set_target_of(policy, before, now);
+        if let Some(before) = before.filter(|it| self.targets.is_left_over(it)) {
+            self.remove_target(before);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use almanac_fixtures::names;
+
+    use super::*;
+
+    fn entry(listing: u32) -> TargetEntry {
+        TargetEntry { version: "1".into(), listing }
+    }
+
+    #[test]
+    fn a_target_that_was_read_on_demand_goes_with_its_last_policy_and_a_listed_one_stays() {
+        let mut state = ClusterState::default();
+        let [one, two] = ["one", "two"].map(names::cron_federated_hpa);
+        let [read, listed] = ["read", "listed"].map(names::deployment);
+        state.targets.insert(read.clone(), entry(0));
+        state.targets.insert(listed.clone(), entry(1));
+        for policy in [&one, &two] {
+            state.set_target_of(policy, None, Some(&read));
+        }
+        state.set_target_of(&one, Some(&read), Some(&listed));
+        assert!(state.targets.get(&read).is_some(), "another policy has it");
+        state.set_target_of(&two, Some(&read), None);
+        state.set_target_of(&one, Some(&listed), None);
+        assert!(state.targets.get(&read).is_none() && state.targets.get(&listed).is_some());
+    }
+
+    #[test]
+    fn a_target_that_is_gone_is_no_longer_exempt() {
+        let mut state = ClusterState::default();
+        let before = state.world.exempt.clone();
+        let target = names::deployment("shop");
+        state.targets.insert(target.clone(), entry(1));
+        exemptions::change(&mut state.world, |exempt| exempt.mark(&target, true));
+        assert!(state.remove_target(&target));
+        assert_eq!(state.world.exempt, before);
+        assert!(!state.remove_target(&target));
     }
 }

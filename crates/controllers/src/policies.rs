@@ -158,7 +158,7 @@ impl PolicyFollower {
             state.world.upsert(policy.identity.clone(), slim);
         }
         let now = target(state);
-        state.targets.set_target_of(&policy, before.as_ref(), now.as_ref());
+        state.set_target_of(&policy, before.as_ref(), now.as_ref());
         // Until they are compared, the memory may be ahead of the status.
         entry.is_written = false;
         if self.family == Family::Placement {
@@ -181,7 +181,7 @@ impl PolicyFollower {
         if state.policies.remove(policy).is_some() {
             let target = state.world.target_of(policy);
             let target = target.as_ref().map(|reference| reference.target.identity());
-            state.targets.set_target_of(policy, target, None);
+            state.set_target_of(policy, target, None);
             state.world.remove_policy(policy);
             state.hub.forget(policy);
             state.slow_queries.remove(policy);
@@ -273,6 +273,7 @@ impl Follower for PolicyFollower {
         for policy in gone {
             self.remove(&mut state, &policy);
         }
+        self.unwritten.remove_deleted(&state.policies, |policy| self.covers(policy));
         if self.listed.complete() && self.family == Family::ScheduledCapacity {
             // A kind that comes late is read by policies that may have had their turns.
             for policy in state.policies.keys().filter(|policy| asks(policy)) {

@@ -172,7 +172,12 @@ impl NodeGroups {
             || self.exempt(group).is_some()
             // A cluster that does not serve the kind has not said that the group is gone.
             || !self.cluster.lock().node_groups.would_have(group);
-        if !is_held {
+        if is_held {
+            // A deleted group without nodes has no further turn, however long it would be held.
+            if !self.may_have_nodes(group).await {
+                return None;
+            }
+        } else {
             match self.abandon(group, None, None).await {
                 Ok(()) if self.may_write(group, None) => return None,
                 Ok(()) => {}
@@ -183,6 +188,19 @@ impl NodeGroups {
             }
         }
         self.clock.now().saturating_add(RECHECK_INTERVAL).ok()
+    }
+
+    /// Whether a provider has nodes for a group that is gone, or fails to count them.
+    async fn may_have_nodes(&self, group: &Identity) -> bool {
+        let [namespace, name] = [group.namespace(), group.name()].map(str::to_owned);
+        let gone = NodeGroup { namespace, name, id: String::new() };
+        for provider in self.providers.values() {
+            let observed = observe(&**provider, &gone).await;
+            if !observed.is_ok_and(|nodes| nodes.replicas == 0) {
+                return true;
+            }
+        }
+        false
     }
 
     /// Has the nodes removed that providers have for a group of another type, or for none.

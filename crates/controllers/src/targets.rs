@@ -73,6 +73,13 @@ impl ObservedTarget {
 /// long.
 const MISSING_KIND_TTL: Duration = Duration::from_secs(30);
 
+/// How many such kinds are in memory. Beyond that, the oldest result is removed, and the next turn of its policies
+/// requests it again.
+const MAX_MISSING_KINDS: usize = 1_000;
+
+/// The longest group, kind or version, in bytes. An API server has none as long.
+const MAX_NAME_LENGTH: usize = 512;
+
 /// How many targets may be probed at once for whether they may now be changed. A probe occupies a
 /// turn, and thousands of targets may be forbidden at a time.
 const MAX_CONCURRENT_TRIALS: usize = 4;
@@ -105,6 +112,21 @@ struct Kinds {
     found: BTreeMap<(String, String), Arc<Kind>>,
     /// By group, kind and version, with the instant of discovery.
     missing: BTreeMap<(String, String, String), (TargetError, Instant)>,
+}
+
+impl Kinds {
+    /// Records why a kind was not found, and removes expired results.
+    fn note_missing(&mut self, name: (String, String, String), unknown: TargetError) {
+        self.missing
+            .retain(|known, (_, since)| *known != name && since.elapsed() < MISSING_KIND_TTL);
+        if self.missing.len() >= MAX_MISSING_KINDS {
+            let oldest = self.missing.iter().min_by_key(|(_, (_, since))| *since);
+            if let Some(oldest) = oldest.map(|(known, _)| known.clone()) {
+                self.missing.remove(&oldest);
+            }
+        }
+        self.missing.insert(name, (unknown, Instant::now()));
+    }
 }
 
 impl Targets {
@@ -244,6 +266,10 @@ impl Targets {
 
     async fn kind_of(&self, reference: &TargetReference) -> Result<Arc<Kind>, TargetError> {
         let (identity, api_version) = (reference.target.identity(), &*reference.api_version);
+        let names = [identity.group(), identity.kind(), api_version];
+        if names.iter().any(|name| name.len() > MAX_NAME_LENGTH) {
+            return Err(TargetError::Problem(TargetProblem::UnknownKind));
+        }
         let wanted_at = Instant::now();
         if let Some(known) = self.known(identity, api_version, wanted_at) {
             return known;
@@ -263,8 +289,7 @@ impl Targets {
                 Ok(kind)
             }
             Err(unknown) => {
-                let asked = (unknown.clone(), Instant::now());
-                self.kinds().missing.insert(written(identity, api_version), asked);
+                self.kinds().note_missing(written(identity, api_version), unknown.clone());
                 Err(unknown)
             }
         }

@@ -91,6 +91,7 @@ impl Term {
             return;
         }
         self.leading.begin(self.fence.clone(), Arc::clone(&shared.cluster));
+        self.unwritten.hand_over(&shared.cluster);
         self.health.set_ready();
         tracing::info!(policies = shared.cluster.lock().policies.len(), "listed all policies");
 

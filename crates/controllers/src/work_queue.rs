@@ -27,6 +27,8 @@ const PANIC_RETRY_DELAY: SignedDuration = SignedDuration::from_secs(30);
 /// A clock that goes back further than this was wrong before. A policy waiting for an instant
 /// computed by it might wait for a month.
 const CLOCK_SET_BACK: SignedDuration = SignedDuration::from_mins(1);
+/// How many names of policies that no longer wait may be queued, and for how many names empty queues keep memory.
+const SPARE: usize = 64;
 /// The interval of heartbeats when idle.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(10);
 
@@ -147,6 +149,7 @@ impl<Name: QueueName> WorkQueue<Name> {
         if let Some(turn) = state.under_way.get_mut(policy) {
             (turn.is_wanted, turn.is_gone) = (false, true);
         }
+        state.drop_skipped();
     }
 
     /// Brings every later turn forward to now.
@@ -292,11 +295,26 @@ impl<Name: QueueName> State<Name> {
 
     /// The policy that has waited longest and has not had its turn meanwhile.
     fn next_waiting(&mut self) -> Option<Name> {
-        loop {
-            let policy = self.due.pop_front().or_else(|| self.woken.pop_front())?;
+        while let Some(policy) = self.due.pop_front().or_else(|| self.woken.pop_front()) {
             if self.is_waiting.contains(&policy) {
                 return Some(policy);
             }
+        }
+        // Thousands of policies are rarely woken at once.
+        self.due.shrink_to(SPARE);
+        self.woken.shrink_to(SPARE);
+        None
+    }
+
+    /// Removes names that would be skipped, once they are most of those in the queues: while all turns are taken, nothing
+    /// else does.
+    fn drop_skipped(&mut self) {
+        if self.due.len() + self.woken.len() <= 2 * self.is_waiting.len() + SPARE {
+            return;
+        }
+        let mut kept = BTreeSet::new();
+        for queue in [&mut self.due, &mut self.woken] {
+            queue.retain(|name| self.is_waiting.contains(name) && kept.insert(name.clone()));
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::writer::{ObjectPath, WriteError, Writer};
 use series::RecentSeries;
 
 /// The object that an Event is about.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ObjectReference {
     /// Such as `autoscaling.karmada.io/v1alpha1`.
     pub api_version: String,
@@ -38,7 +38,7 @@ pub struct ObjectReference {
 
 /// One Event. Equal ones in quick succession are written as one, which counts them; so a note does not repeat
 /// what the Event has anyway, above all its time.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Event {
     /// The object it is about.
     pub regarding: ObjectReference,

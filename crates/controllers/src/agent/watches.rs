@@ -116,9 +116,7 @@ impl Watches<'_> {
             Nodes::All => None,
         };
         let fields = of.as_ref().map(|node| format!("metadata.name={node}"));
-        let (listed_nodes, has_complained) = (BTreeSet::new(), false);
-        let follower =
-            NodeFollower { surveyed, of, listed: listed_nodes, progress, has_complained };
+        let follower = NodeFollower { surveyed, of, listed: None, progress, has_complained: false };
         let forbidden_pause = FORBIDDEN_PAUSE;
         let selection =
             Selection { metadata_only: true, forbidden_pause, ..self.selection(fields) };
@@ -197,8 +195,8 @@ struct NodeFollower {
     surveyed: Arc<Surveyed>,
     /// The only node of this agent, if it has only one.
     of: Option<Arc<str>>,
-    /// The nodes in the list that is being told.
-    listed: BTreeSet<Arc<str>>,
+    /// The nodes in the list that is in progress.
+    listed: Option<BTreeSet<Arc<str>>>,
     progress: ListReport,
     has_complained: bool,
 }
@@ -213,13 +211,15 @@ impl NodeFollower {
 
 impl Follower for NodeFollower {
     fn begin_list(&mut self) {
-        self.listed.clear();
+        self.listed = Some(BTreeSet::new());
     }
 
     fn upsert(&mut self, object: DynamicObject) {
         let name: Arc<str> = object.metadata.name.as_deref().unwrap_or_default().into();
         let node = Node { labels: slim::labels(&json!(object.metadata.labels)) };
-        self.listed.insert(Arc::clone(&name));
+        if let Some(listed) = &mut self.listed {
+            listed.insert(Arc::clone(&name));
+        }
         let nodes = &mut self.surveyed.known.lock().world.nodes;
         if nodes.get(&name) != Some(&node) {
             nodes.insert(name, node);
@@ -232,11 +232,12 @@ impl Follower for NodeFollower {
     }
 
     fn list_complete(&mut self) {
+        let listed = self.listed.take().unwrap_or_default();
         let known: Vec<Arc<str>> = self.surveyed.known.lock().world.nodes.keys().cloned().collect();
-        for gone in known.iter().filter(|it| !self.listed.contains(*it)) {
+        for gone in known.iter().filter(|it| !listed.contains(*it)) {
             self.remove(gone);
         }
-        if let Some(node) = self.of.as_ref().filter(|it| !self.listed.contains(*it))
+        if let Some(node) = self.of.as_ref().filter(|it| !listed.contains(*it))
             && !self.progress.is_complete()
         {
             tracing::warn!(%node, "there is no node of this name");
@@ -256,4 +257,48 @@ impl Follower for NodeFollower {
     }
 
     fn versions_went_back(&mut self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use almanac_shell::clock::Clock;
+    use jiff::Timestamp;
+    use tokio::sync::Notify;
+
+    use super::*;
+    use crate::agent::metrics::LevelMetrics;
+    use crate::work_queue::WorkQueue;
+
+    fn node(name: &str) -> DynamicObject {
+        let object = json!({ "metadata": { "name": name } });
+        serde_json::from_value(object).expect("it has the shape of one")
+    }
+
+    #[test]
+    fn nodes_that_come_and_go_leave_nothing_behind() {
+        let clock = Clock::from_fn(|| Timestamp::UNIX_EPOCH);
+        let surveyed = Arc::new(Surveyed {
+            known: Arc::default(),
+            queue: WorkQueue::new(clock.clone()),
+            clock,
+            metrics: LevelMetrics::default(),
+            spread: Duration::ZERO,
+            asked: Notify::new(),
+        });
+        let (progress, _listed) = ListReport::new();
+        let (known, of) = (Arc::clone(&surveyed.known), None);
+        let mut follower =
+            NodeFollower { surveyed, of, listed: None, progress, has_complained: false };
+        for _ in 0..2 {
+            follower.begin_list();
+            follower.upsert(node("stays"));
+            follower.list_complete();
+            for number in 0..100 {
+                follower.upsert(node(&format!("goes-{number}")));
+                follower.delete(node(&format!("goes-{number}")));
+            }
+            assert_eq!(known.lock().world.nodes.len(), 1);
+            assert_eq!(follower.listed.as_ref().map_or(0, BTreeSet::len), 0);
+        }
+    }
 }

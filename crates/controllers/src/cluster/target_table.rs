@@ -115,6 +115,12 @@ impl TargetTable {
         }
     }
 
+    /// Whether a target was read on demand for policies of which none has it any more.
+    pub(crate) fn is_left_over(&self, target: &Identity) -> bool {
+        self.found.get(target).is_some_and(|found| found.listing == 0)
+            && self.policies_targeting(target).is_empty()
+    }
+
     /// The policies that have a target.
     pub(crate) fn policies_targeting(&self, target: &Identity) -> &[PolicyName] {
         self.targeted_by.get(target).map(Vec::as_slice).unwrap_or_default()

@@ -137,8 +137,8 @@ impl Upkeep {
     /// Writes what a pod is to have; returns when to try again.
     async fn take_turn(&self, pod: &Identity) -> Option<Timestamp> {
         let now = self.clock.now();
-        // What is held back is written once that is over.
-        if self.switch.is_stopped() {
+        // The writes follow once the stop ends. A deleted pod has none.
+        if self.switch.is_stopped() && self.deciding.lock().ledger.has_pod(pod) {
             return now.saturating_add(RETRY).ok();
         }
         let of_nomination = match self.end_stale_nomination(pod, now).await {
@@ -344,3 +344,6 @@ impl Upkeep {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

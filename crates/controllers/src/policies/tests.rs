@@ -278,6 +278,29 @@ fn unwritten_statuses_survive_two_terms_in_a_row_without_a_turn() {
 }
 
 #[test]
+fn unwritten_statuses_are_kept_until_a_term_has_them_or_their_objects_are_gone() {
+    let unwritten = UnwrittenStatuses::default();
+    let mut first = Watched::going_on_from(unwritten.clone());
+    for name in ["shop", "gone"] {
+        first.follower.upsert(told(object(name, name, 1, 5)));
+    }
+    unwritten.keep(&first.cluster);
+    // A term that ends before it has listed everything keeps nothing.
+    let mut short = Watched::going_on_from(unwritten.clone());
+    short.follower.upsert(told(object("shop", "shop", 1, 5)));
+    drop(short);
+    assert_eq!(unwritten.len(), 2);
+    let mut next = Watched::going_on_from(unwritten.clone());
+    next.follower.upsert(told(object("shop", "shop", 1, 5)));
+    next.follower.list_complete();
+    assert_eq!(unwritten.len(), 1, "the other one is deleted");
+    unwritten.hand_over(&next.cluster);
+    assert_eq!(unwritten.len(), 0);
+    unwritten.keep(&next.cluster);
+    assert_eq!(unwritten.len(), 1);
+}
+
+#[test]
 fn a_malformed_spec_does_not_affect_other_objects() {
     let mut watched = Watched::new();
     let mut odd = object("odd", "1", 1, 5);

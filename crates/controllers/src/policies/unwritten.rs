@@ -4,11 +4,11 @@
 //! lease was lost, what was carried out last is not in any status yet.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use almanac_engine::{PolicyName, Slim};
 
-use crate::cluster::{Cluster, ClusterState};
+use crate::cluster::{Cluster, ClusterState, PolicyEntry};
 
 /// The memories that could not be written to a status before the lease was lost, by the object's
 /// name and UID. The next term of the same process continues from them.
@@ -21,12 +21,12 @@ pub(crate) struct UnwrittenStatuses {
 type Object = (PolicyName, Box<str>);
 
 impl UnwrittenStatuses {
-    /// Keeps the unwritten memories of a term.
+    /// Keeps the unwritten memories of a term, and those of earlier terms for objects that it has not listed.
     pub(crate) fn keep(&self, cluster: &Cluster) {
+        self.hand_over(cluster);
         let state = cluster.lock();
         let ClusterState { world, policies, .. } = &*state;
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.clear();
+        let mut kept = self.lock();
         for (policy, entry) in policies.iter().filter(|(_, entry)| !entry.is_written) {
             let slim = world.slim_of(policy);
             kept.extend(slim.map(|slim| ((policy.clone(), entry.uid.clone()), slim)));
@@ -36,10 +36,35 @@ impl UnwrittenStatuses {
     /// An object with its memory, from its status or from an earlier term.
     pub(crate) fn join(&self, policy: &PolicyName, uid: &str, told: Slim) -> Slim {
         let key = (policy.clone(), Box::from(uid));
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        let kept = self.lock().get(&key).cloned();
         match kept {
             Some(kept) => told.remembering(kept),
             None => told,
         }
+    }
+
+    /// Removes the memories of objects that a term has listed. From now on, it ends with [`UnwrittenStatuses::keep`].
+    pub(crate) fn hand_over(&self, cluster: &Cluster) {
+        let state = cluster.lock();
+        self.lock().retain(|(policy, _), _| !state.policies.contains_key(policy));
+    }
+
+    /// Removes the memories of deleted objects. All objects for which `is_listed` holds are among these policies.
+    pub(super) fn remove_deleted(
+        &self,
+        policies: &BTreeMap<PolicyName, PolicyEntry>,
+        is_listed: impl Fn(&PolicyName) -> bool,
+    ) {
+        self.lock().retain(|(policy, _), _| policies.contains_key(policy) || !is_listed(policy));
+    }
+
+    /// How many memories are kept.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.lock().len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Object, Slim>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -56,7 +56,7 @@ pub trait NodeProvider: Send + Sync {
     /// that has nodes at the beginning.
     fn serve(&self, changed: NodesChanged) -> BoxFuture<'_, ()>;
 
-    /// What there is for a group.
+    /// What there is for a group. The id of a group that is gone is not known, and is empty.
     fn observe<'a>(
         &'a self,
         group: &'a NodeGroup,

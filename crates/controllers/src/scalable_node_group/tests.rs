@@ -10,7 +10,6 @@ use almanac_shell::lease::Fence;
 use almanac_stub::Fault;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
-use tokio::sync::watch;
 
 use super::*;
 use crate::namespaces::Part;
@@ -167,7 +166,7 @@ async fn the_nodes_of_a_group_that_is_gone_go_once_it_is_known_to_be_gone() {
     let mut bench = Bench::of(3);
     bench.turn().await;
     bench.groups.cluster.lock().node_groups.listed.clear();
-    bench.follower.delete(serde_json::from_value(bench.object()).expect("it has the shape of one"));
+    bench.go();
     assert_eq!(bench.turn().await, Some(RECHECK_INTERVAL));
     bench.follower.begin_list();
     bench.follower.list_complete();
@@ -177,6 +176,32 @@ async fn the_nodes_of_a_group_that_is_gone_go_once_it_is_known_to_be_gone() {
     bench.groups.switch.update(None);
     assert_eq!(bench.turn().await, None);
     assert_eq!((bench.provider.has(), bench.provider.abandoned().len()), (0, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deleted_group_without_nodes_has_no_further_turn_while_it_is_held() {
+    let holds: [fn(&NodeGroups); 3] = [
+        |groups| groups.switch.update(Some("stop")),
+        |groups| {
+            let mut state = groups.cluster.lock();
+            Arc::make_mut(&mut state.world.exempt)
+                .mark_namespace("default", NamespaceMark::Present);
+        },
+        |groups| groups.cluster.lock().node_groups.listed.clear(),
+    ];
+    for hold in holds {
+        let mut bench = Bench::of(0);
+        hold(&bench.groups);
+        bench.go();
+        assert_eq!(bench.turn().await, None);
+    }
+    let mut bench = Bench::of(0);
+    bench.run_karpenter().await;
+    bench.go();
+    assert_eq!(bench.turn().await, None);
+    *bench.provider.unobserved.lock().expect("whole") =
+        Some(ProviderError::Failed("the cloud is away".to_owned()));
+    assert_eq!(bench.turn().await, Some(RECHECK_INTERVAL), "it may have nodes");
 }
 
 #[tokio::test(start_paused = true)]
@@ -194,7 +219,7 @@ async fn the_nodes_of_a_group_stay_while_its_namespace_is_not_the_one_that_was_l
     other.begin_list();
     other.list_complete();
     assert_eq!(groups.cluster.lock().node_groups.len(), 1, "it is in no list of another namespace");
-    bench.follower.delete(serde_json::from_value(bench.object()).expect("it has the shape of one"));
+    bench.go();
     assert_eq!(bench.turn().await, Some(RECHECK_INTERVAL));
     assert_eq!((bench.provider.has(), bench.provider.abandoned()), (3, Vec::new()));
     own.begin_list();
@@ -239,30 +264,14 @@ async fn a_group_of_a_type_without_a_provider_has_no_nodes_and_says_what_to_do()
 
 #[tokio::test(start_paused = true)]
 async fn groups_are_left_to_karpenter_and_only_their_conditions_say_so() {
-    let bench = Bench::of(3);
-    bench.stub.put(json!({
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": {
-            "name": "scalablenodegroups.autoscaling.karpenter.sh",
-            "annotations": { "controller-gen.kubebuilder.io/version": "v0.4.1" },
-        },
-    }));
-    bench.stub.put(json!({
-        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
-        "metadata": { "namespace": "karpenter", "name": "karpenter-leader-election" },
-        "spec": { "holderIdentity": "karpenter", "renewTime": "2026-11-20T09:00:00.000000Z" },
-    }));
+    let mut bench = Bench::of(3);
     bench.stub.change(
         "scalablenodegroups",
         "default",
         "pool",
         &json!({ "status": { "replicas": 7 } }),
     );
-    let (first, mut looked) = watch::channel(false);
-    let (client, clock) = (bench.stub.client(), bench.groups.clock.clone());
-    tokio::spawn(bench.groups.upstreams.clone().watch(client, clock, first, |_| {}));
-    looked.wait_for(|it| *it).await.expect("it goes on");
-    let mut bench = bench;
+    bench.run_karpenter().await;
     bench.see();
     assert_eq!(bench.turn().await, Some(RECHECK_INTERVAL));
     assert_eq!(bench.reasons(), ["False UpstreamController"; 2]);

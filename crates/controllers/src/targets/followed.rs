@@ -137,9 +137,7 @@ impl TargetFollower {
 
     fn remove(&self, target: &Identity) {
         let mut state = self.cluster.lock();
-        if state.targets.remove(target) {
-            state.world.remove(target);
-            exemptions::change(&mut state.world, |exempt| exempt.mark(target, false));
+        if state.remove_target(target) {
             for policy in state.targets.policies_targeting(target) {
                 self.turns.wake(policy);
             }

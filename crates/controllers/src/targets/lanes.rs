@@ -25,6 +25,10 @@ const MAX_CONCURRENT_READS: usize = 128;
 /// A full lane without a response for this long is not waited for.
 const STALL_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// How many kinds have lanes. Beyond that, the lanes that no turn uses are dropped, those of kinds that do not respond
+/// last.
+const MAX_KINDS: usize = 1_000;
+
 /// The minimum interval between warnings that a kind does not respond.
 const WARN_INTERVAL: Duration = Duration::from_mins(1);
 
@@ -52,9 +56,12 @@ impl Lanes {
 
     /// The lanes of a target's kind.
     pub(super) fn of(&self, target: &Identity) -> Arc<KindLanes> {
-        let (group, kind) = (target.group().to_owned(), target.kind().to_owned());
+        let kind = (target.group().to_owned(), target.kind().to_owned());
         let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
-        let lanes = kinds.entry((group, kind)).or_insert_with(|| {
+        if !kinds.contains_key(&kind) {
+            make_room(&mut kinds);
+        }
+        let lanes = kinds.entry(kind).or_insert_with(|| {
             let name = match target.group() {
                 "" => target.kind().to_owned(),
                 group => format!("{}.{group}", target.kind()),
@@ -69,7 +76,23 @@ impl Lanes {
     }
 }
 
+/// Drops lanes where there are too many.
+fn make_room(kinds: &mut BTreeMap<(String, String), Arc<KindLanes>>) {
+    for keeps_hanging in [true, false] {
+        if kinds.len() >= MAX_KINDS {
+            kinds.retain(|_, lanes| {
+                Arc::strong_count(lanes) > 1 || (keeps_hanging && lanes.is_hanging())
+            });
+        }
+    }
+}
+
 impl KindLanes {
+    /// Whether the last request of one of the lanes timed out.
+    fn is_hanging(&self) -> bool {
+        [&self.discovery, &self.reads].into_iter().any(|lane| lane.lock().is_hanging)
+    }
+
     /// Waits for a permit to discover the kind.
     pub(super) async fn discover(&self) -> Result<RequestPermit<'_>, TargetError> {
         self.enter(&self.discovery).await
@@ -238,6 +261,29 @@ mod tests {
         assert!(lanes.read().await.is_err());
         one.note(true);
         assert!(lanes.read().await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn lanes_are_dropped_beyond_a_number_and_those_in_use_or_hanging_last() {
+        let lanes = Lanes::new();
+        let name = |number: usize| format!("Kind{number}");
+        let of = |number| lanes.of(&Identity::new("example.com", name(number), "default", "any"));
+        let _used = of(0);
+        of(1).reads.hangs();
+        for number in 2..=MAX_KINDS {
+            drop(of(number));
+        }
+        let known = || {
+            let kinds = lanes.kinds.lock().expect("whole");
+            let has = |number| kinds.contains_key(&("example.com".to_owned(), name(number)));
+            ([0, 1, 2, MAX_KINDS].map(has), kinds.len())
+        };
+        assert_eq!(known(), ([true, true, false, true], 3));
+        for number in 2..MAX_KINDS {
+            of(number).reads.hangs();
+        }
+        drop(of(MAX_KINDS));
+        assert_eq!(known(), ([true, false, false, true], 2));
     }
 
     #[tokio::test(start_paused = true)]

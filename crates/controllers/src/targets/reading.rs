@@ -42,7 +42,7 @@ impl Targets {
                         if status.details.as_ref().is_none_or(|it| it.name.is_empty()) {
                             self.forget_kind(identity);
                         }
-                        self.forget(identity);
+                        self.cluster.lock().remove_target(identity);
                         TargetError::Problem(TargetProblem::NotFound)
                     }
                     403 => TargetError::Problem(TargetProblem::Forbidden(status.message)),
@@ -66,6 +66,8 @@ impl Targets {
                 return Ok(());
             }
             Some(found) => found.listing,
+            // The policy that it was read for is gone, so nothing would remove it.
+            None if state.targets.policies_targeting(identity).is_empty() => return Ok(()),
             None => 0,
         };
         let slim = match target {
@@ -93,11 +95,5 @@ impl Targets {
 
     fn version_of(&self, target: &Identity) -> Option<Box<str>> {
         self.cluster.lock().targets.get(target).map(|found| found.version.clone())
-    }
-
-    fn forget(&self, target: &Identity) {
-        let mut state = self.cluster.lock();
-        state.targets.remove(target);
-        state.world.remove(target);
     }
 }

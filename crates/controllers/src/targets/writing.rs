@@ -95,6 +95,10 @@ impl Targets {
                 }
             }
             seen = ObservedTarget::of(identity, &self.cluster.lock());
+            // Nothing is kept of a target that no policy has any more.
+            if seen.version.is_none() {
+                return Ok(ApplyResult::of(Outcome::Withdrawn));
+            }
             if self.cluster.lock().world.is_as_wanted(action) {
                 return Ok(ApplyResult::of(Outcome::Unchanged));
             }

@@ -35,15 +35,9 @@ pub(super) fn begin(
     let mut watch = |kind: Kind, part: Part| {
         let (progress, listed) = ListReport::new();
         let (selection, need) = (part.selection(), part.need());
-        let (known, clock, listed_objects) = (known.clone(), clock.clone(), BTreeSet::new());
-        let mut follower = ObjectFollower {
-            kind,
-            part: part.clone(),
-            known,
-            clock,
-            listed: listed_objects,
-            progress,
-        };
+        let (known, clock, covered) = (known.clone(), clock.clone(), part.clone());
+        let mut follower =
+            ObjectFollower { kind, part: covered, known, clock, listed: None, progress };
         let (client, resource) = (client.clone(), kind.resource());
         let age = ages.begin(&resource.plural, need);
         tasks.spawn(async move {
@@ -91,8 +85,8 @@ struct ObjectFollower {
     part: Part,
     known: Shared,
     clock: Clock,
-    /// The objects in the current list.
-    listed: BTreeSet<Identity>,
+    /// The objects in the list that is in progress.
+    listed: Option<BTreeSet<Identity>>,
     progress: ListReport,
 }
 
@@ -106,7 +100,7 @@ impl ObjectFollower {
 
 impl Follower for ObjectFollower {
     fn begin_list(&mut self) {
-        self.listed.clear();
+        self.listed = Some(BTreeSet::new());
     }
 
     fn upsert(&mut self, object: DynamicObject) {
@@ -135,7 +129,9 @@ impl Follower for ObjectFollower {
         }
         let known = KnownObject { checked: Arc::new(checked), template: template.map(Arc::new) };
         self.known.write().upsert(&identity, known);
-        self.listed.insert(identity);
+        if let Some(listed) = &mut self.listed {
+            listed.insert(identity);
+        }
     }
 
     fn delete(&mut self, object: DynamicObject) {
@@ -143,7 +139,7 @@ impl Follower for ObjectFollower {
     }
 
     fn list_complete(&mut self) {
-        let listed = std::mem::take(&mut self.listed);
+        let listed = self.listed.take().unwrap_or_default();
         let mut known = self.known.write();
         let all = known.of_kind(self.kind).filter(|it| self.part.covers(it));
         let gone = all.filter(|it| !listed.contains(*it));
@@ -160,4 +156,37 @@ impl Follower for ObjectFollower {
     }
 
     fn versions_went_back(&mut self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use almanac_fixtures::objects;
+    use jiff::Timestamp;
+
+    use super::*;
+
+    fn deployment(name: &str) -> DynamicObject {
+        serde_json::from_value(objects::deployment(name, 1)).expect("it has the shape of one")
+    }
+
+    #[test]
+    fn objects_that_come_and_go_leave_nothing_behind() {
+        let (progress, _listed) = ListReport::new();
+        let (kind, known) = (Kind::Deployment, Shared::default());
+        let clock = Clock::from_fn(|| Timestamp::UNIX_EPOCH);
+        let (part, listed) = (Part::Whole, None);
+        let mut follower =
+            ObjectFollower { kind, part, known: known.clone(), clock, listed, progress };
+        for _ in 0..2 {
+            follower.begin_list();
+            follower.upsert(deployment("stays"));
+            follower.list_complete();
+            for number in 0..100 {
+                follower.upsert(deployment(&format!("goes-{number}")));
+                follower.delete(deployment(&format!("goes-{number}")));
+            }
+            assert_eq!(known.read().of_kind(kind).count(), 1);
+            assert_eq!(follower.listed.as_ref().map_or(0, BTreeSet::len), 0);
+        }
+    }
 }

@@ -275,3 +275,28 @@ async fn the_next_turn_is_brought_forward_while_one_is_under_way() {
     let (took, ()) = tokio::join!(run(&queue, 8, |_| Some(at(20))), during);
     assert_eq!(took, [(0, policy("a")), (5, policy("a"))]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn policies_that_come_and_go_without_a_turn_leave_nothing_behind() {
+    let queue = queue();
+    let queued = || {
+        let state = queue.lock();
+        (state.due.len() + state.woken.len(), state.is_waiting.len(), state.agenda.len())
+    };
+    queue.wake(&policy("first"));
+    for number in 0..1_000 {
+        for name in ["again".to_owned(), format!("goes-{number}")] {
+            queue.bring_forward(&policy(&name), at(20));
+            queue.wake(&policy(&name));
+            queue.forget(&policy(&name));
+        }
+    }
+    queue.wake(&policy("last"));
+    let (names, waiting, later) = queued();
+    assert!(names <= 2 * waiting + SPARE, "{names} names of {waiting} policies");
+    assert_eq!((waiting, later), (2, 0));
+    assert_eq!(run(&queue, 10, |_| None).await, [(0, policy("first")), (0, policy("last"))]);
+    assert_eq!(queued(), (0, 0, 0));
+    let state = queue.lock();
+    assert!(state.due.capacity().max(state.woken.capacity()) <= 2 * SPARE);
+}

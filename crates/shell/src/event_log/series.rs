@@ -1,6 +1,7 @@
 //! The recent Events, in which repetitions are counted, as client-go's and kube's recorders do it.
 
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -15,7 +16,9 @@ const SERIES_TTL: Duration = Duration::from_mins(6);
 /// many.
 #[derive(Default)]
 pub(super) struct RecentSeries {
-    series: BTreeMap<Event, Series>,
+    /// By the hash of the Event, which takes much less memory than the Event.
+    series: BTreeMap<u64, Series>,
+    hasher: RandomState,
     begun: u64,
 }
 
@@ -35,7 +38,7 @@ impl RecentSeries {
     /// Counts a repetition of a recent Event; returns the name of that Event and its count.
     pub(super) fn count_again(&mut self, happening: &Event) -> Option<(&str, u32)> {
         self.series.retain(|_, series| series.last.elapsed() < SERIES_TTL);
-        let series = self.series.get_mut(happening)?;
+        let series = self.series.get_mut(&self.hasher.hash_one(happening))?;
         series.count = series.count.saturating_add(1);
         series.last = Instant::now();
         Some((&series.name, series.count))
@@ -48,11 +51,44 @@ impl RecentSeries {
         let unique = format!("{:x}{:x}", at.as_nanosecond(), self.begun);
         let name = format!("{}.{unique}", name_of_object(happening));
         let series = Series { name, count: 1, last: Instant::now() };
-        &self.series.entry(happening.clone()).insert_entry(series).into_mut().name
+        let key = self.hasher.hash_one(happening);
+        &self.series.entry(key).insert_entry(series).into_mut().name
     }
 
     /// Forgets a series whose Event could not be created.
     pub(super) fn forget(&mut self, happening: &Event) {
-        self.series.remove(happening);
+        self.series.remove(&self.hasher.hash_one(happening));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ObjectReference;
+    use super::*;
+
+    fn event(number: usize) -> Event {
+        let regarding = ObjectReference {
+            api_version: "v1".to_owned(),
+            kind: "Shop",
+            namespace: "shop".to_owned(),
+            name: format!("shop-{number}"),
+            uid: number.to_string(),
+        };
+        let note = "it is so".to_owned();
+        Event { regarding, is_warning: false, reason: "So", action: "Be", note }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn series_of_objects_that_come_and_go_take_no_memory_once_they_are_over() {
+        let mut recent = RecentSeries::default();
+        for number in 0..1_000 {
+            assert_eq!(recent.count_again(&event(number)), None);
+            recent.begin(&event(number), Timestamp::UNIX_EPOCH);
+            tokio::time::advance(Duration::from_secs(1)).await;
+        }
+        assert!(recent.count_again(&event(999)).is_some());
+        assert_eq!(u64::try_from(recent.series.len()), Ok(SERIES_TTL.as_secs() - 1));
+        let of_each = size_of::<(u64, Series)>();
+        assert!(of_each <= 64, "{of_each} bytes besides the name");
     }
 }

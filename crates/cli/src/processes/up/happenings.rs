@@ -9,7 +9,7 @@ use almanac_api::policy_clock::PolicyClock;
 use almanac_shell::following::{Deliveries, Delivery, Selection};
 use jiff::Timestamp;
 use k8s_openapi::api::events::v1::Event;
-use kube::api::ApiResource;
+use kube::api::{ApiResource, DynamicObject};
 use kube::{Client, ResourceExt as _};
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -132,22 +132,53 @@ const NUMBERS: Counted =
 const PODS_IN_UNITS: Counted =
     Counted { kind: Kind::ResourcePolicy, heading: "pods in its units:", count: pods_in_units };
 
-async fn follow_statuses(
-    client: Client,
-    Counted { kind, heading, count }: Counted,
-    clock: PolicyClock,
-    happened: Sender,
-) {
-    let mut objects = Deliveries::begin(client, kind.resource(), Selection::default());
-    let mut known = BTreeMap::new();
+/// The last counts of the objects of a kind, by their names.
+#[derive(Default)]
+struct LastCounts {
+    known: BTreeMap<String, String>,
+    /// Those from before the list that is in progress. An object that is not in it is gone.
+    unlisted: BTreeMap<String, String>,
+}
+
+impl LastCounts {
+    /// The change of a count, if a delivery is about one.
+    fn change(
+        &mut self,
+        Counted { kind, heading, count }: &Counted,
+        delivery: Delivery,
+    ) -> Option<String> {
+        let name_of = |object: &DynamicObject| {
+            let namespace = object.namespace().unwrap_or_default();
+            format!("{} {namespace}/{}", kind.name(), object.name_any())
+        };
+        let object = match delivery {
+            Delivery::Listed(object) | Delivery::Changed(object) => object,
+            Delivery::Gone(object) => {
+                self.known.remove(&name_of(&object));
+                return None;
+            }
+            Delivery::ListBegins => {
+                self.unlisted.append(&mut self.known);
+                return None;
+            }
+            Delivery::ListComplete => {
+                self.unlisted.clear();
+                return None;
+            }
+        };
+        let (now, name) = (count(&object.data["status"])?, name_of(&object));
+        let known = self.known.insert(name.clone(), now.clone());
+        let former = known.or_else(|| self.unlisted.remove(&name));
+        let former = former.filter(|former| *former != now)?;
+        Some(format!("{name}  {heading} {now} instead of {former}"))
+    }
+}
+
+async fn follow_statuses(client: Client, counted: Counted, clock: PolicyClock, happened: Sender) {
+    let mut objects = Deliveries::begin(client, counted.kind.resource(), Selection::default());
+    let mut counts = LastCounts::default();
     while let Some(delivery) = objects.receive().await {
-        let (Delivery::Listed(object) | Delivery::Changed(object)) = delivery else { continue };
-        let now = count(&object.data["status"]);
-        let (Some(now), Some(namespace)) = (now, object.namespace()) else { continue };
-        let name = format!("{} {namespace}/{}", kind.name(), object.name_any());
-        let former = known.insert(name.clone(), now.clone());
-        let Some(former) = former.filter(|former| *former != now) else { continue };
-        let what = format!("{name}  {heading} {now} instead of {former}");
+        let Some(what) = counts.change(&counted, delivery) else { continue };
         let at = clock.shown_at(Timestamp::now());
         if happened.send(Happening { at, what, is_warning: false }).is_err() {
             return;
@@ -191,5 +222,45 @@ fn happening(event: &Event, clock: PolicyClock) -> Happening {
         at: clock.shown_at(at),
         what: format!("{of}  {reason}: {note}"),
         is_warning: event.type_.as_deref() == Some("Warning"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn schedule(name: &str, number: i64) -> DynamicObject {
+        let object = json!({
+            "metadata": { "name": name, "namespace": "shop" },
+            "status": { "scheduledCapacity": { "currentValue": number } },
+        });
+        serde_json::from_value(object).expect("it has the shape of one")
+    }
+
+    #[test]
+    fn a_changed_count_is_reported_and_counts_of_deleted_objects_are_removed() {
+        let mut counts = LastCounts::default();
+        let mut change = |delivery| counts.change(&NUMBERS, delivery);
+        for delivery in [
+            Delivery::ListBegins,
+            Delivery::Listed(schedule("stays", 2)),
+            Delivery::Listed(schedule("gone", 2)),
+            Delivery::ListComplete,
+        ] {
+            assert_eq!(change(delivery), None);
+        }
+        for number in 0..100 {
+            let name = format!("goes-{number}");
+            assert_eq!(change(Delivery::Changed(schedule(&name, 1))), None);
+            assert_eq!(change(Delivery::Gone(schedule(&name, 1))), None);
+        }
+        assert_eq!(change(Delivery::ListBegins), None);
+        let changed = change(Delivery::Listed(schedule("stays", 3)));
+        let expected = "MetricsProducer shop/stays  the number is 3 instead of 2";
+        assert_eq!(changed.as_deref(), Some(expected));
+        assert_eq!(change(Delivery::ListComplete), None);
+        assert_eq!((counts.known.len(), counts.unlisted.len()), (1, 0));
     }
 }

@@ -14,7 +14,8 @@ use almanac_stub::{Kind as Served, Stub};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use prometheus_client::registry::Registry;
-use serde_json::Value;
+use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use super::super::*;
 use crate::leadership::Leadership;
@@ -161,6 +162,12 @@ impl Bench {
         self.follower.upsert(object);
     }
 
+    /// Has the controller see that the group is gone.
+    pub(super) fn go(&mut self) {
+        let object = serde_json::from_value(self.object()).expect("it has the shape of one");
+        self.follower.delete(object);
+    }
+
     pub(super) async fn turn(&self) -> Option<SignedDuration> {
         let again = self.groups.take_turn(&pool()).await;
         again.map(|again| again.duration_since(self.groups.clock.now()))
@@ -180,6 +187,26 @@ impl Bench {
             let [status, reason, _] = self.condition(about);
             format!("{status} {reason}")
         })
+    }
+
+    /// Has Karpenter run in the cluster, and the controller find it.
+    pub(super) async fn run_karpenter(&self) {
+        self.stub.put(json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {
+                "name": "scalablenodegroups.autoscaling.karpenter.sh",
+                "annotations": { "controller-gen.kubebuilder.io/version": "v0.4.1" },
+            },
+        }));
+        self.stub.put(json!({
+            "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+            "metadata": { "namespace": "karpenter", "name": "karpenter-leader-election" },
+            "spec": { "holderIdentity": "karpenter", "renewTime": "2026-11-20T09:00:00.000000Z" },
+        }));
+        let (first, mut looked) = watch::channel(false);
+        let (client, clock) = (self.stub.client(), self.groups.clock.clone());
+        tokio::spawn(self.groups.upstreams.clone().watch(client, clock, first, |_| {}));
+        looked.wait_for(|it| *it).await.expect("it goes on");
     }
 
     /// The Events so far, as reason and note.

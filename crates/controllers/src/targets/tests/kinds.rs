@@ -1,11 +1,17 @@
 //! Kinds that come late, that change, or that cannot be targets.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use almanac_api::status::TargetProblem;
+use almanac_engine::Identity;
 use almanac_stub::{Fault, Kind as Served, Stub};
 use http::{Method, StatusCode};
 use serde_json::json;
 
 use super::{BEGIN, from};
 use crate::bench::{TestBench, at_nine, policy, target};
+use crate::targets::{Kinds, MAX_MISSING_KINDS, MAX_NAME_LENGTH, MISSING_KIND_TTL, TargetError};
 
 const LATE: &str = "late.example.com/v1";
 
@@ -82,4 +88,68 @@ async fn a_forbidden_target_is_reported_until_permission_is_granted() {
     bench.run(120).await;
     assert_eq!(bench.not_ready_reason(&policy("shop")), None);
     assert_eq!(bench.patched().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn targets_read_on_demand_go_with_their_policies() {
+    let stub = Stub::new();
+    stub.serve(late());
+    let mut bench = TestBench::at("2026-11-20T07:00:00Z", &stub);
+    let read = |bench: &TestBench| bench.cluster.lock().world.workloads.len();
+    for round in 0..20 {
+        let name = format!("shop-{round}");
+        stub.put(target(LATE, "Late", &name));
+        bench.upsert(at_nine(&name, LATE, "Late"));
+        bench.run(2).await;
+        assert_eq!(read(&bench), 1, "after round {round}");
+        bench.delete(at_nine(&name, LATE, "Late"));
+        bench.run(2).await;
+    }
+    assert_eq!(read(&bench), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_target_whose_policy_goes_while_it_is_read_is_not_kept() {
+    let stub = Stub::new();
+    stub.serve(late());
+    stub.put(target(LATE, "Late", "shop"));
+    let mut bench = TestBench::at("2026-11-20T07:00:00Z", &stub);
+    let shop = Identity::new("late.example.com", "Late", "default", "shop");
+    let (cluster, read) = (Arc::clone(&bench.cluster), shop.clone());
+    let gone = Fault::meanwhile(move |_| {
+        cluster.lock().set_target_of(&policy("shop"), Some(&read), None);
+    });
+    stub.inject(gone.path_contains("/shop/scale"));
+    bench.upsert(at_nine("shop", LATE, "Late"));
+    bench.run(2).await;
+    assert_ne!(bench.requests_for("/shop/scale"), 0);
+    let state = bench.cluster.lock();
+    assert!(state.targets.get(&shop).is_none() && state.world.workloads.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn results_for_kinds_that_are_not_served_expire_and_are_limited_in_number() {
+    let mut kinds = Kinds::default();
+    let name = |number: usize| {
+        ("example.com".to_owned(), format!("Kind{number}"), "example.com/v1".to_owned())
+    };
+    let unknown = TargetError::Problem(TargetProblem::UnknownKind);
+    for number in 0..MAX_MISSING_KINDS + 10 {
+        kinds.note_missing(name(number), unknown.clone());
+        tokio::time::advance(Duration::from_millis(1)).await;
+    }
+    assert_eq!(kinds.missing.len(), MAX_MISSING_KINDS);
+    assert_eq!([9, 10].map(|number| kinds.missing.contains_key(&name(number))), [false, true]);
+    tokio::time::advance(MISSING_KIND_TTL).await;
+    kinds.note_missing(name(0), unknown);
+    assert_eq!(kinds.missing.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_with_a_longer_name_than_any_is_unknown_without_a_request() {
+    let mut bench = TestBench::at(BEGIN, &Stub::new());
+    bench.upsert(at_nine("shop", LATE, &"K".repeat(MAX_NAME_LENGTH + 1)));
+    bench.run(5).await;
+    assert_eq!(bench.not_ready_reason(&policy("shop")), Some("TargetUnknownKind"));
+    assert_eq!(bench.requests_for("late.example.com"), 0);
 }

@@ -20,6 +20,10 @@ const NOMINATED_WITHIN: Duration = Duration::from_secs(10);
 /// How many nominated pods are looked at at a time for nominations to take back: a scheduler waits meanwhile.
 const LOOKED_AT_AT_ONCE: usize = 256;
 
+/// How many schedulers are in `asking`. Beyond that all are removed, each until its next request: users choose the
+/// schedulers of their pods.
+const MAX_SCHEDULERS: usize = 100;
+
 /// Nominations to take back.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct StaleNominations {
@@ -88,8 +92,12 @@ impl Ledger {
     /// The scheduler of a pod asks about it.
     pub(super) fn note_asking(&mut self, pod: PodId) {
         let scheduler = &self.pods[pod].scheduler;
-        if !self.nominations.asking.contains(scheduler) {
-            self.nominations.asking.insert(scheduler.clone());
+        let asking = &mut self.nominations.asking;
+        if !asking.contains(scheduler) {
+            if asking.len() >= MAX_SCHEDULERS {
+                asking.clear();
+            }
+            asking.insert(scheduler.clone());
         }
     }
 
@@ -308,5 +316,26 @@ impl Ledger {
     /// When the next of them ends.
     pub(super) fn next_unnominated(&self) -> Option<Elapsed> {
         self.nominations.ends.first().map(|(until, _)| *until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Pod;
+
+    #[test]
+    fn the_number_of_schedulers_is_limited_and_the_latest_is_always_known() {
+        let mut ledger = Ledger::alone();
+        for number in 0..3 * MAX_SCHEDULERS {
+            let identity = Identity::new("", "Pod", "shop", "web");
+            let scheduler: Option<Arc<str>> = Some(format!("scheduler-{number}").into());
+            ledger.set_pod(&identity, &Pod { scheduler: scheduler.clone(), ..Pod::default() });
+            let pod = ledger.pod_of(&identity, None).unwrap();
+            ledger.note_asking(pod);
+            let asking = &ledger.nominations.asking;
+            assert!(asking.contains(&scheduler) && asking.len() <= MAX_SCHEDULERS);
+            ledger.remove_pod(&identity, None, None);
+        }
     }
 }

@@ -1,0 +1,49 @@
+//! Turns of pods in front of a stub of the API.
+
+use almanac_engine::Exemptions;
+use almanac_engine::units::Pod;
+use almanac_shell::budget::{WriteBudget, WriteLimits};
+use almanac_shell::event_log::{EventLog, EventMetrics};
+use almanac_shell::lease::Fence;
+use almanac_shell::monotonic::Monotonic;
+use almanac_shell::writer::{WriteMetrics, Writer};
+use almanac_stub::Stub;
+use tokio::sync::Notify;
+
+use super::*;
+use crate::extender::metrics::UpkeepMetrics;
+use crate::extender::watches::pod_identity;
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_that_is_gone_has_no_further_turn_while_everything_is_stopped() {
+    let (client, clock) = (Stub::new().client(), Clock::from_fn(|| Timestamp::UNIX_EPOCH));
+    let (budget, metrics) = (WriteBudget::new(WriteLimits::default()), WriteMetrics::default());
+    let writer = Writer::new(client.clone(), Fence::open(), budget, metrics);
+    let (events, _telling) = EventLog::new(writer.clone(), "test", &EventMetrics::default());
+    let (metrics, exempt) = (UpkeepMetrics::default(), Exemptions::default());
+    let deciding = Arc::new(Deciding::new((client, writer), metrics, Monotonic::system(), exempt));
+    let statuses = Arc::new(Statuses {
+        deciding: Arc::clone(&deciding),
+        events,
+        clock: clock.clone(),
+        seed: 1,
+        changed: Notify::new(),
+    });
+    let upkeep = Upkeep {
+        deciding,
+        pods: WorkQueue::new(clock.clone()),
+        statuses,
+        switch: Switch::new(clock.clone()),
+        clock,
+        warned: Mutex::default(),
+        refused: Mutex::default(),
+    };
+    upkeep.switch.update(Some("wrong values"));
+    let pod = pod_identity("shop", "web");
+    upkeep.deciding.lock().ledger.set_pod(&pod, &Pod::default());
+    upkeep.deciding.lock().woken.insert(pod.clone());
+    assert_eq!(upkeep.take_turn(&pod).await, upkeep.clock.now().checked_add(RETRY).ok());
+    upkeep.deciding.lock().ledger.remove_pod(&pod, None, None);
+    assert_eq!(upkeep.take_turn(&pod).await, None);
+    assert!(upkeep.deciding.lock().woken.is_empty());
+}
