@@ -11,7 +11,7 @@ use std::{iter, slice};
 use almanac_api::reading::PlacedFinding;
 use almanac_calendar::Zone;
 use almanac_engine::{Family, Identity, PolicyName, RuleExplanation, Verdict};
-use almanac_forecast::{Explanation, explain, explain_object};
+use almanac_forecast::{Explainer, Explanation};
 use clap::{Args, ValueEnum};
 use clap_complete::{ArgValueCandidates, ArgValueCompleter};
 use jiff::{SignedDuration, Timestamp};
@@ -151,8 +151,9 @@ pub(crate) fn run(
     let at = instant(zone)?;
     let mut answers = Vec::new();
     for place in &input.places {
-        for (target, policy) in choose(&subject, &input, place, at)? {
-            let explanation = explain_object(&place.world, &policy, &target, at, &place.initial);
+        let mut explainer = Explainer::new(&place.world);
+        for (target, policy) in choose(&subject, &input, place, at, &mut explainer)? {
+            let explanation = explainer.explain_object(&policy, &target, at, &place.initial);
             let Some(mut explanation) = explanation else { continue };
             tell_what_cannot_be_used(&input, place, &mut explanation);
             answers.push(Answer { input: &input, place, zone, explanation });
@@ -212,6 +213,7 @@ fn choose(
     input: &Input,
     place: &InputPlace,
     at: Timestamp,
+    explainer: &mut Explainer<'_>,
 ) -> Result<Vec<(Identity, PolicyName)>, ArgumentError> {
     // Levels and units are different questions about a pod.
     let mut by_target: BTreeMap<(Identity, bool), Vec<PolicyName>> = BTreeMap::new();
@@ -245,18 +247,22 @@ fn choose(
         let message = format!("ambiguous: it may mean {}; say which", names.join(" or "));
         return Err(ArgumentError::whole("NAME", subject.text(), message));
     }
-    let chosen = by_target
-        .into_iter()
-        .filter_map(|((target, _), policies)| Some((target, last_writer(place, policies, at)?)));
+    let chosen = by_target.into_iter().filter_map(|((target, _), policies)| {
+        Some((target, last_writer(explainer, policies, at)?))
+    });
     Ok(chosen.collect())
 }
 
-fn last_writer(place: &InputPlace, policies: Vec<PolicyName>, at: Timestamp) -> Option<PolicyName> {
+fn last_writer(
+    explainer: &mut Explainer<'_>,
+    policies: Vec<PolicyName>,
+    at: Timestamp,
+) -> Option<PolicyName> {
     let first = policies.first().cloned()?;
     if policies.len() == 1 {
         return Some(first);
     }
-    let last = explain(&place.world, &first, at).and_then(|it| {
+    let last = explainer.explain(&first, at).and_then(|it| {
         let write = it.values.into_iter().map(|(_, write)| write).max_by_key(|it| it.since)?;
         Some(write.origin.writer.as_ref()?.policy.clone())
     });

@@ -1,19 +1,21 @@
 //! Why a target has its values at an instant, as far as one policy is concerned, and what changes next.
 
+mod past;
+
+use std::collections::BTreeMap;
+
 use almanac_engine::{
     Consequence, Division, Family, Field, Identity, PolicyName, RuleExplanation, Value, Verdict,
     World, islands, known_until, with_a_part_in,
 };
 use jiff::{SignedDuration, Timestamp};
 
-use crate::{AssumedValues, Assumption, LastWrite, Origin, Period, Segment, Series, Simulation};
+use self::past::Past;
+use crate::{AssumedValues, Assumption, LastWrite, Origin, Simulation};
 
 /// How far the next change is searched for: a leap year, so that the same day of the next year is
 /// included.
 const LOOKS_AHEAD: SignedDuration = SignedDuration::from_hours(366 * 24);
-
-/// How far back the beginning of what is decided is searched for.
-const LOOKS_BACK: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// The decision of one policy at an instant, with its whole chain of reasons.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -49,61 +51,144 @@ pub struct Change {
 /// invalid one, there is only the current value.
 #[must_use]
 pub fn explain(world: &World, policy: &PolicyName, at: Timestamp) -> Option<Explanation> {
-    let target = world.target_of(policy).map(|reference| reference.target.identity().clone());
-    let target = target.unwrap_or_else(|| policy.identity.clone());
-    explain_object(world, policy, &target, at, &AssumedValues::new())
+    Explainer::new(world).explain(policy, at)
 }
 
-/// The same, as far as an object is concerned that the policy sets something of, if fields had certain values at
-/// that instant.
-#[must_use]
-pub fn explain_object(
-    world: &World,
-    policy: &PolicyName,
-    target: &Identity,
-    at: Timestamp,
-    assumed: &AssumedValues,
-) -> Option<Explanation> {
-    let island = island_of(world, policy, target)?;
-    let part = world.part_with(&island, target);
-    let watched = world.feeds_back(policy).then_some(policy);
-    let mut simulation = Simulation::start_watching(part.clone(), at, assumed, watched);
-    let mut assumptions = simulation.assumptions().to_vec();
-    assumptions.retain(|assumption| match assumption {
-        Assumption::Presumed(presumption) => match presumption.consequence() {
-            Consequence::Only(object) => object == target,
-            Consequence::General | Consequence::Unchanged(_) => true,
-        },
-        _ => true,
-    });
-    while simulation.step(just_after(at)).is_some() {}
-    let mut values = values_of(&simulation, target);
-    let last_turn = simulation.take_last_turn();
-    let (world_then, then) =
-        last_turn.as_ref().map_or((simulation.world(), at), |(world, then)| (world, *then));
-    let reasons = || {
-        let mut reasons = world_then.explain_object(policy, target, then);
-        reasons.extend(simulation.world().decides_otherwise(policy, at));
-        reasons
-    };
-    let mut reasons = why_unknown(simulation.world(), target).map_or_else(reasons, |it| vec![it]);
-    let divisions = simulation.world().divisions(policy);
-    let ahead = if values.is_empty() {
-        Ahead::default()
-    } else {
-        look_ahead(&mut simulation, target, at, &values)
-    };
-    let concerned = with_a_part_in(world, &island, target);
-    let is_assumed = |field: Field| assumed.contains_key(&(target.clone(), field));
-    date(&mut values, world.part_with(&concerned, target), target, at, is_assumed);
-    date_back(&mut values, policy, &reasons, known_until(&part).is_some_and(|it| it <= at));
-    if divisions.is_empty() && !world.explains_parts(policy) {
-        credit_writers(&mut reasons, policy, &values, &ahead.ends);
+/// Explains the values of a world. What several explanations need is found out once: which policies are connected, and the
+/// time before an instant.
+#[derive(Debug)]
+pub struct Explainer<'w> {
+    world: &'w World,
+    islands: Vec<Vec<PolicyName>>,
+    /// In which of them each policy is.
+    positions: BTreeMap<PolicyName, usize>,
+    /// What was before the last instant that was explained.
+    past: Option<Past>,
+}
+
+impl<'w> Explainer<'w> {
+    /// Nothing is explained yet.
+    #[must_use]
+    pub fn new(world: &'w World) -> Explainer<'w> {
+        let islands = islands(world);
+        let mut positions = BTreeMap::new();
+        for (position, island) in islands.iter().enumerate() {
+            positions.extend(island.iter().map(|policy| (policy.clone(), position)));
+        }
+        Explainer { world, islands, positions, past: None }
     }
-    let next = ahead.next;
-    let target = target.clone();
-    let policy = policy.clone();
-    Some(Explanation { policy, target, at, values, reasons, next, divisions, assumptions })
+
+    /// As [`explain`] does.
+    pub fn explain(&mut self, policy: &PolicyName, at: Timestamp) -> Option<Explanation> {
+        let reference = self.world.target_of(policy);
+        let target = reference.map(|reference| reference.target.identity().clone());
+        let target = target.unwrap_or_else(|| policy.identity.clone());
+        self.explain_object(policy, &target, at, &AssumedValues::new())
+    }
+
+    /// The same, as far as an object is concerned that the policy sets something of, if fields had certain values at
+    /// that instant.
+    pub fn explain_object(
+        &mut self,
+        policy: &PolicyName,
+        target: &Identity,
+        at: Timestamp,
+        assumed: &AssumedValues,
+    ) -> Option<Explanation> {
+        let world = self.world;
+        let island = self.island_of(policy, target)?;
+        let part = world.part_with(&island, target);
+        let is_known = known_until(&part).is_some_and(|it| it <= at);
+        let watched = world.feeds_back(policy).then_some(policy);
+        let mut simulation = Simulation::start_watching(part, at, assumed, watched);
+        let mut assumptions = simulation.assumptions().to_vec();
+        assumptions.retain(|assumption| match assumption {
+            Assumption::Presumed(presumption) => match presumption.consequence() {
+                Consequence::Only(object) => object == target,
+                Consequence::General | Consequence::Unchanged(_) => true,
+            },
+            _ => true,
+        });
+        while simulation.step(just_after(at)).is_some() {}
+        let mut values = values_of(&simulation, target);
+        let last_turn = simulation.take_last_turn();
+        let (world_then, then) =
+            last_turn.as_ref().map_or((simulation.world(), at), |(world, then)| (world, *then));
+        let reasons = || {
+            let mut reasons = world_then.explain_object(policy, target, then);
+            reasons.extend(simulation.world().decides_otherwise(policy, at));
+            reasons
+        };
+        let mut reasons =
+            why_unknown(simulation.world(), target).map_or_else(reasons, |it| vec![it]);
+        let divisions = simulation.world().divisions(policy);
+        let credits_writers = divisions.is_empty() && !world.explains_parts(policy);
+        let concerned = with_a_part_in(world, &island, target);
+        // What only others set cannot change these values, however often they do.
+        simulation.go_on_with(&concerned);
+        let ends_matter_of = credits_writers.then_some(policy);
+        let ahead = look_ahead(&mut simulation, target, at, &values, ends_matter_of);
+        let is_assumed = |field: Field| assumed.contains_key(&(target.clone(), field));
+        self.date(&mut values, concerned, target, at, is_assumed);
+        date_back(&mut values, policy, &reasons, is_known);
+        if credits_writers {
+            credit_writers(&mut reasons, policy, &values, &ahead.ends);
+        }
+        let next = ahead.next;
+        let target = target.clone();
+        let policy = policy.clone();
+        Some(Explanation { policy, target, at, values, reasons, next, divisions, assumptions })
+    }
+
+    /// The island of a policy; of one that sets nothing, with whoever sets the object.
+    fn island_of(&self, policy: &PolicyName, object: &Identity) -> Option<Vec<PolicyName>> {
+        let world = self.world;
+        let own = self.islands.get(*self.positions.get(policy)?)?;
+        if !world.footprint(policy).writes.is_empty() {
+            return Some(own.clone());
+        }
+        let sets =
+            |it: &PolicyName| world.footprint(it).writes.iter().any(|(set, _)| set == object);
+        let others = self.islands.iter().find(|island| island.iter().any(sets));
+        let mut all: Vec<PolicyName> =
+            own.iter().chain(others.into_iter().flatten()).cloned().collect();
+        all.sort();
+        all.dedup();
+        Some(all)
+    }
+
+    /// Dates each value: by the last firing of its rule where firings set it, else by the beginning of its stretch in a run
+    /// over the week before, or in a run from the known state. A value that is older has no date.
+    fn date(
+        &mut self,
+        values: &mut [(Field, LastWrite)],
+        policies: Vec<PolicyName>,
+        target: &Identity,
+        at: Timestamp,
+        is_assumed: impl Fn(Field) -> bool,
+    ) {
+        let world = self.world;
+        let is_decided = |write: &LastWrite| {
+            let writer = write.origin.writer.as_ref();
+            writer.is_some_and(|writer| !world.sets_by_firings(&writer.policy))
+        };
+        let mut decided: Vec<_> = values.iter_mut().filter(|(_, it)| is_decided(it)).collect();
+        for (_, write) in &mut decided {
+            write.since = None;
+        }
+        // What is assumed is so from this instant on, whatever was before.
+        decided.retain(|(field, _)| !is_assumed(*field));
+        if decided.is_empty() {
+            return;
+        }
+        if !self.past.as_ref().is_some_and(|past| past.is_before(at, &policies)) {
+            self.past = Past::before(at, world, policies);
+        }
+        let Some(past) = &mut self.past else { return };
+        for (field, write) in decided {
+            write.since = past.since(at, target, *field, write);
+        }
+    }
 }
 
 /// Why the selection of a placement is unknown, in place of the verdict on each cluster.
@@ -119,22 +204,6 @@ fn why_unknown(world: &World, target: &Identity) -> Option<RuleExplanation> {
         scored: None,
         answered: None,
     })
-}
-
-/// The island of a policy; of one that sets nothing, with whoever sets the object.
-fn island_of(world: &World, policy: &PolicyName, object: &Identity) -> Option<Vec<PolicyName>> {
-    let islands = islands(world);
-    let own = islands.iter().find(|island| island.contains(policy))?;
-    if !world.footprint(policy).writes.is_empty() {
-        return Some(own.clone());
-    }
-    let sets = |it: &PolicyName| world.footprint(it).writes.iter().any(|(set, _)| set == object);
-    let others = islands.iter().find(|island| island.iter().any(sets));
-    let mut all: Vec<PolicyName> =
-        own.iter().chain(others.into_iter().flatten()).cloned().collect();
-    all.sort();
-    all.dedup();
-    Some(all)
 }
 
 /// Every field of an object that policies set, or that is known, with its last write.
@@ -154,52 +223,6 @@ fn values_of(simulation: &Simulation, object: &Identity) -> Vec<(Field, LastWrit
 /// Whether a field has the value it began with, and no policy has anything to do with it.
 fn is_untouched((_, write): &(Field, LastWrite)) -> bool {
     write.origin == Origin::initial()
-}
-
-/// Dates each value: by the last firing of its rule where firings set it, else by the beginning of its stretch in a run over
-/// the week before, or in a run from the known state. A value that is older has no date.
-fn date(
-    values: &mut [(Field, LastWrite)],
-    part: World,
-    target: &Identity,
-    at: Timestamp,
-    is_assumed: impl Fn(Field) -> bool,
-) {
-    let is_decided = |write: &LastWrite| {
-        let writer = write.origin.writer.as_ref();
-        writer.is_some_and(|writer| !part.sets_by_firings(&writer.policy))
-    };
-    let mut decided: Vec<_> = values.iter_mut().filter(|(_, it)| is_decided(it)).collect();
-    for (_, write) in &mut decided {
-        write.since = None;
-    }
-    // What is assumed is so from this instant on, whatever was before.
-    decided.retain(|(field, _)| !is_assumed(*field));
-    let from = at.checked_sub(LOOKS_BACK).unwrap_or(Timestamp::MIN);
-    let from = known_until(&part).filter(|known| *known <= at).map_or(from, |it| it.max(from));
-    let Some(period) = Period::new(from, just_after(at)).filter(|_| !decided.is_empty()) else {
-        return;
-    };
-    let mut simulation = Simulation::start(part, from, &AssumedValues::new());
-    let begin = |field: Field| {
-        let write = simulation.last_writes().get(&(target.clone(), field))?;
-        Some(Series::start(target.clone(), field, write, period))
-    };
-    let mut series: Vec<Option<Series>> = decided.iter().map(|(field, _)| begin(*field)).collect();
-    while let Some(step) = simulation.step(period.to()) {
-        for set in step.set.iter().filter(|set| set.target == *target) {
-            let of_field = series.iter_mut().flatten().find(|it| it.field == set.field);
-            if let Some(series) = of_field {
-                series.change(step.at, &set.value, &set.origin);
-            }
-        }
-    }
-    for ((_, write), series) in decided.iter_mut().zip(&series) {
-        let segments = series.as_ref().map_or(&[][..], |series| &series.segments);
-        let goes_on = |it: &&Segment| it.value == write.value && is_same(&it.origin, &write.origin);
-        let first = segments.iter().rev().take_while(goes_on).last();
-        write.since = first.map(|first| first.from).filter(|since| *since > from);
-    }
 }
 
 /// Whether the same decides. What a placement selects has no rule, only what it was changed by.
@@ -277,24 +300,32 @@ fn credit_writers(
     }
 }
 
-#[derive(Default)]
 struct Ahead {
     /// The next change of a value.
     next: Option<Change>,
-    /// For each field, when it is first set by another rule or to another value.
+    /// For each field, when it is first set by another rule or to another value, if that has been looked for.
     ends: Vec<Option<Timestamp>>,
 }
 
-/// Runs the clock until the next change of every field is known, or a year is over.
+/// Runs the clock until the next change is known, and when the values that a policy has set end, or a year is over.
 fn look_ahead(
     simulation: &mut Simulation,
     target: &Identity,
     at: Timestamp,
     values: &[(Field, LastWrite)],
+    ends_matter_of: Option<&PolicyName>,
 ) -> Ahead {
     let last = at.saturating_add(LOOKS_AHEAD).unwrap_or(Timestamp::MAX);
     let mut ahead = Ahead { next: None, ends: vec![None; values.len()] };
-    while ahead.next.is_none() || ahead.ends.contains(&None) {
+    let matters = |write: &LastWrite| {
+        let writer = write.origin.writer.as_ref().map(|writer| &writer.policy);
+        writer.is_some() && writer == ends_matter_of
+    };
+    let is_open = |ahead: &Ahead| {
+        let mut ends = values.iter().zip(&ahead.ends);
+        ahead.next.is_none() || ends.any(|((_, write), end)| end.is_none() && matters(write))
+    };
+    while is_open(&ahead) {
         let Some(now) = simulation.next().filter(|now| *now <= last) else { break };
         // All turns of this instant, so that only what remains of them counts.
         while simulation.step(just_after(now)).is_some() {}

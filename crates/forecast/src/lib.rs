@@ -34,7 +34,7 @@ pub use difference::{
 };
 pub use doubt::{About, Doubt, standing_doubts};
 pub use excess::Excess;
-pub use explain::{Change, Explanation, explain, explain_object};
+pub use explain::{Change, Explainer, Explanation, explain};
 pub use fit::Fit;
 pub use origin::{Origin, Writer};
 pub use overlap::{OpenWindows, Outranked, Overlap};

@@ -196,6 +196,17 @@ impl Simulation {
         self.agenda.next()
     }
 
+    /// From now on, only these policies have turns. Whatever they read must be set by them, or by nobody.
+    pub(crate) fn go_on_with(&mut self, policies: &[PolicyName]) {
+        let kept: BTreeSet<&PolicyName> = policies.iter().collect();
+        for other in self.world.policies().filter(|it| !kept.contains(it)) {
+            self.agenda.set(&other, None);
+        }
+        for followers in self.followers.values_mut() {
+            followers.retain(|it| kept.contains(it));
+        }
+    }
+
     /// Lets the next policy take its turn, if that is earlier than `before`.
     pub fn step(&mut self, before: Timestamp) -> Option<Step> {
         loop {
@@ -377,3 +388,6 @@ fn initial_writes(world: &World) -> BTreeMap<(Identity, Field), LastWrite> {
     });
     last_writes.collect()
 }
+
+#[cfg(test)]
+mod tests;

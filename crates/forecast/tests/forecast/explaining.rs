@@ -1,7 +1,11 @@
 //! Why a value holds: every rule, what became of it, and what changes next.
 
-use almanac_engine::{Field, RuleExplanation, Value, Verdict};
-use almanac_forecast::{Explanation, explain};
+use almanac_engine::metric_scaling::Select;
+use almanac_engine::{Field, PolicyObject, RuleExplanation, Value, Verdict};
+use almanac_fixtures::autoscalers::{Autoscaler, at_once, scheduled};
+use almanac_fixtures::names::horizontal_autoscaler;
+use almanac_forecast::{Explainer, Explanation, explain};
+use jiff::SignedDuration;
 
 use crate::builders::*;
 
@@ -97,6 +101,44 @@ fn a_schedule_is_explained_with_winners_losers_and_closed_behaviours() {
         ]
     );
     assert_eq!(explanation.next.unwrap().at, at("2026-03-02T12:00:00Z"));
+}
+
+#[test]
+fn a_value_is_dated_by_a_run_from_a_week_before_the_day() {
+    let behaviours = vec![
+        behaviour("UTC", "days=1; hours=0", "days=28; hours=0", 5, 0),
+        behaviour("UTC", "days=2; hours=9", "days=2; hours=10", 9, 1),
+    ];
+    let building = Building::default().workload("shop", 2).schedule("nodes", 1, behaviours);
+    let mut world = building.world();
+    let follows = Autoscaler::of("shop", 1, 10).by(scheduled("nodes"));
+    let follows = PolicyObject::new(follows.down(at_once(Select::Max)).checked());
+    let autoscaler = horizontal_autoscaler("shop");
+    world.metric_scalings.insert(autoscaler.identity.clone(), follows);
+    let since = |text: &str| {
+        let explanation = explain(&world, &autoscaler, at(text)).unwrap();
+        assert_eq!(value(&explanation, Field::Replicas), Some(5));
+        explanation.values[0].1.since
+    };
+    let closed = Some(at("2026-03-02T10:00:00Z"));
+    assert_eq!(since("2026-03-09T00:00:00Z"), closed);
+    assert_eq!(since("2026-03-09T23:59:59Z"), closed);
+    assert_eq!(since("2026-03-10T00:00:00Z"), None);
+}
+
+#[test]
+fn an_explanation_does_not_depend_on_those_before_it() {
+    let world = Building::default()
+        .schedule("nodes", 1, vec![daily("9", "17", 5, 0), daily("20", "22", 2, 0)])
+        .schedule("pods", 3, vec![daily("6", "18", 4, 0)])
+        .world();
+    let mut explainer = Explainer::new(&world);
+    for hour in [30, 12, 200, 13, 0, 47] {
+        let then = at("2026-03-02T00:00:00Z") + SignedDuration::from_hours(hour);
+        for policy in [schedule("nodes"), schedule("pods")] {
+            assert_eq!(explainer.explain(&policy, then), explain(&world, &policy, then));
+        }
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Over random worlds of all families: `forecast`, `explain` and `next` agree with each other at every boundary and at random
 //! instants, and with the turns of controllers. `ALMANAC_AGREEMENT` is the number of worlds.
 
+mod explained;
 mod pods;
 mod turns;
 mod worlds;
@@ -8,26 +9,22 @@ mod worlds;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use almanac_engine::{Family, Field, Identity, Occurrence, PolicyName, Value, Verdict, World};
+use almanac_engine::{Family, Field, Identity, Occurrence, PolicyName, Value, World};
 use almanac_fixtures::trials;
-use almanac_forecast::{
-    AssumedValues, Explanation, Forecast, Period, Segment, Series, Upcoming, explain_object,
-};
+use almanac_forecast::{AssumedValues, Forecast, Period, Segment, Series, Upcoming};
 use jiff::{SignedDuration, Timestamp};
 use proptest::test_runner::{
     Config, RngSeed, TestCaseError, TestCaseResult, TestError, TestRunner,
 };
 
-use self::turns::{Change, Timelines, add, last_firing, run};
-use self::worlds::{Case, cases, deployment, instant};
+use self::turns::{Change, Timelines, add, run};
+use self::worlds::{Case, cases, instant};
 
-const WEEK: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// How long each world is watched.
 const WATCHED: SignedDuration = SignedDuration::from_hours(48);
-/// So many of the boundaries that are not all explained.
-const SPREAD: usize = 4;
-/// So many other instants are explained.
-const OTHERS: usize = 4;
+
+/// A policy, and its rule.
+type Writer = (PolicyName, Option<Arc<str>>);
 
 fn differs(what: &str, one: &dyn std::fmt::Debug, other: &dyn std::fmt::Debug) -> TestCaseError {
     TestCaseError::fail(format!("{what}: {one:#?} is not {other:#?}"))
@@ -62,7 +59,7 @@ fn all_series(world: &World, period: Period) -> Vec<Series> {
     forecast.parts().flat_map(|part| part.series).collect()
 }
 
-fn by(segment: &Segment) -> Option<(PolicyName, Option<Arc<str>>)> {
+fn by(segment: &Segment) -> Option<Writer> {
     segment.origin.writer.as_ref().map(|it| (it.policy.clone(), it.rule.clone()))
 }
 
@@ -107,146 +104,6 @@ fn is_of_units(field: Field) -> bool {
 fn without_nothing(mut changes: Vec<Change>) -> Vec<Change> {
     changes.drain(..changes.iter().take_while(|it| it.1 == Some(Value::Nothing)).count());
     changes
-}
-
-/// The instants of a world that are explained: its boundaries, and others. Forecasts take as long as there are boundaries,
-/// and each boundary needs forecasts of its own: of many, they are the first, and some of the rest, evenly spread. Where
-/// autoscalers alternate every ten seconds, there are 17,000.
-fn instants(case: &Case, series: &[Series]) -> Vec<Timestamp> {
-    let budget: usize = trials::size("ALMANAC_AGREEMENT_BOUNDARIES", 5_000, 100_000);
-    let mut boundaries: Vec<Timestamp> =
-        series.iter().flat_map(|it| it.segments.iter().map(|segment| segment.from)).collect();
-    boundaries.sort_unstable();
-    boundaries.dedup();
-    let count = boundaries.len();
-    let (first, rest) = boundaries.split_at(count.min(1 + budget / count.max(1)));
-    let spread = rest.iter().step_by(rest.len().div_ceil(SPREAD).max(1));
-    let others = (0_i64..).map(|it| instant(case.from + 7 + it * 577)).take(OTHERS);
-    first.iter().chain(spread).copied().chain(others).collect()
-}
-
-#[test]
-fn an_explanation_says_what_a_forecast_from_its_instant_says() {
-    holds("an_explanation_says_what_a_forecast_says", 30, 3_000, |case| {
-        let world = case.world();
-        let period = period(case.from(), WATCHED);
-        let before = |from, to| all_series(&world, Period::new(from - WEEK, to).unwrap());
-        // Autoscalers that alternate do so in step with the beginning of a forecast. Others need one for all instants.
-        let before_all = case.scalers.is_empty().then(|| before(case.from(), period.to()));
-        for at in instants(&case, &all_series(&world, period)) {
-            let forecasts = Forecasts {
-                case: &case,
-                world: &world,
-                from_then: all_series(&world, self::period(at, WATCHED)),
-                before: before_all.clone().unwrap_or_else(|| before(at, just_after(at))),
-            };
-            for policy in world.policies() {
-                for target in targets(&world, &policy) {
-                    let none = AssumedValues::new();
-                    let explained = explain_object(&world, &policy, &target, at, &none).unwrap();
-                    forecasts.compare(&explained)?;
-                }
-            }
-        }
-        Ok(())
-    });
-}
-
-fn targets(world: &World, policy: &PolicyName) -> Vec<Identity> {
-    let mut targets: Vec<Identity> =
-        world.footprint(policy).writes.into_iter().map(|(object, _)| object).collect();
-    targets.dedup();
-    targets
-}
-
-/// Forecasts before and after an instant.
-struct Forecasts<'a> {
-    case: &'a Case,
-    world: &'a World,
-    /// From then on.
-    from_then: Vec<Series>,
-    /// From a week before the world is watched.
-    before: Vec<Series>,
-}
-
-fn just_after(at: Timestamp) -> Timestamp {
-    at + SignedDuration::from_nanos(1)
-}
-
-fn series_of<'s>(all: &'s [Series], target: &Identity, field: Field) -> Option<&'s Series> {
-    all.iter().find(|it| it.target == *target && it.field == field)
-}
-
-impl Forecasts<'_> {
-    /// Compares an explanation with them.
-    fn compare(&self, explained: &Explanation) -> TestCaseResult {
-        let Explanation { policy, target, at, values, reasons, next, .. } = explained;
-        let about = format!("{policy} of {target} at {at}");
-        for (field, write) in values {
-            let Some(series) = series_of(&self.from_then, target, *field) else { continue };
-            let first = &series.segments[0];
-            let writer = write.origin.writer.as_ref();
-            let writer = writer.map(|it| (it.policy.clone(), it.rule.clone()));
-            if (&write.value, &writer) != (&first.value, &by(first)) {
-                let what = format!("{about}: explained and forecast");
-                let forecast = (&first.value, &by(first));
-                return Err(differs(&what, &(&write.value, &writer), &forecast));
-            }
-            let since = self.since(explained, (*field, &write.value), writer.as_ref());
-            let is_older = write.since.is_some_and(|it| it <= *at - WEEK);
-            let may_be_older = policy.family == Family::ScheduledCapacity && since.is_none();
-            if write.since != since && !(is_older && may_be_older) {
-                let what =
-                    format!("{about}: since {writer:?} sets {field}, explained and forecast");
-                return Err(differs(&what, &write.since, &since));
-            }
-            let of_parts = self.world.explains_parts(policy) || !explained.divisions.is_empty();
-            if let Some((_, rule)) = writer.filter(|(it, _)| it == policy && !of_parts) {
-                let mut won = reasons.iter().filter(|it| it.verdict == Verdict::Won);
-                if !won.any(|it| it.rule == rule || it.rule.is_none()) {
-                    return Err(differs(&format!("{about}: who won"), reasons, &rule));
-                }
-            }
-        }
-        let series =
-            values.iter().filter_map(|(field, _)| series_of(&self.from_then, target, *field));
-        let changes = series.filter_map(|series| {
-            let first = &series.segments[0].value;
-            Some(series.segments.iter().find(|it| it.value != *first)?.from)
-        });
-        let forecast = changes.min();
-        let explained = next.as_ref().map(|it| it.at).filter(|it| *it < *at + WATCHED);
-        if forecast != explained {
-            return Err(differs(&format!("{about}: the next change"), &explained, &forecast));
-        }
-        Ok(())
-    }
-
-    /// The instant since which a field has its value and writer: the last firing of a cron rule, else the beginning of
-    /// the stretch in the forecast of the week before.
-    fn since(
-        &self,
-        explained: &Explanation,
-        (field, value): (Field, &Option<Value>),
-        writer: Option<&(PolicyName, Option<Arc<str>>)>,
-    ) -> Option<Timestamp> {
-        let Explanation { at, target, .. } = explained;
-        let writer = writer?;
-        if writer.0.family == Family::CronScaling {
-            let number = (0..self.case.deployments.len()).find(|it| deployment(*it) == *target)?;
-            return last_firing(self.case, number, just_after(*at)).map(|(fired, ..)| fired);
-        }
-        // A placement has no rules; its forecast says by what each selection was changed.
-        let is_same = |it: &Segment| match by(it) {
-            Some((policy, _)) if policy.family == Family::Placement => policy == writer.0,
-            by => by.as_ref() == Some(writer),
-        };
-        let segments = &series_of(&self.before, target, field)?.segments;
-        let goes_on = |it: &&Segment| it.value == *value && is_same(it);
-        let until = segments.iter().rev().skip_while(|it| it.from > *at);
-        let first = until.take_while(goes_on).last()?;
-        (first.from > *at - WEEK).then_some(first.from)
-    }
 }
 
 #[test]
