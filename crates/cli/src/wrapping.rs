@@ -1,12 +1,16 @@
 //! Text broken into lines between words.
 //!
-//! An instant, a change of a value, a command and what stands in backticks stay on one line where they fit, so that they
-//! can be read and copied. A word that is longer than a line is never cut: names and paths are copied, too.
+//! An instant, a change of a value, a command, a short value in double quotes and what stands in backticks stay on one
+//! line where they fit, so that they can be read and copied. A word that is longer than a line is never cut: names and
+//! paths are copied, too.
 
 use crate::text_width::{display_width, without_styles};
 
 /// Before a command to copy.
 const BEFORE_COMMAND: &str = "check the result: ";
+
+/// The most columns of a value in double quotes that stays on one line. A longer one is a sentence.
+const LONGEST_VALUE: usize = 40;
 
 /// How much deeper a line begins that continues another one.
 const DEEPER: usize = 2;
@@ -77,7 +81,7 @@ fn parts(text: &str, widest: usize) -> Vec<Part<'_>> {
     // Where the last part begins; its last word; whether a backtick before is still open.
     let (mut begin, mut former, mut is_quoted) = (0, String::new(), false);
     let (mut at, mut gap) = (0, 0);
-    for piece in text.split(' ') {
+    for piece in pieces(text, widest) {
         let (start, end) = (at, at + piece.len());
         at = end + 1;
         if piece.is_empty() {
@@ -103,6 +107,38 @@ fn parts(text: &str, widest: usize) -> Vec<Part<'_>> {
         gap = 1;
     }
     parts
+}
+
+/// What stands between spaces, in which a short value in double quotes has none, unless the piece were wider than a line.
+fn pieces(text: &str, widest: usize) -> impl Iterator<Item = &str> {
+    let mut ends = Vec::new();
+    // Where a value begins, and how many pieces end before it.
+    let mut value: Option<(usize, usize)> = None;
+    let mut before = ' ';
+    for (at, letter) in text.char_indices() {
+        match (letter, value) {
+            (' ', _) => ends.push(at),
+            ('"', Some((begin, count))) if before != '\\' => {
+                if display_width(&text[begin..=at]) <= LONGEST_VALUE {
+                    ends.truncate(count);
+                }
+                value = None;
+            }
+            // After a letter or a digit it is no beginning: 19".
+            ('"', None) if before != '\\' && !before.is_alphanumeric() => {
+                value = Some((at, ends.len()));
+            }
+            _ => {}
+        }
+        before = letter;
+    }
+    let mut begin = 0;
+    ends.into_iter().chain([text.len()]).flat_map(move |end| {
+        let piece = &text[begin..end];
+        begin = end + 1;
+        let count = if display_width(piece) <= widest { 1 } else { usize::MAX };
+        piece.splitn(count, ' ')
+    })
 }
 
 /// Whether two words are parts of an instant such as `Sun 2026-03-08 03:00 -04:00`, or of a change such as `2 → 40`.
@@ -157,6 +193,35 @@ mod tests {
             }
             assert!(lines.iter().all(|line| display_width(line) <= width), "{width}: {lines:?}");
         }
+    }
+
+    #[test]
+    fn a_short_value_in_double_quotes_stays_on_one_line_where_it_fits() {
+        let said = "spec.rules[0].schedule: \"0 8 * *\" has 4 fields; write (\"0 8 * * 1-5\"), or \"every \\\"working\\\" day\"";
+        for width in 26..100 {
+            let lines = hanging(said, width);
+            for whole in ["\"0 8 * *\"", "(\"0 8 * * 1-5\"),", "\"every \\\"working\\\" day\""] {
+                assert!(lines.iter().any(|line| line.contains(whole)), "{width}: {lines:?}");
+            }
+            assert!(lines.iter().all(|line| display_width(line) <= width), "{width}: {lines:?}");
+        }
+        assert_eq!(
+            wrapped("\"0 8 * * *\" → \"0 9 * * *\"", 14),
+            ["\"0 8 * * *\" →", "\"0 9 * * *\""]
+        );
+        // It fits beside nothing, or not at all; and a sentence is broken as any other.
+        assert_eq!(wrapped("is \"a b c\"", 7), ["is", "\"a b c\""]);
+        assert_eq!(wrapped("is \"a b c\"", 6), ["is \"a", "b c\""]);
+        let quoted = |count: usize| format!("\"{}on\"", "so ".repeat(count));
+        assert_eq!(wrapped(&format!("is {}", quoted(12)), 42), ["is", &quoted(12)], "40 columns");
+        let sentence = wrapped(&format!("is {}", quoted(13)), 44);
+        assert_eq!(sentence[0].len(), 42, "{sentence:?}");
+    }
+
+    #[test]
+    fn a_double_quote_that_is_never_closed_or_means_inches_holds_nothing_together() {
+        assert_eq!(wrapped("a \"b c d", 4), ["a \"b", "c d"]);
+        assert_eq!(wrapped("a 19\" b 21\" c", 6), ["a 19\"", "b 21\"", "c"]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A real Kubernetes for the tests, of `almanac-local`, and what tests need beside it: a Prometheus, the program
+//! A real Kubernetes for the tests, of `almanac-local`, and what tests need beside it: a Prometheus, Helm, the program
 //! under test, a proxy that injects faults, the audit log.
 //!
 //! A test asks for one of three things:
@@ -20,6 +20,7 @@ mod belongings;
 mod bootstrapped;
 pub mod environment;
 mod fault_proxy;
+mod helm_program;
 mod memory_limit;
 mod needs;
 mod permits;
@@ -37,6 +38,7 @@ pub use almanac_local::{
 };
 pub use audit_log::{AuditLog, AuditedRequest};
 pub use fault_proxy::{Answer, Fault, FaultProxy, Injected, RecordedRequest};
+pub use helm_program::provide_helm;
 pub use memory_limit::MemoryLimit;
 pub use needs::{Needs, Verdict};
 pub use program::Program;

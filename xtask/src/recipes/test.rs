@@ -1,8 +1,8 @@
 //! `cargo xtask test`: builds every test of the workspace in one cargo call, and runs the test programs side by side.
 //!
-//! A test that needs a real cluster is in a file `tests/cluster_*.rs`, in any package, and one that needs a browser in
-//! `tests/browser_*.rs`. Such a test is run, or it is listed as not run; it never skips itself silently. How a cluster is
-//! created is up to the harness.
+//! A test that needs a real cluster is in a file `tests/cluster_*.rs`, in any package, one that needs a browser in
+//! `tests/browser_*.rs`, and one that runs on demand only in `tests/thorough_*.rs`. Such a test is run, or it is listed as
+//! not run; it never skips itself silently. How a cluster is created is up to the harness.
 
 mod browser;
 mod durations;
@@ -41,9 +41,13 @@ const CLUSTER: &str = "cluster_";
 /// The same for one that starts control planes of its own.
 const OWN: &str = "cluster_own_";
 
-/// What tests are called that cannot run everywhere.
+/// What the file name of a test begins with that runs with `--thorough` only, or by its own name.
+const ON_DEMAND: &str = "thorough_";
+
+/// What tests are called that do not run everywhere.
 const REAL_CLUSTER: &str = "real-cluster tests";
 const PAGES: &str = "tests of pages in a browser";
+const THOROUGH_ONLY: &str = "thorough tests";
 
 /// The variable that names an existing cluster for the tests.
 const FOREIGN_CLUSTER: &str = "KUBECONFIG_TEST";
@@ -62,6 +66,11 @@ fn run(run: &mut Run) -> anyhow::Result<()> {
     // What is missing installs while cargo builds.
     let without_browser = thread::spawn(browser::why_not);
     let (cluster_files, others) = integration_tests(&run.workspace);
+    // The name of an integration test chooses it as a whole; any other text chooses among all tests.
+    let mut filter = run.arguments.filter.clone();
+    let is_test = |name: &mut String| run.workspace.targets("test").any(|it| it.1.name == *name);
+    let only = filter.take_if(is_test);
+    let others = without_left_out(run, others, only.as_deref())?;
     let cluster = if run.arguments.quick {
         let left_out = listing::list(&run.workspace, REAL_CLUSTER, &cluster_files, "--quick")?;
         run.count_tests(0, left_out);
@@ -69,16 +78,12 @@ fn run(run: &mut Run) -> anyhow::Result<()> {
     } else {
         Cluster::prepare(run, &cluster_files)?
     };
-    // The name of an integration test chooses it as a whole; any other text chooses among all tests.
-    let mut filter = run.arguments.filter.clone();
-    let is_test = |name: &mut String| run.workspace.targets("test").any(|it| it.1.name == *name);
-    let only = filter.take_if(is_test);
     let mut targets = Vec::new();
     if let Some(only) = &only {
         targets.extend(["--test".to_owned(), only.clone()]);
     } else if cluster.is_none() {
         targets.extend(["--lib", "--bins", "--examples"].map(str::to_owned));
-        targets.extend(others.into_iter().flat_map(|test| ["--test".to_owned(), test]));
+        targets.extend(others.iter().flat_map(|test| ["--test".to_owned(), test.clone()]));
     }
     let built = programs::build(run, &targets)?;
     let Ok(without_browser) = without_browser.join() else { bail!("failed to look for a browser") };
@@ -90,6 +95,7 @@ fn run(run: &mut Run) -> anyhow::Result<()> {
     let can_run = |file: &str| match &cluster {
         _ if only.as_ref().is_some_and(|only| only != file) => false,
         _ if file.starts_with(browser::BROWSER) => without_browser.is_none(),
+        _ if file.starts_with(ON_DEMAND) => others.iter().any(|it| it == file),
         Some(cluster) if file.starts_with(CLUSTER) => cluster.can_run.iter().any(|it| it == file),
         _ => !file.starts_with(CLUSTER),
     };
@@ -105,6 +111,26 @@ fn run(run: &mut Run) -> anyhow::Result<()> {
         }
     }
     run_jobs(run, jobs, cluster)
+}
+
+/// Lists the tests that are left out of this run because they run on demand; the other files.
+fn without_left_out(
+    run: &mut Run,
+    files: Vec<String>,
+    only: Option<&str>,
+) -> anyhow::Result<Vec<String>> {
+    let is_thorough = run.arguments.thorough;
+    let (left_out, others): (Vec<_>, Vec<_>) =
+        files.into_iter().partition(|file| is_left_out(file, is_thorough, only));
+    if only.is_none() && !left_out.is_empty() {
+        let count = listing::list(&run.workspace, THOROUGH_ONLY, &left_out, "without --thorough")?;
+        run.count_tests(0, count);
+    }
+    Ok(others)
+}
+
+fn is_left_out(file: &str, is_thorough: bool, only: Option<&str>) -> bool {
+    file.starts_with(ON_DEMAND) && !is_thorough && only != Some(file)
 }
 
 /// Runs the programs, those of real-cluster tests as soon as there is a cluster.
@@ -268,6 +294,15 @@ mod tests {
             "targets": tests.iter().map(target).collect::<Vec<_>>(),
         });
         serde_json::from_value(json!({ "workspace_root": "/w", "packages": [package] })).unwrap()
+    }
+
+    #[test]
+    fn a_thorough_test_runs_on_demand_only() {
+        assert!(is_left_out("thorough_helm", false, None));
+        assert!(is_left_out("thorough_helm", false, Some("offline")));
+        assert!(!is_left_out("thorough_helm", false, Some("thorough_helm")));
+        assert!(!is_left_out("thorough_helm", true, None));
+        assert!(!is_left_out("offline", false, None));
     }
 
     #[test]

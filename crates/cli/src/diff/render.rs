@@ -2,10 +2,12 @@
 //! a change cannot choose what runs.
 //!
 //! Each is copied into a temporary directory as far as it may be read (`stage`), once nothing in it asks for more than
-//! is there (`kustomization`), and rendered there within limits (`program`). What cannot be rendered is not compared.
+//! is there (`kustomization`), and rendered there within limits (`program`). What cannot be rendered is not compared, and
+//! a finding has the error (`program_error`).
 
 mod kustomization;
 mod program;
+mod program_error;
 mod stage;
 
 use std::collections::BTreeSet;
@@ -25,7 +27,7 @@ use super::git::tree::Tree;
 use super::side::{Sides, Where};
 use crate::argument_error::ArgumentError;
 use crate::cleanup::TemporaryDir;
-use crate::files::{Rendered, settings, why_it_failed};
+use crate::files::{Rendered, settings};
 use crate::invisible::printable;
 
 const KUSTOMIZE: &str = "--kustomize";
@@ -361,11 +363,9 @@ impl Target {
         }
         match program.run(&arguments, &tree, &home, limit)? {
             Ending::Printed(bytes) => Ok(bytes),
-            Ending::Failed(said) => {
-                let said = said.replace(&format!("{}/", tree.display()), "");
-                let said = said.replace(&tree.display().to_string(), ".");
-                let message = format!("failed to render it: {}", shortened(&said));
-                Err(Failure::Content(message, "correct it, or do not render it"))
+            Ending::Failed(error) => {
+                let (message, fix) = program_error::message_and_fix(&error, &tree);
+                Err(Failure::Content(message, fix))
             }
             Ending::TooSlow => {
                 let message = format!("rendering it took more than {} s", limit.as_secs());
@@ -385,16 +385,4 @@ fn named(path: &Path) -> OsString {
     let mut argument = OsString::from("./");
     argument.push(path);
     argument
-}
-
-/// The first lines that a program said on its failure, on one line.
-fn shortened(said: &str) -> String {
-    const MOST_LETTERS: usize = 600;
-    let said = why_it_failed(said);
-    let said = said.trim_start_matches("\"command failed\" err=<").trim_start_matches("Error: ");
-    let lines: Vec<&str> = said.lines().map(str::trim).filter(|it| !it.is_empty()).collect();
-    let line = printable(&lines.join(" "));
-    let mut letters = line.chars();
-    let start: String = letters.by_ref().take(MOST_LETTERS).collect();
-    if letters.next().is_some() { start + "…" } else { start }
 }

@@ -12,6 +12,8 @@ mod reading;
 mod rights;
 #[path = "../support/running/mod.rs"]
 mod running;
+#[path = "../support/terminal/mod.rs"]
+mod terminal;
 
 mod deploy;
 mod extender;

@@ -2,6 +2,7 @@
 
 mod demo;
 mod first_hour;
+mod resized;
 mod surroundings;
 
 use std::fs;
@@ -96,20 +97,27 @@ impl User {
         arguments: &[&str],
         further: &[(&str, &str)],
     ) -> anyhow::Result<Program> {
-        let cache = environment::cache_folder()?.display().to_string();
-        let home = self.home.path().display().to_string();
-        let environment = [
-            ("HOME", &*home),
-            ("ALMANAC_CACHE", &*cache),
-            ("KUBECONFIG", ""),
-            ("XDG_DATA_HOME", ""),
-            ("NO_PROXY", ","),
+        let own = self.environment()?;
+        let mut environment: Vec<(&str, &str)> =
+            own.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        environment.extend_from_slice(further);
+        Program::start(program, arguments, &environment)
+    }
+
+    /// The variables of this user.
+    fn environment(&self) -> anyhow::Result<Vec<(&'static str, String)>> {
+        let text = |path: &Path| path.display().to_string();
+        Ok(vec![
+            ("HOME", text(self.home.path())),
+            ("ALMANAC_CACHE", text(&environment::cache_folder()?)),
+            ("KUBECONFIG", String::new()),
+            ("XDG_DATA_HOME", String::new()),
+            ("NO_PROXY", ",".to_owned()),
             // So that whatever happens is one line.
-            ("COLUMNS", "1000"),
+            ("COLUMNS", "1000".to_owned()),
             // As in many an office. What is on this machine is reached without it.
-            ("HTTPS_PROXY", "http://proxy.invalid:3128"),
-        ];
-        Program::start(program, arguments, &[&environment, further].concat())
+            ("HTTPS_PROXY", "http://proxy.invalid:3128".to_owned()),
+        ])
     }
 
     /// What the policies' clock has shown, if it was set.

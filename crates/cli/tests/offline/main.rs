@@ -5,6 +5,8 @@
 mod dashboard;
 #[path = "../support/installing/mod.rs"]
 mod installing;
+#[path = "../support/terminal/mod.rs"]
+mod real_terminal;
 
 mod command_line;
 mod compatibility;

@@ -2,16 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read as _;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use rustix::fs::{Mode, OFlags};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
 use unicode_width::UnicodeWidthStr as _;
+
+use crate::real_terminal::{self, Rows, Screen};
 
 const WIDTHS: [usize; 3] = [60, 80, 200];
 
@@ -202,15 +201,7 @@ fn shown(
     width: usize,
     connect: fn(&mut Command, OwnedFd) -> &mut Command,
 ) -> String {
-    let mut terminal = File::from(openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap());
-    grantpt(&terminal).unwrap();
-    unlockpt(&terminal).unwrap();
-    let name = ptsname(&terminal, Vec::<u8>::new()).unwrap();
-    let flags = OFlags::RDWR | OFlags::NOCTTY;
-    let inner = rustix::fs::open(name.as_c_str(), flags, Mode::empty()).unwrap();
-    let columns = u16::try_from(width).unwrap();
-    let size = Winsize { ws_row: 50, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
-    tcsetwinsize(&inner, size).unwrap();
+    let (mut terminal, inner) = real_terminal::open(u16::try_from(width).unwrap()).unwrap();
     let mut command = almanac(folder, arguments);
     connect(command.env("COLUMNS", "37").env("TERM", "xterm"), inner);
     let mut child = command.spawn().unwrap();
@@ -223,4 +214,35 @@ fn shown(
     }
     child.wait().unwrap();
     String::from_utf8(shown).unwrap().replace("\r\n", "\n")
+}
+
+/// The rows since a countdown of 30 columns was drawn again in 20 of them.
+fn drawn_again(on_resize: Rows, first: &str, second: &str) -> Vec<String> {
+    let mut screen = Screen::new(40, on_resize);
+    screen.show(format!("\u{1b}[1mbegun\u{1b}[0m\r\n{first}").as_bytes()).unwrap();
+    screen.resize(20);
+    for byte in second.bytes() {
+        // A character, and a sequence, may come in two parts.
+        screen.show(&[byte]).unwrap();
+    }
+    screen.since_resize()
+}
+
+#[test]
+fn the_model_of_a_screen_shows_the_rows_that_a_countdown_leaves_behind() {
+    let long = "in 12 seconds: it fires → soon";
+    // The cursor is behind the text, and one row is cleared.
+    let (first, second) = (format!("\r\u{1b}[2K{long}"), "\r\u{1b}[2Kin 11 s: it → soon");
+    let rows = drawn_again(Rows::Rewrapped, &first, second);
+    assert_eq!(rows, ["in 12 seconds: it fi", "in 11 s: it → soon"]);
+    assert_eq!(drawn_again(Rows::Cut, &first, second), ["in 11 s: it → soon"]);
+    // The cursor is before the text, and all is cleared from there on.
+    let (first, second) = (format!("\r\u{1b}[J{long}\r"), "\r\u{1b}[Jin 11 s: it → soon\r");
+    for on_resize in [Rows::Rewrapped, Rows::Cut] {
+        assert_eq!(drawn_again(on_resize, &first, second), ["in 11 s: it → soon"]);
+    }
+    let mut screen = Screen::new(5, Rows::Cut);
+    screen.show(b"12345\r\n123456\r\n").unwrap();
+    assert_eq!(screen.overflowed(), ["12345"]);
+    assert!(screen.show(b"\x1b[2A").is_err());
 }

@@ -23,8 +23,9 @@ use crate::text_width;
 use crate::wall_clock;
 use crate::wrapping::hanging;
 
-/// Takes the cursor to the beginning of an empty line.
-const CLEARED: &str = "\r\x1b[2K";
+/// Clears the line of the cursor from its beginning, and all below it: a terminal that has become narrower may have
+/// broken the countdown into several lines.
+const CLEARED: &str = "\r\x1b[J";
 
 /// Where it is printed.
 pub(super) struct Terminal<'a> {
@@ -37,7 +38,7 @@ pub(super) struct Terminal<'a> {
 
 impl<'a> Terminal<'a> {
     pub(super) fn new(output: &'a mut dyn Write, is_quiet: bool) -> Self {
-        // Without the sequence that clears a line, none can be drawn again.
+        // Without the sequence that clears lines, none can be drawn again.
         let is_plain = AutoStream::choice(&io::stdout()) == ColorChoice::Never;
         let is_live = io::stdout().is_terminal() && !is_plain && !is_quiet;
         Self { output: RefCell::new(output), is_quiet, is_live, has_countdown: Cell::new(false) }
@@ -119,7 +120,8 @@ impl<'a> Terminal<'a> {
         let line = on_one_line(&in_words(first, next.len(), now), width);
         self.has_countdown.set(true);
         let mut output = self.output.borrow_mut();
-        write!(output, "{CLEARED}{line}")?;
+        // The cursor stays at the beginning, above whatever the line is broken into.
+        write!(output, "{CLEARED}{line}\r")?;
         Ok(output.flush()?)
     }
 
@@ -209,5 +211,22 @@ mod tests {
         for width in [1, 10, 60, 80] {
             assert!(display_width(&on_one_line(&in_words(&next, 2, at), width)) <= width);
         }
+    }
+
+    #[test]
+    fn the_cursor_stays_before_the_countdown_so_that_all_of_it_is_cleared() {
+        let at = Timestamp::UNIX_EPOCH;
+        let mut drawn = Vec::new();
+        let terminal = Terminal {
+            output: RefCell::new(&mut drawn),
+            is_quiet: false,
+            is_live: true,
+            has_countdown: Cell::new(false),
+        };
+        terminal.count_down(&[Next { at, what: "it fires".to_owned() }], at).unwrap();
+        terminal.line("it has fired").unwrap();
+        let drawn = String::from_utf8(drawn).unwrap();
+        let expected = "\r\x1b[JThu 00:00:00, in 0s: it fires\r\r\x1b[Jit has fired\n";
+        assert_eq!(drawn, expected);
     }
 }

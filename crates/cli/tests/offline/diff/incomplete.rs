@@ -3,9 +3,8 @@
 use std::fs;
 use std::io::{Seek as _, SeekFrom, Write as _};
 
-use crate::diff::revisions::{commit, git};
 use crate::diff::running::{
-    cron, diff, empty_folder, json, shop, sides, text, weekend_shop, write,
+    commit, cron, diff, empty_folder, git, json, shop, sides, text, weekend_shop, write,
 };
 
 #[test]

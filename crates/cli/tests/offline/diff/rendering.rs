@@ -10,8 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::diff::revisions::{commit, git};
-use crate::diff::running::{MONDAY, empty_folder, json, shop, sides, text, write};
+use crate::diff::running::{MONDAY, commit, empty_folder, git, json, shop, sides, text, write};
 
 /// Prints a file of the directory that is named last but for values, and tells that it ran.
 const PRINTS: &str =

@@ -4,27 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::diff::running::{MONDAY, diff, empty_folder, json, shop, text, write};
-
-/// Git with a person and nothing of this machine.
-pub(crate) fn git(folder: &Path, arguments: &[&str]) -> String {
-    let output = Command::new("git")
-        .current_dir(folder)
-        .args(["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"])
-        .args(arguments)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_CONFIG_SYSTEM", "/dev/null")
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "git {arguments:?}: {}", text(&output.stderr));
-    text(&output.stdout)
-}
-
-pub(crate) fn commit(folder: &Path, files: &[(&str, &str)]) {
-    write(folder, files);
-    git(folder, &["add", "-A"]);
-    git(folder, &["commit", "-q", "--allow-empty", "-m", "change"]);
-}
+use crate::diff::running::{MONDAY, commit, diff, empty_folder, git, json, shop, text, write};
 
 fn changed() -> String {
     shop().replace("0 20", "0 22")

@@ -75,6 +75,26 @@ pub(crate) fn sides(name: &str, old: &[(&str, &str)], new: &[(&str, &str)]) -> P
     folder
 }
 
+/// Git with a person and nothing of this machine.
+pub(crate) fn git(folder: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("git")
+        .current_dir(folder)
+        .args(["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"])
+        .args(arguments)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_SYSTEM", "/dev/null")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "git {arguments:?}: {}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+pub(crate) fn commit(folder: &Path, files: &[(&str, &str)]) {
+    write(folder, files);
+    git(folder, &["add", "-A"]);
+    git(folder, &["commit", "-q", "--allow-empty", "-m", "change"]);
+}
+
 pub(crate) fn almanac(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
     command.current_dir(folder).stdin(Stdio::null()).args(arguments);
