@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::files::why_it_failed;
-use crate::findings::printable;
+use crate::invisible::printable;
 
 /// The most characters of an error that a message has.
 const MOST: usize = 600;

@@ -3,6 +3,7 @@
 
 mod explained;
 mod pods;
+mod recorded;
 mod turns;
 mod worlds;
 
