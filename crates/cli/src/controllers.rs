@@ -1,6 +1,6 @@
 //! The controllers, by the names that `--controllers` takes. What each one reconciles is up to `almanac controller`.
 
-use almanac_api::kinds::Controlled;
+use almanac_api::families::Controlled;
 use almanac_engine::Family;
 use clap::ValueEnum;
 

@@ -6,10 +6,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use almanac_api::kinds::Controlled;
-use almanac_api::objects::{
-    CustomResource, custom_resources, hub_custom_resources, unit_custom_resources,
-};
+use almanac_api::definitions::{CustomResource, all_custom_resources, custom_resources};
+use almanac_api::families::Controlled;
 use almanac_api::writing::to_yaml;
 use almanac_engine::Family;
 use anyhow::Context;
@@ -84,15 +82,14 @@ impl Printed {
 
 impl CrdsArguments {
     fn resources(&self) -> Vec<CustomResource> {
-        let ours = custom_resources();
         if self.controllers.is_empty() && self.json_schema.is_none() {
-            return ours;
+            return custom_resources();
         }
         let is_asked_for = |resource: &CustomResource| {
             let with = resource.known_kind().and_then(Controlled::of_kind);
             with.is_some_and(|with| self.controllers.iter().any(|it| it.controlled() == with))
         };
-        let all = ours.into_iter().chain(hub_custom_resources()).chain(unit_custom_resources());
+        let all = all_custom_resources().into_iter();
         all.filter(|it| self.controllers.is_empty() || is_asked_for(it)).collect()
     }
 }

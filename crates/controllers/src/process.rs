@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use almanac_api::kinds::Controlled;
+use almanac_api::families::Controlled;
 use almanac_engine::Family;
 use almanac_shell::budget::{WriteBudget, WriteLimits};
 use almanac_shell::clock::Clock;

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use almanac_api::kinds::Controlled;
+use almanac_api::families::Controlled;
 use almanac_engine::Family;
 use almanac_shell::backoff::Backoff;
 use almanac_shell::clock::Clock;
@@ -203,7 +203,7 @@ impl Upstreams {
         } else {
             state.running.remove(&family).is_some()
         };
-        let (name, kind) = (upstream.name, family.flag_value());
+        let (name, kind) = (upstream.name, family.flag());
         match (changes, runs) {
             (true, true) => tracing::warn!(
                 upstream = name,
@@ -221,7 +221,7 @@ impl Upstreams {
 
     fn complain(&self, family: Controlled, upstream: Upstream, why: &str) {
         if self.lock().forbidden.insert(family) {
-            let kind = family.flag_value();
+            let kind = family.flag();
             tracing::warn!(
                 error = why,
                 "failed to look whether {} runs in this cluster; carrying out {kind} as if it did not",

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use almanac_api::kinds::Controlled;
+use almanac_api::families::Controlled;
 use almanac_controllers::namespaces::Namespaces;
 use almanac_controllers::process::{Options, Process, Queries};
 use almanac_controllers::scalable_node_group::NodeProviders;

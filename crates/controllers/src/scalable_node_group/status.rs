@@ -4,7 +4,8 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
 
-use almanac_api::kinds::{Controlled, Kind};
+use almanac_api::families::Controlled;
+use almanac_api::kinds::Kind;
 use almanac_api::status::conditions::{
     ConditionReason, ConditionState, ConditionType, conditions, why_not_carried_out,
 };

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use almanac_api::exempt;
-use almanac_api::kinds::{Controlled, Kind};
+use almanac_api::families::{Controlled, Descriptor};
+use almanac_api::kinds::Kind;
 use almanac_engine::{Family, Identity, NamespaceMark, PolicyName};
 use almanac_shell::following::{Follower, Need, follow, follow_selected};
 use tokio::sync::watch;
@@ -173,7 +174,8 @@ impl Term {
     /// Starts watching what placements select from and what they have selected, if they are carried out.
     fn follow_hub(&self, shared: &Shared, following: &mut JoinSet<()>) -> Vec<Listings> {
         let is_wanted = self.options.families.contains(&Family::Placement);
-        let kinds = Kind::of_hub().filter(|_| is_wanted);
+        let of_hub = Descriptor::of(Family::Placement).reads.iter().copied();
+        let kinds = of_hub.filter(|_| is_wanted);
         let follow = |kind: Kind| {
             let (cluster, turns) = (Arc::clone(&shared.cluster), Arc::clone(&shared.turns));
             let metrics = self.families.placements.metrics.clone();

@@ -4,7 +4,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use almanac_api::checking::CheckContext;
-use almanac_api::kinds::{Controlled, Kind};
+use almanac_api::families::Controlled;
+use almanac_api::kinds::Kind;
 use almanac_api::objects::dates_of_taints;
 use almanac_shell::calls::{Answer, Answering, Call};
 use almanac_shell::clock::Clock;
