@@ -221,9 +221,16 @@ impl HubRecords {
     }
 
     /// Something that a placement depends on has changed, which counts from this instant on.
-    pub(crate) fn note_change(&mut self, placement: &Identity, at: Timestamp) {
+    pub(super) fn note_change(&mut self, placement: &Identity, at: Timestamp) {
         let progress = self.progress.entry(placement.clone()).or_default();
         progress.changed_at = Some(progress.changed_at.map_or(at, |known| known.min(at)));
+    }
+
+    /// A policy is new, or has been edited, which counts if it is a placement.
+    pub(crate) fn note_edit(&mut self, policy: &PolicyName, at: Timestamp) {
+        if policy.family == Family::Placement {
+            self.note_change(&policy.identity, at);
+        }
     }
 
     /// Records a report of the agent of a cluster, and returns when it counts: an agent that reports again and again

@@ -1,6 +1,6 @@
 //! How it is said that a family is left to its upstream controller: in the objects' statuses, and as a metric.
 
-use almanac_api::families::Controlled;
+use almanac_api::families::{Controlled, Upstream};
 use almanac_api::status::conditions::{ConditionReason, ConditionState, ConditionType, conditions};
 use almanac_engine::Family;
 use jiff::Timestamp;
@@ -10,7 +10,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
 use serde_json::json;
 
-use super::{Upstream, Upstreams};
+use super::Upstreams;
 use crate::cluster::PolicyEntry;
 use crate::families::Composed;
 use crate::leadership::Leadership;
