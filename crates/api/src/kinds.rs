@@ -1,7 +1,7 @@
 //! The known kinds: their names and roles.
 //!
-//! One row a kind, and no other place says how one of them is called, or which of them are read for what. Near misses
-//! are handled in `recognition`.
+//! One row a kind, and no other place says how one of them is called, or what watches its objects. Near misses
+//! are handled in `recognition`; what a family reads and writes is in its descriptor.
 
 mod built_in;
 mod names;

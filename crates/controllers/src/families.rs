@@ -144,7 +144,7 @@ impl Hooks {
     /// The hooks of a family.
     pub(crate) fn of(&self, family: Family) -> &dyn TurnHooks {
         match self.0.get(&family) {
-            Some(hooks) => &**hooks,
+            Some(hooks) => hooks.as_ref(),
             None => &NoHooks,
         }
     }
