@@ -1,6 +1,6 @@
 //! The herd in a real API server: created, reset, and checked afterwards.
 
-use almanac_api::objects::custom_resources;
+use almanac_api::definitions::custom_resources;
 use anyhow::{Context as _, Result, ensure};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use jiff::Timestamp;

@@ -1,17 +1,15 @@
 //! The known kinds: their names and roles.
 //!
-//! One row a kind, and no other place says how one of them is called, or which of them are read for what. Near misses
-//! are handled in `recognition`.
+//! One row a kind, and no other place says how one of them is called, or what watches its objects. Near misses
+//! are handled in `recognition`; what a family reads and writes is in its descriptor.
 
 mod built_in;
-mod controlled;
 mod names;
 mod recognition;
 mod requests;
 
 use almanac_engine::{Family, Identity};
 
-pub use controlled::Controlled;
 pub use names::kind_named;
 pub(crate) use names::nearest;
 pub use recognition::group_and_version;
@@ -221,13 +219,17 @@ impl Kind {
     /// The kind whose objects say the policies of a family.
     #[must_use]
     pub fn of_family(family: Family) -> Kind {
-        match family {
-            Family::ScheduledCapacity => Kind::MetricsProducer,
-            Family::CronScaling => Kind::CronFederatedHPA,
-            Family::MetricScaling => Kind::HorizontalAutoscaler,
-            Family::QosLevels => Kind::ConfigMap,
-            Family::Placement => Kind::Placement,
-            Family::Units => Kind::ResourcePolicy,
+        let says = |kind: &Kind| kind.family() == Some(family);
+        // A test proves that there is one for each.
+        Kind::ALL.iter().copied().find(says).unwrap_or(Kind::ConfigMap)
+    }
+
+    /// The family whose policies its objects say, if they are policies.
+    #[must_use]
+    pub fn family(self) -> Option<Family> {
+        match self.role() {
+            Role::Policy(family) => Some(family),
+            Role::Hub | Role::Bounds | Role::Workload { .. } => None,
         }
     }
 
@@ -235,12 +237,12 @@ impl Kind {
     /// of interest.
     #[must_use]
     pub(crate) fn is_ours(self) -> bool {
-        self == Kind::ConfigMap || is_group_of_ours(self.group())
+        self.is_policy() || is_group_of_ours(self.group())
     }
 
-    /// The kinds of a hub that placements depend on, but for their own. Of those that are not served, the first is named.
-    pub fn of_hub() -> impl Iterator<Item = Kind> {
-        Kind::ALL.iter().copied().filter(|kind| kind.role() == Role::Hub)
+    /// Whether Open Cluster Management defines it: its definition is not to be replaced by ours.
+    pub(crate) fn is_defined_by_hub(self) -> bool {
+        self.group() == CLUSTERS
     }
 
     /// Whether all its objects are watched as soon as a policy scales one. Others are read on demand, so that no
@@ -260,7 +262,7 @@ impl Kind {
     /// Whether its policies depend on all pods and nodes.
     #[must_use]
     pub fn reads_pods(self) -> bool {
-        matches!(self.role(), Role::Policy(Family::QosLevels | Family::Units))
+        matches!(self.family(), Some(Family::QosLevels | Family::Units))
     }
 
     /// Whether its objects count for what is in other namespaces: the agent of a cluster is not where the pods are, scores
@@ -273,7 +275,7 @@ impl Kind {
     /// Whether its objects are policies.
     #[must_use]
     pub fn is_policy(self) -> bool {
-        matches!(self.role(), Role::Policy(_))
+        self.family().is_some()
     }
 
     /// Its role.

@@ -11,7 +11,6 @@
 
 pub(crate) mod agent_config;
 mod cron_federated_hpa;
-mod custom_resources;
 mod federated_hpa;
 mod horizontal_autoscaler;
 mod hub;
@@ -28,15 +27,13 @@ pub use cron_federated_hpa::{
     ExecutionHistory, FailedExecution, SuccessfulExecution,
 };
 pub(crate) use cron_federated_hpa::{MAX_EXECUTIONS, MAX_MESSAGE, MAX_RULE_NAME, MAX_RULES};
-pub use custom_resources::{
-    CustomResource, custom_resources, hub_custom_resources, unit_custom_resources,
-};
 pub use federated_hpa::{FederatedHPA, FederatedHPASpec};
 pub use horizontal_autoscaler::{
     Behavior, CurrentMetric, HorizontalAutoscaler, HorizontalAutoscalerSpec,
     HorizontalAutoscalerStatus, Metric, MetricTarget, MetricTargetType, PrometheusMetric,
     Recommendation, ScaleEvent, ScalingPolicy, ScalingPolicyType, ScalingRules, SelectPolicy,
 };
+pub(crate) use hub::definitions as hub_definitions;
 pub use hub::{
     CLUSTER_SET_LABEL, GROUP_INDEX_LABEL, GROUP_NAME_LABEL, PLACEMENT_LABEL, dates_of_taints,
 };

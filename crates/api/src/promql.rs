@@ -7,7 +7,7 @@
 //!
 //! A query becomes its nodes in the order of evaluation: the operands of a node are before it. There is no tree, so
 //! nothing that reads a query recurses, however long or deep it is. The time is linear in the length, which is limited,
-//! and so are the brackets around an expression. What Almanac can evaluate by itself is up to `checking::query`.
+//! and so are the brackets around an expression. What Almanac can evaluate by itself is up to the family of autoscalers.
 
 mod clauses;
 mod durations;

@@ -8,7 +8,6 @@ pub mod conditions;
 pub mod cron_federated_hpa;
 pub mod horizontal_autoscaler;
 pub mod metrics_producer;
-mod missing_fields;
 pub mod other_writer;
 mod patch;
 pub mod placement;
@@ -16,6 +15,5 @@ pub mod resource_policy;
 pub mod scalable_node_group;
 mod target_problem;
 
-pub use missing_fields::MissingFields;
 pub use patch::replacing_patch;
 pub use target_problem::TargetProblem;

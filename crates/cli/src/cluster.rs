@@ -24,13 +24,14 @@ use almanac_api::checking::{
     CheckContext, CheckedObject, Governed, check_json, check_together, check_units_together,
 };
 use almanac_api::exempt::MARK;
+use almanac_api::families::{Descriptor, Listing};
 use almanac_api::kinds::{Kind, Role};
 use almanac_api::policy_clock::PolicyClock;
 use almanac_api::reading::{CronJob, Locator, PlacedFinding, Reading, Source, read_objects};
 use almanac_api::writing::to_yaml;
 use almanac_engine::qos_levels::QosLevels;
 use almanac_engine::units::FleetObject;
-use almanac_engine::{Family, Identity, Workload};
+use almanac_engine::{Identity, Workload};
 use almanac_shell::client::{ClientOptions, connect};
 use anyhow::Context as _;
 use clap::{Args, ValueHint};
@@ -262,33 +263,14 @@ async fn read_marks(requests: &Requests, seen: &mut Seen) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// Whether all objects of a kind are listed as policies. `ConfigMaps` are many, and read by their names.
+/// How objects of a kind are found if they are policies.
+fn listing(kind: Kind) -> Option<Listing> {
+    Descriptor::of_kind(kind).map(|it| it.listing)
+}
+
+/// Whether all objects of a kind are listed as policies.
 fn is_listed_policy(kind: Kind) -> bool {
-    match kind.role() {
-        Role::Policy(Family::QosLevels) | Role::Hub | Role::Bounds | Role::Workload { .. } => false,
-        Role::Policy(_) => true,
-    }
-}
-
-/// Without these there is no answer; without the others there is a shorter one.
-fn must_be_seen(kind: Kind) -> bool {
-    match kind.role() {
-        Role::Policy(Family::ScheduledCapacity | Family::CronScaling) => true,
-        Role::Policy(
-            Family::MetricScaling | Family::QosLevels | Family::Placement | Family::Units,
-        )
-        | Role::Hub
-        | Role::Bounds
-        | Role::Workload { .. } => false,
-    }
-}
-
-/// What else writes the targets of policies, and so has to be known as a whole.
-fn is_autoscaler(kind: Kind) -> bool {
-    match kind.role() {
-        Role::Bounds => true,
-        Role::Policy(_) | Role::Hub | Role::Workload { .. } => false,
-    }
+    listing(kind).is_some_and(|it| it != Listing::ByName)
 }
 
 /// The identity of an object: objects in a list do not state their kind.
@@ -303,8 +285,9 @@ async fn list_all(
     requests: &Requests,
     seen: &mut Seen,
 ) -> anyhow::Result<Vec<(Kind, Vec<DynamicObject>)>> {
-    let kinds =
-        Kind::ALL.iter().copied().filter(|kind| is_listed_policy(*kind) || is_autoscaler(*kind));
+    // Autoscalers write the targets of policies too, and so have to be known as a whole.
+    let is_listed = |it: &Kind| is_listed_policy(*it) || it.role() == Role::Bounds;
+    let kinds = Kind::ALL.iter().copied().filter(is_listed);
     let lists = stream::iter(kinds.map(|kind| async move { (kind, requests.list(kind).await) }));
     let lists: Vec<_> = lists.buffered(AT_ONCE).collect().await;
     let mut found = Vec::new();
@@ -312,7 +295,8 @@ async fn list_all(
         match answer? {
             Answer::Found(objects) => found.push((kind, objects)),
             Answer::Absent => {}
-            Answer::Forbidden(said) if must_be_seen(kind) => {
+            // Without these there is no answer; without the others there is a shorter one.
+            Answer::Forbidden(said) if listing(kind) == Some(Listing::Required) => {
                 let (right, place) = (kind.resource_name(), requests.place());
                 let missing = format!("missing permission to list {right} in {place}");
                 return Err(anyhow::anyhow!(said).context(missing));

@@ -5,18 +5,17 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
-use almanac_api::kinds::Controlled;
-use almanac_api::objects::{
-    CustomResource, custom_resources, hub_custom_resources, unit_custom_resources,
+use almanac_api::definitions::{
+    CustomResource, all_custom_resources, custom_resources, custom_resources_of,
 };
+use almanac_api::families::Controlled;
 use almanac_api::writing::to_yaml;
-use almanac_engine::Family;
 use anyhow::Context;
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
-use crate::controllers::Controller;
 use crate::outcome::exit_codes_without_findings;
 
 /// Print the CRDs
@@ -46,53 +45,34 @@ pub(crate) struct CrdsArguments {
     json_schema: Option<PathBuf>,
 }
 
-/// Whose kinds can be printed: those of every controller, and those of units, which no controller carries out yet.
+/// Whose kinds can be printed: those of all that have a definition, whichever process carries them out.
 #[derive(Clone, Copy, PartialEq)]
-enum Printed {
-    Of(Controller),
-    Units,
-}
+struct Printed(Controlled);
 
 impl ValueEnum for Printed {
     fn value_variants<'a>() -> &'a [Printed] {
-        &[
-            Printed::Of(Controller::MetricsProducer),
-            Printed::Of(Controller::CronFederatedHpa),
-            Printed::Of(Controller::HorizontalAutoscaler),
-            Printed::Of(Controller::ScalableNodeGroup),
-            Printed::Of(Controller::Placement),
-            Printed::Units,
-        ]
+        static ALL: LazyLock<Vec<Printed>> = LazyLock::new(|| {
+            let has_definition = |it: &Controlled| !custom_resources_of(*it).is_empty();
+            Controlled::all().filter(has_definition).map(Printed).collect()
+        });
+        &ALL
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
-        match self {
-            Printed::Of(controller) => controller.to_possible_value(),
-            Printed::Units => Some(PossibleValue::new("units")),
-        }
-    }
-}
-
-impl Printed {
-    fn controlled(self) -> Controlled {
-        match self {
-            Printed::Of(controller) => controller.controlled(),
-            Printed::Units => Family::Units.into(),
-        }
+        Some(PossibleValue::new(self.0.flag()))
     }
 }
 
 impl CrdsArguments {
     fn resources(&self) -> Vec<CustomResource> {
-        let ours = custom_resources();
         if self.controllers.is_empty() && self.json_schema.is_none() {
-            return ours;
+            return custom_resources();
         }
         let is_asked_for = |resource: &CustomResource| {
             let with = resource.known_kind().and_then(Controlled::of_kind);
-            with.is_some_and(|with| self.controllers.iter().any(|it| it.controlled() == with))
+            with.is_some_and(|with| self.controllers.contains(&Printed(with)))
         };
-        let all = ours.into_iter().chain(hub_custom_resources()).chain(unit_custom_resources());
+        let all = all_custom_resources().into_iter();
         all.filter(|it| self.controllers.is_empty() || is_asked_for(it)).collect()
     }
 }

@@ -10,7 +10,6 @@ mod clock_changes;
 mod cluster;
 mod color;
 mod completion;
-mod controllers;
 mod crds;
 mod cron_jobs;
 mod csv;

@@ -4,6 +4,7 @@
 
 mod agent;
 mod controller;
+mod controllers;
 mod extender;
 mod process;
 mod up;

@@ -181,10 +181,8 @@ impl Subject {
                     let pods = world.fleet.pods.keys().filter(|it| self.fits(it));
                     objects.extend(pods.filter(|pod| answers_for(world, policy, pod)).cloned());
                 }
-                Family::ScheduledCapacity
-                | Family::CronScaling
-                | Family::MetricScaling
-                | Family::Placement => {}
+                // The others set nothing of pods.
+                _ => {}
             }
         }
         objects.into_iter()

@@ -1,6 +1,7 @@
 //! Where a policy or one of its rules is written: the file and the line.
 
-use almanac_api::checking::{field_of_rule, placed};
+use almanac_api::checking::placed;
+use almanac_api::families::Descriptor;
 use almanac_api::finding::{Code, FieldPath, Finding, Path};
 use almanac_api::reading::Source;
 use almanac_engine::PolicyName;
@@ -40,5 +41,5 @@ fn field_of(place: &InputPlace, policy: &PolicyName, rule: &str) -> Option<Field
     let schedules = place.world.schedules(policy);
     let schedule = schedules.iter().find(|it| *it.rule == *rule)?;
     let slim = place.world.slim_of(policy)?;
-    field_of_rule(policy.family, &slim, usize::try_from(schedule.position).ok()?)
+    Descriptor::of(policy.family).rule_field(&slim, usize::try_from(schedule.position).ok()?)
 }

@@ -11,37 +11,19 @@ use almanac_api::status::cron_federated_hpa::{condition_states, write, write_wit
 use almanac_api::status::replacing_patch;
 use almanac_engine::cron_scaling::Memory;
 use almanac_engine::{Exempt, Identity, Recorded};
-use almanac_shell::clock::Clock;
 use almanac_shell::event_log::EventLog;
 use jiff::Timestamp;
 use prometheus_client::registry::Registry;
 
 use self::metrics::{BacklogGauges, CronMetrics};
 use crate::cluster::{ClusterState, PolicyEntry};
-use crate::families::{Composed, FamilyController, ReportSubject};
-use crate::leadership::Leadership;
+use crate::families::{Composed, FamilyController, ReportSubject, Scraped};
 use crate::status_writer::WriteMethod;
-use crate::upstream::Upstreams;
 
 /// The controller side of cron rules.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(crate) struct CronFederatedHpas {
     metrics: CronMetrics,
-}
-
-impl CronFederatedHpas {
-    pub(crate) fn register(
-        &self,
-        registry: &mut Registry,
-        leading: &Leadership,
-        clock: &Clock,
-        upstreams: &Upstreams,
-    ) {
-        self.metrics.register(registry);
-        let (leading, clock) = (leading.clone(), clock.clone());
-        let firing_backlog = BacklogGauges::new(leading, clock, upstreams.clone());
-        registry.register_collector(Box::new(firing_backlog));
-    }
 }
 
 impl FamilyController for CronFederatedHpas {
@@ -79,6 +61,11 @@ impl FamilyController for CronFederatedHpas {
             condition_states: condition_states.to_vec(),
             method: WriteMethod::MergePatch(patch),
         })
+    }
+
+    fn register(&self, registry: &mut Registry, scraped: &Scraped) {
+        self.metrics.register(registry);
+        registry.register_collector(Box::new(BacklogGauges(scraped.clone())));
     }
 
     fn report(&self, of: &ReportSubject, recorded: &[Recorded], events: &EventLog) {

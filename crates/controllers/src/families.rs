@@ -1,8 +1,9 @@
 //! The families of policies, and what each does besides deciding: its status, how it reports and counts what
-//! has happened, and what it adds to turns.
+//! has happened, what it adds to turns, and what else it watches.
 //!
-//! To add a family, add a field and an arm where one is chosen.
+//! To add a family, add an arm where its controller is chosen.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use almanac_api::kinds::Kind;
@@ -10,21 +11,26 @@ use almanac_api::status::conditions::{ConditionReason, ConditionState, Condition
 use almanac_engine::{Family, Identity, PolicyName, Recorded};
 use almanac_shell::clock::Clock;
 use almanac_shell::event_log::{EventLog, ObjectReference};
+use almanac_shell::following::WatchAges;
 use almanac_shell::lease::Switch;
+use almanac_shell::writer::Writer;
 use jiff::Timestamp;
+use kube::Client;
 use prometheus_client::registry::Registry;
 use serde_json::Value;
+use tokio::task::JoinSet;
 
-use crate::cluster::{ClusterState, PolicyEntry};
+use crate::cluster::{Cluster, ClusterState, PolicyEntry};
 use crate::cron_federated_hpa::CronFederatedHpas;
-use crate::elsewhere::Elsewhere;
 use crate::horizontal_autoscaler::HorizontalAutoscalers;
 use crate::leadership::Leadership;
+use crate::list_progress::Listings;
 use crate::metrics_producer::MetricsProducers;
-use crate::placement::{DecisionWriter, Placements};
+use crate::placement::Placements;
 use crate::status_writer::WriteMethod;
 use crate::turn_hooks::TurnHooks;
 use crate::upstream::Upstreams;
+use crate::work_queue::WorkQueue;
 
 /// What a family does besides deciding.
 pub(crate) trait FamilyController: Send + Sync {
@@ -39,6 +45,49 @@ pub(crate) trait FamilyController: Send + Sync {
 
     /// Reports and counts what has happened in a turn.
     fn report(&self, of: &ReportSubject, recorded: &[Recorded], events: &EventLog);
+
+    /// Registers its counters and the metrics evaluated at the scrape.
+    fn register(&self, registry: &mut Registry, scraped: &Scraped);
+
+    /// What it adds to turns during a term, if anything.
+    fn hooks(
+        &self,
+        _: &Client,
+        _: &Writer,
+        _: &Arc<Cluster>,
+        _: &Clock,
+    ) -> Option<Box<dyn TurnHooks>> {
+        None
+    }
+
+    /// Starts watching what its policies read, other than their own kind and their targets.
+    fn follow(&self, _: &Watching<'_>, _: &mut JoinSet<()>) -> Vec<Listings> {
+        Vec::new()
+    }
+}
+
+/// What metrics are evaluated from at the scrape.
+#[derive(Clone, Debug)]
+pub(crate) struct Scraped {
+    pub(crate) leading: Leadership,
+    pub(crate) clock: Clock,
+    pub(crate) switch: Switch,
+    pub(crate) upstreams: Upstreams,
+}
+
+impl Scraped {
+    /// What is known, while this process leads and a family is not left to its upstream controller.
+    pub(crate) fn cluster_of(&self, family: Family) -> Option<Arc<Cluster>> {
+        self.leading.cluster().filter(|_| self.upstreams.running(family).is_none())
+    }
+}
+
+/// What is watched with, and what it fills.
+pub(crate) struct Watching<'a> {
+    pub(crate) client: &'a Client,
+    pub(crate) ages: &'a WatchAges,
+    pub(crate) cluster: &'a Arc<Cluster>,
+    pub(crate) turns: &'a Arc<WorkQueue>,
 }
 
 /// A status, and how it is written.
@@ -83,10 +132,8 @@ impl ReportSubject {
     }
 }
 
-/// The hooks of all families during a term.
-pub(crate) struct Hooks {
-    pub(crate) placements: DecisionWriter,
-}
+/// The hooks of the families that have some, during a term.
+pub(crate) struct Hooks(BTreeMap<Family, Box<dyn TurnHooks>>);
 
 /// The hooks of a family that has none.
 struct NoHooks;
@@ -96,50 +143,58 @@ impl TurnHooks for NoHooks {}
 impl Hooks {
     /// The hooks of a family.
     pub(crate) fn of(&self, family: Family) -> &dyn TurnHooks {
-        match family {
-            Family::Placement => &self.placements,
-            Family::ScheduledCapacity
-            | Family::CronScaling
-            | Family::MetricScaling
-            | Family::QosLevels
-            | Family::Units => &NoHooks,
+        match self.0.get(&family) {
+            Some(hooks) => hooks.as_ref(),
+            None => &NoHooks,
         }
     }
 }
 
-/// All families. Their counters survive terms.
-#[derive(Clone, Default)]
-pub(crate) struct Families {
-    schedules: MetricsProducers,
-    rules: CronFederatedHpas,
-    autoscalers: HorizontalAutoscalers,
-    pub(crate) placements: Placements,
+/// The families that are carried out here. Their counters survive terms.
+#[derive(Clone)]
+pub(crate) struct Families(BTreeMap<Family, Arc<dyn FamilyController>>);
+
+impl Default for Families {
+    fn default() -> Self {
+        let all = Family::ALL.into_iter();
+        Self(all.filter_map(|family| Some((family, controller_of(family)?))).collect())
+    }
+}
+
+/// The controller of a family; `None` for one that another process carries out.
+fn controller_of(family: Family) -> Option<Arc<dyn FamilyController>> {
+    let controller: Arc<dyn FamilyController> = match family {
+        Family::ScheduledCapacity => Arc::new(MetricsProducers),
+        Family::CronScaling => Arc::<CronFederatedHpas>::default(),
+        Family::MetricScaling => Arc::<HorizontalAutoscalers>::default(),
+        Family::Placement => Arc::<Placements>::default(),
+        Family::QosLevels | Family::Units => return None,
+    };
+    Some(controller)
 }
 
 impl Families {
     /// The controller of a family.
-    pub(crate) fn of(&self, family: Family) -> &dyn FamilyController {
-        match family {
-            Family::ScheduledCapacity => &self.schedules,
-            Family::CronScaling => &self.rules,
-            Family::MetricScaling => &self.autoscalers,
-            Family::QosLevels | Family::Units => &Elsewhere,
-            Family::Placement => &self.placements,
-        }
+    pub(crate) fn of(&self, family: Family) -> Option<&dyn FamilyController> {
+        self.0.get(&family).map(|it| &**it)
     }
 
-    /// Registers their counters and the metrics evaluated at the scrape.
-    pub(crate) fn register(
+    /// Registers the metrics of all of them.
+    pub(crate) fn register(&self, registry: &mut Registry, scraped: &Scraped) {
+        self.0.values().for_each(|it| it.register(registry, scraped));
+    }
+
+    /// What they add to turns during a term.
+    pub(crate) fn hooks(
         &self,
-        registry: &mut Registry,
-        leading: &Leadership,
+        client: &Client,
+        writer: &Writer,
+        cluster: &Arc<Cluster>,
         clock: &Clock,
-        switch: &Switch,
-        upstreams: &Upstreams,
-    ) {
-        MetricsProducers::register(registry, leading, clock, switch, upstreams);
-        self.rules.register(registry, leading, clock, upstreams);
-        self.autoscalers.register(registry, leading, clock, upstreams);
-        self.placements.register(registry, leading, upstreams);
+    ) -> Hooks {
+        let all = self.0.iter();
+        let hooks = all
+            .filter_map(|(family, it)| Some((*family, it.hooks(client, writer, cluster, clock)?)));
+        Hooks(hooks.collect())
     }
 }

@@ -17,7 +17,6 @@ use almanac_api::status::conditions::{conditions, of_exempt};
 use almanac_api::status::horizontal_autoscaler::{Decided, condition_states, write};
 use almanac_engine::metric_scaling::{Answerer, Memory, SampleProblem, Settings, decide, gather};
 use almanac_engine::{Exempt, Identity, Reach, Recorded, Unreachable, World};
-use almanac_shell::clock::Clock;
 use almanac_shell::event_log::EventLog;
 use almanac_shell::prometheus::Prometheus;
 use jiff::{SignedDuration, Timestamp};
@@ -27,10 +26,8 @@ use self::metrics::{AutoscalerGauges, AutoscalerMetrics};
 pub(crate) use self::sampler::Sampler;
 pub(crate) use self::slow_queries::SlowQueries;
 use crate::cluster::{ClusterState, PolicyEntry};
-use crate::families::{Composed, FamilyController, ReportSubject};
-use crate::leadership::Leadership;
+use crate::families::{Composed, FamilyController, ReportSubject, Scraped};
 use crate::status_writer::WriteMethod;
-use crate::upstream::Upstreams;
 
 /// How autoscalers get their numbers.
 #[derive(Clone)]
@@ -68,24 +65,9 @@ impl Queries {
 }
 
 /// The controller side of autoscalers.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(crate) struct HorizontalAutoscalers {
     metrics: AutoscalerMetrics,
-}
-
-impl HorizontalAutoscalers {
-    pub(crate) fn register(
-        &self,
-        registry: &mut Registry,
-        leading: &Leadership,
-        clock: &Clock,
-        upstreams: &Upstreams,
-    ) {
-        self.metrics.register(registry);
-        let (leading, clock) = (leading.clone(), clock.clone());
-        let gauges = AutoscalerGauges::new(leading, clock, upstreams.clone());
-        registry.register_collector(Box::new(gauges));
-    }
 }
 
 /// What an autoscaler decides now, as its turns do; `None` for one that is invalid or exempt.
@@ -152,6 +134,11 @@ impl FamilyController for HorizontalAutoscalers {
             Some(composed) => composed,
             None => composed(None),
         }
+    }
+
+    fn register(&self, registry: &mut Registry, scraped: &Scraped) {
+        self.metrics.register(registry);
+        registry.register_collector(Box::new(AutoscalerGauges(scraped.clone())));
     }
 
     fn report(&self, of: &ReportSubject, recorded: &[Recorded], events: &EventLog) {

@@ -36,7 +36,6 @@ pub mod agent;
 mod bench;
 mod cluster;
 mod cron_federated_hpa;
-mod elsewhere;
 mod exemptions;
 pub mod extender;
 mod families;

@@ -8,36 +8,17 @@ mod published;
 use almanac_api::status::conditions::{conditions, of_exempt};
 use almanac_api::status::metrics_producer::{condition_states, write};
 use almanac_engine::{Exempt, Identity, Recorded};
-use almanac_shell::clock::Clock;
 use almanac_shell::event_log::EventLog;
-use almanac_shell::lease::Switch;
 use jiff::Timestamp;
 use prometheus_client::registry::Registry;
 
 use self::published::PublishedNumbers;
 use crate::cluster::{ClusterState, PolicyEntry};
-use crate::families::{Composed, FamilyController, ReportSubject};
-use crate::leadership::Leadership;
+use crate::families::{Composed, FamilyController, ReportSubject, Scraped};
 use crate::status_writer::WriteMethod;
-use crate::upstream::Upstreams;
 
 /// The controller side of schedules.
-#[derive(Clone, Default)]
 pub(crate) struct MetricsProducers;
-
-impl MetricsProducers {
-    pub(crate) fn register(
-        registry: &mut Registry,
-        leading: &Leadership,
-        clock: &Clock,
-        switch: &Switch,
-        upstreams: &Upstreams,
-    ) {
-        let (leading, clock) = (leading.clone(), clock.clone());
-        let numbers = PublishedNumbers::new(leading, clock, switch.clone(), upstreams.clone());
-        registry.register_collector(Box::new(numbers));
-    }
-}
 
 impl FamilyController for MetricsProducers {
     fn compose(
@@ -62,6 +43,10 @@ impl FamilyController for MetricsProducers {
         let status = serde_json::to_value(&status).ok()?;
         let method = WriteMethod::ServerSideApply(status.clone());
         Some(Composed { status, condition_states: condition_states.to_vec(), method })
+    }
+
+    fn register(&self, registry: &mut Registry, scraped: &Scraped) {
+        registry.register_collector(Box::new(PublishedNumbers(scraped.clone())));
     }
 
     fn report(&self, _: &ReportSubject, recorded: &[Recorded], _: &EventLog) {

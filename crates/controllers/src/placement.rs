@@ -12,42 +12,38 @@ mod report;
 mod step;
 mod writer;
 
+use std::sync::Arc;
+
+use almanac_api::families::Descriptor;
+use almanac_api::kinds::Kind;
 use almanac_api::status::conditions::conditions;
 use almanac_api::status::placement::{Told, Undecided, condition_states, selected, write};
 use almanac_engine::placement::{Standing, unsatisfied};
 use almanac_engine::{Exempt, Family, Identity, PolicyName, Recorded};
+use almanac_shell::clock::Clock;
 use almanac_shell::event_log::EventLog;
+use almanac_shell::following::{Need, follow};
+use almanac_shell::writer::Writer;
 use jiff::Timestamp;
+use kube::Client;
 use prometheus_client::registry::Registry;
+use tokio::task::JoinSet;
 
-pub(crate) use self::follower::HubFollower;
-use self::metrics::PlacementGauges;
-pub(crate) use self::metrics::PlacementMetrics;
+use self::follower::HubFollower;
+use self::metrics::{PlacementGauges, PlacementMetrics};
 pub(crate) use self::records::HubRecords;
-pub(crate) use self::writer::DecisionWriter;
-use crate::cluster::{ClusterState, PolicyEntry};
-use crate::families::{Composed, FamilyController, ReportSubject};
-use crate::leadership::Leadership;
+use self::writer::DecisionWriter;
+use crate::cluster::{Cluster, ClusterState, PolicyEntry};
+use crate::families::{Composed, FamilyController, ReportSubject, Scraped, Watching};
+use crate::list_progress::Listings;
+use crate::namespaces::Part;
 use crate::status_writer::WriteMethod;
-use crate::upstream::Upstreams;
+use crate::turn_hooks::TurnHooks;
 
 /// The controller side of placements.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(crate) struct Placements {
-    pub(crate) metrics: PlacementMetrics,
-}
-
-impl Placements {
-    pub(crate) fn register(
-        &self,
-        registry: &mut Registry,
-        leading: &Leadership,
-        upstreams: &Upstreams,
-    ) {
-        self.metrics.register(registry);
-        let gauges = PlacementGauges::new(leading.clone(), upstreams.clone());
-        registry.register_collector(Box::new(gauges));
-    }
+    metrics: PlacementMetrics,
 }
 
 impl FamilyController for Placements {
@@ -87,6 +83,41 @@ impl FamilyController for Placements {
         let status = serde_json::to_value(write(&divisions, conditions)).ok()?;
         let method = WriteMethod::ServerSideApply(status.clone());
         Some(Composed { status, condition_states, method })
+    }
+
+    fn register(&self, registry: &mut Registry, scraped: &Scraped) {
+        self.metrics.register(registry);
+        registry.register_collector(Box::new(PlacementGauges(scraped.clone())));
+    }
+
+    fn hooks(
+        &self,
+        client: &Client,
+        writer: &Writer,
+        cluster: &Arc<Cluster>,
+        clock: &Clock,
+    ) -> Option<Box<dyn TurnHooks>> {
+        Some(Box::new(DecisionWriter {
+            client: client.clone(),
+            writer: writer.clone(),
+            cluster: Arc::clone(cluster),
+            clock: clock.clone(),
+            metrics: self.metrics.clone(),
+        }))
+    }
+
+    fn follow(&self, with: &Watching<'_>, following: &mut JoinSet<()>) -> Vec<Listings> {
+        let follow = |kind: &Kind| {
+            let (cluster, turns) = (Arc::clone(with.cluster), Arc::clone(with.turns));
+            let (mut follower, listed) =
+                HubFollower::new(*kind, cluster, turns, self.metrics.clone());
+            let (client, resource) = (with.client.clone(), kind.resource());
+            let watch_age = with.ages.begin(&resource.plural, Need::Always);
+            following
+                .spawn(async move { follow(client, &resource, watch_age, &mut follower).await });
+            Listings::new(kind.name(), vec![(Part::Whole, listed)])
+        };
+        Descriptor::of(Family::Placement).reads.iter().map(follow).collect()
     }
 
     fn report(&self, of: &ReportSubject, recorded: &[Recorded], events: &EventLog) {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use almanac_api::checking::{CheckContext, CheckedObject, check_json, lacks_room};
 use almanac_api::exempt::is_marked;
+use almanac_api::families::Descriptor;
 use almanac_api::kinds::Kind;
 use almanac_api::objects::DISABLE_ANNOTATION;
 use almanac_engine::{Family, PolicyName};
@@ -72,7 +73,7 @@ impl WorkQueues {
 
 /// Whether a policy asks for the answers to queries.
 fn asks(policy: &PolicyName) -> bool {
-    policy.family == Family::MetricScaling
+    Descriptor::of(policy.family).has_queries
 }
 
 impl PolicyFollower {
@@ -161,9 +162,7 @@ impl PolicyFollower {
         state.set_target_of(&policy, before.as_ref(), now.as_ref());
         // Until they are compared, the memory may be ahead of the status.
         entry.is_written = false;
-        if self.family == Family::Placement {
-            state.hub.note_change(&policy.identity, self.clock.now());
-        }
+        state.hub.note_edit(&policy, self.clock.now());
         self.wake(state, &policy);
         state.policies.insert(policy, entry);
     }
@@ -274,11 +273,10 @@ impl Follower for PolicyFollower {
             self.remove(&mut state, &policy);
         }
         self.unwritten.remove_deleted(&state.policies, |policy| self.covers(policy));
-        if self.listed.complete() && self.family == Family::ScheduledCapacity {
+        if self.listed.complete() {
             // A kind that comes late is read by policies that may have had their turns.
-            for policy in state.policies.keys().filter(|policy| asks(policy)) {
-                self.queues.turns.wake(policy);
-            }
+            let reads = |it: &&PolicyName| Descriptor::of(it.family).reads.contains(&self.kind);
+            state.policies.keys().filter(reads).for_each(|reader| self.queues.turns.wake(reader));
         }
     }
 
@@ -287,7 +285,7 @@ impl Follower for PolicyFollower {
             let mut followed = state.policies.iter().filter(|(it, _)| self.covers(it));
             followed.any(|(policy, entry)| self.has_room_again(policy, entry))
         };
-        self.family == Family::MetricScaling && has_refused(&self.cluster.lock())
+        Descriptor::of(self.family).has_queries && has_refused(&self.cluster.lock())
     }
 
     fn failed(&mut self, why: &WatchFailure) {

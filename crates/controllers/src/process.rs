@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use almanac_api::kinds::Controlled;
+use almanac_api::families::Controlled;
 use almanac_engine::Family;
 use almanac_shell::budget::{WriteBudget, WriteLimits};
 use almanac_shell::clock::Clock;
@@ -16,7 +16,7 @@ use prometheus_client::registry::Registry;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::families::Families;
+use crate::families::{Families, Scraped};
 pub use crate::horizontal_autoscaler::Queries;
 use crate::leadership::Leadership;
 use crate::namespaces::Namespaces;
@@ -113,8 +113,13 @@ impl Process {
         let schemas = ServedSchemas::of(&controlled);
         let left_alone = LeftAlone::new(&controlled, upstreams.clone(), leading.clone());
         registry.register_collector(Box::new(left_alone));
-        let (clock, unwritten) = (&options.clock, UnwrittenStatuses::default());
-        families.register(registry, &leading, clock, &switch, &upstreams);
+        let scraped = Scraped {
+            leading: leading.clone(),
+            clock: options.clock.clone(),
+            switch: switch.clone(),
+            upstreams: upstreams.clone(),
+        };
+        families.register(registry, &scraped);
         Process {
             client,
             options,
@@ -124,7 +129,7 @@ impl Process {
             switch,
             families,
             leading,
-            unwritten,
+            unwritten: UnwrittenStatuses::default(),
             upstreams,
             schemas,
         }

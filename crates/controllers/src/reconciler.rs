@@ -191,7 +191,9 @@ impl Reconciler {
         let target = about.target.as_ref().map(|it| it.target.identity().clone());
         let (policy_name, uid) = (policy.clone(), about.uid.clone());
         let subject = ReportSubject { policy: policy_name, uid, target, changed_by };
-        self.families.of(policy.family).report(&subject, &turn.recorded, &self.events);
+        if let Some(family) = self.families.of(policy.family) {
+            family.report(&subject, &turn.recorded, &self.events);
+        }
     }
 
     fn about(&self, policy: &PolicyName) -> Option<TurnSubject> {

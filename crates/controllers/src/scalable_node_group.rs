@@ -14,7 +14,8 @@ mod status;
 use std::sync::Arc;
 use std::time::Duration;
 
-use almanac_api::kinds::{Controlled, Kind};
+use almanac_api::families::Controlled;
+use almanac_api::kinds::Kind;
 use almanac_engine::{Exempt, Exemption, Identity};
 use almanac_shell::clock::Clock;
 use almanac_shell::event_log::{Event, EventLog, ObjectReference};

@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use almanac_api::kinds::{Controlled, Kind};
-use almanac_api::status::MissingFields;
+use almanac_api::definitions::MissingFields;
+use almanac_api::families::Controlled;
+use almanac_api::kinds::Kind;
 use almanac_api::status::conditions::{ConditionReason, ConditionState, ConditionType, conditions};
 use almanac_shell::writer::summarize;
 use http::header::{ACCEPT, ETAG, IF_NONE_MATCH};

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use almanac_api::families::Upstream;
 use almanac_api::status::conditions::{ConditionReason, ConditionState};
 use almanac_engine::{Exemptions, Identity, PolicyName};
 use almanac_shell::budget::WriteBudget;
@@ -24,9 +25,8 @@ use tokio_util::sync::CancellationToken;
 
 use self::sampling::{Sampling, ask_prometheus};
 use crate::cluster::{Cluster, PolicyEntry, StatusSnapshot};
-use crate::families::{Composed, Families, Hooks, ReportSubject};
+use crate::families::{Composed, Families, ReportSubject};
 use crate::leadership::Leadership;
-use crate::placement::DecisionWriter;
 use crate::policies::{UnwrittenStatuses, WorkQueues};
 use crate::process::{Metrics, Options};
 use crate::reconciler::Reconciler;
@@ -34,7 +34,7 @@ use crate::scalable_node_group::{self, NodeGroups};
 use crate::served_schemas::ServedSchemas;
 use crate::status_writer::{StatusUpdate, StatusWriter, WriteResult};
 use crate::targets::Targets;
-use crate::upstream::{self, Upstream, Upstreams};
+use crate::upstream::{self, Upstreams};
 use crate::work_queue::{Lane, WorkQueue};
 
 /// How many turns may run at once. Most of a turn is waiting for the API server, and concurrent
@@ -178,17 +178,10 @@ impl Term {
             .within(self.options.namespaces.clone())
             .with_watch_ages(self.health.watch_ages().clone());
         let targets = Arc::new(targets);
-        let placements = DecisionWriter {
-            client: self.client.clone(),
-            writer: writer.clone(),
-            cluster: Arc::clone(&cluster),
-            clock: clock.clone(),
-            metrics: self.families.placements.metrics.clone(),
-        };
         let reconciler = Reconciler {
             cluster: Arc::clone(&cluster),
             targets,
-            hooks: Hooks { placements },
+            hooks: self.families.hooks(&self.client, &writer, &cluster, &clock),
             turns: Arc::clone(&turns),
             statuses: Arc::clone(&statuses),
             families: self.families.clone(),
@@ -326,7 +319,7 @@ impl Shared {
         let now = self.reconciler.clock.now();
         let mut state = self.cluster.lock();
         let entry = state.policies.get(policy)?;
-        let family = self.families.of(policy.family);
+        let family = self.families.of(policy.family)?;
         let composed = match upstream {
             Some(upstream) => Some(upstream::composed(policy.family, upstream, entry, now)),
             None => family.compose(&state, &policy.identity, entry, now).map(|composed| {

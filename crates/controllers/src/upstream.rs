@@ -1,9 +1,10 @@
-//! The upstream controllers of the families: while one runs in the cluster, its family is left to it, unless
+//! Looks for the upstream controllers of the families: while one runs in the cluster, its family is left to it, unless
 //! the process is told to take it over. Two writers on one object are worse than none.
 //!
 //! A controller runs as long as its lease is renewed, which is observed: the clocks of two machines are not
 //! compared, except to recognize an abandoned lease. For a family that is left alone, no turn is taken, no number
-//! is published, and the status only says so; that is up to the callers of [`Upstreams::running`].
+//! is published, and the status only says so; that is up to the callers of [`Upstreams::running`]. How a controller is
+//! recognized is in the descriptor of its family.
 
 mod report;
 mod sightings;
@@ -14,8 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use almanac_api::kinds::Controlled;
-use almanac_engine::Family;
+use almanac_api::families::{Controlled, Upstream};
 use almanac_shell::backoff::Backoff;
 use almanac_shell::clock::Clock;
 use almanac_shell::writer::summarize;
@@ -29,74 +29,9 @@ use tokio::time::timeout;
 pub(crate) use report::{LeftAlone, composed, message};
 use sightings::Sightings;
 
-/// The controller that a family comes from, and how it is recognized where it runs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Upstream {
-    /// Its project.
-    pub(crate) name: &'static str,
-    /// The name of its lease, in whichever namespace.
-    lease: &'static str,
-    /// The CRD that has to be that of the project, if the lease alone is ambiguous.
-    definition: Option<&'static str>,
-    /// Whether it keeps conditions of its own in the objects' statuses, which a note of ours would replace.
-    pub(crate) writes_conditions: bool,
-}
-
 /// The annotation that controller-gen, which generates the CRDs of all these projects, adds to each. Ours do not
 /// have it.
 const GENERATED: &str = "controller-gen.kubebuilder.io/version";
-
-/// How each family's upstream is recognized. All names are those in the sources of these projects:
-///
-/// | family | upstream | marks | found in |
-/// |---|---|---|---|
-/// | scheduled capacity, metric scaling, groups of nodes | Karpenter 0.1 | the Lease `karpenter-leader-election`, and its CRD of the kind: later Karpenters have a lease of the same name, and no such kinds | `cmd/controller/main.go` and `config/crd/bases` of aws/karpenter-provider-aws, before 0.2 |
-/// | cron scaling | Karmada | the Lease `karmada-controller-manager` | `cmd/controller-manager/app/options/options.go` of karmada-io/karmada |
-/// | placement | Open Cluster Management | the Lease `placement-lock`: the component is called `placement` in all versions, and openshift/library-go adds `-lock` | `pkg/cmd/hub/placement.go` of open-cluster-management-io/ocm, before that `pkg/cmd/hub/controller.go` of open-cluster-management-io/placement; `pkg/controller/controllercmd/cmd.go` of openshift/library-go |
-///
-/// The other families have none that could be recognized: Volcano's agent and the scheduler plugin of `ResourcePolicy`
-/// have no lease of their own, as one is a `DaemonSet` and the other a part of kube-scheduler.
-fn upstream_of(controlled: Controlled) -> Option<Upstream> {
-    let family = match controlled {
-        Controlled::Policies(family) => family,
-        Controlled::NodeGroups => {
-            return Some(Upstream {
-                name: "Karpenter",
-                lease: "karpenter-leader-election",
-                definition: Some("scalablenodegroups.autoscaling.karpenter.sh"),
-                writes_conditions: false,
-            });
-        }
-    };
-    let upstream = match family {
-        Family::ScheduledCapacity => Upstream {
-            name: "Karpenter",
-            lease: "karpenter-leader-election",
-            definition: Some("metricsproducers.autoscaling.karpenter.sh"),
-            writes_conditions: false,
-        },
-        Family::MetricScaling => Upstream {
-            name: "Karpenter",
-            lease: "karpenter-leader-election",
-            definition: Some("horizontalautoscalers.autoscaling.karpenter.sh"),
-            writes_conditions: false,
-        },
-        Family::QosLevels | Family::Units => return None,
-        Family::Placement => Upstream {
-            name: "Open Cluster Management",
-            lease: "placement-lock",
-            definition: None,
-            writes_conditions: true,
-        },
-        Family::CronScaling => Upstream {
-            name: "Karmada",
-            lease: "karmada-controller-manager",
-            definition: None,
-            writes_conditions: false,
-        },
-    };
-    Some(upstream)
-}
 
 /// A controller that is installed later is noticed within this time.
 const CHECK_INTERVAL: Duration = Duration::from_secs(30);
@@ -127,7 +62,7 @@ impl Upstreams {
     pub(crate) fn of(families: &[Controlled], taken_over: &[Controlled]) -> Self {
         let looked_for = families
             .iter()
-            .filter(|family| !taken_over.contains(family) && upstream_of(**family).is_some());
+            .filter(|family| !taken_over.contains(family) && family.upstream().is_some());
         let sightings = looked_for.map(|family| (*family, Sightings::default())).collect();
         let state = State { sightings, ..State::default() };
         Self { state: Arc::new(Mutex::new(state)) }
@@ -150,13 +85,13 @@ impl Upstreams {
         let families: Vec<(Controlled, Upstream)> = {
             let state = self.lock();
             let families = state.sightings.keys();
-            families.filter_map(|family| Some((*family, upstream_of(*family)?))).collect()
+            families.filter_map(|family| Some((*family, family.upstream()?))).collect()
         };
         let mut retries = Backoff::new(FIRST_RETRY, CHECK_INTERVAL, 0);
         loop {
             let mut is_known = true;
             for (family, upstream) in &families {
-                match find_leases(&client, *upstream).await {
+                match find_leases(&client, *family, *upstream).await {
                     Ok(leases) => {
                         if self.note(*family, *upstream, &leases, &clock) {
                             changed(*family);
@@ -203,7 +138,7 @@ impl Upstreams {
         } else {
             state.running.remove(&family).is_some()
         };
-        let (name, kind) = (upstream.name, family.flag_value());
+        let (name, kind) = (upstream.name, family.flag());
         match (changes, runs) {
             (true, true) => tracing::warn!(
                 upstream = name,
@@ -221,7 +156,7 @@ impl Upstreams {
 
     fn complain(&self, family: Controlled, upstream: Upstream, why: &str) {
         if self.lock().forbidden.insert(family) {
-            let kind = family.flag_value();
+            let kind = family.flag();
             tracing::warn!(
                 error = why,
                 "failed to look whether {} runs in this cluster; carrying out {kind} as if it did not",
@@ -251,12 +186,16 @@ impl From<kube::Error> for Unseen {
     }
 }
 
-/// The leases that a controller may have; none where its definition is needed and not there.
-async fn find_leases(client: &Client, upstream: Upstream) -> Result<Vec<Lease>, Unseen> {
+/// The leases that the controller of a family may have; none where its definition is needed and not there.
+async fn find_leases(
+    client: &Client,
+    family: Controlled,
+    upstream: Upstream,
+) -> Result<Vec<Lease>, Unseen> {
     let looked = async {
-        if let Some(name) = upstream.definition {
+        if upstream.by_definition {
             let definitions = Api::<CustomResourceDefinition>::all(client.clone());
-            let definition = definitions.get_metadata_opt(name).await?;
+            let definition = definitions.get_metadata_opt(&family.kind().resource_name()).await?;
             let annotations = definition.and_then(|it| it.metadata.annotations);
             if !annotations.is_some_and(|it| it.contains_key(GENERATED)) {
                 return Ok(Vec::new());

@@ -13,7 +13,7 @@ mod watches;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use almanac_api::kinds::Controlled;
+use almanac_api::families::Controlled;
 use almanac_shell::calls::{CallLimits, Shown, Tls, serve_calls};
 use almanac_shell::certificates::keeping::Keeping;
 use almanac_shell::clock::Clock;
@@ -106,7 +106,7 @@ impl Webhook {
         // A limited webhook may not read the namespaces of other controllers.
         let upstreams = match namespaces.limit() {
             Some(_) => Upstreams::default(),
-            None => Upstreams::of(&Controlled::all(), &take_over),
+            None => Upstreams::of(&Controlled::all().collect::<Vec<_>>(), &take_over),
         };
         let known = Shared::default();
         let reviews = Reviews {

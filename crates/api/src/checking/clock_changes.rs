@@ -2,13 +2,14 @@
 //! past two, but it is worth knowing.
 
 use almanac_calendar::{ClockEffect, Effect, Zone};
-use almanac_engine::{Family, PolicyName, RuleClockEffect, Slim, World, few_joined};
+use almanac_engine::{PolicyName, RuleClockEffect, World, few_joined};
 use jiff::{SignedDuration, Timestamp};
 
+use super::cron_job;
 use super::everything::{Everything, belongs_somewhere};
-use super::{cron_job, qos_levels};
+use crate::families::{Descriptor, qos_levels};
 use crate::finding::{Code, FieldPath, Finding, Path};
-use crate::kinds::{Kind, Role};
+use crate::kinds::Kind;
 use crate::reading::{Locator, PlacedFinding, Reading};
 
 /// Every clock change of a year, and the first of them once more.
@@ -26,7 +27,7 @@ pub fn clock_changes(
     let mut told = Vec::new();
     for (index, (object, checked)) in reading.objects.iter().zip(&everything.objects).enumerate() {
         let (Some(identity), Some(slim)) = (&checked.identity, &checked.slim) else { continue };
-        let Role::Policy(family) = checked.kind.role() else { continue };
+        let Some(family) = checked.kind.family() else { continue };
         if !belongs_somewhere(reading, object.source, &everything.places) {
             continue;
         }
@@ -35,7 +36,7 @@ pub fn clock_changes(
         let policy = PolicyName::new(family, identity.clone());
         let effects = world.clock_effects(&policy, from, to);
         for of_rule in effects.chunk_by(|one, other| one.position == other.position) {
-            let field = |position| field_of_rule(family, slim, position);
+            let field = |position| Descriptor::of(family).rule_field(slim, position);
             let Some(finding) = finding(of_rule, field) else { continue };
             told.push(placed(reading, index, finding));
         }
@@ -55,28 +56,6 @@ pub fn placed(reading: &Reading, index: usize, mut finding: Finding) -> PlacedFi
     let span = Locator::new(&reading.sources[object.source], object).locate(&finding);
     let (source, object) = (object.source, Some(index));
     PlacedFinding { source, span: Some(span), finding, object, place: None }
-}
-
-/// The field of a rule of a policy, by its position.
-#[must_use]
-pub fn field_of_rule(family: Family, slim: &Slim, position: usize) -> Option<FieldPath> {
-    match slim {
-        Slim::QosLevels(levels) => qos_levels::field_of(levels.policy.as_deref(), position),
-        _ => Some(field_of(family, position)),
-    }
-}
-
-fn field_of(family: Family, position: usize) -> FieldPath {
-    let spec = Path::Root.key("spec");
-    match family {
-        Family::CronScaling => (&spec.key("rules").index(position).key("schedule")).into(),
-        Family::ScheduledCapacity => {
-            (&spec.key("schedule").key("behaviors").index(position)).into()
-        }
-        Family::MetricScaling => (&spec.key("metrics").index(position)).into(),
-        // The lists of levels are in a document, and there may be several; the others have no schedules.
-        Family::QosLevels | Family::Placement | Family::Units => spec.into(),
-    }
 }
 
 fn finding(

@@ -8,10 +8,10 @@ use almanac_engine::{Identity, Slim, Target};
 use jiff::Timestamp;
 use serde_json::Value as Json;
 
-use super::envelope::check_names;
-use super::meaning::{Mended, meaning_of};
 use super::shapes::shape_of;
 use crate::exempt::is_marked_in;
+use crate::families::{Mended, meaning_of};
+use crate::fields::envelope::check_names;
 use crate::finding::{Code, FieldPath, Finding, Path, Replacement, Segment};
 use crate::kinds::{Kind, Role};
 use crate::lenient;

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value as Json, json};
 
+use crate::definitions::all_custom_resources;
 use crate::kinds::Kind;
-use crate::objects::{custom_resources, hub_custom_resources, unit_custom_resources};
 use crate::shape::{Shape, metadata_shape};
 use crate::slim;
 
@@ -21,8 +21,7 @@ fn shapes() -> BTreeMap<Kind, Shape> {
     let mut shapes: BTreeMap<Kind, Shape> =
         Kind::ALL.iter().map(|kind| (*kind, shape_of_numbers(*kind))).collect();
     shapes.insert(Kind::ConfigMap, with_envelope(Shape::of(&texts())));
-    let resources = custom_resources().into_iter().chain(unit_custom_resources());
-    for resource in resources.chain(hub_custom_resources()) {
+    for resource in all_custom_resources() {
         if let Some(kind) = resource.known_kind() {
             let mut shape = Shape::of(&resource.schema());
             shape.set("status", Shape::default());

@@ -36,21 +36,12 @@ impl Asked {
                     let replicas = workload.replicas.unwrap_or(0);
                     by_workload.insert(identity.clone(), (replicas, By::Itself));
                 }
-                Slim::CronScaling(_) | Slim::MetricScaling(_) => {
-                    world.upsert(identity.clone(), slim.clone());
-                }
                 Slim::Autoscaler(bounds) => {
                     let scaled = object.scales.as_ref().map(Target::identity);
                     highest.extend(scaled.zip(bounds.max_replicas).map(|it| (identity, it)));
                 }
-                Slim::ScheduledCapacity(_)
-                | Slim::QosLevels(_)
-                | Slim::Placement(_)
-                | Slim::Hub(_)
-                | Slim::Units(_)
-                | Slim::Fleet(_)
-                | Slim::Pod(_)
-                | Slim::Node(_) => {}
+                _ if object.kind.is_policy() => world.upsert(identity.clone(), slim.clone()),
+                _ => {}
             }
         }
         for policy in world.policies() {

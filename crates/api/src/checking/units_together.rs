@@ -7,10 +7,10 @@ use std::sync::Arc;
 use almanac_engine::units::{DeletionCost, Pod, ResourcePolicy};
 use almanac_engine::{Identity, LabelSelector, Labels, Slim, ValueRequirement};
 
-use super::label_sets::LabelSet;
 use super::object::CheckedObject;
 use super::together::at;
 use super::unit_caps::Asked;
+use crate::fields::label_sets::LabelSet;
 use crate::finding::{Code, Finding, Path};
 use crate::kinds::nearest;
 use crate::slim::DELETION_COST;

@@ -30,8 +30,8 @@ pub const GROUP_NAME_LABEL: &str = "cluster.open-cluster-management.io/decision-
 pub const GROUP_INDEX_LABEL: &str = "cluster.open-cluster-management.io/decision-group-index";
 
 /// The definitions, in the order they are documented.
-pub(super) fn definitions() -> [CustomResourceDefinition; 6] {
-    [
+pub(crate) fn definitions() -> Vec<CustomResourceDefinition> {
+    vec![
         versions::as_served(Kind::Placement, Placement::crd()),
         scores_and_decisions::decision(),
         scores_and_decisions::score(),

@@ -7,8 +7,6 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-use almanac_engine::Family;
-
 use super::mistakes::is_command;
 use super::{cron_jobs, foreign};
 use crate::exempt::MARK;
@@ -34,10 +32,9 @@ static WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
 
 fn is_looked_for(kind: Kind) -> bool {
     match kind.role() {
+        Role::Hub | Role::Bounds => true,
         // There are many ConfigMaps; the ones of interest have names of their own.
-        Role::Policy(Family::QosLevels) => false,
-        Role::Policy(_) | Role::Hub | Role::Bounds => true,
-        Role::Workload { .. } => is_group_of_ours(kind.group()),
+        Role::Policy(_) | Role::Workload { .. } => is_group_of_ours(kind.group()),
     }
 }
 

@@ -1,5 +1,5 @@
 //! The memory that the regular expressions of an autoscaler keep, counted in bytes that are not freed. Which queries are
-//! refused for it is up to the tests of `checking::query`.
+//! refused for it is up to the tests of the family of autoscalers.
 
 use almanac_api::checking::{CheckContext, CheckedObject, check_json};
 use almanac_api::kinds::Kind;

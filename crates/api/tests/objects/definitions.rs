@@ -8,10 +8,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use almanac_api::kinds::{Controlled, Kind, Role};
-use almanac_api::objects::{
-    CustomResource, custom_resources, hub_custom_resources, unit_custom_resources,
+use almanac_api::definitions::{
+    CustomResource, all_custom_resources, custom_resources, custom_resources_of,
 };
+use almanac_api::families::{Controlled, Descriptor};
+use almanac_api::kinds::{Kind, Role};
 use almanac_api::reading::{Reading, Source, read_objects};
 use almanac_api::writing::to_yaml;
 use almanac_engine::Family;
@@ -21,16 +22,16 @@ fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy").join(name)
 }
 
-fn all() -> impl Iterator<Item = CustomResource> {
-    custom_resources().into_iter().chain(hub_custom_resources()).chain(unit_custom_resources())
+fn of(family: Family) -> Vec<CustomResource> {
+    custom_resources_of(family.into())
 }
 
 #[test]
 fn the_generated_crds_are_up_to_date() {
     for (name, resources) in [
         ("crds", custom_resources()),
-        ("hub-crds", hub_custom_resources()),
-        ("units-crds", unit_custom_resources()),
+        ("hub-crds", of(Family::Placement)),
+        ("units-crds", of(Family::Units)),
     ] {
         let folder = folder(name);
         let files = resources.iter().map(|it| {
@@ -79,7 +80,7 @@ fn is_borrowed(path: &str) -> bool {
 #[test]
 fn every_list_and_every_string_has_a_limit() {
     let mut unbounded = Vec::new();
-    for resource in custom_resources().into_iter().chain(unit_custom_resources()) {
+    for resource in custom_resources().into_iter().chain(of(Family::Units)) {
         walk(&resource.schema(), resource.kind(), &mut |path, schema| {
             let list = schema["type"] == "array" && schema["maxItems"].is_null();
             let text = schema["type"] == "string"
@@ -97,7 +98,7 @@ fn every_list_and_every_string_has_a_limit() {
 #[test]
 fn every_field_has_a_description() {
     let mut unexplained = Vec::new();
-    for resource in all() {
+    for resource in all_custom_resources() {
         walk(&resource.schema(), resource.kind(), &mut |path, schema| {
             let item = path.ends_with("[]") || path.contains("conditions[]");
             if schema["description"].is_null() && !item && !is_borrowed(path) {
@@ -110,7 +111,8 @@ fn every_field_has_a_description() {
 
 #[test]
 fn names_columns_and_subresources_match_the_designs() {
-    let table: Vec<_> = all()
+    let table: Vec<_> = all_custom_resources()
+        .into_iter()
         .map(|resource| {
             let spec = &resource.manifest()["spec"];
             let version = &spec["versions"][0];
@@ -152,7 +154,7 @@ fn names_columns_and_subresources_match_the_designs() {
 
 #[test]
 fn the_table_of_kinds_matches_the_crds() {
-    for resource in all() {
+    for resource in all_custom_resources() {
         let kind = resource.known_kind().unwrap_or_else(|| panic!("{}", resource.kind()));
         let spec = &resource.manifest()["spec"];
         assert_eq!(kind.plural(), spec["names"]["plural"]);
@@ -167,7 +169,7 @@ fn the_table_of_kinds_matches_the_crds() {
 
 #[test]
 fn every_defined_kind_belongs_to_something_that_is_carried_out() {
-    for resource in all() {
+    for resource in all_custom_resources() {
         let controlled = resource.known_kind().and_then(Controlled::of_kind);
         assert!(controlled.is_some(), "{}", resource.kind());
     }
@@ -175,7 +177,8 @@ fn every_defined_kind_belongs_to_something_that_is_carried_out() {
 
 #[test]
 fn the_clusters_of_a_hub_come_before_what_refers_to_them() {
-    let names: Vec<_> = Kind::of_hub().map(Kind::name).collect();
+    let kinds = Descriptor::of(Family::Placement).reads.iter();
+    let names: Vec<_> = kinds.map(|kind| kind.name()).collect();
     assert_eq!(
         names,
         [

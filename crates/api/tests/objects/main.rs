@@ -19,6 +19,7 @@ mod qos_policies;
 mod rejections_of_cron_rules;
 mod rejections_of_schedules;
 mod resource_policies;
+mod rights;
 mod rules_over_time;
 mod slim_forms;
 mod statuses;

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
+use almanac_api::families::Descriptor;
 use almanac_api::kinds::Kind;
+use almanac_engine::Family;
 use kube::api::DynamicObject;
 
 use super::requests::{Answer, Requests};
@@ -21,7 +23,7 @@ pub(super) async fn list(
         return Ok(found);
     }
     let mut missing = BTreeSet::new();
-    for kind in Kind::of_hub() {
+    for kind in Descriptor::of(Family::Placement).reads.iter().copied() {
         let is_everywhere = !kind.is_namespaced() || kind.counts_everywhere();
         let answer = requests.list_of(kind, is_everywhere).await?;
         let answer = match answer {

@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
+use almanac_api::families::Descriptor;
 use almanac_api::reading::PlacedFinding;
-use almanac_engine::{Family, Field, RuleExplanation, Value, Verdict};
-use almanac_forecast::LastWrite;
+use almanac_engine::{Field, RuleExplanation, Value, Verdict};
+use almanac_forecast::{Explanation, LastWrite};
 use anstyle::{AnsiColor, Style};
 
 use super::Answer;
@@ -143,14 +144,12 @@ fn write_reason(
         Verdict::Excluded => ('-', QUIET, "excluded"),
         Verdict::Error => ('!', ERROR, "error"),
     };
-    let whole = match (reason.verdict, answer.explanation.policy.family) {
-        (Verdict::Error, _) => "the object",
-        (_, Family::Placement) => "the placement",
-        (_, Family::Units) if answer.explanation.target == answer.explanation.policy.identity => {
-            "the policy"
-        }
-        (_, Family::Units) => "the pod",
-        _ => "default",
+    let Explanation { policy, target, .. } = &answer.explanation;
+    let nouns = Descriptor::of(policy.family).nouns;
+    let whole = match reason.verdict {
+        Verdict::Error => "the object",
+        _ if *target == policy.identity => nouns.policy,
+        _ => nouns.object,
     };
     let rule = printable(reason.rule.as_deref().unwrap_or(whole));
     writeln!(output, "  {style}{mark} {verdict:<8}{style:#}  {STRONG}{rule}{STRONG:#}")?;

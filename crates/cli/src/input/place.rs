@@ -5,6 +5,7 @@ use std::mem;
 use std::sync::Arc;
 
 use almanac_api::checking::{CheckedObject, Places};
+use almanac_api::families::Descriptor;
 use almanac_api::kinds::{Kind, Role};
 use almanac_api::reading::{CronJob, OtherObject, ReadNode, ReadPod, Reading};
 use almanac_engine::qos_levels::{AgentSettings, Node as PodNode};
@@ -178,19 +179,20 @@ fn that_matter(objects: &[InputObject], here: &[usize], also: &Targets) -> Vec<u
     }
     let targets: BTreeSet<&Identity> =
         policies.iter().filter_map(|policy| target(objects, *policy)).collect();
-    let is_placement = |position: &usize| objects[*position].checked.kind == Kind::Placement;
-    let has_placements = policies.iter().any(is_placement);
+    let descriptor = |policy: &usize| Descriptor::of_kind(objects[*policy].checked.kind);
+    let read: BTreeSet<Kind> =
+        policies.iter().filter_map(descriptor).flat_map(|it| it.reads).copied().collect();
     let is_of_units = |position: &usize| objects[*position].checked.kind == Kind::ResourcePolicy;
     let has_units = policies.iter().any(is_of_units);
     let matters = |position: &usize| {
         let checked = &objects[*position].checked;
-        let is_of_hub = has_placements && checked.kind.role() == Role::Hub;
         let is_target = checked.identity.as_ref().is_some_and(|it| targets.contains(it));
         let makes_pods = matches!(checked.kind.role(), Role::Workload { .. } | Role::Bounds);
         // What keeps a target within bounds has a part in it.
         let bounds_target =
             checked.scales.as_ref().is_some_and(|it| targets.contains(it.identity()));
-        let is_of_policies = is_policy(position) || is_target || is_of_hub || bounds_target;
+        let is_read = read.contains(&checked.kind);
+        let is_of_policies = is_policy(position) || is_target || is_read || bounds_target;
         is_of_policies || has_units && makes_pods || is_also(position)
     };
     here.iter().copied().filter(matters).collect()

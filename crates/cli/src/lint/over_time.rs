@@ -5,8 +5,9 @@ use std::num::NonZero;
 use std::sync::Arc;
 use std::thread;
 
-use almanac_api::checking::{CheckedObject, field_of_rule, placed, pod_demands};
+use almanac_api::checking::{CheckedObject, placed, pod_demands};
 use almanac_api::exempt::EXEMPT_NAMESPACES;
+use almanac_api::families::Descriptor;
 use almanac_api::finding::{Code, FieldPath, Finding, Path};
 use almanac_api::kinds::Kind;
 use almanac_api::objects::CONFIG_NAMESPACE;
@@ -228,22 +229,9 @@ fn selector_field(
     policy: &PolicyName,
     position: Option<u32>,
 ) -> Option<FieldPath> {
-    let spec = Path::Root.key("spec");
     let position = position.and_then(|it| usize::try_from(it).ok());
-    match (policy.family, position) {
-        (Family::Placement, _) => Some((&spec.key("predicates")).into()),
-        (Family::Units, None) => Some((&spec.key("podSelector")).into()),
-        (Family::Units, Some(unit)) => {
-            Some((&spec.key("units").index(unit).key("nodeSelector")).into())
-        }
-        (
-            Family::QosLevels
-            | Family::CronScaling
-            | Family::ScheduledCapacity
-            | Family::MetricScaling,
-            position,
-        ) => field_of_rule(policy.family, &place.world.slim_of(policy)?, position?),
-    }
+    let slim = place.world.slim_of(policy)?;
+    Descriptor::of(policy.family).selector_field(&slim, position)
 }
 
 pub(super) fn rule_field(
@@ -254,7 +242,8 @@ pub(super) fn rule_field(
     let schedules = place.world.schedules(policy);
     let schedule = schedules.iter().find(|it| Some(&it.rule) == rule)?;
     let slim = place.world.slim_of(policy)?;
-    field_of_rule(policy.family, &slim, usize::try_from(schedule.position).ok()?)
+    let position = usize::try_from(schedule.position).ok()?;
+    Descriptor::of(policy.family).rule_field(&slim, position)
 }
 
 fn code(about: &About) -> Code {
@@ -276,12 +265,7 @@ fn code(about: &About) -> Code {
     }
 }
 
-/// What to do, as far as it does not depend on the family.
 fn advice(policy: &PolicyName, about: &About) -> &'static str {
-    match (policy.family, about) {
-        (Family::QosLevels, About::NeverWins { .. }) => {
-            "list it before the other one, or remove it"
-        }
-        _ => about.advice(),
-    }
+    let by_order = Descriptor::of(policy.family).never_wins_fix;
+    by_order.filter(|_| matches!(about, About::NeverWins { .. })).unwrap_or(about.advice())
 }

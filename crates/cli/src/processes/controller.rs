@@ -7,22 +7,22 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use almanac_api::kinds::Controlled;
+use almanac_api::families::Controlled;
 use almanac_controllers::namespaces::Namespaces;
 use almanac_controllers::process::{Options, Process, Queries};
 use almanac_controllers::scalable_node_group::NodeProviders;
 use almanac_shell::client::Connection;
 use almanac_shell::prometheus::{Prometheus, PrometheusAddress, PrometheusOptions, QueryMetrics};
-use anyhow::ensure;
+use anyhow::{bail, ensure};
 use clap::{Args, ValueHint};
 use jiff::SignedDuration;
 use prometheus_client::registry::Registry;
 
 use self::simulated_nodes::SimulatedNodes;
+use super::controllers::Controller;
 use super::process::{
     self, ConnectionArguments, LeaseArguments, NamespaceArguments, ProcessArguments,
 };
-use crate::controllers::Controller;
 use crate::outcome::exit_codes_without_findings;
 
 /// Run the controllers
@@ -45,12 +45,7 @@ pub(crate) struct ControllerArguments {
         value_name = "KINDS",
         value_enum,
         value_delimiter = ',',
-        default_values = [
-            "metrics-producer",
-            "cron-federated-hpa",
-            "horizontal-autoscaler",
-            "scalable-node-group",
-        ]
+        default_values = Controller::by_default()
     )]
     controllers: Vec<Controller>,
 
@@ -110,7 +105,7 @@ pub(crate) fn run(
 ) -> anyhow::Result<ExitCode> {
     ensure!(
         !arguments.simulated_nodes
-            || arguments.controllers.contains(&Controller::ScalableNodeGroup),
+            || arguments.controllers.contains(&Controller(Controlled::NodeGroups)),
         "--simulated-nodes needs scalable-node-group among --controllers"
     );
     ensure_limited(arguments)?;
@@ -134,11 +129,11 @@ fn ensure_limited(arguments: &ControllerArguments) -> anyhow::Result<()> {
     if arguments.namespaces.namespaces() == Namespaces::All {
         return Ok(());
     }
-    ensure!(
-        !arguments.controllers.contains(&Controller::Placement),
-        "--namespaces: placements select from clusters and sets of clusters, which are in no namespace; take placement \
-         out of --controllers"
-    );
+    for Controller(controlled) in &arguments.controllers {
+        if let Some(why) = controlled.why_cluster_wide() {
+            bail!("--namespaces: {why}; take {} out of --controllers", controlled.flag());
+        }
+    }
     ensure!(
         !arguments.allow_cluster_scoped_targets,
         "--namespaces: cluster-scoped targets are in no namespace; take --allow-cluster-scoped-targets out"
@@ -172,7 +167,7 @@ fn options(arguments: &ControllerArguments, connection: &Connection, queries: Qu
     let mut families = Vec::new();
     let mut node_groups = None;
     for kind in &arguments.controllers {
-        match kind.controlled() {
+        match kind.0 {
             Controlled::Policies(family) => families.push(family),
             Controlled::NodeGroups => node_groups = Some(NodeProviders::new()),
         }
@@ -188,7 +183,7 @@ fn options(arguments: &ControllerArguments, connection: &Connection, queries: Qu
         node_groups,
         namespaces: arguments.namespaces.namespaces(),
         exempt_namespaces: arguments.process.exempt_namespaces.clone(),
-        take_over: arguments.take_over.iter().map(|kind| kind.controlled()).collect(),
+        take_over: arguments.take_over.iter().map(|kind| kind.0).collect(),
         lease,
         identity,
         limits: arguments.process.limits(WRITES_AT_ONCE),

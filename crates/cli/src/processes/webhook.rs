@@ -18,8 +18,8 @@ use clap::{ArgAction, Args, ValueHint};
 use jiff::SignedDuration;
 use prometheus_client::registry::Registry;
 
+use super::controllers::Controller;
 use super::process::{self, ConnectionArguments, NamespaceArguments, ServingArguments};
-use crate::controllers::Controller;
 use crate::outcome::exit_codes_without_findings;
 
 /// Run the validating webhook
@@ -118,7 +118,7 @@ pub(crate) fn run(
             WebhookEndpoints { listener: listen(arguments.webhook_listen)?, certificate };
         let options = WebhookOptions {
             namespaces: arguments.namespaces.namespaces(),
-            take_over: arguments.take_over.iter().map(|kind| kind.controlled()).collect(),
+            take_over: arguments.take_over.iter().map(|kind| kind.0).collect(),
             clock: arguments.serving.clock(),
         };
         let webhook = Webhook::new(connection.client.clone(), options, endpoints, health, registry);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use almanac_api::objects::custom_resources;
+use almanac_api::definitions::custom_resources;
 use almanac_harness::{
     ControlPlaneOptions, FaultProxy, Observation, PATIENCE, Program, TestResult, await_condition,
     on_own_control_plane,

@@ -2,7 +2,6 @@
 
 use almanac_engine::Family;
 use almanac_engine::cron_scaling::{Ending, FiringBacklog, Recorded, firing_backlog};
-use almanac_shell::clock::Clock;
 use jiff::Timestamp;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
@@ -12,8 +11,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use crate::leadership::Leadership;
-use crate::upstream::Upstreams;
+use crate::families::Scraped;
 
 /// How often rules fired, and how late.
 #[derive(Clone, Debug)]
@@ -98,25 +96,17 @@ impl CronMetrics {
 
 /// What the rules are waiting for, computed at the scrape.
 #[derive(Debug)]
-pub(super) struct BacklogGauges {
-    leading: Leadership,
-    clock: Clock,
-    upstreams: Upstreams,
-}
-
-impl BacklogGauges {
-    pub(super) fn new(leading: Leadership, clock: Clock, upstreams: Upstreams) -> Self {
-        Self { leading, clock, upstreams }
-    }
-}
+pub(super) struct BacklogGauges(pub(super) Scraped);
 
 impl Collector for BacklogGauges {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
-        let Some(cluster) = self.leading.cluster() else { return Ok(()) };
+        if self.0.leading.cluster().is_none() {
+            return Ok(());
+        }
         // What is left to another controller waits for nothing here.
-        let firing_backlog = match self.upstreams.running(Family::CronScaling) {
-            Some(_) => FiringBacklog::default(),
-            None => firing_backlog(&cluster.lock().world, self.clock.now()),
+        let firing_backlog = match self.0.cluster_of(Family::CronScaling) {
+            Some(cluster) => firing_backlog(&cluster.lock().world, self.0.clock.now()),
+            None => FiringBacklog::default(),
         };
         for (name, help, value) in gauges(firing_backlog) {
             // Exported even without a value, so that it can be found.
@@ -164,11 +154,14 @@ mod tests {
 
     use almanac_engine::Field;
     use almanac_engine::cron_scaling::{Applied, Execution};
-    use almanac_shell::lease::Fence;
+    use almanac_shell::clock::Clock;
+    use almanac_shell::lease::{Fence, Switch};
     use jiff::SignedDuration;
 
     use super::*;
     use crate::cluster::Cluster;
+    use crate::leadership::Leadership;
+    use crate::upstream::Upstreams;
 
     #[test]
     fn every_missed_firing_is_counted_and_a_superseded_one_is_not_a_failure() {
@@ -220,7 +213,9 @@ mod tests {
         let (leading, cluster) = (Leadership::default(), Arc::new(Cluster::default()));
         leading.begin(Fence::open(), cluster);
         let (clock, upstreams) = (Clock::from_fn(|| Timestamp::UNIX_EPOCH), Upstreams::default());
-        registry.register_collector(Box::new(BacklogGauges::new(leading, clock, upstreams)));
+        let switch = Switch::new(clock.clone());
+        let scraped = Scraped { leading, clock, switch, upstreams };
+        registry.register_collector(Box::new(BacklogGauges(scraped)));
         let mut text = String::new();
         prometheus_client::encoding::text::encode(&mut text, &registry).expect("it is text");
         let name = "almanac_cron_oldest_overdue_firing_timestamp_seconds";

@@ -2,7 +2,6 @@
 
 use almanac_engine::metric_scaling::{Recorded, TargetState};
 use almanac_engine::{Family, Identity};
-use almanac_shell::clock::Clock;
 use jiff::Timestamp;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
@@ -14,8 +13,7 @@ use prometheus_client::registry::Registry;
 
 use super::with_decision;
 use crate::cluster::{ClusterState, PolicyEntry};
-use crate::leadership::Leadership;
-use crate::upstream::Upstreams;
+use crate::families::Scraped;
 
 /// How often autoscalers scaled, and failed to.
 #[derive(Clone, Debug, Default)]
@@ -60,11 +58,7 @@ impl AutoscalerMetrics {
 
 /// What each autoscaler wants and has, evaluated at the scrape.
 #[derive(Debug)]
-pub(super) struct AutoscalerGauges {
-    leading: Leadership,
-    clock: Clock,
-    upstreams: Upstreams,
-}
+pub(super) struct AutoscalerGauges(pub(super) Scraped);
 
 /// The numbers of one autoscaler, as far as they are known.
 struct Numbers {
@@ -76,16 +70,10 @@ struct Numbers {
 }
 
 impl AutoscalerGauges {
-    pub(super) fn new(leading: Leadership, clock: Clock, upstreams: Upstreams) -> Self {
-        Self { leading, clock, upstreams }
-    }
-
     fn numbers(&self) -> Vec<Numbers> {
-        let Some(cluster) = self.leading.cluster() else { return Vec::new() };
-        if self.upstreams.running(Family::MetricScaling).is_some() {
-            return Vec::new();
-        }
-        let now = self.clock.now();
+        let cluster = self.0.cluster_of(Family::MetricScaling);
+        let Some(cluster) = cluster else { return Vec::new() };
+        let now = self.0.clock.now();
         let state = cluster.lock();
         let all = state.policies.iter().filter(|(it, _)| it.family == Family::MetricScaling);
         all.filter_map(|(policy, entry)| Numbers::of(&state, &policy.identity, entry, now))

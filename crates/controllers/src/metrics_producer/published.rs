@@ -4,45 +4,26 @@
 //! stopped, or schedules are left to their upstream controller, there are none.
 
 use almanac_engine::{Family, Identity, scheduled_capacity};
-use almanac_shell::clock::Clock;
-use almanac_shell::lease::Switch;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
 use prometheus_client::metrics::gauge::ConstGauge;
 
-use crate::leadership::Leadership;
-use crate::upstream::Upstreams;
+use crate::families::Scraped;
 
 /// The series of all schedules.
 #[derive(Debug)]
-pub(crate) struct PublishedNumbers {
-    leading: Leadership,
-    clock: Clock,
-    switch: Switch,
-    upstreams: Upstreams,
-}
+pub(super) struct PublishedNumbers(pub(super) Scraped);
 
 /// The name the design gives the series, and the one its first releases gave it.
 const NAMES: [&str; 2] = ["karpenter_scheduled_capacity", "karpenter_scheduled_replicas_value"];
 
 impl PublishedNumbers {
-    pub(crate) fn new(
-        leading: Leadership,
-        clock: Clock,
-        switch: Switch,
-        upstreams: Upstreams,
-    ) -> Self {
-        Self { leading, clock, switch, upstreams }
-    }
-
     fn numbers(&self) -> Vec<(Identity, u32)> {
-        let Some(cluster) = self.leading.cluster() else { return Vec::new() };
+        let cluster = self.0.cluster_of(Family::ScheduledCapacity);
         // An autoscaler without a number leaves its target alone.
-        let is_left_alone = self.upstreams.running(Family::ScheduledCapacity).is_some();
-        if self.switch.is_stopped() || is_left_alone {
-            return Vec::new();
-        }
-        let now = self.clock.now();
+        let cluster = cluster.filter(|_| !self.0.switch.is_stopped());
+        let Some(cluster) = cluster else { return Vec::new() };
+        let now = self.0.clock.now();
         let state = cluster.lock();
         let schedules = state.world.scheduled_capacities.keys();
         schedules
@@ -80,12 +61,15 @@ mod tests {
 
     use almanac_api::checking::{CheckContext, check_json};
     use almanac_api::kinds::Kind;
-    use almanac_shell::lease::Fence;
+    use almanac_shell::clock::Clock;
+    use almanac_shell::lease::{Fence, Switch};
     use jiff::Timestamp;
     use serde_json::json;
 
     use super::*;
     use crate::cluster::Cluster;
+    use crate::leadership::Leadership;
+    use crate::upstream::Upstreams;
 
     #[test]
     fn only_the_leader_publishes_numbers_and_nobody_does_while_everything_is_stopped() {
@@ -101,8 +85,12 @@ mod tests {
         cluster.lock().world.upsert(nodes.clone(), slim);
         let clock = Clock::from_fn(|| Timestamp::UNIX_EPOCH);
         let (leading, switch) = (Leadership::default(), Switch::new(clock.clone()));
-        let upstreams = Upstreams::default();
-        let published = PublishedNumbers::new(leading.clone(), clock, switch.clone(), upstreams);
+        let published = PublishedNumbers(Scraped {
+            leading: leading.clone(),
+            clock,
+            switch: switch.clone(),
+            upstreams: Upstreams::default(),
+        });
         assert_eq!(published.numbers(), []);
         leading.begin(fence.clone(), cluster);
         assert_eq!(published.numbers(), [(nodes.clone(), 2)]);

@@ -12,8 +12,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use crate::leadership::Leadership;
-use crate::upstream::Upstreams;
+use crate::families::Scraped;
 
 /// What placements have selected, how fast, and what went wrong.
 #[derive(Clone, Debug)]
@@ -96,10 +95,7 @@ impl PlacementMetrics {
 
 /// What each placement has and lacks, at the scrape.
 #[derive(Debug)]
-pub(super) struct PlacementGauges {
-    leading: Leadership,
-    upstreams: Upstreams,
-}
+pub(super) struct PlacementGauges(pub(super) Scraped);
 
 /// The numbers of one placement.
 struct Numbers {
@@ -110,15 +106,8 @@ struct Numbers {
 }
 
 impl PlacementGauges {
-    pub(super) fn new(leading: Leadership, upstreams: Upstreams) -> Self {
-        Self { leading, upstreams }
-    }
-
     fn numbers(&self) -> Vec<Numbers> {
-        let Some(cluster) = self.leading.cluster() else { return Vec::new() };
-        if self.upstreams.running(Family::Placement).is_some() {
-            return Vec::new();
-        }
+        let Some(cluster) = self.0.cluster_of(Family::Placement) else { return Vec::new() };
         let state = cluster.lock();
         let world = &state.world;
         let numbers = world.placements.iter().map(|(placement, object)| {

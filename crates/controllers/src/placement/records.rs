@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
 
+use almanac_api::families::Descriptor;
 use almanac_api::kinds::Kind;
 use almanac_api::status::placement::Obstacle;
-use almanac_engine::{Action, Identity, Influences, Outcome, PolicyName, World};
+use almanac_engine::{Action, Family, Identity, Influences, Outcome, PolicyName, World};
 use almanac_shell::backoff::Backoff;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -110,7 +111,8 @@ impl DecisionRecord {
 impl HubRecords {
     /// A kind whose objects are not known, if there is one. Without them, nothing can be decided.
     pub(super) fn missing_kind(&self) -> Option<Kind> {
-        Kind::of_hub().find(|kind| !self.listed.contains(kind))
+        let mut of_hub = Descriptor::of(Family::Placement).reads.iter().copied();
+        of_hub.find(|kind| !self.listed.contains(kind))
     }
 
     /// All objects of a kind are known; whether that is new.
@@ -219,9 +221,16 @@ impl HubRecords {
     }
 
     /// Something that a placement depends on has changed, which counts from this instant on.
-    pub(crate) fn note_change(&mut self, placement: &Identity, at: Timestamp) {
+    pub(super) fn note_change(&mut self, placement: &Identity, at: Timestamp) {
         let progress = self.progress.entry(placement.clone()).or_default();
         progress.changed_at = Some(progress.changed_at.map_or(at, |known| known.min(at)));
+    }
+
+    /// A policy is new, or has been edited, which counts if it is a placement.
+    pub(crate) fn note_edit(&mut self, policy: &PolicyName, at: Timestamp) {
+        if policy.family == Family::Placement {
+            self.note_change(&policy.identity, at);
+        }
     }
 
     /// Records a report of the agent of a cluster, and returns when it counts: an agent that reports again and again

@@ -4,7 +4,8 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
 
-use almanac_api::kinds::{Controlled, Kind};
+use almanac_api::families::{Controlled, Upstream};
+use almanac_api::kinds::Kind;
 use almanac_api::status::conditions::{
     ConditionReason, ConditionState, ConditionType, conditions, why_not_carried_out,
 };
@@ -19,7 +20,7 @@ use super::entry::{NodeGroupEntry, Subject};
 use super::{NodeGroups, ProvidedNodes, ProviderError, RECHECK_INTERVAL, WITHDRAWN_PAUSE};
 use crate::cluster::{StatusSnapshot, is_older};
 use crate::served_schemas::fit;
-use crate::upstream::{self, Upstream};
+use crate::upstream;
 
 const INITIAL_BACKOFF: Duration = Duration::from_secs(1);
 const MAX_BACKOFF: Duration = Duration::from_mins(1);

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use almanac_api::objects::custom_resources;
+use almanac_api::definitions::custom_resources;
 use almanac_engine::Family;
 use http::Response;
 

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use almanac_api::exempt;
-use almanac_api::kinds::{Controlled, Kind};
+use almanac_api::families::Controlled;
+use almanac_api::kinds::Kind;
 use almanac_engine::{Family, Identity, NamespaceMark, PolicyName};
 use almanac_shell::following::{Follower, Need, follow, follow_selected};
 use tokio::sync::watch;
@@ -15,9 +16,9 @@ use tokio_util::sync::CancellationToken;
 use super::{Shared, Term, first_to_stop};
 use crate::cluster::ClusterState;
 use crate::exemptions::{self, Excluding, NamespaceFollower, READ_INTERVAL};
+use crate::families::Watching;
 use crate::list_progress::{FORBIDDEN_PATIENCE, ListProgress, Listings};
 use crate::namespaces::Part;
-use crate::placement::HubFollower;
 use crate::policies::{PolicyFollower, WorkQueues};
 use crate::scalable_node_group::NodeGroupFollower;
 use crate::work_queue::WorkQueue;
@@ -35,7 +36,7 @@ impl Term {
         let namespaces = self.follow_namespaces(shared, following);
         let mut listings = self.follow_policies(shared, following);
         listings.extend(self.follow_node_groups(shared, following));
-        listings.extend(self.follow_hub(shared, following));
+        listings.extend(self.follow_what_is_read(shared, following));
         let patient_until = Instant::now() + FORBIDDEN_PATIENCE;
         for listings in listings {
             let listed = listings.wait(&self.health, patient_until);
@@ -170,21 +171,12 @@ impl Term {
         families.map(follow).collect()
     }
 
-    /// Starts watching what placements select from and what they have selected, if they are carried out.
-    fn follow_hub(&self, shared: &Shared, following: &mut JoinSet<()>) -> Vec<Listings> {
-        let is_wanted = self.options.families.contains(&Family::Placement);
-        let kinds = Kind::of_hub().filter(|_| is_wanted);
-        let follow = |kind: Kind| {
-            let (cluster, turns) = (Arc::clone(&shared.cluster), Arc::clone(&shared.turns));
-            let metrics = self.families.placements.metrics.clone();
-            let (mut follower, listed) = HubFollower::new(kind, cluster, turns, metrics);
-            let (client, resource) = (self.client.clone(), kind.resource());
-            let watch_age = self.health.watch_ages().begin(&resource.plural, Need::Always);
-            following
-                .spawn(async move { follow(client, &resource, watch_age, &mut follower).await });
-            Listings::new(kind.name(), vec![(Part::Whole, listed)])
-        };
-        kinds.map(follow).collect()
+    /// Starts watching what else the policies read.
+    fn follow_what_is_read(&self, shared: &Shared, following: &mut JoinSet<()>) -> Vec<Listings> {
+        let (client, ages) = (&self.client, self.health.watch_ages());
+        let with = Watching { client, ages, cluster: &shared.cluster, turns: &shared.turns };
+        let families = self.options.families.iter().filter_map(|it| self.families.of(*it));
+        families.flat_map(|it| it.follow(&with, following)).collect()
     }
 
     /// Starts watching groups of nodes, if they are carried out.

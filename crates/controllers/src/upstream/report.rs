@@ -1,6 +1,6 @@
 //! How it is said that a family is left to its upstream controller: in the objects' statuses, and as a metric.
 
-use almanac_api::kinds::Controlled;
+use almanac_api::families::{Controlled, Upstream};
 use almanac_api::status::conditions::{ConditionReason, ConditionState, ConditionType, conditions};
 use almanac_engine::Family;
 use jiff::Timestamp;
@@ -10,7 +10,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
 use serde_json::json;
 
-use super::{Upstream, Upstreams};
+use super::Upstreams;
 use crate::cluster::PolicyEntry;
 use crate::families::Composed;
 use crate::leadership::Leadership;
@@ -18,7 +18,7 @@ use crate::status_writer::WriteMethod;
 
 /// That objects are left alone, and how that can be changed.
 pub(crate) fn message(of: Controlled, upstream: Upstream) -> String {
-    let (name, lease, kind) = (upstream.name, upstream.lease, of.flag_value());
+    let (name, lease, kind) = (upstream.name, upstream.lease, of.flag());
     format!(
         "left alone: {name} runs in this cluster (it holds the lease {lease}) and carries out objects of this \
          kind; stop it, or start Almanac with --take-over={kind}"

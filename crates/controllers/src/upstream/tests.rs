@@ -1,5 +1,6 @@
 //! Which controllers are taken to run, by what a stub of the API has.
 
+use almanac_engine::Family;
 use almanac_stub::{Fault, Kind, Stub};
 use http::StatusCode;
 use jiff::{SignedDuration, Timestamp};

@@ -4,7 +4,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use almanac_api::checking::CheckContext;
-use almanac_api::kinds::{Controlled, Kind};
+use almanac_api::families::{Controlled, Descriptor};
+use almanac_api::kinds::Kind;
 use almanac_api::objects::dates_of_taints;
 use almanac_shell::calls::{Answer, Answering, Call};
 use almanac_shell::clock::Clock;
@@ -134,8 +135,9 @@ impl Reviews {
             before: request.old_object.as_ref().filter(|it| !it.is_null()),
         };
         // Its patterns may be large, and parallel requests would compile them side by side.
-        let _alone = (kind == Kind::HorizontalAutoscaler)
-            .then(|| self.one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner));
+        let has_queries = Descriptor::of_kind(kind).is_some_and(|it| it.has_queries);
+        let _alone =
+            has_queries.then(|| self.one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner));
         decide(&self.known, applied, context)
     }
 }

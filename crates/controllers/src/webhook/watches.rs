@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use almanac_api::checking::{CheckContext, check_json};
 use almanac_api::exempt::{self, is_marked};
+use almanac_api::families::Descriptor;
 use almanac_api::kinds::Kind;
 use almanac_api::slim::unit_template;
 use almanac_engine::{Identity, NamespaceMark, Slim};
@@ -117,8 +118,8 @@ impl Follower for ObjectFollower {
             ..CheckContext::new(identity.namespace(), self.clock.now())
         };
         let check = || check_json(self.kind, as_json(object), context);
-        let mut checked =
-            if self.kind == Kind::HorizontalAutoscaler { off_the_runtime(check) } else { check() };
+        let has_queries = Descriptor::of_kind(self.kind).is_some_and(|it| it.has_queries);
+        let mut checked = if has_queries { off_the_runtime(check) } else { check() };
         // The admission review reported them.
         checked.findings = Vec::new();
         // Metrics cause no conflict, and may be large.

@@ -27,7 +27,6 @@ pub(crate) use almanac_fixtures::names::cron_federated_hpa as policy;
 use crate::cluster::Cluster;
 use crate::families::{Families, Hooks};
 use crate::horizontal_autoscaler::{Queries, Sampler};
-use crate::placement::{DecisionWriter, PlacementMetrics};
 use crate::policies::{PolicyFollower, UnwrittenStatuses, WorkQueues};
 use crate::reconciler::Reconciler;
 use crate::targets::Targets;
@@ -118,7 +117,7 @@ impl TestBench {
     pub(crate) fn status(&self, policy: &PolicyName) -> Option<Value> {
         let state = self.cluster.lock();
         let entry = state.policies.get(policy)?;
-        let family = self.controller.families.of(policy.family);
+        let family = self.controller.families.of(policy.family)?;
         let composed = family.compose(&state, &policy.identity, entry, self.turns.now())?;
         Some(composed.status)
     }
@@ -165,10 +164,7 @@ impl TestBench {
 
 /// The hooks of all families.
 pub(crate) fn hooks(client: &Client, writer: &Writer, cluster: &Arc<Cluster>) -> Hooks {
-    let (client, writer, cluster) = (client.clone(), writer.clone(), Arc::clone(cluster));
-    let clock = Clock::from_fn(|| Timestamp::UNIX_EPOCH);
-    let metrics = PlacementMetrics::default();
-    Hooks { placements: DecisionWriter { client, writer, cluster, clock, metrics } }
+    Families::default().hooks(client, writer, cluster, &Clock::from_fn(|| Timestamp::UNIX_EPOCH))
 }
 
 /// What asks a Prometheus that is not there, with a clock that stands still.

@@ -63,7 +63,6 @@ const KNOWN: &[(&str, &[&str])] = &[
         &[
             "cluster",
             "cron_federated_hpa",
-            "elsewhere",
             "families",
             "horizontal_autoscaler",
             "leadership",
@@ -72,6 +71,7 @@ const KNOWN: &[(&str, &[&str])] = &[
             "scalable_node_group",
             "served_schemas",
             "status_writer",
+            "turn_hooks",
             "upstream",
         ],
     ),

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use almanac_api::objects::{CronFederatedHPAStatus, custom_resources};
+use almanac_api::definitions::custom_resources;
+use almanac_api::objects::CronFederatedHPAStatus;
 use almanac_api::status::replacing_patch;
 use almanac_engine::cron_scaling::{Ending, Memory};
 use serde_json::{Value, json};

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use almanac_api::definitions::{CustomResource, custom_resources};
 use almanac_api::finding::Finding;
-use almanac_api::objects::{CronFederatedHPAStatus, CustomResource, custom_resources};
+use almanac_api::objects::CronFederatedHPAStatus;
 use almanac_api::status::cron_federated_hpa::write;
 use almanac_checker::check_cron_scaling;
 use almanac_engine::cron_scaling::{

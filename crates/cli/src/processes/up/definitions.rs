@@ -3,9 +3,7 @@
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
-use almanac_api::objects::{
-    CustomResource, custom_resources, hub_custom_resources, unit_custom_resources,
-};
+use almanac_api::definitions::{CustomResource, all_custom_resources};
 use almanac_local::{Observation, PATIENCE, await_condition};
 use anyhow::{Context as _, bail, ensure};
 use futures::TryStreamExt as _;
@@ -26,9 +24,7 @@ const OVERDUE: Duration = Duration::from_secs(1);
 /// Applies all of them to a control plane of our own. Somebody else's cluster is asked about first, and keeps those that
 /// somebody else has applied to it: Karmada, Karpenter or Open Cluster Management may need them as they are.
 pub(super) async fn apply(client: &Client, arguments: &UpArguments) -> anyhow::Result<()> {
-    let mut definitions = custom_resources();
-    definitions.extend(hub_custom_resources());
-    definitions.extend(unit_custom_resources());
+    let mut definitions = all_custom_resources();
     if let Some(context) = &arguments.cluster {
         let mut kept = Vec::new();
         for definition in std::mem::take(&mut definitions) {

@@ -7,11 +7,13 @@ use std::time::Duration;
 use almanac_api::policy_clock::PolicyClock;
 use almanac_local::{Observation, Process, ProgramPort, await_condition, environment, write_whole};
 use anyhow::Context as _;
+use clap::ValueEnum as _;
 use kube::Client;
 use serde_json::json;
 
 use super::place::Place;
 use crate::cluster::ClockArguments;
+use crate::processes::controllers::Controller;
 
 /// How long each may take to begin; it takes a second or two.
 const READY_WITHIN: Duration = Duration::from_mins(1);
@@ -41,16 +43,15 @@ impl Programs {
     ) -> anyhow::Result<Self> {
         let beginning = Beginning { place, clock: ClockArguments::of(clock).words() };
         let mut programs = Self { running: Vec::new(), webhook: None, prometheus: None };
-        let mut controllers =
-            "metrics-producer,cron-federated-hpa,horizontal-autoscaler,scalable-node-group"
-                .to_owned();
+        let mut controllers: Vec<&str> = Controller::by_default().collect();
         // In somebody else's cluster, Almanac may run already: then these stand by.
         let election = format!("--leader-elect={}", place.extender_port().is_none());
         let mut controller = flags(&[&election]);
         if let Some(port) = place.extender_port() {
             // Nobody else's nodes and clusters are here.
             controller.push("--simulated-nodes".to_owned());
-            controllers.push_str(",placement");
+            let all = Controller::value_variants().iter();
+            controllers = all.map(|it| it.0.flag()).collect();
             let listen = format!("--scheduler-listen=127.0.0.1:{port}");
             let extender = flags(&[&election, "--no-predecessor", &listen]);
             programs.running.push(beginning.start("extender", extender)?);
@@ -61,7 +62,7 @@ impl Programs {
             programs.running.push(beginning.start("webhook", flags)?);
             programs.webhook = Some(webhook);
         }
-        controller.push(format!("--controllers={controllers}"));
+        controller.push(format!("--controllers={}", controllers.join(",")));
         let agent = flags(&[&election, "--node-name=*", "--spread=0s"]);
         programs.running.push(beginning.start("agent", agent)?);
         let prometheus = environment::program_on_path("prometheus");

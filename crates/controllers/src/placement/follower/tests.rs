@@ -19,7 +19,7 @@ use serde_json::json;
 
 use super::HubFollower;
 use crate::cluster::Cluster;
-use crate::placement::PlacementMetrics;
+use crate::placement::metrics::PlacementMetrics;
 use crate::work_queue::WorkQueue;
 
 /// A placement `web`, and who watches its decisions.

@@ -12,9 +12,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector as WrittenSele
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::Value as Json;
 
-use super::Checked;
 use super::cel_words::in_cel;
-use super::label_selector::{check_selector, note_operators, unsupported};
+use crate::families::Checked;
+use crate::fields::label_selector::{check_selector, note_operators, unsupported};
 use crate::finding::{Code, Finding, Path, Severity};
 use crate::objects::{self, DISABLE_ANNOTATION, PlacementSpec};
 

@@ -12,7 +12,7 @@ const DIVISIONS: usize = 1_000;
 
 /// The objects that a selector selects, by its condition on each label.
 #[derive(Clone, Debug)]
-pub(super) struct LabelSet(BTreeMap<Arc<str>, Allowed>);
+pub(crate) struct LabelSet(BTreeMap<Arc<str>, Allowed>);
 
 /// The allowed values of a label.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,7 +30,7 @@ enum Values {
 
 impl LabelSet {
     /// The set of a selector.
-    pub(super) fn of(selector: &LabelSelector) -> LabelSet {
+    pub(crate) fn of(selector: &LabelSelector) -> LabelSet {
         let everything = LabelSet(BTreeMap::new());
         selector.requirements().iter().fold(everything, |set, requirement| {
             set.narrowed(&requirement.key, &Allowed::by(&requirement.of_value))
@@ -38,22 +38,22 @@ impl LabelSet {
     }
 
     /// Whether no labels match it.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.values().any(Allowed::is_nothing)
     }
 
     /// Whether all of it is in another set.
-    pub(super) fn is_within(&self, other: &LabelSet) -> bool {
+    pub(crate) fn is_within(&self, other: &LabelSet) -> bool {
         self.is_within_all(&[other])
     }
 
     /// Whether all of it is in other sets taken together; `false`, too, if that would take too long to find out.
-    pub(super) fn is_within_all(&self, others: &[&LabelSet]) -> bool {
+    pub(crate) fn is_within_all(&self, others: &[&LabelSet]) -> bool {
         self.is_covered(others, &mut DIVISIONS.clone())
     }
 
     /// The only value that a label has in all of it.
-    pub(super) fn only_value(&self, key: &str) -> Option<&str> {
+    pub(crate) fn only_value(&self, key: &str) -> Option<&str> {
         match self.0.get(key) {
             Some(Allowed { missing: false, values: Values::Only(values) }) if values.len() == 1 => {
                 values.first().map(|value| &**value)

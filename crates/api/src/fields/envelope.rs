@@ -3,7 +3,7 @@
 use crate::finding::{Code, Finding, Path};
 
 /// Checks the name and the namespace of an object.
-pub(super) fn check_names(name: &str, namespace: Option<&str>, findings: &mut Vec<Finding>) {
+pub(crate) fn check_names(name: &str, namespace: Option<&str>, findings: &mut Vec<Finding>) {
     let metadata = Path::Root.key("metadata");
     let field = metadata.key("name");
     if name.is_empty() {
@@ -26,7 +26,7 @@ pub(super) fn check_names(name: &str, namespace: Option<&str>, findings: &mut Ve
 }
 
 /// A finding about a name, with the nearest valid name.
-pub(super) fn invalid_name(field: &Path<'_>, name: &str, why: &str) -> Finding {
+pub(crate) fn invalid_name(field: &Path<'_>, name: &str, why: &str) -> Finding {
     let finding = Finding::invalid(Code::InvalidName, field, name, why);
     match nearest_name(name) {
         Some(better) => finding.meaning(better),
@@ -38,7 +38,7 @@ pub(super) fn invalid_name(field: &Path<'_>, name: &str, why: &str) -> Finding {
 const USUAL_NAME: &str = "use only the letters a to z, digits and '-' inside it";
 
 /// Why a text is not what Kubernetes calls a DNS subdomain: the rule for most names.
-pub(super) fn why_no_subdomain(name: &str) -> Option<String> {
+pub(crate) fn why_no_subdomain(name: &str) -> Option<String> {
     if name.chars().count() > 253 {
         return Some("a name may have at most 253 characters".to_owned());
     }

@@ -10,10 +10,10 @@ use almanac_engine::cron_scaling::{
 use almanac_engine::{Target, TargetReference};
 use jiff::Timestamp;
 
-use super::Checked;
 use super::coincidence;
 use super::max_delay::check_max_delay;
-use super::target::check_target;
+use crate::families::Checked;
+use crate::fields::target::check_target;
 use crate::finding::{Code, Finding, Path, Severity};
 use crate::objects::{CronFederatedHPARule, CronFederatedHPASpec};
 use crate::reading::LookAlike;

@@ -8,7 +8,7 @@ use almanac_calendar::{
 use almanac_engine::scheduled_capacity::{Behaviour, ScheduledCapacity};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use super::Checked;
+use crate::families::Checked;
 use crate::finding::{Code, Finding, Path, Severity};
 use crate::objects::{MetricsProducerSpec, Pattern, Schedule, ScheduledBehavior};
 use crate::schedule::check_zone;

@@ -8,9 +8,9 @@ use almanac_engine::units::{OUTSIDE, ResourcePolicy, Strategy, Unit};
 use almanac_engine::{LabelSelector, NAMED, few};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector as WrittenSelector;
 
-use super::Checked;
-use super::label_selector::{check_key, check_selector};
-use super::label_sets::LabelSet;
+use crate::families::Checked;
+use crate::fields::label_selector::{check_key, check_selector};
+use crate::fields::label_sets::LabelSet;
 use crate::finding::{Code, Finding, Path, Severity, Shown};
 use crate::objects::{self, MAX_POD_TERMS, MAX_TERMS, ResourcePolicySpec, UnitStrategy};
 

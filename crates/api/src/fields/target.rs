@@ -16,7 +16,7 @@ use crate::objects::ScaleTargetReference;
 const DAEMON_SET: &str = "DaemonSet";
 
 /// Checks a reference to something that can be scaled. `None` when something is wrong with it.
-pub(super) fn check_target(
+pub(crate) fn check_target(
     reference: &ScaleTargetReference,
     path: &Path<'_>,
     namespace: &str,

@@ -14,8 +14,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 use self::misplaced::tell_misplaced;
 use self::policy::check_policies;
-use super::Checked;
-use super::label_selector::check_selector;
+use crate::families::Checked;
+use crate::fields::label_selector::check_selector;
 use crate::finding::{Code, FieldPath, Finding, Path, Severity, Span};
 use crate::objects::agent_config::{GLOBAL, NODES, POLICIES, selector_schema};
 use crate::objects::document_key;
@@ -86,7 +86,7 @@ pub(super) fn field_of(levels: Option<&QosLevels>, position: usize) -> Option<Fi
 }
 
 /// Where in the text of a `ConfigMap` a finding about one of its policies is.
-pub(super) fn place_in_text(object: &ReadObject, finding: &Finding) -> Option<Span> {
+pub(crate) fn place_in_text(object: &ReadObject, finding: &Finding) -> Option<Span> {
     let name = object.node.get("metadata")?.get("name")?.as_text()?;
     let text = object.node.get("data")?.get(document_key(name)?)?.as_text()?;
     let root = read_embedded(text).root?;

@@ -15,15 +15,15 @@ use crate::kinds::nearest;
 const CHARACTERS: usize = 63;
 
 /// The rule for the key of a label.
-pub(super) const KEY_OF_LABEL: &str = "the key of a label has at most 63 letters, digits, '-', '_' and '.', begins and ends with a letter or a digit, \
+pub(crate) const KEY_OF_LABEL: &str = "the key of a label has at most 63 letters, digits, '-', '_' and '.', begins and ends with a letter or a digit, \
      and may have a DNS name and '/' before it";
 
 /// The rule for the value of a label.
-pub(super) const VALUE_OF_LABEL: &str = "the value of a label has at most 63 letters, digits, '-', '_' and '.', and begins and ends with a letter or a \
+pub(crate) const VALUE_OF_LABEL: &str = "the value of a label has at most 63 letters, digits, '-', '_' and '.', and begins and ends with a letter or a \
      digit";
 
 /// Checks a selector, by the rules that an API server has for every selector.
-pub(super) fn check_selector(
+pub(crate) fn check_selector(
     written: &Written,
     path: &Path<'_>,
     findings: &mut Vec<Finding>,
@@ -46,7 +46,7 @@ pub(super) fn check_selector(
 }
 
 /// The mistakes in the operators of a selector, where its schema leaves them to the reader.
-pub(super) fn note_operators(written: &Written, path: &Path<'_>, findings: &mut Vec<Finding>) {
+pub(crate) fn note_operators(written: &Written, path: &Path<'_>, findings: &mut Vec<Finding>) {
     const OPERATORS: [&str; 4] = ["In", "NotIn", "Exists", "DoesNotExist"];
     let list = path.key("matchExpressions");
     for (position, expression) in written.match_expressions.iter().flatten().enumerate() {
@@ -58,7 +58,7 @@ pub(super) fn note_operators(written: &Written, path: &Path<'_>, findings: &mut 
 }
 
 /// A finding about a text that is not one of the choices, with the one that was probably meant.
-pub(super) fn unsupported(field: &Path<'_>, written: &str, choices: &[&str]) -> Finding {
+pub(crate) fn unsupported(field: &Path<'_>, written: &str, choices: &[&str]) -> Finding {
     let quoted: Vec<String> = choices.iter().map(|it| format!("{it:?}")).collect();
     let message =
         format!("Unsupported value: {written:?}: supported values: {}", quoted.join(", "));
@@ -111,7 +111,7 @@ fn check_expression(
     Some(LabelRequirement { key: expression.key.as_str().into(), of_value })
 }
 
-pub(super) fn check_key(key: &str, field: &Path<'_>, findings: &mut Vec<Finding>) {
+pub(crate) fn check_key(key: &str, field: &Path<'_>, findings: &mut Vec<Finding>) {
     if key.is_empty() {
         findings.push(Finding::required(field, "must not be empty"));
     } else if !is_label_key(key) {
@@ -132,7 +132,7 @@ fn check_value(value: &str, field: &Path<'_>, findings: &mut Vec<Finding>) {
 }
 
 /// Whether a text may be the key of a label: a name, with the domain of its owner before it where it has one.
-pub(super) fn is_label_key(key: &str) -> bool {
+pub(crate) fn is_label_key(key: &str) -> bool {
     let (domain, name) = match key.rsplit_once('/') {
         Some((domain, name)) => (Some(domain), name),
         None => (None, key),
@@ -142,7 +142,7 @@ pub(super) fn is_label_key(key: &str) -> bool {
 }
 
 /// Whether a text may be the value of a label, or the name in its key.
-pub(super) fn is_label_text(text: &str) -> bool {
+pub(crate) fn is_label_text(text: &str) -> bool {
     let edge = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_alphanumeric);
     let bytes = text.as_bytes();
     bytes.len() <= CHARACTERS

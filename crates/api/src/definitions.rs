@@ -1,16 +1,17 @@
-//! Every kind we define, with its definition and its schema, in the order they are documented.
+//! Every kind we define, with its definition and its schema, in the order they are documented; and what another
+//! definition of it lacks. Which kinds a family defines is up to its descriptor.
+
+mod missing_fields;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, CustomResourceDefinitionVersion,
 };
-use kube::CustomResourceExt;
 use serde_json::{Map, Value, json};
 
-use super::{
-    CronFederatedHPA, FederatedHPA, HorizontalAutoscaler, MetricsProducer, ResourcePolicy,
-    ScalableNodeGroup, hub,
-};
+use crate::families::Controlled;
 use crate::kinds::Kind;
+
+pub use missing_fields::MissingFields;
 
 /// A kind we define.
 pub struct CustomResource {
@@ -18,33 +19,28 @@ pub struct CustomResource {
     pub definition: CustomResourceDefinition,
 }
 
-/// The kinds of Almanac's controllers, but for those of a hub and of units.
+/// The kinds of all that Almanac's controllers carry out by default. The others are apart because a hub of Open Cluster
+/// Management, or a cluster whose scheduler has a plugin for units, has its own definitions, which ours must not replace.
 #[must_use]
 pub fn custom_resources() -> Vec<CustomResource> {
-    [
-        MetricsProducer::crd(),
-        HorizontalAutoscaler::crd(),
-        ScalableNodeGroup::crd(),
-        CronFederatedHPA::crd(),
-        FederatedHPA::crd(),
-    ]
-    .into_iter()
-    .map(|definition| CustomResource { definition })
-    .collect()
+    let by_default = Controlled::all().filter(|it| it.is_by_default());
+    let mut resources: Vec<_> = by_default.flat_map(custom_resources_of).collect();
+    resources.sort_by_key(CustomResource::known_kind);
+    resources
 }
 
-/// The kinds of a hub of Open Cluster Management. They are apart because a hub that it is installed on has its own
-/// definitions of them, which ours must not replace.
+/// All kinds we define.
 #[must_use]
-pub fn hub_custom_resources() -> Vec<CustomResource> {
-    hub::definitions().into_iter().map(|definition| CustomResource { definition }).collect()
+pub fn all_custom_resources() -> Vec<CustomResource> {
+    let others = Controlled::all().filter(|it| !it.is_by_default());
+    custom_resources().into_iter().chain(others.flat_map(custom_resources_of)).collect()
 }
 
-/// The kind of policies for units of nodes. It is apart because a cluster whose scheduler has a plugin for it has its
-/// own definition.
+/// The kinds that some objects need to be carried out.
 #[must_use]
-pub fn unit_custom_resources() -> Vec<CustomResource> {
-    vec![CustomResource { definition: ResourcePolicy::crd() }]
+pub fn custom_resources_of(controlled: Controlled) -> Vec<CustomResource> {
+    let definitions = controlled.definitions().into_iter();
+    definitions.map(|definition| CustomResource { definition }).collect()
 }
 
 impl CustomResource {

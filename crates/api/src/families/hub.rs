@@ -4,7 +4,7 @@ use almanac_engine::placement::{ClusterSet, HubObject};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector as Written;
 use serde_json::Value as Json;
 
-use super::label_selector::{check_selector, note_operators};
+use crate::fields::label_selector::{check_selector, note_operators};
 use crate::finding::{Code, Finding, Path};
 use crate::kinds::Kind;
 use crate::lenient;

@@ -11,7 +11,7 @@ use almanac_engine::qos_levels::{Level, QosPolicy};
 use jiff::SignedDuration;
 use serde_json::Value as Json;
 
-use crate::checking::label_selector::check_selector;
+use crate::fields::label_selector::check_selector;
 use crate::finding::{Code, FieldPath, Finding, Path, Severity, Shown};
 use crate::go_duration;
 use crate::objects::agent_config::{TimeBasedQosPolicy, policy_schema};

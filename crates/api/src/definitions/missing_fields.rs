@@ -5,12 +5,11 @@
 
 use std::fmt;
 
-use almanac_engine::Family;
 use serde_json::Value;
 
-use super::conditions::{ConditionReason, ConditionState, ConditionType};
-use crate::kinds::{Kind, Role};
-use crate::objects::{custom_resources, hub_custom_resources, unit_custom_resources};
+use super::all_custom_resources;
+use crate::kinds::Kind;
+use crate::status::conditions::{ConditionReason, ConditionState, ConditionType};
 
 /// How many fields a message names; the others are counted.
 const MAX_LISTED: usize = 6;
@@ -45,8 +44,8 @@ impl MissingFields {
     /// one that we define.
     #[must_use]
     pub fn find(kind: Kind, served: &Value) -> Option<MissingFields> {
-        let ours = [custom_resources(), hub_custom_resources(), unit_custom_resources()];
-        let ours = ours.into_iter().flatten().find(|it| it.known_kind() == Some(kind))?.schema();
+        let mut ours = all_custom_resources().into_iter();
+        let ours = ours.find(|it| it.known_kind() == Some(kind))?.schema();
         let mut fields = Vec::new();
         for part in ["spec", "status"] {
             let mut path = vec![Step::Field(part.to_owned())];
@@ -97,19 +96,18 @@ impl fmt::Display for MissingFields {
         formatter.write_str(
             "; what is written there is lost, also what Almanac needs after a restart. ",
         )?;
-        match kind.role() {
-            // Our CRD must not replace theirs.
-            Role::Hub | Role::Policy(Family::Placement) => formatter.write_str(
+        if kind.is_defined_by_hub() {
+            return formatter.write_str(
                 "Update what has installed this CRD: Open Cluster Management, or Almanac's deploy/hub-crds",
-            ),
-            _ => write!(
-                formatter,
-                "Unless another controller needs this CRD, apply Almanac's: kubectl apply --server-side \
-                 --force-conflicts -f deploy/crds/{}_{}.yaml",
-                kind.group(),
-                kind.plural()
-            ),
+            );
         }
+        write!(
+            formatter,
+            "Unless another controller needs this CRD, apply Almanac's: kubectl apply --server-side \
+             --force-conflicts -f deploy/crds/{}_{}.yaml",
+            kind.group(),
+            kind.plural()
+        )
     }
 }
 
@@ -187,13 +185,13 @@ mod tests {
     use super::*;
 
     fn ours(kind: Kind) -> Value {
-        let all = custom_resources().into_iter().chain(hub_custom_resources());
-        all.into_iter().find(|it| it.known_kind() == Some(kind)).unwrap().schema()
+        let mut all = all_custom_resources().into_iter();
+        all.find(|it| it.known_kind() == Some(kind)).unwrap().schema()
     }
 
     #[test]
     fn nothing_is_missing_from_our_own_crds() {
-        for resource in custom_resources().iter().chain(&hub_custom_resources()) {
+        for resource in all_custom_resources() {
             let kind = resource.known_kind().unwrap();
             assert_eq!(MissingFields::find(kind, &resource.schema()), None, "{kind:?}");
         }

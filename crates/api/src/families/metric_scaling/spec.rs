@@ -6,8 +6,9 @@ use almanac_engine::metric_scaling::{
 };
 use almanac_engine::{Target, TargetReference};
 
-use super::target::check_target;
-use super::{Checked, query};
+use super::query;
+use crate::families::Checked;
+use crate::fields::target::check_target;
 use crate::finding::{Code, Finding, Path, Severity};
 use crate::objects::{
     self, FederatedHPASpec, HorizontalAutoscalerSpec, MetricTargetType, PrometheusMetric,
@@ -96,7 +97,10 @@ fn rules(
 }
 
 /// Checks a `FederatedHPA`: its bounds, and what it scales, which is its value.
-pub(super) fn check_federated(written: &FederatedHPASpec, namespace: &str) -> Checked<Target> {
+pub(in crate::families) fn check_federated(
+    written: &FederatedHPASpec,
+    namespace: &str,
+) -> Checked<Target> {
     let mut findings = Vec::new();
     let spec = Path::Root.key("spec");
     let reference = spec.key("scaleTargetRef");

@@ -1,0 +1,183 @@
+//! The families of policies as their objects say them: a descriptor of each, and the meaning of its objects.
+//!
+//! Every list of families, here and in the crates above, is derived from [`DESCRIPTORS`]. How the kind of a family is
+//! called, and what watches its objects, is a row in `kinds`; what its policies do is up to the engine.
+//!
+//! To add a family, add a directory with its objects, their check and their status, and its entry in [`DESCRIPTORS`].
+
+mod controlled;
+mod cron_scaling;
+mod hub;
+mod meaning;
+pub(crate) mod metric_scaling;
+mod placement;
+pub(crate) mod qos_levels;
+mod scheduled_capacity;
+mod units;
+mod upstream;
+
+use almanac_engine::{Family, Slim};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+
+use crate::finding::{FieldPath, Finding, Path};
+use crate::kinds::Kind;
+
+pub use controlled::Controlled;
+pub(crate) use meaning::{Meaning, Mended, meaning_of};
+pub use upstream::Upstream;
+use upstream::{KARMADA, KARPENTER, OPEN_CLUSTER_MANAGEMENT};
+
+/// All families, in their order.
+pub static DESCRIPTORS: [&Descriptor; Family::ALL.len()] = [
+    &scheduled_capacity::DESCRIPTOR,
+    &cron_scaling::DESCRIPTOR,
+    &metric_scaling::DESCRIPTOR,
+    &qos_levels::DESCRIPTOR,
+    &placement::DESCRIPTOR,
+    &units::DESCRIPTOR,
+];
+
+/// What tells a family from the others, but for what its policies do.
+pub struct Descriptor {
+    /// The family.
+    pub family: Family,
+    /// What its policies are called on the command line.
+    pub flag: &'static str,
+    /// The kinds that its policies read, other than their own and their targets.
+    pub reads: &'static [Kind],
+    /// The kinds that they write, other than the replicas of their targets, which may be of any kind.
+    pub writes: &'static [Kind],
+    /// The controller of another project that carries out the same objects, if one can be recognized.
+    pub upstream: Option<Upstream>,
+    /// The process that carries them out.
+    pub process: Process,
+    /// Why a process that is limited to some namespaces cannot carry them out, if it cannot.
+    pub why_cluster_wide: Option<&'static str>,
+    /// How a forecast of a cluster finds them.
+    pub listing: Listing,
+    /// Whether they have queries, which are asked, and whose patterns take long to check.
+    pub has_queries: bool,
+    /// What they are called where no rule of theirs has a name.
+    pub nouns: Nouns,
+    /// What to do about a rule that never wins, where their own order decides which one does.
+    pub never_wins_fix: Option<&'static str>,
+    /// The definitions of their kind and of those that come with it.
+    definitions: fn() -> Vec<CustomResourceDefinition>,
+    check: fn(&mut Mended<'_>) -> Meaning,
+    rule_field: fn(&Slim, usize) -> Option<FieldPath>,
+    selector_field: fn(&Slim, Option<usize>) -> Option<FieldPath>,
+}
+
+/// The processes that carry out policies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Process {
+    /// The controllers.
+    Controller {
+        /// Whether they do so without being asked to. Others may have their definitions from another project.
+        by_default: bool,
+    },
+    /// The agent.
+    Agent,
+    /// The extender.
+    Extender,
+}
+
+/// How policies are found in a cluster.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Listing {
+    /// All are listed. Without the permission there is no forecast.
+    Required,
+    /// All are listed. Without the permission, a forecast is one without them.
+    Optional,
+    /// They are read by their names: most objects of their kind are not policies.
+    ByName,
+}
+
+/// What an explanation calls policies.
+#[derive(Clone, Copy, Debug)]
+pub struct Nouns {
+    /// The policy as a whole.
+    pub policy: &'static str,
+    /// An object that it sets something of.
+    pub object: &'static str,
+}
+
+/// The outcome of checking a part: its usable value, and the findings.
+struct Checked<T> {
+    /// The usable value; `None` if there is none.
+    value: Option<T>,
+    /// What is wrong, or worth knowing.
+    findings: Vec<Finding>,
+}
+
+impl Descriptor {
+    /// That of a family which needs nothing but its targets.
+    const fn plain(
+        family: Family,
+        flag: &'static str,
+        definitions: fn() -> Vec<CustomResourceDefinition>,
+        check: fn(&mut Mended<'_>) -> Meaning,
+    ) -> Descriptor {
+        Descriptor {
+            family,
+            flag,
+            reads: &[],
+            writes: &[],
+            upstream: None,
+            process: Process::Controller { by_default: true },
+            why_cluster_wide: None,
+            listing: Listing::Optional,
+            has_queries: false,
+            nouns: Nouns { policy: "default", object: "default" },
+            never_wins_fix: None,
+            definitions,
+            check,
+            rule_field: |_, _| Some(Path::Root.key("spec").into()),
+            selector_field: |_, _| None,
+        }
+    }
+
+    /// That of a family.
+    #[must_use]
+    pub fn of(family: Family) -> &'static Descriptor {
+        DESCRIPTORS[family as usize]
+    }
+
+    /// That of the family whose policies the objects of a kind are, if they are policies.
+    #[must_use]
+    pub fn of_kind(kind: Kind) -> Option<&'static Descriptor> {
+        kind.family().map(Descriptor::of)
+    }
+
+    /// The field of a rule of a policy, by its position.
+    #[must_use]
+    pub fn rule_field(&self, policy: &Slim, position: usize) -> Option<FieldPath> {
+        (self.rule_field)(policy, position)
+    }
+
+    /// The field of a selector of a policy: of the rule at a position, or of the policy as a whole.
+    #[must_use]
+    pub fn selector_field(&self, policy: &Slim, position: Option<usize>) -> Option<FieldPath> {
+        let own = (self.selector_field)(policy, position);
+        own.or_else(|| self.rule_field(policy, position?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::Role;
+
+    #[test]
+    fn each_family_has_its_descriptor() {
+        for family in Family::ALL {
+            assert_eq!(Descriptor::of(family).family, family);
+        }
+    }
+
+    #[test]
+    fn placements_read_the_kinds_of_a_hub_and_no_other() {
+        let of_hub = Kind::ALL.iter().copied().filter(|kind| kind.role() == Role::Hub);
+        assert_eq!(Descriptor::of(Family::Placement).reads, of_hub.collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,98 @@
+//! What can be carried out: the policies of each family, and groups of nodes, which are no policies.
+
+use almanac_engine::Family;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::CustomResourceExt as _;
+
+use super::{DESCRIPTORS, Descriptor, KARPENTER, Process, Upstream};
+use crate::kinds::{Kind, is_group_of_kubernetes};
+use crate::objects::ScalableNodeGroup;
+
+/// The objects that one controller carries out.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Controlled {
+    /// The policies of a family.
+    Policies(Family),
+    /// Groups of nodes.
+    NodeGroups,
+}
+
+impl Controlled {
+    /// All that can be carried out, in this process or another: what is by default, before the rest.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let all = || Family::ALL.into_iter().map(Self::Policies).chain([Self::NodeGroups]);
+        all().filter(|it| it.is_by_default()).chain(all().filter(|it| !it.is_by_default()))
+    }
+
+    /// The kind of the objects.
+    #[must_use]
+    pub fn kind(self) -> Kind {
+        match self {
+            Self::Policies(family) => Kind::of_family(family),
+            Self::NodeGroups => Kind::ScalableNodeGroup,
+        }
+    }
+
+    /// Of which of them a kind is: its objects are carried out, or are read or written to do so. `None` for Kubernetes'
+    /// own kinds.
+    #[must_use]
+    pub fn of_kind(kind: Kind) -> Option<Controlled> {
+        let beside = || {
+            let mut families = DESCRIPTORS.iter().filter(|_| !is_group_of_kubernetes(kind.group()));
+            let it = families.find(|it| it.reads.contains(&kind) || it.writes.contains(&kind))?;
+            Some(Self::Policies(it.family))
+        };
+        Self::all().find(|it| it.kind() == kind).or_else(beside)
+    }
+
+    /// What they are called on the command line.
+    #[must_use]
+    pub fn flag(self) -> &'static str {
+        self.descriptor().map_or("scalable-node-group", |it| it.flag)
+    }
+
+    /// The controller of another project that carries them out, if one can be recognized.
+    #[must_use]
+    pub fn upstream(self) -> Option<Upstream> {
+        self.descriptor().map_or(Some(KARPENTER), |it| it.upstream)
+    }
+
+    /// The process that carries them out.
+    #[must_use]
+    pub fn process(self) -> Process {
+        self.descriptor().map_or(Process::Controller { by_default: true }, |it| it.process)
+    }
+
+    /// Whether the controllers carry them out without being asked to.
+    #[must_use]
+    pub fn is_by_default(self) -> bool {
+        self.process() == Process::Controller { by_default: true }
+    }
+
+    /// The definitions of their kind and of those that come with it.
+    pub(crate) fn definitions(self) -> Vec<CustomResourceDefinition> {
+        match self.descriptor() {
+            Some(descriptor) => (descriptor.definitions)(),
+            None => vec![ScalableNodeGroup::crd()],
+        }
+    }
+
+    /// Why a process that is limited to some namespaces cannot carry them out, if it cannot.
+    #[must_use]
+    pub fn why_cluster_wide(self) -> Option<&'static str> {
+        self.descriptor()?.why_cluster_wide
+    }
+
+    fn descriptor(self) -> Option<&'static Descriptor> {
+        match self {
+            Self::Policies(family) => Some(Descriptor::of(family)),
+            Self::NodeGroups => None,
+        }
+    }
+}
+
+impl From<Family> for Controlled {
+    fn from(family: Family) -> Self {
+        Self::Policies(family)
+    }
+}
