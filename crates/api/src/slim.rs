@@ -271,8 +271,8 @@ mod tests {
     fn only_data_has_a_slim_form_of_its_own() {
         let is_data = |kind: &&Kind| of_data(**kind, &Value::Null).is_some();
         let data: Vec<_> = Kind::ALL.iter().filter(is_data).map(|it| it.name()).collect();
-        let expected = "ScalableNodeGroup PlacementDecision AddOnPlacementScore ManagedCluster \
-                        ManagedClusterSet FederatedHPA HorizontalPodAutoscaler Deployment \
+        let expected = "ScalableNodeGroup ManagedCluster ManagedClusterSet AddOnPlacementScore \
+                        PlacementDecision FederatedHPA HorizontalPodAutoscaler Deployment \
                         StatefulSet ReplicaSet ReplicationController";
         assert_eq!(data.join(" "), expected);
     }

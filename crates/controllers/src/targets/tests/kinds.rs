@@ -149,7 +149,7 @@ async fn results_for_kinds_that_are_not_served_expire_and_are_limited_in_number(
 async fn a_kind_with_a_longer_name_than_any_is_unknown_without_a_request() {
     let mut bench = TestBench::at(BEGIN, &Stub::new());
     bench.upsert(at_nine("shop", LATE, &"K".repeat(MAX_NAME_LENGTH + 1)));
-    bench.run(5).await;
+    bench.run(35).await;
     assert_eq!(bench.not_ready_reason(&policy("shop")), Some("TargetUnknownKind"));
     assert_eq!(bench.requests_for("late.example.com"), 0);
 }
