@@ -19,6 +19,7 @@ mod lint;
 mod readme;
 mod repositories;
 mod rotation;
+mod running;
 mod terminal;
 mod validate;
 mod width;
