@@ -7,251 +7,137 @@ fn told(text: &str) -> String {
     Cron::parse(text).expect_err(text).to_string()
 }
 
-/// A text, what is said about it, and what to write instead.
-type Case = (&'static str, &'static str, Option<&'static str>);
+const SPRING: &str = "this is a dialect with seconds first, such as Spring's";
+const QUARTZ: &str = "this is Quartz's dialect, with seconds first";
+const EVENT_BRIDGE: &str = "this is EventBridge's dialect, with the year last";
+const RATE: &str = "this is EventBridge's rate(…), which counts from when the rule was created";
+const EVERY: &str = "this is @every, which counts from when the scheduler started";
+const A_ZONE: &str = "a zone is not part of a cron expression";
 
-const CASES: &[Case] = &[
-    (
-        "cron(0 10 * * ? *)",
-        "this is EventBridge's dialect, with the year last; write 0 10 * * *",
-        Some("0 10 * * *"),
-    ),
-    (
-        "0 10 * * ? *",
-        "this is EventBridge's dialect, with the year last; write 0 10 * * *",
-        Some("0 10 * * *"),
-    ),
+/// A text, what it is said to be, and the whole expression to write instead, or what is said if there is none.
+type Translation = (&'static str, &'static str, Result<&'static str, &'static str>);
+
+const TRANSLATIONS: &[Translation] = &[
+    ("cron(0 10 * * ? *)", EVENT_BRIDGE, Ok("0 10 * * *")),
+    ("0 10 * * ? *", EVENT_BRIDGE, Ok("0 10 * * *")),
     (
         "cron(0 18 ? * 2-6 *)",
-        "this is EventBridge's dialect, with the year last, where weekdays count from 1 for \
-             Sunday; write 0 18 * * mon-fri",
-        Some("0 18 * * mon-fri"),
+        "this is EventBridge's dialect, with the year last, where weekdays count from 1 for Sunday",
+        Ok("0 18 * * mon-fri"),
     ),
-    (
-        "cron(0/10 * ? * MON-FRI *)",
-        "this is EventBridge's dialect, with the year last; write 0/10 * * * MON-FRI",
-        Some("0/10 * * * MON-FRI"),
-    ),
-    (
-        "0 12 25 12 ? 2026",
-        "this is EventBridge's dialect, with the year last; five fields have no year, so 2026 \
-             can't be kept",
-        None,
-    ),
-    (
-        "cron(0 8 * * MON-FRI)",
-        "this is EventBridge's dialect, with the year last; write 0 8 * * MON-FRI",
-        Some("0 8 * * MON-FRI"),
-    ),
-    (
-        "rate(5 minutes)",
-        "this is EventBridge's rate(…), which counts from when the rule was created; write */5 * * * *",
-        Some("*/5 * * * *"),
-    ),
-    (
-        "rate(7 minutes)",
-        "this is EventBridge's rate(…), which counts from when the rule was created; no five fields fire at \
-             that interval",
-        None,
-    ),
+    ("cron(0/10 * ? * MON-FRI *)", EVENT_BRIDGE, Ok("0/10 * * * MON-FRI")),
+    ("0 12 25 12 ? 2026", EVENT_BRIDGE, Err("five fields have no year, so 2026 can't be kept")),
+    ("cron(0 8 * * MON-FRI)", EVENT_BRIDGE, Ok("0 8 * * MON-FRI")),
+    ("rate(5 minutes)", RATE, Ok("*/5 * * * *")),
+    ("rate(7 minutes)", RATE, Err("no five fields fire at that interval")),
     (
         "rate(1 week)",
-        "this is EventBridge's rate(…), which counts from when the rule was created; it takes a whole \
-             number of minutes, hours or days, and at least one",
-        None,
+        RATE,
+        Err("it takes a whole number of minutes, hours or days, and at least one"),
     ),
     (
         "rate(0 minutes)",
-        "this is EventBridge's rate(…), which counts from when the rule was created; it takes a whole \
-             number of minutes, hours or days, and at least one",
-        None,
+        RATE,
+        Err("it takes a whole number of minutes, hours or days, and at least one"),
     ),
     (
         "at(2026-11-20T13:00:00)",
-        "this is EventBridge's at(…); it fires once, which five fields can't say",
-        None,
+        "this is EventBridge's at(…)",
+        Err("it fires once, which five fields can't say"),
     ),
-    (
-        "0 0 12 * * ?",
-        "this is Quartz's dialect, with seconds first; write 0 12 * * *",
-        Some("0 12 * * *"),
-    ),
-    (
-        "0 15 10 ? * 6L 2026-2028",
-        "this is Quartz's dialect, with seconds first; `L` for the last day can't be said in five \
-             fields",
-        None,
-    ),
+    ("0 0 12 * * ?", QUARTZ, Ok("0 12 * * *")),
+    ("0 15 10 ? * 6L 2026-2028", QUARTZ, Err("`L` for the last day can't be said in five fields")),
     (
         "0 0 9 ? * 2-6 *",
-        "this is Quartz's dialect, with seconds first, where weekdays count from 1 for Sunday; \
-             write 0 9 * * mon-fri",
-        Some("0 9 * * mon-fri"),
+        "this is Quartz's dialect, with seconds first, where weekdays count from 1 for Sunday",
+        Ok("0 9 * * mon-fri"),
     ),
     (
         "0 0 9 ? * 2-6",
-        "this is Quartz's dialect, with seconds first, where weekdays count from 1 for Sunday; \
-             write 0 9 * * mon-fri; or a dialect with seconds first, such as Spring's; write \
-             0 9 * * 2-6",
-        None,
+        "this is Quartz's dialect, with seconds first, where weekdays count from 1 for Sunday",
+        Err("write 0 9 * * mon-fri; or a dialect with seconds first, such as Spring's; write \
+             0 9 * * 2-6"),
     ),
-    (
-        "0 0 22-2 ? NOV-FEB *",
-        "this is Quartz's dialect, with seconds first; write 0 22-23,0-2 * nov-dec,jan-feb *",
-        Some("0 22-23,0-2 * nov-dec,jan-feb *"),
-    ),
-    (
-        "0 0 9 * * MON-FRI",
-        "this is a dialect with seconds first, such as Spring's; write 0 9 * * MON-FRI",
-        Some("0 9 * * MON-FRI"),
-    ),
-    (
-        "0 0 12 L * *",
-        "this is a dialect with seconds first, such as Spring's; `L` for the last day can't be said in five \
-             fields",
-        None,
-    ),
+    ("0 0 22-2 ? NOV-FEB *", QUARTZ, Ok("0 22-23,0-2 * nov-dec,jan-feb *")),
+    ("0 0 9 * * MON-FRI", SPRING, Ok("0 9 * * MON-FRI")),
+    ("0 0 12 L * *", SPRING, Err("`L` for the last day can't be said in five fields")),
     (
         "0 0 9 13 * FRI",
-        "this is a dialect with seconds first, such as Spring's; it wants both the day of the \
-             month and the weekday to match, where here one of them is enough, so that can't be kept",
-        None,
+        SPRING,
+        Err(
+            "it wants both the day of the month and the weekday to match, where here one of them is \
+             enough, so that can't be kept",
+        ),
     ),
     (
         "30 0 9 * * *",
-        "this is a dialect with seconds first, such as Spring's; write 0 9 * * *; firings are on \
-             whole minutes, so second 30 is dropped; or EventBridge's dialect, with the year last; \
-             write 30 0 9 * *",
-        None,
+        SPRING,
+        Err("write 0 9 * * *; firings are on whole minutes, so second 30 is dropped; or \
+             EventBridge's dialect, with the year last; write 30 0 9 * *"),
     ),
-    (
-        "*/10 * * * * *",
-        "this is a dialect with seconds first, such as Spring's; cron fires at most once \
-             a minute, on the minute",
-        None,
-    ),
-    (
-        "@every 6h",
-        "this is @every, which counts from when the scheduler started; write 0 */6 * * *",
-        Some("0 */6 * * *"),
-    ),
-    (
-        "@every 90m",
-        "this is @every, which counts from when the scheduler started; no five fields fire at \
-             that interval",
-        None,
-    ),
-    (
-        "@every 30s",
-        "this is @every, which counts from when the scheduler started; cron fires at most once a minute",
-        None,
-    ),
+    ("*/10 * * * * *", SPRING, Err("cron fires at most once a minute, on the minute")),
+    ("@every 6h", EVERY, Ok("0 */6 * * *")),
+    ("@every 90m", EVERY, Err("no five fields fire at that interval")),
+    ("@every 30s", EVERY, Err("cron fires at most once a minute")),
     (
         "CRON_TZ=Europe/Berlin 0 8 * * *",
-        "a zone is not part of a cron expression; write 0 8 * * *, and Europe/Berlin as its time \
-             zone",
-        None,
+        A_ZONE,
+        Err("write 0 8 * * *, and Europe/Berlin as its time zone"),
     ),
     (
         "0 8 * * 1-5 # when the shop opens",
-        "a comment is not part of a cron expression; write 0 8 * * 1-5",
-        Some("0 8 * * 1-5"),
+        "a comment is not part of a cron expression",
+        Ok("0 8 * * 1-5"),
     ),
     (
         "0 8 * * 1-5; when the shop opens",
-        "a comment is not part of a cron expression; write 0 8 * * 1-5",
-        Some("0 8 * * 1-5"),
+        "a comment is not part of a cron expression",
+        Ok("0 8 * * 1-5"),
     ),
-    ("0 8 * * *; 0 20 * * *", "a cron expression has five fields, this has ten", None),
-    (
-        "'0 8 * * 1-5'",
-        "quotes are not part of a cron expression; write 0 8 * * 1-5",
-        Some("0 8 * * 1-5"),
-    ),
-    (
-        "\"0 22-2 * * *",
-        "quotes are not part of a cron expression; write 0 22-23,0-2 * * *",
-        Some("0 22-23,0-2 * * *"),
-    ),
+    ("'0 8 * * 1-5'", "quotes are not part of a cron expression", Ok("0 8 * * 1-5")),
+    ("\"0 22-2 * * *", "quotes are not part of a cron expression", Ok("0 22-23,0-2 * * *")),
     (
         "TZ=Europe/Kyev 0 8 * * *",
-        "a zone is not part of a cron expression, and `Europe/Kyev` is not an IANA time zone; the \
-             nearest name is Europe/Kyiv",
-        None,
+        "a zone is not part of a cron expression, and `Europe/Kyev` is not an IANA time zone",
+        Err("the nearest name is Europe/Kyiv"),
     ),
     (
         "0 8 * * 1-5 root /usr/bin/scale",
-        "a command is not part of a cron expression; write 0 8 * * 1-5",
-        Some("0 8 * * 1-5"),
+        "a command is not part of a cron expression",
+        Ok("0 8 * * 1-5"),
     ),
     (
         "0 10 * * * *",
-        "this is a dialect with seconds first, such as Spring's; write 10 * * * *; or EventBridge's \
-         dialect, with the year last; write 0 10 * * *",
-        None,
+        SPRING,
+        Err("write 10 * * * *; or EventBridge's dialect, with the year last; write 0 10 * * *"),
     ),
-    (
-        "0 0 12 ? * FRIL",
-        "this is Quartz's dialect, with seconds first; `L` for the last day can't be said in five fields",
-        None,
-    ),
+    ("0 0 12 ? * FRIL", QUARTZ, Err("`L` for the last day can't be said in five fields")),
     (
         "0 0 12 * * */2",
-        "this is a dialect with seconds first, such as Spring's; schedulers disagree on which weekday a \
-         step counts from; list the weekdays",
-        None,
+        SPRING,
+        Err("schedulers disagree on which weekday a step counts from; list the weekdays"),
     ),
+    ("0 10 * * * Monday", SPRING, Ok("10 * * * mon")),
+    ("0 0 12 ? * MONDAY-Friday", QUARTZ, Ok("0 12 * * mon-fri")),
+    ("cron(0 10 ? JANUARY Monday-Friday *)", EVENT_BRIDGE, Ok("0 10 * jan mon-fri")),
+    ("0 0 22-2/2 * * ?", QUARTZ, Ok("0 22,0,2 * * *")),
+    ("0 0 9 * * 7-2", SPRING, Ok("0 9 * * 0-2")),
+    ("0 0 12 * * ? */1", QUARTZ, Ok("0 12 * * *")),
+    ("0 0 12 * * ? */2", QUARTZ, Err("five fields have no year, so */2 can't be kept")),
+    ("0 0 12 1/1 * ? *", QUARTZ, Ok("0 12 * * *")),
+    ("0 0 9 1-31 * MON", SPRING, Ok("0 9 * * MON")),
+    ("0 0 12 31 2 ?", QUARTZ, Err("it never fires: no such date exists in the given months")),
     (
-        "0 10 * * * Monday",
-        "this is a dialect with seconds first, such as Spring's; write 10 * * * mon",
-        Some("10 * * * mon"),
+        "0 8 * * 1-5 Europe/Berlin",
+        A_ZONE,
+        Err("write 0 8 * * 1-5, and Europe/Berlin as its time zone"),
     ),
-    (
-        "0 0 12 ? * MONDAY-Friday",
-        "this is Quartz's dialect, with seconds first; write 0 12 * * mon-fri",
-        Some("0 12 * * mon-fri"),
-    ),
-    (
-        "cron(0 10 ? JANUARY Monday-Friday *)",
-        "this is EventBridge's dialect, with the year last; write 0 10 * jan mon-fri",
-        Some("0 10 * jan mon-fri"),
-    ),
-    (
-        "0 0 22-2/2 * * ?",
-        "this is Quartz's dialect, with seconds first; write 0 22,0,2 * * *",
-        Some("0 22,0,2 * * *"),
-    ),
-    (
-        "0 0 9 * * 7-2",
-        "this is a dialect with seconds first, such as Spring's; write 0 9 * * 0-2",
-        Some("0 9 * * 0-2"),
-    ),
-    (
-        "0 0 12 * * ? */1",
-        "this is Quartz's dialect, with seconds first; write 0 12 * * *",
-        Some("0 12 * * *"),
-    ),
-    (
-        "0 0 12 * * ? */2",
-        "this is Quartz's dialect, with seconds first; five fields have no year, so */2 can't be kept",
-        None,
-    ),
-    (
-        "0 0 12 1/1 * ? *",
-        "this is Quartz's dialect, with seconds first; write 0 12 * * *",
-        Some("0 12 * * *"),
-    ),
-    (
-        "0 0 9 1-31 * MON",
-        "this is a dialect with seconds first, such as Spring's; write 0 9 * * MON",
-        Some("0 9 * * MON"),
-    ),
-    (
-        "0 0 12 31 2 ?",
-        "this is Quartz's dialect, with seconds first; it never fires: no such date exists in \
-         the given months",
-        None,
-    ),
+    ("@Daily", "macros are written in lower case", Ok("@daily")),
+];
+
+/// Texts of which one field is wrong, what is said about it, and the whole expression to write instead.
+const WRONG_FIELDS: &[(&str, &str, Option<&str>)] = &[
+    ("0 8 * * *; 0 20 * * *", "a cron expression has five fields, this has ten", None),
     ("0 22-2/2 * * *", "the range 22-2 runs backwards; write 22,0,2", Some("0 22,0,2 * * *")),
     ("0 9 * * 7-2", "the range 7-2 runs backwards; write 0-2", Some("0 9 * * 0-2")),
     ("H 8 * * *", "`H` is Jenkins' word for any value; write a minute of your choice", None),
@@ -261,29 +147,34 @@ const CASES: &[Case] = &[
         "`H` is Jenkins' word for any value; write 0-29/10",
         Some("0-29/10 8 * * *"),
     ),
-    (
-        "0 8 * * 1-5 Europe/Berlin",
-        "a zone is not part of a cron expression; write 0 8 * * 1-5, and Europe/Berlin as its time zone",
-        None,
-    ),
     ("0 22-2 * * *", "the range 22-2 runs backwards; write 22-23,0-2", Some("0 22-23,0-2 * * *")),
     (
         "0 9 * * monday",
         "`monday` is too long for a name; write its three letters, mon",
         Some("0 9 * * mon"),
     ),
-    ("@Daily", "macros are written in lower case; write @daily", Some("@daily")),
 ];
+
+fn assert_told(text: &str, message: &str, instead: Option<&str>) {
+    let error = Cron::parse(text).expect_err(text);
+    assert_eq!(error.to_string(), message, "{text}");
+    assert_eq!(error.instead(), instead, "{text}");
+    if let Some(instead) = instead {
+        assert!(Cron::parse(instead).is_ok(), "{instead}");
+    }
+}
 
 #[test]
 fn other_dialects_are_named_and_translated() {
-    for &(text, message, instead) in CASES {
-        let error = Cron::parse(text).expect_err(text);
-        assert_eq!(error.to_string(), message, "{text}");
-        assert_eq!(error.instead(), instead, "{text}");
-        if let Some(instead) = instead {
-            assert!(Cron::parse(instead).is_ok(), "{instead}");
-        }
+    for &(text, what, translation) in TRANSLATIONS {
+        let advice = match translation {
+            Ok(instead) => format!("write {instead}"),
+            Err(reason) => reason.to_owned(),
+        };
+        assert_told(text, &format!("{what}; {advice}"), translation.ok());
+    }
+    for &(text, message, instead) in WRONG_FIELDS {
+        assert_told(text, message, instead);
     }
 }
 

@@ -32,10 +32,6 @@ fn at(text: &str) -> Timestamp {
     text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-fn all_at(texts: &[&str]) -> Vec<Timestamp> {
-    texts.iter().map(|text| at(text)).collect()
-}
-
 fn cron(zone: &str, text: &str) -> Firings {
     Cron::parse(text)
         .unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -52,12 +48,22 @@ fn window(zone: &str, start: PatternText<'_>, end: PatternText<'_>) -> Windows {
     PatternWindow::new(start, end).unwrap().in_zone(Zone::named(zone).unwrap())
 }
 
-/// All firings in `[from, to)`.
-fn fired(firings: &Firings, from: &str, to: &str) -> Vec<Timestamp> {
-    firings.between(at(from), at(to)).collect()
+/// All firings in `[from, to)` are these.
+#[track_caller]
+fn assert_fires(firings: &Firings, (from, to): (&str, &str), expected: &[&str]) {
+    let fired: Vec<_> = firings.between(at(from), at(to)).collect();
+    assert_eq!(fired, expected.iter().map(|text| at(text)).collect::<Vec<_>>());
 }
 
 /// All transitions in `[from, to)`, each as when and whether it opens.
 fn turned(windows: &Windows, from: &str, to: &str) -> Vec<(Timestamp, bool)> {
     windows.between(at(from), at(to)).map(|turn| (turn.at, turn.opens)).collect()
+}
+
+/// In `[from, to)` the window changes at these instants and no others: it opens and closes at each pair.
+#[track_caller]
+fn assert_opens(windows: &Windows, (from, to): (&str, &str), expected: &[(&str, &str)]) {
+    let of_pair = |(opens, closes): &(&str, &str)| [(at(opens), true), (at(closes), false)];
+    let expected: Vec<_> = expected.iter().flat_map(of_pair).collect();
+    assert_eq!(turned(windows, from, to), expected);
 }

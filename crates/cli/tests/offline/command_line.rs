@@ -4,33 +4,32 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
+
+use crate::running::{self, Ran, empty_directory};
 
 const SHOP: &str = "examples/cron-scaling/two-mornings.yaml";
 
 /// Runs the program in the root of the repository, where the locale says UTF-8.
-fn almanac(arguments: &[&str]) -> Output {
-    command(arguments).output().unwrap()
+fn almanac(arguments: &[&str]) -> Ran {
+    ran(&mut command(arguments))
 }
 
 fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
-    command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-    command.stdin(Stdio::null()).env("COLUMNS", "100").env("LC_ALL", "C.UTF-8").args(arguments);
-    command.env_remove("ALMANAC_ZONE");
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let mut command = running::almanac(root, arguments);
+    command.env("COLUMNS", "100").env("LC_ALL", "C.UTF-8").env_remove("NO_COLOR");
     command
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
+fn ran(command: &mut Command) -> Ran {
+    Ran::of(&command.output().unwrap())
 }
 
 /// What is said on standard error by a command that cannot run.
 #[track_caller]
 fn refused(arguments: &[&str]) -> String {
-    let output = almanac(arguments);
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {output:?}");
-    text(&output.stderr)
+    almanac(arguments).ended(2).noted
 }
 
 #[test]
@@ -43,8 +42,8 @@ fn a_value_may_start_with_a_hyphen() {
         &["validate", "-f", SHOP, "--from", "-1h"],
         &["when", "--daily", "22:00-06:00", "--from", "-1h"],
     ] {
-        let output = almanac(arguments);
-        assert!(output.stderr.is_empty(), "{arguments:?}: {}", text(&output.stderr));
+        let noted = almanac(arguments).noted;
+        assert!(noted.is_empty(), "{arguments:?}: {noted}");
     }
     let zone = refused(&["forecast", "-f", SHOP, "--zone", "-05:00"]);
     assert!(zone.contains("an offset is not a time zone"), "{zone}");
@@ -102,7 +101,7 @@ fn text_output_shows_instants_to_the_second() {
         &["next", "-f", SHOP, "--from", at],
         &["forecast", "-f", SHOP],
     ] {
-        let printed = text(&almanac(arguments).stdout);
+        let printed = almanac(arguments).said;
         assert!(!printed.is_empty() && !printed.contains(".1234"), "{printed}");
         let has_fraction = |word: &str| word.ends_with('Z') && word.contains('.');
         assert!(!printed.split_whitespace().any(has_fraction), "{printed}");
@@ -114,11 +113,8 @@ fn a_kind_and_a_name_are_two_words_or_one() {
     let at = ["--at", "2026-11-23"];
     let from = ["--from", "2026-11-23", "--for", "2d"];
     for (command, rest) in [("explain", &at[..]), ("forecast", &from), ("next", &from)] {
-        let printed = |words: &[&str]| {
-            let output = almanac(&[&[command, "-f", SHOP], words, rest].concat());
-            assert!(output.status.success(), "{output:?}");
-            text(&output.stdout)
-        };
+        let printed =
+            |words: &[&str]| almanac(&[&[command, "-f", SHOP], words, rest].concat()).ended(0).said;
         assert_eq!(printed(&["fhpa", "checkout"]), printed(&["FederatedHPA/checkout"]));
     }
     let two = refused(&["explain", "-f", SHOP, "fhpa/checkout", "fhpa/checkout"]);
@@ -149,34 +145,27 @@ const DRAWN: [&[&str]; 4] = [
 #[test]
 fn drawings_are_ascii_in_an_ascii_locale() {
     for arguments in DRAWN {
-        let usual = almanac(arguments);
-        let usual = text(&usual.stdout) + &text(&usual.stderr);
+        let usual = almanac(arguments).all();
         for locale in ["C", "POSIX", "de_DE.ISO-8859-1"] {
-            let output = command(arguments).env("LC_ALL", locale).output().unwrap();
-            let plain = text(&output.stdout) + &text(&output.stderr);
+            let plain = ran(command(arguments).env("LC_ALL", locale)).all();
             assert!(plain.is_ascii(), "{locale}: {plain}");
             assert_eq!(plain.lines().count(), usual.lines().count(), "{plain}");
         }
     }
-    let drawn = text(&almanac(DRAWN[0]).stdout);
-    assert!(drawn.contains('━'), "{drawn}");
+    almanac(DRAWN[0]).assert_said(&["━"]);
 }
 
 #[test]
 fn machine_readable_output_is_the_same_in_every_locale() {
     for output in ["json", "svg", "html"] {
         let arguments = [DRAWN[0], &["-o", output]].concat();
-        let plain = command(&arguments).env("LC_ALL", "C").output().unwrap();
+        let plain = ran(command(&arguments).env("LC_ALL", "C")).said;
         // A page says when it was made.
-        let told = |output: &[u8]| {
-            let lines = text(output);
-            lines
-                .lines()
-                .filter(|line| !line.contains("id=\"about\""))
-                .collect::<Vec<_>>()
-                .join("\n")
+        let told = |said: &str| {
+            let lines = said.lines().filter(|line| !line.contains("id=\"about\""));
+            lines.collect::<Vec<_>>().join("\n")
         };
-        assert_eq!(told(&plain.stdout), told(&almanac(&arguments).stdout), "{output}");
+        assert_eq!(told(&plain), told(&almanac(&arguments).said), "{output}");
     }
 }
 
@@ -186,11 +175,8 @@ fn colours_follow_the_color_option() {
         let mut command = command(arguments);
         if let Some(value) = no_color {
             command.env("NO_COLOR", value);
-        } else {
-            command.env_remove("NO_COLOR");
         }
-        let output = command.output().unwrap();
-        (text(&output.stdout) + &text(&output.stderr)).contains('\u{1b}')
+        ran(&mut command).all().contains('\u{1b}')
     };
     for arguments in [DRAWN[0], DRAWN[3], &["next", "--help"], &["next", "--no-such-flag"]] {
         let asked = |when| [arguments, &["--color", when]].concat();
@@ -205,7 +191,7 @@ fn colours_follow_the_color_option() {
 
 #[test]
 fn the_version_names_the_time_zones_it_knows() {
-    let version = text(&almanac(&["--version"]).stdout);
+    let version = almanac(&["--version"]).said;
     let (program, tzdata) = version.trim().split_once(" (tzdata 2").unwrap();
     assert_eq!(program, format!("almanac {}", env!("CARGO_PKG_VERSION")));
     assert!(tzdata.ends_with(')'), "{version}");
@@ -213,10 +199,9 @@ fn the_version_names_the_time_zones_it_knows() {
 
 #[test]
 fn the_version_is_a_command_as_well() {
-    let told = text(&almanac(&["version"]).stdout);
-    assert!(told.starts_with(&text(&almanac(&["--version"]).stdout)), "{told}");
-    let told = text(&almanac(&["version", "-o", "json"]).stdout);
-    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    let told = almanac(&["version"]).said;
+    assert!(told.starts_with(&almanac(&["--version"]).said), "{told}");
+    let told = almanac(&["version", "-o", "json"]).json();
     assert_eq!(told["schema"], "almanac/version/v1");
     assert_eq!(told["version"], env!("CARGO_PKG_VERSION"));
     assert!(told["tzdata"].as_str().unwrap().starts_with('2'), "{told}");
@@ -243,18 +228,15 @@ fn folder_with_program(called: &str) -> PathBuf {
 #[test]
 fn as_a_kubectl_plugin_it_names_itself_accordingly() {
     let plugin = folder_with_program("kubectl-almanac").join("kubectl-almanac");
-    let output = Command::new(plugin).args(["when", "--help"]).output().unwrap();
-    let help = text(&output.stdout);
-    assert!(help.contains("Usage: kubectl almanac when "), "{help}");
-    assert!(help.contains("\n  kubectl almanac when --daily"), "{help}");
+    ran(Command::new(plugin).args(["when", "--help"]))
+        .assert_said(&["Usage: kubectl almanac when ", "\n  kubectl almanac when --daily"]);
 }
 
 #[test]
 fn every_command_has_examples_and_exit_codes_in_its_help_and_its_page() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("command-line/man");
-    let _ = fs::remove_dir_all(&folder);
+    let folder = empty_directory("command-line", "man");
     almanac(&["man", "--out", folder.to_str().unwrap()]);
-    let help = text(&almanac(&["--help"]).stdout);
+    let help = almanac(&["--help"]).said;
     let (_, commands) = help.split_once("Commands:\n").unwrap();
     let commands = commands.lines().take_while(|line| !line.is_empty());
     let names =
@@ -263,12 +245,11 @@ fn every_command_has_examples_and_exit_codes_in_its_help_and_its_page() {
     assert!(folder.join("almanac.1").exists());
     for name in names {
         let page = fs::read_to_string(folder.join(format!("almanac-{name}.1"))).unwrap();
-        assert_eq!(page, text(&almanac(&["man", name]).stdout));
+        assert_eq!(page, almanac(&["man", name]).said);
         assert!(page.contains(&format!("\nalmanac\\-{name} \\- ")), "{page}");
         assert!(page.contains(".SH EXAMPLES\n.nf\n"), "{page}");
         assert!(page.contains(".SH \"EXIT STATUS\"\n.nf\n"), "{page}");
-        let help = text(&almanac(&[name, "--help"]).stdout);
-        assert!(help.contains("\nExamples:\n") && help.contains("\nExit codes:\n"), "{help}");
+        almanac(&[name, "--help"]).assert_said(&["\nExamples:\n", "\nExit codes:\n"]);
         pages += 1;
     }
     assert!(pages > 8, "{help}");
@@ -289,18 +270,16 @@ fn the_pre_commit_hook_finds_exactly_the_errors_of_a_repository() {
     assert_eq!(words[0], "almanac");
     assert_eq!(value("pass_filenames:"), "false");
 
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("command-line/repository");
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(folder.join("prod")).unwrap();
+    let folder = empty_directory("command-line", "repository");
+    fs::create_dir(folder.join("prod")).unwrap();
     let policy = fs::read_to_string(Path::new("../..").join(SHOP)).unwrap();
     fs::write(folder.join("prod/policy.yaml"), &policy).unwrap();
     // Neither the values of a chart nor the settings of pre-commit are policies.
     fs::write(folder.join("values.yaml"), "replicas: 3\n").unwrap();
     fs::write(folder.join(".pre-commit-config.yaml"), "repos: []\n").unwrap();
-    let run = || command(&words[1..]).current_dir(&folder).output().unwrap();
-    assert_eq!(run().status.code(), Some(0), "{:?}", run());
+    let run = || ran(command(&words[1..]).current_dir(&folder));
+    run().ended(0);
     let wrong = policy.replacen("Asia/Shanghai", "Asia/Shanghia", 1);
     fs::write(folder.join("prod/policy.yaml"), wrong).unwrap();
-    assert_eq!(run().status.code(), Some(1));
-    assert!(text(&run().stdout).contains("prod/policy.yaml:"), "{:?}", run());
+    run().ended(1).assert_said(&["prod/policy.yaml:"]);
 }

@@ -5,8 +5,9 @@
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 use crate::installing;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use crate::running::{Ran, empty_directory, write};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::{env, fs};
 
 /// A folder of its own for a test, with the program in it to be found on the path.
@@ -14,28 +15,25 @@ struct Stage(PathBuf);
 
 impl Stage {
     fn new(name: &str) -> Stage {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("completion").join(name);
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(folder.join("bin")).unwrap();
+        let folder = empty_directory("completion", name);
+        fs::create_dir(folder.join("bin")).unwrap();
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_almanac"), folder.join("bin/almanac"))
             .unwrap();
         Stage(folder)
     }
 
     fn file(self, path: &str, text: &str) -> Stage {
-        let path = self.0.join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        write(&self.0, &[(path, text)]);
         self
     }
 
     /// Runs a program here, with nobody's settings.
-    fn run(&self, program: &str, arguments: &[&str]) -> Output {
+    fn run(&self, program: &str, arguments: &[&str]) -> Ran {
         let path = format!("{}:{}", self.0.join("bin").display(), env::var("PATH").unwrap());
         let mut command = Command::new(program);
         command.current_dir(&self.0).stdin(Stdio::null()).args(arguments);
         command.env("PATH", path).env("HOME", &self.0).env_remove("KUBECONFIG");
-        command.env("LC_ALL", "C.UTF-8").env("TERM", "dumb").output().unwrap()
+        Ran::of(&command.env("LC_ALL", "C.UTF-8").env("TERM", "dumb").output().unwrap())
     }
 
     /// What the program offers when it is asked as the script of a shell asks.
@@ -47,10 +45,10 @@ impl Stage {
         let asks: Vec<&str> = asks.iter().map(String::as_str).collect();
         let output =
             self.run("sh", &[&asked, &*asks, &["almanac", "--", "almanac"], words].concat());
-        assert_eq!(text(&output.stderr), "", "an answer is all that is said");
+        assert_eq!(output.noted, "", "an answer is all that is said");
         // What it means comes after it, where the shell shows that.
         let value = |line: &str| line.split(['\t', ':']).next().unwrap().to_owned();
-        text(&output.stdout).lines().map(value).collect()
+        output.said.lines().map(value).collect()
     }
 
     /// Checks what is offered from files, which are searched for a limited time: on a busy machine, one attempt may
@@ -66,10 +64,6 @@ impl Stage {
         }
         assert_eq!(offered, expected);
     }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
 }
 
 const SHELLS: [&str; 4] = ["bash", "zsh", "fish", "powershell"];
@@ -166,20 +160,20 @@ fn unreadable_files_offer_no_completions_and_are_not_waited_for() {
 fn each_script_calls_the_program_for_completions() {
     let stage = Stage::new("scripts");
     for shell in SHELLS {
-        let script = text(&stage.run("almanac", &["completion", shell]).stdout);
+        let script = stage.run("almanac", &["completion", shell]);
         let asks = match shell {
             "fish" => "ALMANAC_COMPLETE=fish",
             "powershell" => "$env:ALMANAC_COMPLETE = \"powershell\"",
             _ => "ALMANAC_COMPLETE=\"",
         };
-        assert!(script.contains(asks), "{script}");
+        script.assert_said(&[asks]);
     }
 }
 
 #[test]
 fn powershell_registers_the_program_by_both_of_its_names() {
     let stage = Stage::new("powershell");
-    let script = |name: &str| text(&stage.run("almanac", &["completion", name]).stdout);
+    let script = |name: &str| stage.run("almanac", &["completion", name]).said;
     let registered = "Register-ArgumentCompleter -Native -CommandName almanac";
     assert!(script("powershell").contains(registered), "{}", script("powershell"));
     assert_eq!(script("pwsh"), script("powershell"));
@@ -210,8 +204,7 @@ fn bash_completes_with_the_script() {
         _clap_complete_almanac almanac Europe/Berl --zone
         echo \"${COMPREPLY[*]}\"; complete -p almanac";
     let output = Stage::new("bash").run("bash", &["-c", script]);
-    let printed = text(&output.stdout);
-    assert!(printed.starts_with("Europe/Berlin\ncomplete "), "{printed}{}", text(&output.stderr));
+    assert!(output.said.starts_with("Europe/Berlin\ncomplete "), "{}", output.all());
 }
 
 #[test]
@@ -221,8 +214,7 @@ fn fish_completes_with_the_script() {
         Stage::new("fish").file("our policies/a.yaml", &policy("shop-hours", "shop", "prod"));
     let completed = |line: &str| {
         let script = format!("almanac completion fish | source; complete -C {line:?}");
-        let output = stage.run("fish", &["--no-config", "-c", &script]);
-        let printed = text(&output.stdout) + &text(&output.stderr);
+        let printed = stage.run("fish", &["--no-config", "-c", &script]).all();
         let value = |line: &str| line.split('\t').next().unwrap().to_owned();
         printed.lines().map(value).collect::<Vec<_>>()
     };
@@ -249,8 +241,7 @@ fn zsh_completes_with_the_script() {
     let completed = |line: &str| {
         // One that never answers would wait forever.
         let shell = ["60", "zsh", "--no-rcs", "-c", driver, "driver", line];
-        let output = stage.run("timeout", &shell);
-        text(&output.stdout) + &text(&output.stderr)
+        stage.run("timeout", &shell).all()
     };
     assert_eq!(
         completed("almanac when --zone Europe/Berl"),

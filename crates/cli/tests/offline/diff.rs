@@ -15,10 +15,10 @@ mod revisions;
 mod running;
 
 use std::fs;
-use std::path::Path;
-use std::process::Output;
 
-use running::{almanac, cron, diff, differences, json, shop, sides, text, weekend_shop};
+use running::{almanac, cron, diff, differences, shop, sides, weekend_shop};
+
+use crate::running::{assert_written_down, list};
 
 const NODES: &str = "
 apiVersion: autoscaling.karpenter.sh/v1alpha1
@@ -32,17 +32,6 @@ spec:
     - {replicas: 5, start: {hours: 9}, end: {hours: 17}}
 ";
 
-#[track_caller]
-fn assert_written_down(name: &str, output: &Output) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/offline/diff/expected").join(name);
-    let found = text(&output.stdout);
-    if std::env::var_os("ALMANAC_UPDATE").is_some() {
-        fs::write(&path, &found).unwrap();
-    }
-    let expected = fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(found, expected, "{name} differs; ALMANAC_UPDATE=1 writes it anew");
-}
-
 #[test]
 fn each_output_matches_its_golden_file() {
     let gone = cron("night", "reports", &[("start", "0 22 * * *", 4), ("end", "0 4 * * *", 0)]);
@@ -54,7 +43,8 @@ fn each_output_matches_its_golden_file() {
         ("markdown", "diff.md"),
         ("html", "diff.html"),
     ] {
-        assert_written_down(file, &diff(&folder, &["old", "new", "--for", "21d", "-o", output]));
+        let ran = diff(&folder, &["old", "new", "--for", "21d", "-o", output]);
+        assert_written_down(format!("diff/expected/{file}"), &ran.said);
     }
 }
 
@@ -67,10 +57,9 @@ fn a_weekend_is_told_as_one_stretch_of_every_week() {
     let folder = sides("weekend", &[("shop.yaml", &before)], &[("shop.yaml", &after)]);
     // From a Friday on, so that all weekends are whole.
     let friday = ["diff", "old", "new", "--from", "2026-11-26T23:00:00Z"];
-    let said = text(&almanac(&folder, &friday).stdout);
     let expected = "Deployment.apps default/shop: 2 → 40 replicas Fri 17:00 to Mon 09:00, each week; \
                     +2,432 pod-hours a week; peak 2 → 40\n";
-    assert!(said.contains(expected), "{said}");
+    almanac(&folder, &friday).assert_said(&[expected]);
 }
 
 #[test]
@@ -84,19 +73,18 @@ fn equal_behaviour_that_is_written_differently_is_no_difference() {
         &[("nodes/all.yml", NODES), ("moved/evening.yaml", &(split + &morning))],
     );
     let output = diff(&folder, &["old", "new", "--fail-on-change", "--for", "1y"]);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
-    assert!(text(&output.stdout).contains("Nothing changes: 2 values compared"));
+    output.ended(0).assert_said(&["Nothing changes: 2 values compared"]);
 }
 
 #[test]
 fn a_change_fails_only_if_that_is_wanted() {
     let folder = sides("fails", &[("shop.yaml", &shop())], &[("shop.yaml", &weekend_shop())]);
-    assert_eq!(diff(&folder, &["old", "new"]).status.code(), Some(0));
+    assert_eq!(diff(&folder, &["old", "new"]).code, Some(0));
     for output in ["text", "json", "markdown", "html"] {
         let changed = diff(&folder, &["old", "new", "--fail-on-change", "-o", output]);
-        assert_eq!(changed.status.code(), Some(1), "{output}");
+        assert_eq!(changed.code, Some(1), "{output}");
         let same = diff(&folder, &["new", "new", "--fail-on-change", "-o", output]);
-        assert_eq!(same.status.code(), Some(0), "{output}");
+        assert_eq!(same.code, Some(0), "{output}");
     }
 }
 
@@ -111,21 +99,16 @@ fn a_name_narrows_both_sides_whoever_has_it() {
     );
     assert_eq!(differences(&folder).len(), 2);
     for name in ["deployment/shop", "hours", "shop-hours"] {
-        let told = json(&diff(&folder, &["old", "new", "--only", name, "-o", "json"]));
-        let [difference] = &**told["differences"].as_array().unwrap() else { panic!("{told}") };
+        let told = diff(&folder, &["old", "new", "--only", name, "-o", "json"]).json();
+        let [difference] = list(&told["differences"]) else { panic!("{told}") };
         assert_eq!(difference["presence"], "both", "{name}");
         assert_eq!(difference["target"]["name"], "shop");
     }
-    let unknown = diff(&folder, &["old", "new", "--only", "nobody"]);
-    assert_eq!(unknown.status.code(), Some(2));
-    let said = text(&unknown.stderr);
-    for listed in [
+    diff(&folder, &["old", "new", "--only", "nobody"]).ended(2).assert_noted(&[
         "CronFederatedHPA/default/hours (only in the new files)",
         "CronFederatedHPA/default/other, ",
         "CronFederatedHPA/default/shop-hours (only in the old files)",
-    ] {
-        assert!(said.contains(listed), "{said}");
-    }
+    ]);
 }
 
 #[test]
@@ -136,15 +119,16 @@ fn objects_that_change_alike_are_told_as_one() {
     };
     let (old, new): (String, String) = (of(10, "hours"), of(12, "hours"));
     let folder = sides("alike", &[("a.yaml", &old)], &[("a.yaml", &new)]);
-    let said = text(&diff(&folder, &["old", "new", "--for", "7d"]).stdout);
     let line = "Deployment.apps default/shop-00 and 39 others: 10 → 12 replicas every day, 08:00 to 20:00; \
                 +6,720 pod-hours a week; peak 10 → 12 each\n";
-    assert!(said.contains(line), "{said}");
-    assert!(said.contains("40 of 40 values change; +6,720 pod-hours a week"), "{said}");
-    assert!(said.contains("+6,720        10 → 12  several policies\n"), "{said}");
+    diff(&folder, &["old", "new", "--for", "7d"]).assert_said(&[
+        line,
+        "40 of 40 values change; +6,720 pod-hours a week",
+        "+6,720        10 → 12  several policies\n",
+    ]);
     assert_eq!(differences(&folder).len(), 40);
-    let markdown = text(&diff(&folder, &["old", "new", "--for", "7d", "-o", "markdown"]).stdout);
-    assert!(markdown.contains("| Deployment.apps default/shop-00 and 39 others |"), "{markdown}");
+    diff(&folder, &["old", "new", "--for", "7d", "-o", "markdown"])
+        .assert_said(&["| Deployment.apps default/shop-00 and 39 others |"]);
 }
 
 #[test]
@@ -161,8 +145,7 @@ fn a_program_is_told_everything_that_comes_again() {
     let folder = sides("recurring", &[("a.yaml", &of(1))], &[("a.yaml", &of(2))]);
     let all = differences(&folder);
     assert_eq!(all[0]["recurring"].as_array().unwrap().len(), 24);
-    let said = text(&diff(&folder, &["old", "new"]).stdout);
-    assert!(said.contains("and 16 more (-o json lists them)"), "{said}");
+    diff(&folder, &["old", "new"]).assert_said(&["and 16 more (-o json lists them)"]);
 }
 
 fn deployment(replicas: u32) -> String {
@@ -184,21 +167,18 @@ fn a_policy_that_sets_what_the_object_has_anyway_changes_nothing() {
         ("standing-gone", &with_always[..], &old[..]),
     ] {
         let folder = sides(name, old, new);
-        let output = diff(&folder, &["old", "new", "--fail-on-change"]);
-        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+        diff(&folder, &["old", "new", "--fail-on-change"]).ended(0);
     }
     let folder = sides("standing-night", &old, &with_night);
     // From the opening on, so that all nights are whole.
     let morning = ["diff", "old", "new", "--from", "2026-11-23T07:00:00Z"];
-    let said = text(&almanac(&folder, &morning).stdout);
     let line = "Deployment.apps default/shop: newly set by a policy: 5 → 2 replicas every day, 20:00 to 08:00 the \
                 next day; -252 pod-hours a week\n";
-    assert!(said.contains(line), "{said}");
+    almanac(&folder, &morning).assert_said(&[line]);
     let folder = sides("standing-night-gone", &with_night, &old);
-    let said = text(&diff(&folder, &["old", "new"]).stdout);
     // The last value stays, as in a cluster.
     let line = "no longer set by any policy: 5 → 2 replicas every day, 08:00 to 20:00";
-    assert!(said.contains(line), "{said}");
+    diff(&folder, &["old", "new"]).assert_said(&[line]);
     let told = differences(&folder);
     assert_eq!(told[0]["presence"], "removed");
     let after = &told[0]["stretches"][0]["after"];
@@ -211,9 +191,8 @@ fn a_policy_that_is_added_sets_nothing_for_firings_before_the_period() {
     let (yearly, three) = (cron("yearly", "shop", &[("new-year", "0 0 1 1 *", 9)]), deployment(3));
     let old = [("shop.yaml", three.as_str())];
     let folder = sides("added", &old, &[old[0], ("yearly.yaml", &yearly)]);
-    let output = diff(&folder, &["old", "new", "--fail-on-change"]);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
-    let told = json(&diff(&folder, &["old", "new", "--for", "60d", "-o", "json"]));
+    diff(&folder, &["old", "new", "--fail-on-change"]).ended(0);
+    let told = diff(&folder, &["old", "new", "--for", "60d", "-o", "json"]).json();
     let stretches = told["differences"][0]["stretches"].as_array().unwrap();
     assert_eq!(stretches.len(), 1);
     assert_eq!(stretches[0]["from"], "2026-12-31T23:00:00Z");
@@ -230,11 +209,9 @@ fn a_policy_that_is_added_sets_nothing_for_firings_before_the_period() {
     let assumed = ["--assume", "deployment/shop.replicas=5", "--fail-on-change"];
     // What is assumed holds on both sides.
     for more in [&gate[..], &assumed] {
-        let output = diff(&alone, &[&["/dev/null", "new"], more].concat());
-        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+        diff(&alone, &[&["/dev/null", "new"], more].concat()).ended(0);
     }
-    let output = diff(&alone, &[&["new", "/dev/null"], &assumed[..]].concat());
-    let said = text(&output.stdout);
+    let said = diff(&alone, &[&["new", "/dev/null"], &assumed[..]].concat()).said;
     assert!(!said.contains("not set"), "{said}");
 }
 
@@ -251,7 +228,7 @@ fn rules_that_are_added_or_edited_begin_with_the_period_and_find_what_is_there()
         let folder = sides(name, &[("a.yaml", &before)], &[("a.yaml", new)]);
         // At noon, when the rule that is edited or gone has fired.
         let noon = ["diff", "old", "new", "--from", "2026-11-23T11:00:00Z", "-o", "json"];
-        let told = json(&almanac(&folder, &noon));
+        let told = almanac(&folder, &noon).json();
         assert_eq!(told["differences"][0]["stretches"][0]["from"], changes, "{name}");
     }
 }
@@ -259,14 +236,14 @@ fn rules_that_are_added_or_edited_begin_with_the_period_and_find_what_is_there()
 #[test]
 fn what_is_assumed_of_a_change_is_in_the_comment_on_it() {
     let folder = sides("assumed-comment", &[("a.yaml", &shop())], &[("a.yaml", &weekend_shop())]);
-    let said = text(&diff(&folder, &["old", "new", "-o", "markdown"]).stdout);
+    let said = diff(&folder, &["old", "new", "-o", "markdown"]).said;
     let (_, assumptions) = said.split_once("\nAssumptions:\n\n").unwrap();
     let lines: Vec<&str> = assumptions.lines().collect();
     assert_eq!(lines.len(), 3, "{said}");
     assert_eq!(lines[0], "- Deployment.apps default/shop exists, although it is not in the input");
     assert!(lines[1].starts_with("- old: before 2026-11-22T23:00:00Z, the rules"), "{said}");
     assert!(lines[2].starts_with("- new: this version takes over at"), "{said}");
-    let same = text(&diff(&folder, &["new", "new", "-o", "markdown"]).stdout);
+    let same = diff(&folder, &["new", "new", "-o", "markdown"]).said;
     assert!(!same.contains("Assumptions"), "{same}");
 }
 
@@ -274,17 +251,12 @@ fn what_is_assumed_of_a_change_is_in_the_comment_on_it() {
 fn a_side_that_is_not_there_is_a_mistake_and_nothing_has_a_name() {
     let folder = sides("missing", &[("shop.yaml", &shop())], &[]);
     for paths in [["old", "nowhere"], ["nowhere", "old"]] {
-        let output = diff(&folder, &paths);
-        assert_eq!(output.status.code(), Some(2), "{paths:?}");
-        let said = text(&output.stderr);
-        assert!(said.contains("nowhere") && said.contains("name /dev/null"), "{said}");
+        diff(&folder, &paths).ended(2).assert_noted(&["nowhere", "name /dev/null"]);
     }
-    let output = diff(&folder, &["old", "/dev/null", "-o", "json"]);
-    assert_eq!(json(&output)["differences"][0]["presence"], "removed");
-    assert_eq!(diff(&folder, &["old"]).status.code(), Some(2));
-    let output = diff(&folder, &["-", "old"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("standard input is neither of the two"));
+    let gone = diff(&folder, &["old", "/dev/null", "-o", "json"]).json();
+    assert_eq!(gone["differences"][0]["presence"], "removed");
+    assert_eq!(diff(&folder, &["old"]).code, Some(2));
+    diff(&folder, &["-", "old"]).ended(2).assert_noted(&["standard input is neither of the two"]);
 }
 
 #[test]
@@ -294,8 +266,8 @@ fn a_note_says_how_what_another_program_renders_is_compared() {
         .map(|(file, text)| (file, text.to_owned()));
     let files = files.each_ref().map(|(file, text)| (*file, text.as_str()));
     let folder = sides("rendered", &files, &files);
-    let said = text(&diff(&folder, &["old", "new"]).stdout);
-    assert!(said.contains("add -k . to almanac diff, or list it in almanac.toml"), "{said}");
+    diff(&folder, &["old", "new"])
+        .assert_said(&["add -k . to almanac diff, or list it in almanac.toml"]);
 }
 
 #[test]
@@ -303,9 +275,9 @@ fn a_score_that_only_one_side_has_can_be_assumed() {
     let cart = cron("cart", "cart", &[("open", "0 9 * * *", 3)]);
     let folder = sides("assumed", &[("a.yaml", &shop())], &[("a.yaml", &(shop() + &cart))]);
     let assume = |field| diff(&folder, &["old", "new", "--assume", field]);
-    assert_eq!(assume("deployment/cart.replicas=7").status.code(), Some(0));
-    assert_eq!(assume("deployment/shop.replicas=7").status.code(), Some(0));
-    assert_eq!(assume("deployment/none.replicas=7").status.code(), Some(2));
+    assert_eq!(assume("deployment/cart.replicas=7").code, Some(0));
+    assert_eq!(assume("deployment/shop.replicas=7").code, Some(0));
+    assert_eq!(assume("deployment/none.replicas=7").code, Some(2));
 }
 
 #[test]
@@ -320,7 +292,7 @@ fn a_comment_has_no_more_than_fits_and_names_are_no_markup() {
         (0..1500).map(one).collect::<String>()
     };
     let folder = sides("many", &[("a.yaml", &of(10))], &[("a.yaml", &of(12))]);
-    let said = text(&diff(&folder, &["old", "new", "-o", "markdown", "--for", "7d"]).stdout);
+    let said = diff(&folder, &["old", "new", "-o", "markdown", "--for", "7d"]).said;
     assert!(said.len() < 65_536 && said.len() > 50_000, "{}", said.len());
     assert!(
         said.contains("more changed values are not shown here"),
@@ -328,10 +300,10 @@ fn a_comment_has_no_more_than_fits_and_names_are_no_markup() {
         &said[said.len() - 300..]
     );
     assert!(!said.contains("<b>") && !said.contains("@all") && !said.contains("o|"), "{said}");
-    let terminal = text(&diff(&folder, &["old", "new", "--for", "7d"]).stdout);
+    let terminal = diff(&folder, &["old", "new", "--for", "7d"]).said;
     assert!(terminal.contains("\nand 1300 values more (-o json lists them, --only shows some)\n"));
     assert!(terminal.len() < 65_536, "{}", terminal.len());
-    let page = text(&diff(&folder, &["old", "new", "-o", "html", "--for", "7d"]).stdout);
+    let page = diff(&folder, &["old", "new", "-o", "html", "--for", "7d"]).said;
     assert!(page.contains("hours-7 o|&lt;b&gt;@all") && !page.contains("<b>@all"));
     assert!(!page.contains("<script"));
 }
@@ -340,8 +312,7 @@ fn a_comment_has_no_more_than_fits_and_names_are_no_markup() {
 fn folders_that_are_named_are_read_though_gitignore_matches_them() {
     let folder = sides("ignored", &[("a.yaml", &shop())], &[("a.yaml", &weekend_shop())]);
     fs::write(folder.join(".gitignore"), "old/\nnew/\n").unwrap();
-    let output = diff(&folder, &["old", "new", "--fail-on-change"]);
-    assert_eq!(output.status.code(), Some(1));
-    let said = text(&output.stdout);
-    assert!(said.contains("old → new: 1 of 1 value changes"), "{said}");
+    diff(&folder, &["old", "new", "--fail-on-change"])
+        .ended(1)
+        .assert_said(&["old → new: 1 of 1 value changes"]);
 }

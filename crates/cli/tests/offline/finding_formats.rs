@@ -8,10 +8,12 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use boon::{Compiler, Schemas};
 use serde_json::Value;
+
+use crate::running::{Ran, almanac, assert_written_down, empty_directory, list, word};
 
 const PRESENT: &str = "2026-01-05T00:00:00Z";
 
@@ -32,38 +34,27 @@ fn here() -> PathBuf {
 
 /// A folder of its own for a test.
 fn folder(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("finding_formats").join(name);
-    let _ = fs::remove_dir_all(&path);
-    fs::create_dir_all(&path).expect("a folder");
-    path
+    empty_directory("finding_formats", name)
 }
 
 fn validate(folder: &Path, arguments: &[&str]) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
-    command.current_dir(folder).env("NO_COLOR", "1").env("LC_ALL", "C.UTF-8").stdin(Stdio::null());
-    // So that each message is one line.
-    command.env("COLUMNS", "1000").args(["validate", "--from", PRESENT]).args(arguments);
-    let output = command.output().expect("the binary was built");
-    String::from_utf8(output.stdout).expect("text")
+    let mut command = almanac(folder, &[&["validate", "--from", PRESENT], arguments].concat());
+    Ran::of(&command.env("LC_ALL", "C.UTF-8").output().expect("it runs")).said
+}
+
+/// The results in a log of SARIF.
+fn results(sarif: &str) -> Vec<Value> {
+    let log: Value = serde_json::from_str(sarif).expect("JSON");
+    list(&log["runs"][0]["results"]).to_vec()
 }
 
 fn mistakes(format: &str) -> String {
     validate(&here(), &["mistakes/*.yaml", "mistakes/*.json", "-o", format])
 }
 
-#[track_caller]
-fn assert_written_down(name: &str, found: &str) {
-    let path = here().join(name);
-    if std::env::var_os("ALMANAC_UPDATE").is_some() {
-        fs::write(&path, found).expect("it can be written");
-    }
-    let expected = fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(found, expected, "{name} differs; ALMANAC_UPDATE=1 writes it anew");
-}
-
 fn findings() -> Vec<Value> {
     let told: Value = serde_json::from_str(&mistakes("json")).expect("JSON");
-    told["findings"].as_array().expect("findings").clone()
+    list(&told["findings"]).to_vec()
 }
 
 /// The schema of SARIF, which comes with a package that was not written here.
@@ -74,9 +65,9 @@ fn schema_of_sarif() -> Value {
     let metadata = ["metadata", "--format-version", "1", "--offline", "--locked"];
     let output = Command::new(cargo).args(metadata).args(host).output().expect("cargo runs");
     let told: Value = serde_json::from_slice(&output.stdout).expect("metadata");
-    let packages = told["packages"].as_array().expect("packages");
-    let package = packages.iter().find(|it| it["name"] == "serde-sarif").expect("the package");
-    let manifest = Path::new(package["manifest_path"].as_str().expect("a path"));
+    let mut packages = list(&told["packages"]).iter();
+    let package = packages.find(|it| it["name"] == "serde-sarif").expect("the package");
+    let manifest = Path::new(word(&package["manifest_path"]));
     let schema = manifest.with_file_name("src").join("schema.json");
     serde_json::from_slice(&fs::read(schema).expect("the schema")).expect("JSON")
 }
@@ -139,17 +130,17 @@ fn every_rule_of_sarif_has_a_short_title_and_leads_to_its_heading_in_the_documen
     let each = fs::read_to_string(here().join("repositories/catalogue/each-code.sarif"));
     for text in [mistakes("sarif"), each.expect("it is there")] {
         let log: Value = serde_json::from_str(&text).expect("JSON");
-        let rules = log["runs"][0]["tool"]["driver"]["rules"].as_array().expect("rules");
+        let rules = list(&log["runs"][0]["tool"]["driver"]["rules"]);
         assert!(rules.len() > 20, "{rules:?}");
         for rule in rules {
-            let id = rule["id"].as_str().expect("an id");
-            let title = rule["shortDescription"]["text"].as_str().expect("a title");
+            let id = word(&rule["id"]);
+            let title = word(&rule["shortDescription"]["text"]);
             assert!(title.chars().count() < 80, "{title}");
-            let address = rule["helpUri"].as_str().expect("an address");
+            let address = word(&rule["helpUri"]);
             let anchor = address.split_once("/docs/findings.md#").expect("a page").1;
             assert_eq!(anchor, id);
             assert!(page.contains(&format!("\n## {id}\n")), "{id}");
-            let help = rule["help"]["markdown"].as_str().expect("help");
+            let help = word(&rule["help"]["markdown"]);
             assert!(help.contains(address), "{help}");
         }
     }
@@ -167,7 +158,7 @@ fn replaced(text: &str, replacement: &Value) -> String {
         before + letters.map(char::len_utf8).sum::<usize>()
     };
     let (start, end) = (byte("startLine", "startColumn"), byte("endLine", "endColumn"));
-    let inserted = replacement["insertedContent"]["text"].as_str().expect("text");
+    let inserted = word(&replacement["insertedContent"]["text"]);
     format!("{}{inserted}{}", &text[..start], &text[end..])
 }
 
@@ -182,8 +173,7 @@ fn the_fixes_of_sarif_are_what_lint_fix_writes() {
     fs::write(&file, &wrong).expect("it can be written");
     let sarif = validate(&folder, &["-o", "sarif"]);
     assert_is_sarif(&sarif);
-    let log: Value = serde_json::from_str(&sarif).expect("JSON");
-    let results = log["runs"][0]["results"].as_array().expect("results");
+    let results = results(&sarif);
     let mut replacements: Vec<&Value> = results
         .iter()
         .filter_map(|result| result["fixes"].as_array())
@@ -199,18 +189,15 @@ fn the_fixes_of_sarif_are_what_lint_fix_writes() {
     });
     let expected =
         replacements.iter().rev().fold(wrong.clone(), |text, change| replaced(&text, change));
-    let mut lint = Command::new(env!("CARGO_BIN_EXE_almanac"));
-    lint.current_dir(&folder).args(["lint", "--fix", "--from", PRESENT]);
-    lint.output().expect("the binary was built");
+    almanac(&folder, &["lint", "--fix", "--from", PRESENT]).output().expect("it runs");
     let written = fs::read_to_string(&file).expect("text");
     assert_eq!(written, expected);
     assert_ne!(written, wrong);
     let piped = HOSTILE.replace("apps/v1", "app/v1");
     fs::write(folder.join("piped"), piped).expect("it can be written");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
     let from = fs::File::open(folder.join("piped")).expect("it is there");
-    command.current_dir(&folder).stdin(from).args(["validate", "-f", "-", "-o", "sarif"]);
-    let said = String::from_utf8(command.output().expect("it runs").stdout).expect("text");
+    let mut command = almanac(&folder, &["validate", "-f", "-", "-o", "sarif"]);
+    let said = Ran::of(&command.stdin(from).output().expect("it runs")).said;
     assert!(said.contains("mistyped-version") && !said.contains("\"fixes\""), "{said}");
 }
 
@@ -218,8 +205,7 @@ fn the_fixes_of_sarif_are_what_lint_fix_writes() {
 fn fingerprints(name: &str, text: &str) -> BTreeSet<String> {
     let folder = folder(name);
     fs::write(folder.join("shop.yaml"), text).expect("it can be written");
-    let log: Value = serde_json::from_str(&validate(&folder, &["-o", "sarif"])).expect("JSON");
-    let results = log["runs"][0]["results"].as_array().expect("results");
+    let results = results(&validate(&folder, &["-o", "sarif"]));
     let of = |it: &Value| it["partialFingerprints"]["almanacFinding/v1"].to_string();
     let all: BTreeSet<String> = results.iter().map(of).collect();
     assert_eq!(all.len(), results.len(), "each has one of its own");
@@ -265,10 +251,8 @@ fn a_report_of_tests_has_a_failure_for_each_finding_that_fails_the_command() {
     let cases: Vec<_> = report.test_suites.iter().flat_map(|it| &it.test_cases).collect();
     assert_eq!(cases.len(), findings.len());
     assert_eq!(report.tests, cases.len());
-    let strict = validate(
-        &here(),
-        &["mistakes/*.yaml", "mistakes/*.json", "-o", "junit", "--fail-on", "info"],
-    );
+    let strict = ["mistakes/*.yaml", "mistakes/*.json", "-o", "junit", "--fail-on", "info"];
+    let strict = validate(&here(), &strict);
     let strict = quick_junit::Report::deserialize_from_str(&strict).expect("JUnit");
     assert_eq!(strict.failures, findings.len());
 }
@@ -286,8 +270,7 @@ fn a_file_without_findings_is_a_test_that_passes() {
     assert_eq!((report.tests, report.failures), (1, 0), "{found}");
     assert_eq!(validate(&folder, &["-o", "markdown"]), "**almanac validate**: no problems found\n");
     assert_eq!(validate(&folder, &["-o", "github"]), "");
-    let log: Value = serde_json::from_str(&validate(&folder, &["-o", "sarif"])).expect("JSON");
-    assert_eq!(log["runs"][0]["results"], Value::from(Vec::<Value>::new()));
+    assert_eq!(results(&validate(&folder, &["-o", "sarif"])), [] as [Value; 0]);
 }
 
 #[test]
@@ -328,6 +311,6 @@ fn a_comment_names_the_worst_first_and_has_a_length_that_is_accepted() {
     let told = found.lines().filter(|line| line.starts_with("| error")).count();
     let last = found.lines().last().expect("a line");
     let all: Value = serde_json::from_str(&validate(&folder, &["-o", "json"])).expect("JSON");
-    let left = all["findings"].as_array().expect("findings").len() - told;
+    let left = list(&all["findings"]).len() - told;
     assert_eq!(last, format!("and {left} more, which the other formats list"));
 }

@@ -23,26 +23,17 @@ mod units_explained;
 mod units_over_time;
 mod units_reasons;
 
-use std::fs;
 use std::path::Path;
-use std::process::Output;
 
-use running::{
-    BROKEN, NIGHT, NODES, PRESENT, SHOP, almanac, command, folder_with, forecast, json, text,
-};
+use running::{BROKEN, NIGHT, NODES, PRESENT, SHOP, almanac, command, folder_with, forecast};
 use serde_json::Value;
 
+use crate::running::{Ran, list, word};
+
+/// Compares what was printed with a golden file of forecasts.
 #[track_caller]
-fn assert_written_down(name: &str, output: &Output) {
-    let path =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/offline/forecast/expected").join(name);
-    let found = text(&output.stdout);
-    if std::env::var_os("ALMANAC_UPDATE").is_some() {
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, &found).unwrap();
-    }
-    let expected = fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(found, expected, "{name} differs; ALMANAC_UPDATE=1 writes it anew");
+fn assert_written_down(name: &str, ran: &Ran) {
+    crate::running::assert_written_down(Path::new("forecast/expected").join(name), &ran.said);
 }
 
 #[test]
@@ -77,7 +68,7 @@ fn the_order_of_the_files_makes_no_difference() {
             let [one, two, three] = files;
             let names = ["forecast", "-f", one, "-f", two, "-f", three];
             let arguments = [&names[..], &["--from", PRESENT, "-o", output]].concat();
-            without_its_making(&text(&almanac(&folder, &arguments).stdout))
+            without_its_making(&almanac(&folder, &arguments).said)
         };
         let first = ordered(["a.yaml", "b.yaml", "c.yaml"]);
         assert!(first.len() > 500);
@@ -86,8 +77,8 @@ fn the_order_of_the_files_makes_no_difference() {
     }
     let one = folder_with("order-in-file", &[("a.yaml", &format!("{SHOP}---{NODES}"))]);
     let other = folder_with("other-order-in-file", &[("a.yaml", &format!("{NODES}---{SHOP}"))]);
-    let both = [one, other].map(|folder| forecast(&folder, &["-o", "json"]).stdout);
-    assert_eq!(text(&both[0]), text(&both[1]));
+    let [one, other] = [one, other].map(|folder| forecast(&folder, &["-o", "json"]).said);
+    assert_eq!(one, other);
 }
 
 /// A page without what says when it was made, and by which command: no two are alike in that.
@@ -113,20 +104,17 @@ fn steps(svg: &str) -> Vec<[String; 3]> {
 fn json_and_svg_agree() {
     let files = [("a.yaml", SHOP), ("b.yaml", NIGHT), ("c.yaml", NODES)];
     let folder = folder_with("story", &files);
-    let printed = text(&forecast(&folder, &["-o", "json"]).stdout);
-    let told: Value = serde_json::from_str(&printed).unwrap();
-
-    let svg = text(&forecast(&folder, &["-o", "svg"]).stdout);
-    let series = told["series"].as_array().unwrap().iter();
+    let told = forecast(&folder, &["-o", "json"]).json();
+    let svg = forecast(&folder, &["-o", "svg"]).said;
     let segments: Vec<&Value> =
-        series.flat_map(|series| series["segments"].as_array().unwrap()).collect();
+        list(&told["series"]).iter().flat_map(|series| list(&series["segments"])).collect();
     let steps = steps(&svg);
     assert!(segments.len() > 20);
     assert_eq!(steps.len(), segments.len());
     for (step, segment) in steps.iter().zip(segments) {
         let value = segment["value"].as_u64().map_or("unknown".to_owned(), |it| it.to_string());
-        let text = |field: &str| segment[field].as_str().unwrap().to_owned();
-        assert_eq!(step, &[text("from"), text("to"), value]);
+        let text = |field: &str| word(&segment[field]);
+        assert_eq!(*step, [text("from"), text("to"), &value]);
         let reason = text("reason").replace('<', "&lt;").replace('>', "&gt;");
         assert!(svg.contains(&reason), "{reason}");
     }
@@ -135,10 +123,10 @@ fn json_and_svg_agree() {
 #[test]
 fn segments_are_adjacent_and_cover_the_period() {
     let folder = folder_with("adjacent", &[("a.yaml", SHOP), ("c.yaml", NODES)]);
-    let told = json(&forecast(&folder, &["-o", "json", "--for", "30d"]));
+    let told = forecast(&folder, &["-o", "json", "--for", "30d"]).json();
     assert_eq!(told["schema"], "almanac/forecast/v1");
-    for series in told["series"].as_array().unwrap() {
-        let segments = series["segments"].as_array().unwrap();
+    for series in list(&told["series"]) {
+        let segments = list(&series["segments"]);
         assert_eq!(segments[0]["from"], told["from"]);
         assert_eq!(segments.last().unwrap()["to"], told["to"]);
         for pair in segments.windows(2) {
@@ -153,40 +141,29 @@ fn segments_are_adjacent_and_cover_the_period() {
 #[test]
 fn two_policies_that_write_one_target_are_one_series_with_a_finding() {
     let folder = folder_with("contested", &[("a.yaml", SHOP), ("b.yaml", NIGHT)]);
-    let output = forecast(&folder, &["-o", "json"]);
-    assert_eq!(output.status.code(), Some(0), "it is a warning");
-    let told = json(&output);
-    let series = told["series"].as_array().unwrap();
-    assert_eq!(series.len(), 1);
-    let writers: Vec<&Value> =
-        series[0]["segments"].as_array().unwrap().iter().map(|it| &it["policy"]["name"]).collect();
-    assert!(writers.contains(&&Value::from("shop-hours")), "{writers:?}");
-    assert!(writers.contains(&&Value::from("night-watch")), "{writers:?}");
+    // It is a warning.
+    let told = forecast(&folder, &["-o", "json"]).ended(0).json();
+    let [series] = list(&told["series"]) else { panic!("{told:#}") };
+    let segments = list(&series["segments"]).iter();
+    let writers: Vec<&str> = segments.filter_map(|it| it["policy"]["name"].as_str()).collect();
+    assert!(writers.contains(&"shop-hours") && writers.contains(&"night-watch"), "{writers:?}");
     assert_eq!(told["findings"][0]["code"], "two-writers");
-    let shown = text(&forecast(&folder, &[]).stdout);
-    assert!(shown.contains("set by 2 policies"), "{shown}");
-    assert!(shown.contains("warning[two-writers]"), "{shown}");
+    forecast(&folder, &[]).assert_said(&["set by 2 policies", "warning[two-writers]"]);
 }
 
 #[test]
 fn valid_policies_are_forecast_and_invalid_ones_are_reported_with_their_location() {
     let folder = folder_with("broken", &[("broken.yaml", BROKEN), ("good.yaml", NODES)]);
-    let output = forecast(&folder, &["-o", "json"]);
-    assert_eq!(output.status.code(), Some(1));
-    let told = json(&output);
-    let names: Vec<_> =
-        told["series"].as_array().unwrap().iter().map(|it| &it["target"]["name"]).collect();
-    assert_eq!(names, [&Value::from("nodes")]);
+    let told = forecast(&folder, &["-o", "json"]).ended(1).json();
+    let names: Vec<_> = list(&told["series"]).iter().map(|it| &it["target"]["name"]).collect();
+    assert_eq!(names, ["nodes"]);
     let finding = &told["findings"][0];
     assert_eq!((&finding["file"], &finding["line"]), (&"broken.yaml".into(), &8.into()));
     assert_eq!(finding["field"], "spec.rules[0].schedule");
-    let shown = text(&forecast(&folder, &[]).stdout);
-    assert!(shown.contains("broken.yaml:8:"), "{shown}");
-    let picture = forecast(&folder, &["-o", "svg"]);
-    assert!(text(&picture.stdout).contains(" at broken.yaml:8:"));
+    forecast(&folder, &[]).assert_said(&["broken.yaml:8:"]);
+    forecast(&folder, &["-o", "svg"]).assert_said(&[" at broken.yaml:8:"]);
     // A table goes where nobody reads findings: they are told beside it.
-    let table = forecast(&folder, &["-o", "csv"]);
-    assert!(text(&table.stderr).contains("broken.yaml:8:"));
+    forecast(&folder, &["-o", "csv"]).assert_noted(&["broken.yaml:8:"]);
 }
 
 #[test]
@@ -194,13 +171,12 @@ fn nothing_to_forecast_is_reported() {
     let nothing = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
     let folder = folder_with("nothing", &[("a.yaml", nothing)]);
     for output in ["text", "json", "svg", "html"] {
-        let output = forecast(&folder, &["-o", output]);
-        assert_eq!(output.status.code(), Some(0), "nothing is wrong either");
-        let said = text(&output.stdout) + &text(&output.stderr);
+        // Nothing is wrong either.
+        let said = forecast(&folder, &["-o", output]).ended(0).all();
         let is_json = said.starts_with('{');
         assert!(is_json || said.to_lowercase().contains("nothing to forecast"), "{said}");
     }
-    let told = json(&forecast(&folder, &["-o", "json"]));
+    let told = forecast(&folder, &["-o", "json"]).json();
     assert_eq!(told["series"], Value::Array(Vec::new()));
 }
 
@@ -208,14 +184,11 @@ fn nothing_to_forecast_is_reported() {
 fn a_name_narrows_the_forecast_and_one_without_a_match_is_an_error() {
     let folder = folder_with("narrow", &[("a.yaml", SHOP), ("c.yaml", NODES)]);
     for name in ["shop", "deploy/shop", "cronfhpa/shop-hours", "Deployment/default/shop"] {
-        let told = json(&forecast(&folder, &["-o", "json", name]));
-        assert_eq!(told["series"].as_array().unwrap().len(), 1, "{name}");
+        let told = forecast(&folder, &["-o", "json", name]).json();
+        assert_eq!(list(&told["series"]).len(), 1, "{name}");
         assert_eq!(told["series"][0]["target"]["name"], "shop");
     }
-    let output = forecast(&folder, &["stop"]);
-    assert_eq!(output.status.code(), Some(2));
-    let said = text(&output.stderr);
-    assert!(said.contains("CronFederatedHPA/default/shop-hours"), "{said}");
+    forecast(&folder, &["stop"]).ended(2).assert_noted(&["CronFederatedHPA/default/shop-hours"]);
 }
 
 #[test]
@@ -224,7 +197,7 @@ fn an_assumption_is_reported_and_can_be_set() {
     let max = max.replace("apps/v1", "autoscaling/v2");
     let max = max.replace("targetReplicas", "targetMaxReplicas");
     let folder = folder_with("assume", &[("a.yaml", &max)]);
-    let told = json(&forecast(&folder, &["-o", "json"]));
+    let told = forecast(&folder, &["-o", "json"]).json();
     let min = &told["series"][0];
     assert_eq!(
         (&min["field"], &min["segments"][0]["value"]),
@@ -233,20 +206,17 @@ fn an_assumption_is_reported_and_can_be_set() {
     let said = told["assumptions"].to_string();
     assert!(said.contains("minReplicas of HorizontalPodAutoscaler"), "{said}");
 
-    let told = json(&forecast(&folder, &["-o", "json", "--assume", "hpa/shop.minReplicas=3"]));
+    let told = forecast(&folder, &["-o", "json", "--assume", "hpa/shop.minReplicas=3"]).json();
     assert_eq!(told["series"][0]["segments"][0]["value"], 3);
     assert!(told["assumptions"].to_string().contains("as specified"));
-    let output = forecast(&folder, &["--assume", "shop.replicas=3"]);
-    assert_eq!(output.status.code(), Some(2));
+    forecast(&folder, &["--assume", "shop.replicas=3"]).ended(2);
 }
 
 #[test]
 fn an_invalid_period_is_an_error() {
     let folder = folder_with("period", &[("a.yaml", SHOP)]);
     for wrong in [["--to", "2026-11-19"], ["--for", "0d"], ["--for", "week"], ["--zone", "CST"]] {
-        let output = forecast(&folder, &wrong);
-        assert_eq!(output.status.code(), Some(2), "{wrong:?}");
-        assert!(text(&output.stderr).starts_with("error: "), "{wrong:?}");
+        assert!(forecast(&folder, &wrong).ended(2).noted.starts_with("error: "), "{wrong:?}");
     }
 }
 
@@ -255,8 +225,7 @@ fn the_timeline_is_as_wide_as_the_terminal() {
     let folder = folder_with("width", &[("a.yaml", SHOP), ("c.yaml", NODES)]);
     for width in [80, 200] {
         let mut command = command(&folder, &["forecast", "-f", ".", "--from", PRESENT]);
-        let output = command.env("COLUMNS", width.to_string()).output().unwrap();
-        let shown = text(&output.stdout);
+        let shown = Ran::of(&command.env("COLUMNS", width.to_string()).output().unwrap()).said;
         let widest = shown.lines().map(|line| line.chars().count()).max().unwrap();
         assert!((width - 2..=width).contains(&widest), "{widest} of {width}:\n{shown}");
     }
@@ -267,7 +236,7 @@ fn a_target_is_explained_by_who_wrote_it_last() {
     let folder = folder_with("explain", &[("a.yaml", SHOP), ("b.yaml", NIGHT)]);
     let explain = |at| {
         let arguments = ["explain", "-f", ".", "deployment/shop", "--at", at, "-o", "json"];
-        json(&almanac(&folder, &arguments))
+        almanac(&folder, &arguments).json()
     };
     let night = explain("2026-11-20T23:00:00Z");
     assert_eq!(night["policy"]["name"], "night-watch");
@@ -282,12 +251,10 @@ fn a_target_is_explained_by_who_wrote_it_last() {
 #[test]
 fn next_lists_events_in_order_of_time() {
     let folder = folder_with("next", &[("a.yaml", SHOP), ("b.yaml", NIGHT), ("c.yaml", NODES)]);
-    let told = json(&almanac(
-        &folder,
-        &["next", "-f", ".", "--from", PRESENT, "-o", "json", "--for", "2d"],
-    ));
-    let items = told["items"].as_array().unwrap();
-    let times: Vec<&str> = items.iter().map(|item| item["at"].as_str().unwrap()).collect();
+    let asked = ["next", "-f", ".", "--from", PRESENT, "-o", "json", "--for", "2d"];
+    let told = almanac(&folder, &asked).json();
+    let items = list(&told["items"]);
+    let times: Vec<&str> = items.iter().map(|item| word(&item["at"])).collect();
     assert!(times.is_sorted() && times.len() == 10, "{times:?}");
     assert_eq!(items[0]["what"], "closes");
     assert_eq!((&items[0]["from"], &items[0]["to"]), (&5.into(), &1.into()));

@@ -6,9 +6,11 @@
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 
 use serde_json::json;
+
+use crate::running::{self, Ran, empty_directory};
 
 const POLICY: &str = r#"
 apiVersion: autoscaling.karmada.io/v1alpha1
@@ -22,16 +24,12 @@ spec:
 
 /// A folder of its own for a test, empty; also its home.
 fn folder(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kubeconfig").join(name);
-    let _ = fs::remove_dir_all(&path);
-    fs::create_dir_all(&path).unwrap();
-    path
+    empty_directory("kubeconfig", name)
 }
 
 fn command(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
-    command.current_dir(folder).stdin(Stdio::null()).args(arguments);
-    command.env("NO_COLOR", "1").env("HOME", folder);
+    let mut command = running::almanac(folder, arguments);
+    command.env("HOME", folder).env_remove("COLUMNS");
     for variable in ["KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"] {
         command.env_remove(variable);
     }
@@ -41,11 +39,10 @@ fn command(folder: &Path, arguments: &[&str]) -> Command {
 /// What is said by a command that could not run, after the words that all these errors begin with.
 #[track_caller]
 fn error_of(mut command: Command) -> String {
-    let Output { status, stdout, stderr } = command.output().unwrap();
-    let said = String::from_utf8(stderr).unwrap();
-    assert_eq!((status.code(), &*stdout), (Some(2), &b""[..]), "{said}");
+    let ran = Ran::of(&command.output().unwrap()).ended(2);
+    assert_eq!(ran.said, "");
     let all = "error: failed to read from a cluster (to read files, name them with -f): ";
-    said.strip_prefix(all).unwrap_or_else(|| panic!("{said}")).trim_end().to_owned()
+    ran.noted.strip_prefix(all).unwrap_or_else(|| panic!("{}", ran.noted)).trim_end().to_owned()
 }
 
 /// A kubeconfig with the contexts `here`, which is current, and `there`.
@@ -150,21 +147,17 @@ fn cluster_options_conflict_with_files_and_files_need_no_cluster() {
     for further in [&["--kubeconfig", "config"][..], &["--context", "here"], &["-A"]] {
         for arguments in COMMANDS {
             let asked = [arguments, &["-f", "shop.yaml"], further].concat();
-            let output = command(&folder, &asked).output().unwrap();
-            let said = String::from_utf8(output.stderr).unwrap();
-            assert_eq!(output.status.code(), Some(2), "{said}");
-            assert!(said.contains("'--filename <PATH>' cannot be used with"), "{said}");
+            Ran::of(&command(&folder, &asked).output().unwrap())
+                .ended(2)
+                .assert_noted(&["'--filename <PATH>' cannot be used with"]);
         }
     }
     let output = command(&folder, &["next", "-f", "shop.yaml", "-n", "prod"]).output().unwrap();
-    let listed = String::from_utf8(output.stdout).unwrap();
-    assert!(listed.contains("Deployment.apps prod/shop"), "{listed}");
+    Ran::of(&output).assert_said(&["Deployment.apps prod/shop"]);
 }
 
 #[test]
 fn a_namespace_and_all_namespaces_conflict() {
     let output = command(&folder("all"), &["next", "-A", "-n", "prod"]).output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("cannot be used with"), "{said}");
+    Ran::of(&output).ended(2).assert_noted(&["cannot be used with"]);
 }

@@ -8,16 +8,17 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use almanac_api::finding::Code;
 use serde_json::Value;
+
+use crate::running::{Ran, almanac, assert_written_down, list};
 
 /// When the files are checked that name no other day.
 const PRESENT: &str = "2026-11-23";
 
 /// The findings that only `lint` has, or has more of than `validate`.
-const OF_LINT: &[Code] = &[
+pub(crate) const OF_LINT: &[Code] = &[
     Code::NeverFires,
     Code::NeverOpens,
     Code::NeverWins,
@@ -57,16 +58,16 @@ fn lint(file: &Path, format: &str) -> String {
     let text = fs::read_to_string(file).unwrap();
     let from = text.lines().next().and_then(|line| line.strip_prefix("# from "));
     let name = file.file_name().unwrap().to_str().unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_almanac"))
-        .current_dir(file.parent().unwrap())
-        .env("NO_COLOR", "1")
-        // So that each message is one line.
-        .env("COLUMNS", "1000")
-        .args(["lint", name, "--from", from.unwrap_or(PRESENT), "-o", format])
-        .output()
-        .unwrap();
-    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+    let asked = ["lint", name, "--from", from.unwrap_or(PRESENT), "-o", format];
+    let ran = Ran::of(&almanac(file.parent().unwrap(), &asked).output().unwrap());
+    assert_eq!(ran.noted, "");
+    ran.said
+}
+
+/// What is found in a file.
+fn findings(file: &Path) -> Vec<Value> {
+    let said: Value = serde_json::from_str(&lint(file, "json")).unwrap();
+    list(&said["findings"]).to_vec()
 }
 
 #[test]
@@ -75,12 +76,7 @@ fn what_is_said_of_each_finding_is_what_the_golden_files_say() {
     let stories = files("stories").into_iter().map(|file| (file, false));
     for (file, is_sarif) in of_each.chain(stories) {
         let (format, extension) = if is_sarif { ("sarif", "sarif") } else { ("text", "txt") };
-        let (said, golden) = (lint(&file, format), file.with_extension(extension));
-        if std::env::var_os("ALMANAC_UPDATE").is_some() {
-            fs::write(&golden, &said).unwrap();
-        }
-        let known = fs::read_to_string(&golden).unwrap_or_default();
-        assert_eq!(said, known, "{}: ALMANAC_UPDATE=1 writes it anew", golden.display());
+        assert_written_down(file.with_extension(extension), &lint(&file, format));
     }
 }
 
@@ -88,9 +84,8 @@ fn what_is_said_of_each_finding_is_what_the_golden_files_say() {
 fn each_file_has_the_finding_it_is_called_after_and_there_is_one_for_each() {
     let mut names = BTreeSet::new();
     for file in files("found") {
-        let said: Value = serde_json::from_str(&lint(&file, "json")).unwrap();
+        let findings = findings(&file);
         let name = file.file_stem().unwrap().to_str().unwrap().to_owned();
-        let findings = said["findings"].as_array().unwrap();
         let found = findings.iter().find(|it| it["code"] == *name);
         let found = found.unwrap_or_else(|| panic!("{name}: {findings:?}"));
         for part in ["field", "message", "fix"] {
@@ -113,16 +108,10 @@ fn nothing_is_found_in_our_own_checkout() {
         // Not read with the rest, as it has the same objects.
         ("validate", &["deploy/namespaced"][..]),
     ] {
-        let output = Command::new(env!("CARGO_BIN_EXE_almanac"))
-            .current_dir(&root)
-            .arg(command)
-            .args(paths)
-            .args(["--from", PRESENT, "--fail-on", "info", "-o", "json"])
-            .output()
-            .unwrap();
-        let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let strict = ["--from", PRESENT, "--fail-on", "info", "-o", "json"];
+        let asked = [&[command], paths, &strict].concat();
+        let said = Ran::of(&almanac(&root, &asked).output().unwrap()).ended(0).json();
         assert_eq!(said["findings"], Value::from(Vec::<Value>::new()), "{command} {paths:?}");
-        assert_eq!(output.status.code(), Some(0), "{command} {paths:?}");
         if command == "lint" {
             assert_eq!(said["ignored"], 3, "{command} {paths:?}");
         }
@@ -132,8 +121,7 @@ fn nothing_is_found_in_our_own_checkout() {
 #[test]
 fn each_story_has_one_finding_at_least() {
     for file in files("stories") {
-        let said: Value = serde_json::from_str(&lint(&file, "json")).unwrap();
-        assert_ne!(said["findings"].as_array().unwrap().len(), 0, "{}", file.display());
+        assert!(!findings(&file).is_empty(), "{}", file.display());
     }
 }
 
@@ -142,8 +130,7 @@ fn nothing_is_found_in_what_only_looks_alike() {
     let fine = files("fine");
     assert!(fine.len() > 9, "{fine:?}");
     for file in fine {
-        let said: Value = serde_json::from_str(&lint(&file, "json")).unwrap();
-        let findings = said["findings"].as_array().unwrap();
+        let findings = findings(&file);
         assert!(findings.is_empty(), "{}: {findings:?}", file.display());
     }
 }

@@ -21,6 +21,7 @@ mod lint;
 mod readme;
 mod repositories;
 mod rotation;
+mod running;
 mod terminal;
 mod validate;
 mod width;

@@ -3,8 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::path::Path;
+
+use crate::running::{self, Ran, empty_directory};
 
 const PRESENT: &str = "2026-11-26T00:00:00Z";
 
@@ -35,26 +36,15 @@ metadata: {name: "backup\e[35m\nerror: forged"}
 spec: {schedule: "0 9 * * *"}
 "#;
 
-fn folder(test: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("terminal").join(test);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    folder
-}
-
-fn almanac(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
-    command.current_dir(folder).args(arguments).stdin(Stdio::null()).env_remove("ALMANAC_ZONE");
-    command.env("COLUMNS", "1000").env("LC_ALL", "C.UTF-8").output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
+fn almanac(folder: &Path, columns: &str, arguments: &[&str]) -> Ran {
+    let mut command = running::almanac(folder, arguments);
+    command.env("COLUMNS", columns).env("LC_ALL", "C.UTF-8").env_remove("NO_COLOR");
+    Ran::of(&command.output().unwrap())
 }
 
 #[test]
 fn a_query_is_not_broken_between_words() {
-    let folder = folder("queries");
+    let folder = empty_directory("terminal", "queries");
     let query = "sum(rate(requests{handler=\"checkout of the shop\"}[5m])) / on (namespace) sum(pods) by (namespace)";
     let policy = format!(
         "apiVersion: autoscaling.karpenter.sh/v1alpha1\nkind: HorizontalAutoscaler\nmetadata: {{name: web}}\nspec:\n  \
@@ -67,10 +57,7 @@ fn a_query_is_not_broken_between_words() {
         &["explain", "web.yaml", "--at", PRESENT],
     ] {
         for columns in ["40", "60", "80"] {
-            let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
-            command.current_dir(&folder).args(arguments).stdin(Stdio::null());
-            let shown = command.env("COLUMNS", columns).env("NO_COLOR", "1").output().unwrap();
-            let shown = text(&shown.stdout);
+            let shown = almanac(&folder, columns, arguments).said;
             assert!(shown.contains(query), "{arguments:?} in {columns} columns: {shown}");
             assert!(!shown.contains('\u{fdd0}'), "{shown}");
         }
@@ -79,7 +66,7 @@ fn a_query_is_not_broken_between_words() {
 
 #[test]
 fn names_from_files_reach_a_terminal_without_control_characters() {
-    let folder = folder("names");
+    let folder = empty_directory("terminal", "names");
     fs::write(folder.join("hostile.yaml"), HOSTILE).unwrap();
     for arguments in [
         &["forecast", "hostile.yaml", "--from", PRESENT, "--for", "1y"][..],
@@ -87,8 +74,8 @@ fn names_from_files_reach_a_terminal_without_control_characters() {
         &["explain", "hostile.yaml", "--at", PRESENT],
         &["when", "-f", "hostile.yaml", "--from", PRESENT],
     ] {
-        let output = almanac(&folder, &[&["--color", "always"], arguments].concat());
-        let shown = text(&output.stdout) + &text(&output.stderr);
+        let ran = almanac(&folder, "1000", &[&["--color", "always"], arguments].concat());
+        let shown = ran.all();
         assert!(shown.contains("\u{1b}[1m"), "{arguments:?} shows no colors: {shown:?}");
         assert!(shown.contains("a\u{fffd}[35mr"), "{arguments:?}: {shown:?}");
         for raw in ["\u{1b}[35m", "\u{1b}]", "\u{7}", "\nerror: forged"] {

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::running::{commit, json as as_json, text};
+use crate::running::commit;
 use crate::{CART, CHART, PROD, SHOP, VALUES, diff, edited, repository};
 
 const CHANGE: [&str; 2] = ["--git", "HEAD~1..HEAD"];
@@ -33,7 +33,7 @@ fn a_change_of_values_changes_the_forecast() {
         ("charts/shop=values-prod.yaml", vec![cart, ("shop", Some(10), Some(40))]),
     ] {
         let output = diff(&folder, &[&CHANGE[..], &["--helm", chart, "-o", "json"]].concat());
-        let report = as_json(&output);
+        let report = output.json();
         assert_eq!(peaks(&report), changed, "{report:#}");
         assert_eq!(
             (&report["findings"], &report["notes"]),
@@ -41,10 +41,10 @@ fn a_change_of_values_changes_the_forecast() {
             "{report:#}"
         );
         assert_eq!(report["summary"]["compared"], 2, "{report:#}");
-        assert_eq!(output.status.code(), Some(0));
+        assert_eq!(output.code, Some(0));
     }
     let chart = ["--helm", "charts/shop=values-prod.yaml"];
-    let said = text(&diff(&folder, &[CHANGE, chart].concat()).stdout);
+    let said = diff(&folder, &[CHANGE, chart].concat()).said;
     for line in [
         "HEAD~1 → HEAD: 2 of 2 values change; +3,019.2 pod-hours a week",
         "Rendered on both sides: helm template charts/shop --values charts/shop/values-prod.yaml.",
@@ -54,7 +54,7 @@ fn a_change_of_values_changes_the_forecast() {
     }
     // A policy sets no image.
     commit(&folder, &[(SHOP, &edited(SHOP, "image: shop", "image: cart").1)]);
-    let said = text(&diff(&folder, &[CHANGE, chart].concat()).stdout);
+    let said = diff(&folder, &[CHANGE, chart].concat()).said;
     assert!(said.contains("Nothing changes: 2 values compared"), "{said}");
 }
 
@@ -64,7 +64,7 @@ fn almanac_toml_of_the_old_side_lists_the_charts_to_render() {
     let settings = "[diff]\nhelm = [\"charts/shop=values.yaml,values-prod.yaml\"]\n";
     commit(&folder, &[("almanac.toml", settings)]);
     commit(&folder, &[(PROD, "night: 3\nday: 40\n")]);
-    let report = as_json(&diff(&folder, &[&CHANGE[..], &["-o", "json"]].concat()));
+    let report = diff(&folder, &[&CHANGE[..], &["-o", "json"]].concat()).json();
     assert_eq!(peaks(&report), [("shop", Some(10), Some(40))], "{report:#}");
     let rendered = "helm template charts/shop --values charts/shop/values.yaml --values charts/shop/values-prod.yaml";
     assert_eq!(report["rendered"], json!([rendered]));
@@ -147,8 +147,8 @@ fn a_chart_that_cannot_be_rendered_is_a_finding_with_the_file_and_the_fix() {
         let chart = "charts/shop=values-prod.yaml";
         let options = ["--helm", chart, "-o", "json"];
         let output = diff(&folder, &[&CHANGE[..], &options].concat());
-        let report = as_json(&output);
-        assert_eq!(output.status.code(), Some(2), "{name}: {report:#}");
+        let report = output.json();
+        assert_eq!(output.code, Some(2), "{name}: {report:#}");
         assert_eq!(report["findings"].as_array().unwrap().len(), 1, "{name}: {report:#}");
         let finding = &report["findings"][0];
         let source = "helm template charts/shop --values charts/shop/values-prod.yaml";
@@ -167,12 +167,8 @@ fn a_chart_that_cannot_be_rendered_is_a_finding_with_the_file_and_the_fix() {
         // On the old side it is a note, which fails only if no change is allowed.
         let reverse = ["--git", "HEAD..HEAD~1"];
         let output = diff(&folder, &[&reverse[..], &options].concat());
-        let report = as_json(&output);
-        assert_eq!(
-            (output.status.code(), &report["findings"]),
-            (Some(0), &json!([])),
-            "{name}: {report:#}"
-        );
+        let report = output.json();
+        assert_eq!((output.code, &report["findings"]), (Some(0), &json!([])), "{name}: {report:#}");
         let note = report["notes"][0].as_str().unwrap();
         let of = "charts/shop with charts/shop/values-prod.yaml of HEAD: failed to render it: ";
         assert!(
@@ -180,7 +176,7 @@ fn a_chart_that_cannot_be_rendered_is_a_finding_with_the_file_and_the_fix() {
             "{name}: {note}"
         );
         let gate = diff(&folder, &[&reverse[..], &options, &["--fail-on-change"]].concat());
-        assert_eq!(gate.status.code(), Some(1), "{name}");
+        assert_eq!(gate.code, Some(1), "{name}");
     }
 }
 
@@ -189,14 +185,14 @@ fn a_missing_values_file_is_reported_for_the_side_that_lacks_it() {
     let chart = ["--helm", "charts/shop=values-test.yaml"];
     let folder = repository("missing-values", &[]);
     let neither = diff(&folder, &[CHANGE, chart].concat());
-    let said = text(&neither.stderr);
-    assert_eq!(neither.status.code(), Some(2), "{said}");
+    let said = neither.noted;
+    assert_eq!(neither.code, Some(2), "{said}");
     assert!(said.contains("--helm: neither side has charts/shop/values-test.yaml"), "{said}");
     assert!(said.contains("values files are named from the chart"), "{said}");
     commit(&folder, &[("charts/shop/values-test.yaml", "day: 20\n")]);
     let new = diff(&folder, &[CHANGE, chart].concat());
-    let said = text(&new.stdout);
-    assert_eq!(new.status.code(), Some(0), "{said}");
+    let said = new.said;
+    assert_eq!(new.code, Some(0), "{said}");
     assert!(
         said.contains(
             "note: charts/shop with charts/shop/values-test.yaml of HEAD~1: \
@@ -207,9 +203,9 @@ fn a_missing_values_file_is_reported_for_the_side_that_lacks_it() {
     fs::remove_file(folder.join("charts/shop/values-test.yaml")).unwrap();
     commit(&folder, &[]);
     let gone = diff(&folder, &[&CHANGE[..], &chart, &["-o", "json"]].concat());
-    let report = as_json(&gone);
+    let report = gone.json();
     let finding = &report["findings"][0];
-    assert_eq!(gone.status.code(), Some(2));
+    assert_eq!(gone.code, Some(2));
     assert_eq!(finding["message"], "charts/shop/values-test.yaml is not a file of this side");
     assert_eq!(finding["fix"], "name a file that is there");
 }
@@ -221,9 +217,9 @@ fn lookup_finds_nothing_and_capabilities_are_those_of_helm() {
     let edit = edited(SHOP, "{{ .Values.day }}", with_lookup);
     let folder = repository("lookup", &[(edit.0, &edit.1)]);
     let same = diff(&folder, &[CHANGE, ["--helm", "charts/shop"]].concat());
-    assert!(text(&same.stdout).contains("Nothing changes: 2 values compared"), "{same:?}");
+    assert!(same.said.contains("Nothing changes: 2 values compared"), "{same:?}");
     commit(&folder, &[(SHOP, &edit.1.replace(with_lookup, guarded))]);
     let report =
-        as_json(&diff(&folder, &[&CHANGE[..], &["--helm", "charts/shop", "-o", "json"]].concat()));
+        diff(&folder, &[&CHANGE[..], &["--helm", "charts/shop", "-o", "json"]].concat()).json();
     assert_eq!(peaks(&report), [("shop", Some(10), Some(30))], "{report:#}");
 }

@@ -7,21 +7,24 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
 
 #[allow(dead_code, reason = "the tests of `offline` use the rest")]
-#[path = "../offline/diff/running.rs"]
+#[path = "../offline/running.rs"]
 mod running;
 
 mod charts;
 mod options;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
-use running::{MONDAY, commit, empty_folder, git};
+use running::{Ran, commit, empty_directory, git};
 
 /// The directory of the program.
 static HELM: LazyLock<PathBuf> =
     LazyLock::new(|| almanac_harness::provide_helm().unwrap().parent().unwrap().to_owned());
+
+/// A Monday, at midnight in Berlin.
+const MONDAY: &str = "2026-11-22T23:00:00Z";
 
 const CHART: &str = "charts/shop/Chart.yaml";
 const VALUES: &str = "charts/shop/values.yaml";
@@ -88,7 +91,7 @@ fn edited<'a>(path: &'a str, from: &str, to: &str) -> (&'a str, String) {
 
 /// A repository with the chart, and with a change of it as its second commit.
 fn repository(name: &str, change: &[(&str, &str)]) -> PathBuf {
-    let folder = empty_folder(&format!("helm-{name}"));
+    let folder = empty_directory("helm", name);
     git(&folder, &["init", "-q", "-b", "main"]);
     commit(&folder, &FILES);
     commit(&folder, change);
@@ -96,15 +99,15 @@ fn repository(name: &str, change: &[(&str, &str)]) -> PathBuf {
 }
 
 /// Runs `diff` with Helm and the programs of the system on its path.
-fn diff(folder: &Path, arguments: &[&str]) -> Output {
+fn diff(folder: &Path, arguments: &[&str]) -> Ran {
     diff_with(&HELM, folder, arguments)
 }
 
 /// The same with this directory in place of that of Helm.
-fn diff_with(programs: &Path, folder: &Path, arguments: &[&str]) -> Output {
+fn diff_with(programs: &Path, folder: &Path, arguments: &[&str]) -> Ran {
     let path = format!("{}:/usr/bin:/bin", programs.display());
     let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
     command.current_dir(folder).stdin(Stdio::null()).env("PATH", path);
     command.env("NO_COLOR", "1").env("COLUMNS", "10000");
-    command.args(["diff", "--from", MONDAY]).args(arguments).output().unwrap()
+    Ran::of(&command.args(["diff", "--from", MONDAY]).args(arguments).output().unwrap())
 }

@@ -3,23 +3,21 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::{Command, Output};
+use std::process::Command;
 
-use crate::running::{commit, empty_folder, text, write};
+use crate::running::{Ran, commit, empty_directory, write};
 use crate::{HELM, diff_with, repository};
 
 /// The options that `diff` passes on for `--helm` and for `[diff]`.
 const OPTIONS: [&str; 1] = ["--values"];
 
-fn helm(arguments: &[&str]) -> Output {
-    let output = Command::new(HELM.join("helm")).args(arguments).output().unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    output
+fn helm(arguments: &[&str]) -> Ran {
+    Ran::of(&Command::new(HELM.join("helm")).args(arguments).output().unwrap()).ended(0)
 }
 
 #[test]
 fn helm_has_each_option_and_each_variable_that_diff_sets() {
-    let bin = empty_folder("helm-options-bin");
+    let bin = empty_directory("helm", "options-bin");
     // Records its arguments and variables, and becomes Helm.
     let script = format!(
         "#!/bin/sh\nprintf '%s\\n' \"$@\" >>\"$0.arguments\"\nenv >\"$0.variables\"\nexec '{}' \"$@\"\n",
@@ -33,9 +31,7 @@ fn helm_has_each_option_and_each_variable_that_diff_sets() {
     let by_flag = ["--helm", "charts/shop=values.yaml,values-prod.yaml"];
     for further in [&by_flag[..], &[]] {
         let arguments = [&["--git", "HEAD~1..HEAD"][..], further].concat();
-        let output = diff_with(&bin, &folder, &arguments);
-        let said = text(&output.stdout);
-        assert_eq!(output.status.code(), Some(0), "{said} {}", text(&output.stderr));
+        let said = diff_with(&bin, &folder, &arguments).ended(0).said;
         assert!(said.contains("Rendered on both sides: helm template "), "{said}");
     }
     let noted = |what: &str| fs::read_to_string(bin.join(format!("helm.{what}"))).unwrap();
@@ -43,11 +39,11 @@ fn helm_has_each_option_and_each_variable_that_diff_sets() {
     assert_eq!(arguments.lines().next(), Some("template"));
     let options: BTreeSet<&str> = arguments.lines().filter(|it| it.starts_with('-')).collect();
     assert_eq!(options, BTreeSet::from(OPTIONS), "add what is new to the list");
-    let help = text(&helm(&["template", "--help"]).stdout);
+    let help = helm(&["template", "--help"]).said;
     for option in OPTIONS {
         assert!(help.split_whitespace().any(|word| word == option), "{option}: {help}");
     }
-    let known = text(&helm(&["env"]).stdout);
+    let known = helm(&["env"]).said;
     let variables = noted("variables");
     let variables = variables.lines().filter_map(|it| it.split_once('='));
     let ours: Vec<&str> =

@@ -1,9 +1,12 @@
 //! What other policies than those of replicas do: the levels of pods, the clusters that are selected, the pods in units
 //! of nodes, and the numbers that schedules publish for others.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
-use crate::diff::running::{diff, differences, sides, text};
+use crate::diff::running::{diff, differences, sides};
+use crate::running::list;
 
 /// Nodes by schedule: a number that an autoscaler here reads.
 pub(crate) const READ_SCHEDULE: &str = "
@@ -44,9 +47,9 @@ fn renamed(text: &str) -> String {
 fn a_schedule_may_have_another_name_if_all_who_read_it_are_here() {
     let new = renamed(READ_SCHEDULE);
     let folder = sides("renamed-read", &[("a.yaml", READ_SCHEDULE)], &[("a.yaml", &new)]);
-    let output = diff(&folder, &["old", "new", "--fail-on-change"]);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
-    assert!(text(&output.stdout).contains("Nothing changes: 2 values compared"));
+    diff(&folder, &["old", "new", "--fail-on-change"])
+        .ended(0)
+        .assert_said(&["Nothing changes: 2 values compared"]);
     // The reader is forgotten, and finds nothing any more.
     let forgotten = new.replace("name=\"machines\"", "name=\"nodes\"");
     let folder =
@@ -119,10 +122,8 @@ fn pods_that_move_to_another_unit_are_told_by_unit() {
     assert_eq!(stretch["after"]["value"], json!({"reserved": 6, "spot": 4}));
     assert_eq!(stretch["from"], "2026-11-23T07:00:00Z");
     assert_eq!(difference["before"]["peak"], json!({"reserved": 4, "spot": 6}));
-    let said = text(&diff(&folder, &["old", "new"]).stdout);
     let line = "unitPods reserved 4, spot 6 → reserved 6, spot 4 every day, 08:00 to 20:00";
-    assert!(said.contains(line), "{said}");
-    assert!(said.contains("peak reserved 4 → 6, spot 6 → 4"), "{said}");
+    diff(&folder, &["old", "new"]).assert_said(&[line, "peak reserved 4 → 6, spot 6 → 4"]);
 }
 
 #[test]
@@ -133,8 +134,7 @@ fn the_names_of_a_policy_and_of_its_units_are_nothing_that_pods_notice() {
     assert!(both != units && units != UNITS);
     for (name, new) in [("units-renamed", &units), ("units-all-renamed", &both)] {
         let folder = sides(name, &[("a.yaml", UNITS)], &[("a.yaml", new)]);
-        let output = diff(&folder, &["old", "new", "--fail-on-change"]);
-        assert_eq!(output.status.code(), Some(0), "{name}: {}", text(&output.stdout));
+        diff(&folder, &["old", "new", "--fail-on-change"]).ended(0);
         let changed = new.replace("maxCount: 4", "maxCount: 6");
         let folder = sides(name, &[("a.yaml", UNITS)], &[("a.yaml", &changed)]);
         assert!(!differences(&folder).is_empty(), "{name}");
@@ -168,19 +168,24 @@ fn levels(end: &str, pods: usize) -> String {
     head + &(0..pods).map(pod).collect::<String>()
 }
 
+/// One pod differs, and has these levels before and after whenever they differ.
+#[track_caller]
+fn assert_one_level(folder: &Path, presence: &str, levels: [&str; 2]) {
+    let [difference] = &*differences(folder) else { panic!("{presence}") };
+    assert_eq!(difference["presence"], presence);
+    let stretches = list(&difference["stretches"]);
+    assert!(!stretches.is_empty());
+    for stretch in stretches {
+        assert_eq!(["before", "after"].map(|side| &stretch[side]["value"]), levels);
+    }
+}
+
 #[test]
 fn the_level_of_a_pod_that_no_policy_selects_any_more_is_the_one_of_its_user() {
     let old = levels("06:00", 1);
     let new = old.replace("{app: batch}}, target", "{app: other}}, target");
     let folder = sides("level-left", &[("a.yaml", &old)], &[("a.yaml", &new)]);
-    let [difference] = &*differences(&folder) else { panic!() };
-    assert_eq!(difference["presence"], "removed");
-    let stretches = difference["stretches"].as_array().unwrap();
-    assert!(!stretches.is_empty());
-    for stretch in stretches {
-        let values = ["before", "after"].map(|side| stretch[side]["value"].clone());
-        assert_eq!(values, [json!("-1"), json!("1")]);
-    }
+    assert_one_level(&folder, "removed", ["-1", "1"]);
 }
 
 #[test]
@@ -196,14 +201,7 @@ fn the_level_of_a_pod_without_any_policy_of_levels_is_the_one_of_its_user() {
         (deleted_apart, "removed", ["-1", "1"]),
         (created, "added", ["1", "-1"]),
     ] {
-        let [difference] = &*differences(&folder) else { panic!("{presence}") };
-        assert_eq!(difference["presence"], presence);
-        let stretches = difference["stretches"].as_array().unwrap();
-        assert!(!stretches.is_empty());
-        for stretch in stretches {
-            let values = ["before", "after"].map(|side| stretch[side]["value"].clone());
-            assert_eq!(values, expected.map(|it| json!(it)));
-        }
+        assert_one_level(&folder, presence, expected);
     }
 }
 
@@ -211,12 +209,10 @@ fn the_level_of_a_pod_without_any_policy_of_levels_is_the_one_of_its_user() {
 fn the_level_of_a_thousand_pods_is_told_in_one_sentence() {
     let (old, new) = (levels("06:00", 1000), levels("08:00", 1000));
     let folder = sides("levels", &[("a.yaml", &old)], &[("a.yaml", &new)]);
-    let output = diff(&folder, &["old", "new", "--for", "7d"]);
-    let said = text(&output.stdout);
+    let ran = diff(&folder, &["old", "new", "--for", "7d"]);
     let line = "Pod default/batch-0000 and 999 others: qosLevel 1 → -1 every day, 06:00 to 08:00\n";
-    assert!(said.contains(line), "{said}");
-    assert!(said.contains("1000 of 1000 values change\n"), "{said}");
-    assert!(said.len() < 5000, "{}", said.len());
+    ran.assert_said(&[line, "1000 of 1000 values change\n"]);
+    assert!(ran.said.len() < 5000, "{}", ran.said.len());
 }
 
 const HUB: &str = "
@@ -261,7 +257,7 @@ fn clusters_that_come_and_go_are_named_up_to_a_number_in_every_format_for_people
     let count = |side: &str| difference["stretches"][0][side]["value"].as_array().unwrap().len();
     assert_eq!((count("before"), count("after")), (5, 1499));
     for format in ["text", "markdown", "html"] {
-        let said = text(&diff(&folder, &["old", "new", "-o", format]).stdout);
+        let said = diff(&folder, &["old", "new", "-o", format]).said;
         assert!(said.contains("a-cluster-with-a-name-of-some-length-0016 and 1483 more"), "{said}");
         assert!(said.len() < 10_000, "{format}: {}", said.len());
     }
@@ -274,12 +270,10 @@ fn what_a_placement_selects_is_unknown_without_clusters_in_the_files() {
     // On one side only, nobody knows whether it changes.
     for order in [["old", "new"], ["new", "old"]] {
         for format in ["text", "markdown", "html"] {
-            let said = text(&diff(&folder, &[&order[..], &["-o", format]].concat()).stdout);
-            assert!(said.contains("0 values compared, 1 is not"), "{format}: {said}");
-            assert!(said.contains("has an unknown selection"), "{format}: {said}");
+            diff(&folder, &[&order[..], &["-o", format]].concat())
+                .assert_said(&["0 values compared, 1 is not", "has an unknown selection"]);
         }
-        let gate = diff(&folder, &[&order[..], &["--fail-on-change"]].concat());
-        assert_eq!(gate.status.code(), Some(1));
+        diff(&folder, &[&order[..], &["--fail-on-change"]].concat()).ended(1);
     }
     // What an edit changes is unknown; without an edit nothing changes.
     let edited = none.replace("in: 'yes'", "in: 'no'");
@@ -288,12 +282,11 @@ fn what_a_placement_selects_is_unknown_without_clusters_in_the_files() {
         ("clusters-same", &none, "Nothing changes: 1 value compared"),
     ] {
         let folder = sides(name, &[("a.yaml", &none)], &[("a.yaml", new)]);
-        let said = text(&diff(&folder, &["old", "new"]).stdout);
+        let said = diff(&folder, &["old", "new"]).said;
         assert!(said.contains(expected), "{said}");
         // The placement has a name in the answer, and a gate does not let it pass.
         let is_unknown = name == "clusters-unknown";
         assert_eq!(said.contains("has an unknown selection"), is_unknown, "{said}");
-        let gate = diff(&folder, &["old", "new", "--fail-on-change"]);
-        assert_eq!(gate.status.code(), Some(i32::from(is_unknown)));
+        diff(&folder, &["old", "new", "--fail-on-change"]).ended(i32::from(is_unknown));
     }
 }

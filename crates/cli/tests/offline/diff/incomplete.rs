@@ -3,25 +3,20 @@
 use std::fs;
 use std::io::{Seek as _, SeekFrom, Write as _};
 
-use crate::diff::running::{
-    commit, cron, diff, empty_folder, git, json, shop, sides, text, weekend_shop, write,
-};
+use crate::diff::revisions::empty_repository;
+use crate::diff::running::{cron, diff, shop, sides, weekend_shop};
+use crate::running::{commit, write};
 
 #[test]
 fn what_is_wrong_with_the_new_files_fails_and_what_is_mended_does_not() {
     let broken = shop().replace("0 8 * * *", "0 8 * *");
     let folder = sides("broken", &[("shop.yaml", &shop())], &[("shop.yaml", &broken)]);
-    let output = diff(&folder, &["old", "new"]);
-    assert_eq!(output.status.code(), Some(1));
-    let said = text(&output.stdout);
-    assert!(said.contains("Findings in the new files, new:"), "{said}");
-    assert!(said.contains("new/shop.yaml:7:"), "{said}");
-    let mended = diff(&folder, &["new", "old"]);
-    assert_eq!(mended.status.code(), Some(0));
-    assert!(text(&mended.stdout).contains("Findings in the old files"));
-    let told = json(&diff(&folder, &["old", "new", "-o", "json"]));
+    let output = diff(&folder, &["old", "new"]).ended(1);
+    output.assert_said(&["Findings in the new files, new:", "new/shop.yaml:7:"]);
+    diff(&folder, &["new", "old"]).ended(0).assert_said(&["Findings in the old files"]);
+    let told = diff(&folder, &["old", "new", "-o", "json"]).json();
     assert_eq!(told["findings"][0]["side"], "new");
-    assert_eq!(diff(&folder, &["old", "new", "--fail-on", "never"]).status.code(), Some(0));
+    diff(&folder, &["old", "new", "--fail-on", "never"]).ended(0);
 }
 
 #[test]
@@ -31,30 +26,27 @@ fn what_depends_on_a_broken_object_is_not_told_as_a_change_and_a_gate_stays_shut
     let (old, new) = (shop() + &cart, broken + &cart.replace(": 3}", ": 4}"));
     let folder = sides("unusable", &[("a.yaml", &old)], &[("a.yaml", &new)]);
     let lenient = ["old", "new", "--fail-on", "never"];
-    let output = diff(&folder, &lenient);
-    assert_eq!(output.status.code(), Some(0));
-    let said = text(&output.stdout);
+    let said = diff(&folder, &lenient).ended(0).said;
     let second = said.lines().nth(1).unwrap();
     let incomplete = "The new side is incomplete: CronFederatedHPA.autoscaling.karmada.io default/shop-hours cannot \
                       be used as written. What depends on it is not compared; see the findings.";
     assert_eq!(second, incomplete);
     assert!(said.contains("old → new: 1 of 1 value changes and 1 is not compared"), "{said}");
     assert!(!said.contains("no longer set") && !said.contains("default/shop:"), "{said}");
-    let told = json(&diff(&folder, &[&lenient[..], &["-o", "json"]].concat()));
+    let told = diff(&folder, &[&lenient[..], &["-o", "json"]].concat()).json();
     assert_eq!(told["differences"].as_array().unwrap().len(), 1);
     assert_eq!(told["incomplete"][0], "CronFederatedHPA.autoscaling.karmada.io default/shop-hours");
     assert_eq!(told["summary"]["notCompared"], 1);
     for format in ["markdown", "html"] {
-        let said = text(&diff(&folder, &[&lenient[..], &["-o", format]].concat()).stdout);
-        assert!(said.contains("The new side is incomplete"), "{said}");
+        diff(&folder, &[&lenient[..], &["-o", format]].concat())
+            .assert_said(&["The new side is incomplete"]);
     }
     // Nothing else changes, and still nobody knows.
     let other = shop().replace("targetReplicas", "targetreplicas");
     let folder = sides("unusable-only", &[("a.yaml", &shop())], &[("a.yaml", &other)]);
-    let gate = diff(&folder, &[&lenient[..], &["--fail-on-change"]].concat());
-    assert_eq!(gate.status.code(), Some(1));
-    let said = text(&gate.stdout);
-    assert!(said.contains("No change is known: 0 values compared, 1 is not"), "{said}");
+    diff(&folder, &[&lenient[..], &["--fail-on-change"]].concat())
+        .ended(1)
+        .assert_said(&["No change is known: 0 values compared, 1 is not"]);
 }
 
 #[test]
@@ -65,18 +57,17 @@ fn what_only_one_side_excludes_is_not_told_as_a_change() {
     let exclude = ("almanac.toml", "exclude = [\"/tests\"]\n");
     let folder = sides("excluded", &files, &[files[0], files[1], exclude]);
     let gone = diff(&folder, &["old", "new", "--fail-on-change"]);
-    let said = text(&gone.stdout);
+    let said = gone.said;
     assert!(said.contains("Not compared, although something differs in it: tests."), "{said}");
-    let noted = format!("{said}{}", text(&gone.stderr));
+    let noted = format!("{said}{}", gone.noted);
     assert!(noted.contains("tests is excluded by almanac.toml on one side only"), "{noted}");
     assert!(!said.contains("no longer set") && !said.contains("default/cart:"), "{said}");
-    assert_eq!(gone.status.code(), Some(1), "nobody knows whether it changes");
-    let come = text(&diff(&folder, &["new", "old"]).stdout);
-    assert!(come.contains("Not compared, although something differs in it: tests."), "{come}");
+    assert_eq!(gone.code, Some(1), "nobody knows whether it changes");
+    diff(&folder, &["new", "old"])
+        .assert_said(&["Not compared, although something differs in it: tests."]);
     // Where both exclude it, nothing changes.
     write(&folder, &[("old/almanac.toml", exclude.1)]);
-    let both = diff(&folder, &["old", "new", "--fail-on-change"]);
-    assert_eq!(both.status.code(), Some(0), "{}", text(&both.stdout));
+    diff(&folder, &["old", "new", "--fail-on-change"]).ended(0);
 }
 
 #[test]
@@ -88,9 +79,10 @@ fn what_may_be_in_a_file_that_cannot_be_read_is_not_told_as_gone() {
         &[("a.yaml", &shop()), ("b.yaml", &cart)],
         &[("a.yaml", &unread), ("b.yaml", &cart)],
     );
-    let said = text(&diff(&folder, &["old", "new"]).stdout);
-    assert!(said.contains("The new side is incomplete: new/a.yaml cannot be used"), "{said}");
-    assert!(said.contains("No change is known: 1 value compared, 1 is not"), "{said}");
+    diff(&folder, &["old", "new"]).assert_said(&[
+        "The new side is incomplete: new/a.yaml cannot be used",
+        "No change is known: 1 value compared, 1 is not",
+    ]);
 }
 
 #[test]
@@ -100,8 +92,8 @@ fn what_reads_a_broken_schedule_is_not_compared_either() {
         &[("a.yaml", crate::diff::families::READ_SCHEDULE)],
         &[("a.yaml", &crate::diff::families::READ_SCHEDULE.replace("hours: 17", "hours: 99"))],
     );
-    let said = text(&diff(&folder, &["old", "new"]).stdout);
-    assert!(said.contains("No change is known: 0 values compared, 2 are not"), "{said}");
+    diff(&folder, &["old", "new"])
+        .assert_said(&["No change is known: 0 values compared, 2 are not"]);
 }
 
 const PATCHED: &str = "resources: [shop.yaml]\npatches: [{path: patch.yaml}]\n";
@@ -118,8 +110,7 @@ fn templated() -> String {
 #[track_caller]
 fn gate(name: &str, old: Files<'_>, new: Files<'_>) -> Vec<(Option<i32>, String)> {
     let folders = sides(name, old, new);
-    let repository = empty_folder(&format!("{name}-git"));
-    git(&repository, &["init", "-q", "-b", "main"]);
+    let repository = empty_repository(&format!("{name}-git"));
     commit(&repository, &[&[("README.md", "shop")], old].concat());
     for (path, _) in old {
         fs::remove_file(repository.join(path)).unwrap();
@@ -128,7 +119,7 @@ fn gate(name: &str, old: Files<'_>, new: Files<'_>) -> Vec<(Option<i32>, String)
     let strict = ["--fail-on", "never", "--fail-on-change"];
     let run = |folder, arguments: &[&str]| {
         let output = diff(folder, &[arguments, &strict].concat());
-        (output.status.code(), text(&output.stdout))
+        (output.code, output.said)
     };
     let of_folders = run(&folders, &["old", "new"]);
     let of_tree = run(&repository, &["--git", "HEAD"]);
@@ -200,11 +191,11 @@ fn what_differs_in_something_that_is_not_read_as_it_stands_keeps_the_gate_shut()
     }
     let (_, old, new, _) = cases[2];
     let folder = sides("noted-formats", old, new);
-    let told = json(&diff(&folder, &["old", "new", "-o", "json"]));
+    let told = diff(&folder, &["old", "new", "-o", "json"]).json();
     assert_eq!(told["incomplete"], serde_json::json!(["new/c"]));
     for format in ["markdown", "html"] {
-        let said = text(&diff(&folder, &["old", "new", "-o", format]).stdout);
-        assert!(said.contains("Not compared, although something differs in it: new/c"), "{said}");
+        diff(&folder, &["old", "new", "-o", format])
+            .assert_said(&["Not compared, although something differs in it: new/c"]);
     }
 }
 
@@ -217,25 +208,22 @@ fn a_chart_that_differs_is_not_compared_in_the_headline_and_noted_once_in_every_
         &[("c/Chart.yaml", CHART), ("c/templates/a.yaml", &again)],
     );
     for format in ["text", "markdown", "html", "json"] {
-        let output = diff(&folder, &["old", "new", "-o", format]);
-        let said = text(&output.stdout);
-        assert_eq!((output.status.code(), &*text(&output.stderr)), (Some(0), ""), "{said}");
+        let ran = diff(&folder, &["old", "new", "-o", format]).ended(0);
+        ran.assert_said(&["add --helm c to almanac diff, or list it in almanac.toml"]);
+        let said = ran.said;
+        assert_eq!(ran.noted, "", "{said}");
         assert_eq!(said.matches("is a Helm chart").count(), 1, "{said}");
-        assert!(
-            said.contains("add --helm c to almanac diff, or list it in almanac.toml"),
-            "{said}"
-        );
         assert_eq!(said.contains("Not compared: 1 path that differs"), format != "json", "{said}");
     }
-    let told = json(&diff(&folder, &["old", "new", "-o", "json"]));
+    let told = diff(&folder, &["old", "new", "-o", "json"]).json();
     assert_eq!(told["notCompared"], serde_json::json!(["new/c"]));
-    assert_eq!(diff(&folder, &["old", "new", "--fail-on-change"]).status.code(), Some(1));
+    diff(&folder, &["old", "new", "--fail-on-change"]).ended(1);
 }
 
 #[test]
 fn what_differs_in_a_file_that_is_too_large_keeps_the_gate_shut() {
     let folder = sides("noted-large", &[("a.yaml", "")], &[("a.yaml", "")]);
-    let gate = || diff(&folder, &["old", "new", "--fail-on-change"]).status.code();
+    let gate = || diff(&folder, &["old", "new", "--fail-on-change"]).code;
     let files = ["old", "new"].map(|side| fs::File::create(folder.join(side).join("a.yaml")));
     for file in files {
         file.unwrap().set_len(65 << 20).unwrap();

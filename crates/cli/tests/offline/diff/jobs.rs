@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::diff::running::{almanac, diff, json, shop, sides, text, weekend_shop};
+use crate::diff::running::{almanac, diff, shop, sides, weekend_shop};
 
 fn job(name: &str, schedule: &str, more: &str) -> String {
     format!(
@@ -19,20 +19,15 @@ fn a_changed_schedule_is_a_change_in_every_format_without_any_policy() {
     let same = job("report", "0 6 * * 1", BERLIN);
     let folder =
         sides("jobs-schedule", &[("a.yaml", &(old + &same))], &[("a.yaml", &(new + &same))]);
-    let output = diff(&folder, &["old", "new", "--fail-on-change"]);
-    let said = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("old → new: 1 of 2 CronJobs changes"), "{said}");
+    let output = diff(&folder, &["old", "new", "--fail-on-change"]).ended(1);
     let sentence = "CronJob.batch default/backup: starts Jobs at 02:00 every day (Europe/Berlin) → at 04:00 every \
                     day (Europe/Berlin); 35 → 35 starts in the period; from Mon 2026-11-23 02:00 +01:00 on";
-    assert!(said.contains(sentence), "{said}");
+    output.assert_said(&["old → new: 1 of 2 CronJobs changes", sentence]);
     for format in ["markdown", "html"] {
-        let said = text(&diff(&folder, &["old", "new", "-o", format]).stdout);
-        for part in ["1 of 2 CronJobs changes", "at 02:00 every day", "at 04:00 every day"] {
-            assert!(said.contains(part), "{part}: {said}");
-        }
+        let parts = ["1 of 2 CronJobs changes", "at 02:00 every day", "at 04:00 every day"];
+        diff(&folder, &["old", "new", "-o", format]).assert_said(&parts);
     }
-    let told = json(&diff(&folder, &["old", "new", "-o", "json"]));
+    let told = diff(&folder, &["old", "new", "-o", "json"]).json();
     assert_eq!(told["cronJobs"].as_array().map(Vec::len), Some(1), "{told:#}");
     let job = &told["cronJobs"][0];
     assert_eq!(job["target"]["name"], "backup");
@@ -48,8 +43,7 @@ fn a_changed_time_zone_and_a_suspension_are_changes() {
         (job("backup", "0 2 * * *", &format!("{BERLIN}  suspend: true\n")), ", suspended"),
     ] {
         let folder = sides("jobs-fields", &[("a.yaml", &plain)], &[("a.yaml", &new)]);
-        let said = text(&diff(&folder, &["old", "new"]).stdout);
-        assert!(said.contains("1 of 1 CronJob changes") && said.contains(part), "{said}");
+        diff(&folder, &["old", "new"]).assert_said(&["1 of 1 CronJob changes", part]);
     }
 }
 
@@ -60,9 +54,8 @@ fn a_cron_job_that_comes_or_goes_is_a_change() {
         &[("a.yaml", &job("old", "0 2 * * *", BERLIN))],
         &[("a.yaml", &job("new", "0 2 * * *", BERLIN))],
     );
-    let said = text(&diff(&folder, &["old", "new"]).stdout);
-    assert!(said.contains("1 CronJob is new and 1 CronJob is gone"), "{said}");
-    let only = text(&diff(&folder, &["old", "new", "--only", "cronjob/new"]).stdout);
+    diff(&folder, &["old", "new"]).assert_said(&["1 CronJob is new and 1 CronJob is gone"]);
+    let only = diff(&folder, &["old", "new", "--only", "cronjob/new"]).said;
     assert!(only.contains("1 CronJob is new\n") && !only.contains("gone"), "{only}");
 }
 
@@ -71,13 +64,11 @@ fn a_schedule_that_is_written_in_another_way_is_no_change() {
     let (one, other) =
         (job("backup", "0 2 * * 1", ""), job("backup", "0 2 * * MON", "  timeZone: UTC\n"));
     let folder = sides("jobs-same", &[("a.yaml", &one)], &[("b.yaml", &other)]);
-    let output = diff(&folder, &["old", "new", "--fail-on-change"]);
-    let said = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains("Nothing changes: 1 CronJob compared"), "{said}");
+    let output = diff(&folder, &["old", "new", "--fail-on-change"]).ended(0);
+    output.assert_said(&["Nothing changes: 1 CronJob compared"]);
     // One without a time zone follows another one here.
-    let berlin = diff(&folder, &["old", "new", "--cron-job-zone", "Europe/Berlin"]);
-    assert!(text(&berlin.stdout).contains("1 of 1 CronJob changes"));
+    diff(&folder, &["old", "new", "--cron-job-zone", "Europe/Berlin"])
+        .assert_said(&["1 of 1 CronJob changes"]);
 }
 
 #[test]
@@ -90,16 +81,14 @@ fn schedules_that_start_jobs_at_the_same_instants_are_no_change() {
         (job("a", "0 2 29 2 *", BERLIN), job("a", "0 3 29 2 *", BERLIN)),
     ] {
         let folder = sides("jobs-instants", &[("a.yaml", &old)], &[("a.yaml", &new)]);
-        let output = diff(&folder, &["old", "new", "--fail-on-change"]);
-        let said = text(&output.stdout);
-        assert_eq!(output.status.code(), Some(0), "{said}");
-        assert!(said.contains("Nothing changes: 1 CronJob compared"), "{said}");
+        diff(&folder, &["old", "new", "--fail-on-change"])
+            .ended(0)
+            .assert_said(&["Nothing changes: 1 CronJob compared"]);
     }
     // When an interval begins is not known.
     let (old, new) = (job("a", "@every 1h", ""), job("a", "@every 2h", ""));
     let folder = sides("jobs-intervals", &[("a.yaml", &old)], &[("a.yaml", &new)]);
-    let said = text(&diff(&folder, &["old", "new"]).stdout);
-    assert!(said.contains("1 of 1 CronJob changes"), "{said}");
+    diff(&folder, &["old", "new"]).assert_said(&["1 of 1 CronJob changes"]);
 }
 
 #[test]
@@ -107,14 +96,11 @@ fn values_and_cron_jobs_are_counted_together() {
     let old = shop() + &job("backup", "0 2 * * *", BERLIN);
     let new = weekend_shop() + &job("backup", "0 3 * * *", BERLIN);
     let folder = sides("jobs-and-values", &[("a.yaml", &old)], &[("a.yaml", &new)]);
-    let said = text(&diff(&folder, &["old", "new"]).stdout);
-    assert!(said.contains("1 of 1 value changes and 1 of 1 CronJob changes"), "{said}");
+    diff(&folder, &["old", "new"])
+        .assert_said(&["1 of 1 value changes and 1 of 1 CronJob changes"]);
     let broken = job("backup", "0 2 * *", BERLIN);
     let folder = sides("jobs-broken", &[("a.yaml", &old)], &[("a.yaml", &(shop() + &broken))]);
     let gate = ["diff", "old", "new", "--fail-on", "never", "--fail-on-change"];
-    let output = almanac(&folder, &gate);
-    assert_eq!(output.status.code(), Some(1));
-    let said = text(&output.stdout);
     let part = "No change is known: 1 value and 0 CronJobs compared, 1 CronJob is not";
-    assert!(said.contains(part), "{said}");
+    almanac(&folder, &gate).ended(1).assert_said(&[part]);
 }

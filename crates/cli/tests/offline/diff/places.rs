@@ -1,6 +1,7 @@
 //! Several clusters in one folder: each is compared with itself, and one may come or go.
 
-use crate::diff::running::{cron, diff, json, shop, sides, text};
+use crate::diff::running::{cron, diff, shop, sides};
+use crate::running::list;
 
 fn changed() -> String {
     shop().replace("0 20", "0 22")
@@ -8,12 +9,12 @@ fn changed() -> String {
 
 /// Each difference as `place target presence`.
 fn told(folder: &std::path::Path) -> Vec<String> {
-    let told = json(&diff(folder, &["old", "new", "-o", "json"]));
+    let told = diff(folder, &["old", "new", "-o", "json"]).json();
     let one = |it: &serde_json::Value| {
         let word = |value: &serde_json::Value| value.as_str().unwrap_or("-").to_owned();
         [word(&it["place"]), word(&it["target"]["name"]), word(&it["presence"])].join(" ")
     };
-    told["differences"].as_array().unwrap().iter().map(one).collect()
+    list(&told["differences"]).iter().map(one).collect()
 }
 
 #[test]
@@ -24,8 +25,7 @@ fn a_change_in_one_place_is_told_of_that_place() {
         &[("clusters/prod/a.yaml", &shop()), ("clusters/test/a.yaml", &changed())],
     );
     assert_eq!(told(&folder), ["clusters/test shop both"]);
-    let said = text(&diff(&folder, &["old", "new"]).stdout);
-    assert!(said.contains("clusters/test: Deployment.apps default/shop: "), "{said}");
+    diff(&folder, &["old", "new"]).assert_said(&["clusters/test: Deployment.apps default/shop: "]);
 }
 
 #[test]

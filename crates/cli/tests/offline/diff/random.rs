@@ -10,7 +10,8 @@ use almanac_fixtures::trials;
 use fastrand::Rng;
 use serde_json::Value;
 
-use crate::diff::running::{almanac, json, sides};
+use crate::diff::running::{almanac, sides};
+use crate::running::{list, word};
 
 /// No rule fires at half a minute.
 const FROM: &str = "2026-11-22T23:00:30Z";
@@ -86,18 +87,15 @@ type Key = String;
 /// Every series of a forecast by what it is of: its segments, each from, to and value.
 fn series(told: &Value) -> BTreeMap<Key, Vec<(String, String, Value)>> {
     let of = |series: &Value| {
-        let segment = |it: &Value| (word(&it["from"]), word(&it["to"]), it["value"].clone());
-        (key(series), series["segments"].as_array().unwrap().iter().map(segment).collect())
+        let text = |it: &Value| word(it).to_owned();
+        let segment = |it: &Value| (text(&it["from"]), text(&it["to"]), it["value"].clone());
+        (key(series), list(&series["segments"]).iter().map(segment).collect())
     };
-    told["series"].as_array().unwrap().iter().map(of).collect()
+    list(&told["series"]).iter().map(of).collect()
 }
 
 fn key(of: &Value) -> Key {
     format!("{} {}", of["target"], of["field"])
-}
-
-fn word(value: &Value) -> String {
-    value.as_str().unwrap().to_owned()
 }
 
 fn said(segments: Option<&Vec<(String, String, Value)>>, at: &str) -> Option<Value> {
@@ -115,7 +113,7 @@ fn known(segments: Option<&Vec<(String, String, Value)>>, at: &str) -> Option<Va
 fn assert_told(seed: u64, old: &Value, new: &Value, diff: &Value) -> usize {
     let (old, new) = (series(old), series(new));
     let told: BTreeMap<Key, &Value> =
-        diff["differences"].as_array().unwrap().iter().map(|it| (key(it), it)).collect();
+        list(&diff["differences"]).iter().map(|it| (key(it), it)).collect();
     let keys: BTreeSet<&Key> = old.keys().chain(new.keys()).collect();
     assert_eq!(diff["summary"]["compared"], keys.len(), "seed {seed}");
     let mut different = 0;
@@ -126,13 +124,11 @@ fn assert_told(seed: u64, old: &Value, new: &Value, diff: &Value) -> usize {
         let starts =
             [before, after].into_iter().flatten().flatten().map(|(from, ..)| from.as_str());
         let boundaries: BTreeSet<&str> = starts.chain([since]).filter(|at| *at >= since).collect();
-        let stretches = told.get(*key).map_or(&[][..], |it| it["stretches"].as_array().unwrap());
+        let stretches = told.get(*key).map_or(&[][..], |it| list(&it["stretches"]));
         let mut is_different = false;
         for at in boundaries {
             let expected = [known(before, at), known(after, at).or(left.clone())];
-            let found = stretches
-                .iter()
-                .find(|it| it["from"].as_str().unwrap() <= at && at < it["to"].as_str().unwrap());
+            let found = stretches.iter().find(|it| word(&it["from"]) <= at && at < word(&it["to"]));
             let value = |it: &Value, side: &str| {
                 it.get(side).map(|it| it["value"].clone()).filter(|it| !it.is_null())
             };
@@ -163,13 +159,11 @@ fn what_differs_is_what_the_two_forecasts_say() {
         let folder =
             sides(&format!("random-{}", seed - first), &[("a.yaml", &old)], &[("a.yaml", &new)]);
         let forecast = |side| {
-            json(&almanac(
-                &folder,
-                &["forecast", "-f", side, "--from", FROM, "--for", "35d", "-o", "json"],
-            ))
+            let asked = ["forecast", "-f", side, "--from", FROM, "--for", "35d", "-o", "json"];
+            almanac(&folder, &asked).json()
         };
         let diff =
-            |old, new| json(&almanac(&folder, &["diff", old, new, "--from", FROM, "-o", "json"]));
+            |old, new| almanac(&folder, &["diff", old, new, "--from", FROM, "-o", "json"]).json();
         different += assert_told(seed, &forecast("old"), &forecast("new"), &diff("old", "new"));
         let same = diff("new", "new");
         assert_eq!(same["differences"], Value::Array(Vec::new()), "seed {seed}");

@@ -4,13 +4,15 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::diff::running::{MONDAY, commit, empty_folder, git, json, shop, sides, text, write};
+use crate::diff::revisions::empty_repository;
+use crate::diff::running::{MONDAY, empty_folder, shop, sides};
+use crate::running::{Ran, almanac, commit, git, write};
 
 /// Prints a file of the directory that is named last but for values, and tells that it ran.
 const PRINTS: &str =
@@ -31,18 +33,27 @@ fn programs(folder: &Path, scripts: &[(&str, &str)]) -> PathBuf {
     bin
 }
 
-/// What differs, with these programs and those of the system.
-fn run(folder: &Path, bin: &Path, arguments: &[&str]) -> Output {
-    let path = format!("{}:/usr/bin:/bin", bin.display());
-    let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
+/// The program that tells what differs, with these programs and those of the system.
+fn command(folder: &Path, bin: &Path, arguments: &[&str]) -> Command {
+    let mut command = almanac(folder, &[&["diff", "--from", MONDAY], arguments].concat());
+    command.env("COLUMNS", "10000").env("SECRET", "s3cret");
+    command.env("PATH", format!("{}:/usr/bin:/bin", bin.display()));
     command
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .env("NO_COLOR", "1")
-        .env("COLUMNS", "10000")
-        .env("PATH", path);
-    command.env("SECRET", "s3cret").args(["diff", "--from", MONDAY]).args(arguments);
-    command.output().unwrap()
+}
+
+fn run(folder: &Path, bin: &Path, arguments: &[&str]) -> Ran {
+    Ran::of(&command(folder, bin, arguments).output().unwrap())
+}
+
+/// An overlay of one file, which `PRINTS` prints.
+fn overlay(rendered: &str) -> [(&str, &str); 2] {
+    [("prod/kustomization.yaml", PLAIN), ("prod/out.yaml", rendered)]
+}
+
+/// Whether the child is over whose number a script has written.
+fn is_over(child: &str) -> bool {
+    let stat = format!("/proc/{}/stat", child.trim());
+    fs::read_to_string(stat).map_or(true, |it| it.contains(") Z "))
 }
 
 fn later() -> String {
@@ -52,22 +63,17 @@ fn later() -> String {
 #[test]
 fn an_overlay_is_rendered_on_both_sides_and_compared() {
     let (old, new) = (shop(), later());
-    let (old, new) = (
-        [("prod/kustomization.yaml", PLAIN), ("prod/out.yaml", &*old), ("other.yaml", "a: 1")],
-        [("prod/kustomization.yaml", PLAIN), ("prod/out.yaml", &*new), ("other.yaml", "a: 2")],
-    );
+    let old = [&overlay(&old)[..], &[("other.yaml", "a: 1")]].concat();
+    let new = [&overlay(&new)[..], &[("other.yaml", "a: 2")]].concat();
     let folder = sides("rendered", &old, &new);
     let bin = programs(&folder, &[("kustomize", PRINTS)]);
     let output = run(&folder, &bin, &["old", "new", "-k", "prod"]);
-    let said = text(&output.stdout);
-    assert!(said.contains("1 of 1 value changes"), "{said} {}", text(&output.stderr));
-    assert!(said.contains("Rendered on both sides: kustomize build prod."), "{said}");
-    let repository = empty_folder("rendered-git");
-    git(&repository, &["init", "-q", "-b", "main"]);
+    output.assert_said(&["1 of 1 value changes", "Rendered on both sides: kustomize build prod."]);
+    let repository = empty_repository("rendered-git");
     commit(&repository, &old);
     commit(&repository, &new);
     for revisions in ["HEAD~1..HEAD", "HEAD~1"] {
-        let told = json(&run(&repository, &bin, &["--git", revisions, "-k", "prod", "-o", "json"]));
+        let told = run(&repository, &bin, &["--git", revisions, "-k", "prod", "-o", "json"]).json();
         assert_eq!(told["summary"]["changed"], 1, "{told:#}");
         assert_eq!(told["rendered"][0], "kustomize build prod");
     }
@@ -75,19 +81,18 @@ fn an_overlay_is_rendered_on_both_sides_and_compared() {
     git(&repository, &["update-index", "--add", "--cacheinfo", SUBMODULE]);
     git(&repository, &["commit", "-q", "-m", "submodule"]);
     let told =
-        json(&run(&repository, &bin, &["--git", "HEAD~1..HEAD", "-k", "prod", "-o", "json"]));
+        run(&repository, &bin, &["--git", "HEAD~1..HEAD", "-k", "prod", "-o", "json"]).json();
     assert_eq!(told["notes"][0], "prod is rendered without the submodule prod/sub", "{told:#}");
     git(&repository, &["reset", "-q", "--hard", "HEAD~1"]);
     // Paths are meant from the current directory.
     let inside = repository.join("prod");
-    let told = json(&run(&inside, &bin, &["--git", "HEAD~1..HEAD", "-k", ".", "-o", "json"]));
+    let told = run(&inside, &bin, &["--git", "HEAD~1..HEAD", "-k", ".", "-o", "json"]).json();
     assert_eq!(told["summary"]["changed"], 1, "{told:#}");
-    let outside = run(&repository, &bin, &["--git", "HEAD", "-k", ".."]);
-    let said = text(&outside.stderr);
-    assert!(said.contains("--kustomize") && said.contains("is not inside the git"), "{said}");
-    let nowhere = run(&repository, &bin, &["--git", "HEAD", "-k", "nowhere"]);
-    assert_eq!(nowhere.status.code(), Some(2));
-    assert!(text(&nowhere.stderr).contains("neither side has such a directory"));
+    run(&repository, &bin, &["--git", "HEAD", "-k", ".."])
+        .assert_noted(&["--kustomize", "is not inside the git"]);
+    run(&repository, &bin, &["--git", "HEAD", "-k", "nowhere"])
+        .ended(2)
+        .assert_noted(&["neither side has such a directory"]);
 }
 
 #[test]
@@ -102,38 +107,31 @@ fn a_chart_is_rendered_with_its_values_files() {
     );
     let bin = programs(&folder, &[("helm", script)]);
     let output = run(&folder, &bin, &["old", "new", "--helm", "shop=prod.yaml"]);
-    let said = text(&output.stdout);
-    assert!(said.contains("1 of 1 value changes"), "{said} {}", text(&output.stderr));
-    assert!(said.contains("helm template shop --values shop/prod.yaml"), "{said}");
-    let outside = run(&folder, &bin, &["old", "new", "--helm", "shop=../../secret.yaml"]);
-    assert_eq!(outside.status.code(), Some(2), "{}", text(&outside.stdout));
+    output.assert_said(&["1 of 1 value changes", "helm template shop --values shop/prod.yaml"]);
+    run(&folder, &bin, &["old", "new", "--helm", "shop=../../secret.yaml"]).ended(2);
     for (option, value, part) in [
         ("--helm", "shop=none.yaml", "neither side has shop/none.yaml; values files"),
         ("--helm", "a,b=values.yaml", "has a comma, a quotation mark"),
         ("-k", "shop/Chart.yaml", "is a file; name the directory that it is in"),
     ] {
-        let wrong = run(&folder, &bin, &["old", "new", option, value]);
-        assert_eq!(wrong.status.code(), Some(2), "{}", text(&wrong.stdout));
-        assert!(text(&wrong.stderr).contains(part), "{}", text(&wrong.stderr));
+        run(&folder, &bin, &["old", "new", option, value]).ended(2).assert_noted(&[part]);
     }
 }
 
 #[test]
 fn the_settings_of_the_old_revision_decide_what_runs() {
-    let repository = empty_folder("rendered-settings");
+    let repository = empty_repository("rendered-settings");
     let bin = programs(&empty_folder("rendered-settings-bin"), &[("kustomize", PRINTS)]);
-    git(&repository, &["init", "-q", "-b", "main"]);
-    commit(&repository, &[("prod/kustomization.yaml", PLAIN), ("prod/out.yaml", &shop())]);
+    commit(&repository, &overlay(&shop()));
     let setting = "[diff]\nkustomize = [\"prod\"]\n";
     commit(&repository, &[("almanac.toml", setting), ("prod/out.yaml", &later())]);
-    let output = run(&repository, &bin, &["--git", "HEAD~1..HEAD"]);
-    assert!(text(&output.stdout).contains("1 of 1 value changes"), "{}", text(&output.stderr));
+    run(&repository, &bin, &["--git", "HEAD~1..HEAD"]).assert_said(&["1 of 1 value changes"]);
     assert!(!bin.join("ran").exists(), "the new revision has chosen what runs");
     commit(
         &repository,
         &[("almanac.toml", "[diff]\nhelm = [\"evil\"]\n"), ("prod/out.yaml", &shop())],
     );
-    let told = json(&run(&repository, &bin, &["--git", "HEAD~1..HEAD", "-o", "json"]));
+    let told = run(&repository, &bin, &["--git", "HEAD~1..HEAD", "-o", "json"]).json();
     assert!(bin.join("ran").exists());
     assert_eq!(told["rendered"], serde_json::json!(["kustomize build prod"]));
     // What it takes in is not compared a second time as it stands.
@@ -172,18 +170,12 @@ fn what_may_ask_a_network_start_a_program_or_lead_out_is_never_run() {
         ("out", "resources: [../../../secret.yaml]\n", "leads out of what is compared"),
         ("gone", "resources: [gone.yaml]\n", "is neither a file nor a directory of this side"),
     ] {
-        let (old, same) = (shop(), ("prod/kustomization.yaml", PLAIN));
-        let folder = sides(
-            &format!("rendered-hostile-{name}"),
-            &[same, ("prod/out.yaml", &old)],
-            &[("prod/kustomization.yaml", text_of), ("prod/out.yaml", &old)],
-        );
+        let old = shop();
+        let hostile = [("prod/kustomization.yaml", text_of), ("prod/out.yaml", &*old)];
+        let folder = sides(&format!("rendered-hostile-{name}"), &overlay(&old), &hostile);
         let bin = programs(&folder, &[("kustomize", "#!/bin/sh\necho \"$@\" >>\"$0.ran\"\n")]);
-        let output = run(&folder, &bin, &["/dev/null", "new", "-k", "prod"]);
-        let said = text(&output.stdout);
-        assert_eq!(output.status.code(), Some(2), "{name}: {said} {}", text(&output.stderr));
-        assert!(said.contains(part), "{name}: {said}");
-        assert!(said.contains("prod/kustomization.yaml: "), "{name}: {said}");
+        let output = run(&folder, &bin, &["/dev/null", "new", "-k", "prod"]).ended(2);
+        output.assert_said(&[part, "prod/kustomization.yaml: "]);
         assert!(!bin.join("kustomize.ran").exists(), "{name}");
     }
 }
@@ -191,51 +183,43 @@ fn what_may_ask_a_network_start_a_program_or_lead_out_is_never_run() {
 #[test]
 fn a_link_out_of_a_side_is_never_followed() {
     let old = shop();
-    let files = [("prod/kustomization.yaml", PLAIN), ("prod/out.yaml", &*old)];
+    let files = overlay(&old);
     let folder = sides("rendered-link", &files, &files);
     let bin = programs(&folder, &[("kustomize", PRINTS)]);
     symlink("/etc/passwd", folder.join("new/prod/secret.yaml")).unwrap();
-    let output = run(&folder, &bin, &["old", "new", "-k", "prod", "--fail-on-change"]);
-    let said = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("prod/secret.yaml is a symbolic link that leads to no file"), "{said}");
-    assert!(!said.contains("no longer set"), "{said}");
+    let output = run(&folder, &bin, &["old", "new", "-k", "prod", "--fail-on-change"]).ended(2);
+    output.assert_said(&["prod/secret.yaml is a symbolic link that leads to no file"]);
+    assert!(!output.said.contains("no longer set"), "{}", output.said);
     // What the old side cannot render is not new on the other one, and does not fail by itself.
-    let mended = run(&folder, &bin, &["new", "old", "-k", "prod"]);
-    let said = text(&mended.stdout);
-    assert_eq!(mended.status.code(), Some(0), "{said}");
-    assert!(said.contains("Not rendered: 1 directory"), "{said}");
-    assert!(said.contains("Not rendered, so not compared: prod; see the"), "{said}");
-    assert!(!said.contains("differs"), "{said}");
-    assert!(said.contains("note: prod of new: prod/secret.yaml is a symbolic link"), "{said}");
+    let mended = run(&folder, &bin, &["new", "old", "-k", "prod"]).ended(0);
+    mended.assert_said(&[
+        "Not rendered: 1 directory",
+        "Not rendered, so not compared: prod; see the",
+        "note: prod of new: prod/secret.yaml is a symbolic link",
+    ]);
+    assert!(!mended.said.contains("differs"), "{}", mended.said);
 }
 
 #[test]
 fn a_pointer_of_git_lfs_is_never_rendered() {
     let old = shop();
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n";
-    let files = [
-        ("prod/kustomization.yaml", PLAIN),
-        ("prod/out.yaml", &*old),
-        ("prod/replicas.txt", pointer),
-    ];
+    let files = [&overlay(&old)[..], &[("prod/replicas.txt", pointer)]].concat();
     let folder = sides("rendered-pointer", &files, &files);
     let bin = programs(&folder, &[("kustomize", PRINTS)]);
-    let said = text(&run(&folder, &bin, &["old", "new", "-k", "prod"]).stdout);
     let part = "prod/replicas.txt is kept in Git LFS, and here is only a pointer to it";
-    assert!(said.contains(part), "{said}");
-    let repository = empty_folder("rendered-pointer-git");
-    git(&repository, &["init", "-q", "-b", "main"]);
+    run(&folder, &bin, &["old", "new", "-k", "prod"]).assert_said(&[part]);
+    let repository = empty_repository("rendered-pointer-git");
     commit(&repository, &files);
-    let said = text(&run(&repository, &bin, &["--git", "HEAD..HEAD", "-k", "prod"]).stdout);
-    assert!(said.contains("replicas.txt is kept in Git LFS"), "{said}");
+    run(&repository, &bin, &["--git", "HEAD..HEAD", "-k", "prod"])
+        .assert_said(&["replicas.txt is kept in Git LFS"]);
     assert!(!bin.join("ran").exists());
 }
 
 #[test]
 fn a_program_that_hangs_or_never_stops_printing_is_ended_with_all_it_has_started() {
     let old = shop();
-    let files = [("prod/kustomization.yaml", PLAIN), ("prod/out.yaml", &*old)];
+    let files = overlay(&old);
     let hangs = "#!/bin/sh\nsleep 600 &\necho $! >\"$0.child\"\nsleep 600\n";
     let endless = "#!/bin/sh\nyes 'a: 1'\n";
     for (name, script, part) in [
@@ -246,14 +230,11 @@ fn a_program_that_hangs_or_never_stops_printing_is_ended_with_all_it_has_started
         let bin = programs(&folder, &[("kustomize", script)]);
         let seconds = if name == "hangs" { "1" } else { "60" };
         let since = Instant::now();
-        let output = run(&folder, &bin, &["old", "new", "-k", "prod", "--render-seconds", seconds]);
-        let said = text(&output.stdout);
-        assert_eq!(output.status.code(), Some(2), "{said} {}", text(&output.stderr));
-        assert!(said.contains(part), "{said}");
+        run(&folder, &bin, &["old", "new", "-k", "prod", "--render-seconds", seconds])
+            .ended(2)
+            .assert_said(&[part]);
         if let Ok(child) = fs::read_to_string(bin.join("kustomize.child")) {
-            let stat = format!("/proc/{}/stat", child.trim());
-            let is_over = || fs::read_to_string(&stat).map_or(true, |it| it.contains(") Z "));
-            while !is_over() {
+            while !is_over(&child) {
                 assert!(since.elapsed() < Duration::from_mins(5), "a child outlives the run");
                 thread::yield_now();
             }
@@ -264,23 +245,17 @@ fn a_program_that_hangs_or_never_stops_printing_is_ended_with_all_it_has_started
 #[test]
 fn a_signal_ends_the_program_and_leaves_nothing_behind() {
     let old = shop();
-    let files = [("prod/kustomization.yaml", PLAIN), ("prod/out.yaml", &*old)];
+    let files = overlay(&old);
     let script = "#!/bin/sh\nsleep 600 &\necho $! >\"$0.new\"\nmv \"$0.new\" \"$0.child\"\nwait\n";
     for (name, signal) in [("int", Signal::INT), ("term", Signal::TERM), ("hup", Signal::HUP)] {
-        let repository = empty_folder(&format!("rendered-signal-{name}"));
-        git(&repository, &["init", "-q", "-b", "main"]);
+        let repository = empty_repository(&format!("rendered-signal-{name}"));
         commit(&repository, &files);
-        let bin = programs(
-            &empty_folder(&format!("rendered-signal-{name}-bin")),
-            &[("kustomize", script)],
-        );
+        let bin = empty_folder(&format!("rendered-signal-{name}-bin"));
+        let bin = programs(&bin, &[("kustomize", script)]);
         let temporary = empty_folder(&format!("rendered-signal-{name}-tmp"));
-        let path = format!("{}:/usr/bin:/bin", bin.display());
-        let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
-        command.current_dir(&repository).stdin(Stdio::null()).stdout(Stdio::null());
-        command.env("PATH", path).env("TMPDIR", &temporary);
-        let mut almanac =
-            command.args(["diff", "--git", "HEAD..HEAD", "-k", "prod"]).spawn().unwrap();
+        let mut command = command(&repository, &bin, &["--git", "HEAD..HEAD", "-k", "prod"]);
+        command.env("TMPDIR", &temporary).stdout(Stdio::null());
+        let mut almanac = command.spawn().unwrap();
         let since = Instant::now();
         let wait_for = |is_done: &dyn Fn() -> bool, what: &str| {
             while !is_done() {
@@ -292,9 +267,7 @@ fn a_signal_ends_the_program_and_leaves_nothing_behind() {
         kill_process(Pid::from_child(&almanac), signal).unwrap();
         assert_eq!(almanac.wait().unwrap().code(), Some(130), "{name}");
         let child = fs::read_to_string(bin.join("kustomize.child")).unwrap();
-        let stat = format!("/proc/{}/stat", child.trim());
-        let is_over = || fs::read_to_string(&stat).map_or(true, |it| it.contains(") Z "));
-        wait_for(&is_over, "a child outlives the run");
+        wait_for(&|| is_over(&child), "a child outlives the run");
         assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0, "{name}");
     }
 }
@@ -302,15 +275,10 @@ fn a_signal_ends_the_program_and_leaves_nothing_behind() {
 #[test]
 fn a_program_gets_an_environment_of_its_own() {
     let old = shop();
-    let folder = sides(
-        "rendered-environment",
-        &[],
-        &[("prod/kustomization.yaml", PLAIN), ("prod/out.yaml", &old)],
-    );
+    let folder = sides("rendered-environment", &[], &overlay(&old));
     let script = PRINTS.replace("touch", "env >\"$0.env\"; touch");
     let bin = programs(&folder, &[("kustomize", &script)]);
-    let output = run(&folder, &bin, &["old", "new", "-k", "prod"]);
-    assert!(text(&output.stdout).contains("newly set by a policy"), "{}", text(&output.stderr));
+    run(&folder, &bin, &["old", "new", "-k", "prod"]).assert_said(&["newly set by a policy"]);
     let environment = fs::read_to_string(bin.join("kustomize.env")).unwrap();
     assert!(!environment.contains("s3cret"), "{environment}");
     assert!(environment.contains("GIT_ALLOW_PROTOCOL=none"), "{environment}");
@@ -322,48 +290,36 @@ fn a_program_gets_an_environment_of_its_own() {
 #[test]
 fn a_program_gets_a_limited_amount_of_memory() {
     let old = shop();
-    let files = [("prod/kustomization.yaml", PLAIN), ("prod/out.yaml", &*old)];
+    let files = overlay(&old);
     let folder = sides("rendered-memory", &[], &files);
     // The limit is set once it runs.
     let script = PRINTS.replace("touch", "sleep 0.5; ulimit -d >\"$0.kilobytes\"; touch");
     let bin = programs(&folder, &[("kustomize", &script)]);
-    let output = run(&folder, &bin, &["old", "new", "-k", "prod"]);
-    assert!(text(&output.stdout).contains("newly set by a policy"), "{}", text(&output.stderr));
+    run(&folder, &bin, &["old", "new", "-k", "prod"]).assert_said(&["newly set by a policy"]);
     assert_eq!(fs::read_to_string(bin.join("kustomize.kilobytes")).unwrap().trim(), "2097152");
 }
 
 #[test]
 fn a_failure_is_told_with_the_paths_of_the_side() {
     let old = shop();
-    let folder = sides(
-        "rendered-failure",
-        &[],
-        &[("prod/kustomization.yaml", PLAIN), ("prod/out.yaml", &old)],
-    );
+    let folder = sides("rendered-failure", &[], &overlay(&old));
     let script = "#!/bin/sh\necho \"Error: $PWD/prod/out.yaml: it is broken\" >&2\nexit 1\n";
     let bin = programs(&folder, &[("kustomize", script)]);
-    let said = text(&run(&folder, &bin, &["old", "new", "-k", "prod"]).stdout);
+    let said = run(&folder, &bin, &["old", "new", "-k", "prod"]).said;
     assert!(said.contains("failed to render it: prod/out.yaml: it is broken"), "{said}");
     assert!(!said.contains("almanac-render-"), "{said}");
 }
 
 #[test]
 fn a_missing_program_is_told_with_how_to_get_it() {
-    let files = [
-        ("prod/kustomization.yaml", PLAIN),
-        ("prod/Chart.yaml", "name: shop\n"),
-        ("prod/out.yaml", "a: 1"),
-    ];
+    let files = [&overlay("a: 1")[..], &[("prod/Chart.yaml", "name: shop\n")]].concat();
     let folder = sides("rendered-missing", &files, &files);
     let bin = programs(&folder, &[]);
     for (option, part) in [
         ("-k", "failed to find kustomize or kubectl in PATH; install one of them"),
         ("--helm", "failed to find helm in PATH; install it"),
     ] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
-        command.current_dir(&folder).stdin(Stdio::null()).env("PATH", &bin);
-        let output = command.args(["diff", "old", "new", option, "prod"]).output().unwrap();
-        assert_eq!(output.status.code(), Some(2));
-        assert!(text(&output.stderr).contains(part), "{}", text(&output.stderr));
+        let mut command = command(&folder, &bin, &["old", "new", option, "prod"]);
+        Ran::of(&command.env("PATH", &bin).output().unwrap()).ended(2).assert_noted(&[part]);
     }
 }

@@ -2,9 +2,16 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use crate::diff::running::{MONDAY, commit, diff, empty_folder, git, json, shop, text, write};
+use crate::diff::running::{MONDAY, diff, empty_folder, shop};
+use crate::running::{Ran, almanac, commit, git, list, write};
+
+/// A repository of its own for a test.
+pub(crate) fn empty_repository(name: &str) -> PathBuf {
+    let folder = empty_folder(name);
+    git(&folder, &["init", "-q", "-b", "main"]);
+    folder
+}
 
 fn changed() -> String {
     shop().replace("0 20", "0 22")
@@ -12,8 +19,7 @@ fn changed() -> String {
 
 /// A repository: a shop on `main`, which closes later on `later`; `main` has got another file since.
 fn repository(name: &str) -> PathBuf {
-    let folder = empty_folder(name);
-    git(&folder, &["init", "-q", "-b", "main"]);
+    let folder = empty_repository(name);
     commit(&folder, &[("policies/shop.yaml", &shop()), ("README.md", "shop")]);
     git(&folder, &["checkout", "-q", "-b", "later"]);
     commit(&folder, &[("policies/shop.yaml", &changed())]);
@@ -26,10 +32,9 @@ fn repository(name: &str) -> PathBuf {
 
 /// What differs, each as its name and its presence.
 fn told(folder: &Path, arguments: &[&str]) -> Vec<String> {
-    let told = json(&diff(folder, &[arguments, &["-o", "json"]].concat()));
+    let told = diff(folder, &[arguments, &["-o", "json"]].concat()).json();
     let one = |it: &serde_json::Value| format!("{} {}", it["target"]["name"], it["presence"]);
-    let all = told["differences"].as_array().unwrap().iter().map(one);
-    all.map(|it| it.replace('"', "")).collect()
+    list(&told["differences"]).iter().map(|it| one(it).replace('"', "")).collect()
 }
 
 #[test]
@@ -39,8 +44,7 @@ fn two_dots_compare_two_revisions_and_three_what_one_has_changed() {
     assert_eq!(told(&folder, &["--git", "main...later"]), ["shop both"]);
     assert_eq!(told(&folder, &["--git", "main..."]), ["shop both"], "HEAD is meant");
     assert_eq!(told(&folder, &["--git", "later..later"]), Vec::<String>::new());
-    let said = text(&diff(&folder, &["--git", "main...later"]).stdout);
-    assert!(said.contains("main → later: 1 of 1 value changes"), "{said}");
+    diff(&folder, &["--git", "main...later"]).assert_said(&["main → later: 1 of 1 value changes"]);
 }
 
 #[test]
@@ -65,20 +69,16 @@ fn paths_are_meant_from_the_current_directory_and_shown_as_the_repository_has_th
     assert_eq!(told(&folder, &["--git", "main..later", "."]).len(), 2);
     let broken = shop().replace("0 8 * * *", "0 8");
     commit(&folder, &[("policies/shop.yaml", &broken)]);
-    let output = diff(&inside, &["--git", "main..later"]);
-    assert_eq!(output.status.code(), Some(1));
-    let said = text(&output.stdout);
-    assert!(said.contains("--> policies/shop.yaml:7:"), "{said}");
-    assert!(!said.contains("almanac-diff-"), "{said}");
+    let output = diff(&inside, &["--git", "main..later"]).ended(1);
+    output.assert_said(&["--> policies/shop.yaml:7:"]);
+    assert!(!output.said.contains("almanac-diff-"), "{}", output.said);
     for paths in [&["nowhere"][..], &["policies", "nowhere"]] {
-        let nowhere = diff(&folder, &[&["--git", "main..later"], paths].concat());
-        assert_eq!(nowhere.status.code(), Some(2));
-        let said = text(&nowhere.stderr);
-        assert!(!said.contains("policies nowhere"), "{said}");
-        assert!(said.contains("neither side has such a file or directory"), "{said}");
+        let nowhere = diff(&folder, &[&["--git", "main..later"], paths].concat()).ended(2);
+        nowhere.assert_noted(&["neither side has such a file or directory"]);
+        assert!(!nowhere.noted.contains("policies nowhere"), "{}", nowhere.noted);
     }
-    let outside = diff(&folder, &["--git", "main..later", "/etc"]);
-    assert!(text(&outside.stderr).contains("not inside the git repository"));
+    diff(&folder, &["--git", "main..later", "/etc"])
+        .assert_noted(&["not inside the git repository"]);
 }
 
 #[test]
@@ -109,29 +109,24 @@ fn what_cannot_be_read_is_said_with_what_would_be_right() {
         ("main..-x", "is not a commit of this repository"),
         ("HEAD:policies..later", "is not a commit of this repository"),
     ] {
-        let output = diff(&folder, &[&format!("--git={revisions}")]);
-        assert_eq!(output.status.code(), Some(2), "{revisions}");
-        let said = text(&output.stderr);
-        assert!(said.contains(part), "{revisions}: {said}");
+        diff(&folder, &[&format!("--git={revisions}")]).ended(2).assert_noted(&[part]);
     }
     git(&folder, &["checkout", "-q", "--orphan", "alone"]);
     commit(&folder, &[]);
-    let said = text(&diff(&folder, &["--git", "main...alone"]).stderr);
-    assert!(said.contains("no commit in common; compare them directly, with two dots"), "{said}");
+    diff(&folder, &["--git", "main...alone"])
+        .assert_noted(&["no commit in common; compare them directly, with two dots"]);
 
     let shallow = empty_folder("git-shallow");
     let source = format!("file://{}", folder.display());
     git(&shallow, &["clone", "-q", "--depth", "1", "-b", "later", &source, "."]);
-    let said = text(&diff(&shallow, &["--git", "HEAD~1"]).stderr);
-    assert!(said.contains("the clone is shallow"), "{said}");
+    diff(&shallow, &["--git", "HEAD~1"]).assert_noted(&["the clone is shallow"]);
 }
 
 #[test]
 fn a_folder_that_is_no_repository_is_said_to_be_none() {
     let folder = tempfile::tempdir().unwrap();
-    let said = text(&diff(folder.path(), &["--git", "main"]).stderr);
-    assert!(said.contains("failed to find a git repository"), "{said}");
-    assert!(said.contains("name two directories without --git"), "{said}");
+    diff(folder.path(), &["--git", "main"])
+        .assert_noted(&["failed to find a git repository", "name two directories without --git"]);
 }
 
 #[test]
@@ -141,15 +136,15 @@ fn a_submodule_is_left_out_and_one_that_is_asked_about_is_an_error() {
     let source = other.display().to_string();
     git(&folder, &["-c", "protocol.file.allow=always", "submodule", "add", "-q", &source, "sub"]);
     commit(&folder, &[]);
-    let output = diff(&folder, &["--git", "main..later", "-o", "json"]);
-    assert!(text(&output.stderr).contains("1 submodule is not read of later"));
-    let said = text(&diff(&folder, &["--git", "main..later", "sub/policies"]).stderr);
-    assert!(said.contains("is a submodule; run almanac diff in it"), "{said}");
+    diff(&folder, &["--git", "main..later", "-o", "json"])
+        .assert_noted(&["1 submodule is not read of later"]);
+    diff(&folder, &["--git", "main..later", "sub/policies"])
+        .assert_noted(&["is a submodule; run almanac diff in it"]);
 
     let gate = |arguments: &[&str]| {
         let usual = ["--git", "HEAD~1..HEAD", "--fail-on-change"];
         let output = diff(&folder, &[&usual[..], arguments].concat());
-        (output.status.code(), text(&output.stdout))
+        (output.code, output.said)
     };
     git(&folder.join("sub"), &["checkout", "-q", "main"]);
     commit(&folder, &[]);
@@ -158,8 +153,7 @@ fn a_submodule_is_left_out_and_one_that_is_asked_about_is_an_error() {
     assert!(said.contains("Not compared, although something differs in it: the submodule sub."));
     assert_eq!(gate(&["policies"]).0, Some(0), "it is not asked about");
     assert_eq!(gate(&["--exclude", "sub"]).0, Some(0), "it is left out");
-    let of_tree = diff(&folder, &["--git", "HEAD~1", "--fail-on-change"]);
-    assert_eq!(of_tree.status.code(), Some(1));
+    diff(&folder, &["--git", "HEAD~1", "--fail-on-change"]).ended(1);
     commit(&folder, &[("README.md", "A shop.")]);
     assert_eq!(gate(&[]).0, Some(0), "it is the same on both sides");
 }
@@ -167,14 +161,11 @@ fn a_submodule_is_left_out_and_one_that_is_asked_about_is_an_error() {
 #[test]
 fn the_environment_of_a_hook_names_no_other_repository() {
     let (folder, other) = (repository("git-hook"), repository("git-hook-other"));
-    let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
-    command.current_dir(&folder).args(["diff", "--git", "main...later", "--from", MONDAY]);
+    let mut command = almanac(&folder, &["diff", "--git", "main...later", "--from", MONDAY]);
     command.env("GIT_DIR", other.join(".git")).env("GIT_INDEX_FILE", "/nowhere");
-    let output = command.env("GIT_WORK_TREE", &other).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    Ran::of(&command.env("GIT_WORK_TREE", &other).output().unwrap()).ended(0);
     fs::remove_dir_all(&other).unwrap();
-    let output = command.output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    Ran::of(&command.output().unwrap()).ended(0);
 }
 
 #[cfg(unix)]
@@ -234,24 +225,19 @@ fn a_link_that_leads_out_of_the_repository_is_an_error_on_either_side_unless_it_
     link(&folder, secret.join("secret.yaml"), "policies/out.yaml");
     link(&folder, &secret, "outside");
     link(&folder, &secret, "docs/a-folder.yaml");
-    for (arguments, name) in [
-        (&["--git", "HEAD"][..], "the working tree"),
-        (&["--git", "HEAD", "policies/out.yaml"], "the working tree"),
+    for (arguments, link) in [
+        (&["--git", "HEAD"][..], "docs/a-folder.yaml"),
+        (&["--git", "HEAD", "policies/out.yaml"], "policies/out.yaml"),
     ] {
-        let output = diff(&folder, arguments);
-        assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
-        let said = text(&output.stderr);
-        let link = if arguments.len() > 2 { "policies/out.yaml" } else { "docs/a-folder.yaml" };
-        assert!(said.contains(&format!("{link} of {name} is a symbolic link to ")), "{said}");
-        assert!(said.contains("which is not in the repository"), "{said}");
+        let part = format!("{link} of the working tree is a symbolic link to ");
+        diff(&folder, arguments).ended(2).assert_noted(&[&part, "which is not in the repository"]);
     }
     commit(&folder, &[]);
-    let output = diff(&folder, &["--git", "HEAD~1..HEAD", "policies"]);
-    assert_eq!(output.status.code(), Some(2));
-    let said = text(&output.stderr);
-    assert!(said.contains("policies/out.yaml of HEAD is a symbolic link to /"), "{said}");
-    let through = text(&diff(&folder, &["--git", "HEAD", "outside"]).stderr);
-    assert!(through.contains("outside of HEAD is a symbolic link"), "{through}");
+    diff(&folder, &["--git", "HEAD~1..HEAD", "policies"])
+        .ended(2)
+        .assert_noted(&["policies/out.yaml of HEAD is a symbolic link to /"]);
+    diff(&folder, &["--git", "HEAD", "outside"])
+        .assert_noted(&["outside of HEAD is a symbolic link"]);
     let without = ["--exclude", "out.yaml", "--exclude", "a-folder.yaml"];
     let left = told(&folder, &[&["--git", "HEAD~1..HEAD"][..], &without].concat());
     assert_eq!(left, Vec::<String>::new(), "a folder behind a link is not looked into");
@@ -264,11 +250,10 @@ fn a_pointer_of_lfs_matters_only_where_it_would_be_read() {
     let folder = repository("git-lfs");
     commit(&folder, &[("data/big.json", POINTER), (".hidden/big.json", POINTER)]);
     for revisions in ["HEAD~1..HEAD", "HEAD"] {
-        let output = diff(&folder, &["--git", revisions]);
-        assert_eq!(output.status.code(), Some(2), "{revisions}");
-        let said = text(&output.stderr);
-        assert!(said.contains("data/big.json of HEAD is kept in Git LFS"), "{said}");
-        assert!(said.contains("leave it out with --exclude"), "{said}");
+        diff(&folder, &["--git", revisions]).ended(2).assert_noted(&[
+            "data/big.json of HEAD is kept in Git LFS",
+            "leave it out with --exclude",
+        ]);
         let nothing = Vec::<String>::new();
         assert_eq!(told(&folder, &["--git", revisions, "--exclude", "data"]), nothing);
         assert_eq!(told(&folder, &["--git", revisions, "policies"]), nothing);
@@ -278,9 +263,10 @@ fn a_pointer_of_lfs_matters_only_where_it_would_be_read() {
         git(&folder, &["reset", "-q", "--hard", "HEAD~2"]);
     }
     write(&folder, &[("policies/new.yaml", POINTER)]);
-    let said = text(&diff(&folder, &["--git", "HEAD", "policies"]).stderr);
-    assert!(said.contains("policies/new.yaml of the working tree is kept in Git LFS"), "{said}");
-    assert!(said.contains("git lfs pull"), "{said}");
+    diff(&folder, &["--git", "HEAD", "policies"]).assert_noted(&[
+        "policies/new.yaml of the working tree is kept in Git LFS",
+        "git lfs pull",
+    ]);
 }
 
 #[cfg(unix)]
@@ -288,16 +274,13 @@ fn a_pointer_of_lfs_matters_only_where_it_would_be_read() {
 fn no_name_of_a_file_begins_a_line_of_a_message() {
     let folder = repository("git-lines");
     commit(&folder, &[("a\n::notice::passed.json", POINTER)]);
-    let output = diff(&folder, &["--git", "HEAD~1..HEAD"]);
-    assert_eq!(output.status.code(), Some(2));
-    let pointer = text(&output.stderr);
+    let pointer = diff(&folder, &["--git", "HEAD~1..HEAD"]).ended(2).noted;
     link(&folder, "/a\n::notice::passed", "b\n::notice::passed.yaml");
     git(&folder, &["rm", "-q", "--cached", "-r", "."]);
     git(&folder, &["add", "policies", "b\n::notice::passed.yaml"]);
     git(&folder, &["commit", "-q", "-m", "link"]);
-    let output = diff(&folder, &["--git", "HEAD~2..HEAD"]);
-    assert_eq!(output.status.code(), Some(2));
-    for said in [pointer, text(&output.stderr)] {
+    let linked = diff(&folder, &["--git", "HEAD~2..HEAD"]).ended(2).noted;
+    for said in [pointer, linked] {
         assert!(said.contains("::notice::passed"), "{said}");
         assert!(!said.lines().any(|line| line.trim_start().starts_with("::")), "{said}");
     }
@@ -309,22 +292,16 @@ fn a_temporary_directory_in_the_repository_is_no_part_of_it() {
     let temporary = folder.join("tmp");
     fs::create_dir(&temporary).unwrap();
     let run = |revisions: &str| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
-        command.current_dir(&folder).args(["diff", "--from", MONDAY, "--git", revisions]);
-        command.env("TMPDIR", &temporary).env("COLUMNS", "1000").output().unwrap()
+        let mut command = almanac(&folder, &["diff", "--from", MONDAY, "--git", revisions]);
+        Ran::of(&command.env("TMPDIR", &temporary).output().unwrap())
     };
     for ignored in ["", "tmp/\n*.yaml\n"] {
         write(&folder, &[(".gitignore", ignored)]);
-        let said = text(&run("HEAD").stdout);
-        assert!(said.contains("Nothing changes: 1 value compared"), "{said}");
-        let said = text(&run("main...later").stdout);
-        assert!(said.contains("1 of 1 value changes"), "{said}");
+        run("HEAD").assert_said(&["Nothing changes: 1 value compared"]);
+        run("main...later").assert_said(&["1 of 1 value changes"]);
     }
     write(&folder, &[(".almanacignore", "tmp/\n")]);
-    let output = run("HEAD");
-    assert_eq!(output.status.code(), Some(2));
-    let said = text(&output.stderr);
-    assert!(said.contains("set TMPDIR to a directory outside of"), "{said}");
+    run("HEAD").ended(2).assert_noted(&["set TMPDIR to a directory outside of"]);
 }
 
 #[test]

@@ -5,7 +5,8 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::forecast::assert_written_down;
-use crate::forecast::running::{almanac, folder_with, json, text};
+use crate::forecast::running::{almanac, folder_with, in_one_line, segments};
+use crate::running::list;
 
 /// The schedule of the published design, what follows it, and what it scales.
 const WEEK: &str = r#"
@@ -52,11 +53,10 @@ fn with_query(name: &str, query: &str) -> std::path::PathBuf {
 /// When the nodes change, and to how many.
 fn nodes(folder: &Path, from: &str, further: &[&str]) -> Vec<(String, Value)> {
     let command = ["forecast", "-f", ".", "-o", "json", "--from", from];
-    let told = json(&almanac(folder, &[&command, further].concat()));
-    let series = told["series"].as_array().unwrap().iter();
+    let told = almanac(folder, &[&command, further].concat()).json();
+    let series = list(&told["series"]).iter();
     let of_nodes = series.filter(|it| it["target"]["kind"] == "ScalableNodeGroup");
-    let segments = of_nodes.flat_map(|it| it["segments"].as_array().unwrap());
-    segments.map(|it| (it["from"].as_str().unwrap().to_owned(), it["value"].clone())).collect()
+    of_nodes.flat_map(segments).map(|(at, value)| (at.to_owned(), value.clone())).collect()
 }
 
 fn expected(changes: &[(&str, u32)]) -> Vec<(String, Value)> {
@@ -128,8 +128,7 @@ fn a_clock_change_moves_the_nodes_with_the_schedule() {
 fn the_query_of_the_faq_is_explained_and_its_correction_is_followed() {
     let faq = "max(karpenter_queue_length{name=\"ml\"},karpenter_scheduled_capacity{name=\"scheduling\"})";
     let folder = with_query("autoscaler-faq", faq);
-    let said = text(&almanac(&folder, &["validate", "."]).stdout);
-    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = in_one_line(&almanac(&folder, &["validate", "."]).said);
     let fix = "write max(karpenter_queue_length{name=\"ml\"} or \
                karpenter_scheduled_capacity{name=\"scheduling\"})";
     assert!(said.contains(fix), "{said}");
@@ -143,7 +142,7 @@ fn the_query_of_the_faq_is_explained_and_its_correction_is_followed() {
 fn a_query_that_only_prometheus_can_answer_leaves_its_target_alone_unless_its_result_is_stated() {
     let folder = with_query("autoscaler-sample", "sum(queue)");
     let command = ["forecast", "-f", ".", "-o", "json", "--from", "2021-02-01", "--for", "1h"];
-    let told = json(&almanac(&folder, &command));
+    let told = almanac(&folder, &command).json();
     let said = told["assumptions"].to_string();
     assert!(said.contains("sum(queue) cannot be answered without a Prometheus"), "{said}");
     assert!(
@@ -156,12 +155,10 @@ fn a_query_that_only_prometheus_can_answer_leaves_its_target_alone_unless_its_re
     let stated = nodes(&folder, "2021-02-01T00:00", &["--for", "1h", "--sample", "sum(queue)=7"]);
     assert_eq!(stated.iter().map(|it| &it.1).collect::<Vec<_>>(), [7]);
     let explain = ["explain", "-f", ".", "ha/nodes", "--sample", "sum(queue)=70"];
-    let said = text(&almanac(&folder, &explain).stdout);
-    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = in_one_line(&almanac(&folder, &explain).said);
     assert!(
         said.contains("sum(queue) is 70, AverageValue 1: 70 replicas; 10 by maxReplicas"),
         "{said}"
     );
-    let unknown = almanac(&folder, &["next", "-f", ".", "--sample", "sum(other)=7"]);
-    assert_eq!(unknown.status.code(), Some(2));
+    almanac(&folder, &["next", "-f", ".", "--sample", "sum(other)=7"]).ended(2);
 }

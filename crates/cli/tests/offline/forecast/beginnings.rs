@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::forecast::running::{almanac, folder_with, json as parsed, text};
+use crate::forecast::running::{almanac, folder_with, segments};
 
 /// A Deployment and an autoscaler with one query.
 fn queue(replicas: u32, max: u32, behavior: &str, target: &str) -> String {
@@ -34,19 +34,25 @@ const AT: &str = "2026-05-04T00:00:00Z";
 
 fn explained(folder: &Path, further: &[&str]) -> Value {
     let command = ["explain", "-f", ".", "ha", "--at", AT, "-o", "json"];
-    parsed(&almanac(folder, &[&command, further].concat()))
+    almanac(folder, &[&command, further].concat()).json()
 }
 
-/// The start of each segment and its value.
-fn segments(folder: &Path, further: &[&str]) -> Vec<(String, Value)> {
+fn forecast(folder: &Path, further: &[&str]) -> Value {
     let command = ["forecast", "-f", ".", "--from", AT, "-o", "json"];
-    let forecast = parsed(&almanac(folder, &[&command, further].concat()));
-    let segments = forecast["series"][0]["segments"].as_array().unwrap().iter();
-    segments.map(|it| (it["from"].as_str().unwrap().to_owned(), it["value"].clone())).collect()
+    almanac(folder, &[&command, further].concat()).json()
 }
 
-fn at(times: &[(&str, u32)]) -> Vec<(String, Value)> {
-    times.iter().map(|(time, value)| (format!("2026-05-04T{time}Z"), json!(value))).collect()
+/// The start of each segment of a forecast, and its value.
+#[track_caller]
+fn assert_segments(folder: &Path, further: &[&str], expected: &[(&str, u32)]) {
+    let told = forecast(folder, further);
+    let expected: Vec<_> = expected
+        .iter()
+        .map(|(time, value)| (format!("2026-05-04T{time}Z"), u64::from(*value)))
+        .collect();
+    let found = segments(&told["series"][0]).into_iter();
+    let found = found.map(|(at, value)| (at.to_owned(), value.as_u64().unwrap()));
+    assert_eq!(found.collect::<Vec<_>>(), expected);
 }
 
 #[test]
@@ -59,8 +65,8 @@ fn an_autoscaler_multiplies_the_replicas_of_the_file_once_every_ten_seconds() {
     let reason = &explanation["reasons"][0];
     assert_eq!((&reason["sample"], &reason["recommendation"]), (&json!(15.0), &json!(12)));
     let half_a_minute = ["--for", "30s", "--sample", "queue=15"];
-    let expected = at(&[("00:00:00", 12), ("00:00:10", 18), ("00:00:20", 27)]);
-    assert_eq!(segments(&folder, &half_a_minute), expected);
+    let expected = [("00:00:00", 12), ("00:00:10", 18), ("00:00:20", 27)];
+    assert_segments(&folder, &half_a_minute, &expected);
 }
 
 #[test]
@@ -69,8 +75,8 @@ fn the_period_of_a_rate_limit_begins_with_the_forecast() {
                     {stabilizationWindowSeconds: 0}}";
     let target = "{type: AverageValue, value: 1}";
     let folder = folder_with("beginning-rate", &[("all.yaml", &queue(10, 100, behavior, target))]);
-    let expected = at(&[("00:00:00", 14), ("00:01:00", 18)]);
-    assert_eq!(segments(&folder, &["--for", "2m", "--sample", "queue=40"]), expected);
+    let two_minutes = ["--for", "2m", "--sample", "queue=40"];
+    assert_segments(&folder, &two_minutes, &[("00:00:00", 14), ("00:01:00", 18)]);
 }
 
 #[test]
@@ -104,8 +110,8 @@ fn an_autoscaler_with_an_error_shows_the_value_of_its_target() {
     let explanation = explained(&folder, &[]);
     assert_eq!(explanation["value"], 3);
     assert_eq!(explanation["since"], "2026-05-03T08:00:00Z");
-    let shown = text(&almanac(&folder, &["explain", "-f", ".", "ha", "--at", AT]).stdout);
-    assert!(shown.contains("error     the object"), "{shown}");
+    almanac(&folder, &["explain", "-f", ".", "ha", "--at", AT])
+        .assert_said(&["error     the object"]);
 }
 
 const HOURS: &str = r#"
@@ -127,35 +133,26 @@ spec:
 #[test]
 fn policies_that_are_new_begin_with_the_period() {
     let folder = folder_with("beginning-new", &[("all.yaml", HOURS)]);
-    assert_eq!(segments(&folder, &["--for", "9h"]), at(&[("00:00:00", 2), ("08:00:00", 10)]));
+    assert_segments(&folder, &["--for", "9h"], &[("00:00:00", 2), ("08:00:00", 10)]);
     let new = ["--for", "9h", "--new"];
-    assert_eq!(segments(&folder, &new), at(&[("00:00:00", 4), ("08:00:00", 10)]));
-    let forecast = |further: &[&str]| {
-        let command = ["forecast", "-f", ".", "--from", AT, "-o", "json"];
-        parsed(&almanac(&folder, &[&command, further].concat()))
-    };
-    let told = forecast(&new);
-    let expected = json!(["all policies begin at 2026-05-04T00:00:00Z, as specified"]);
-    assert_eq!(told["assumptions"], expected);
+    assert_segments(&folder, &new, &[("00:00:00", 4), ("08:00:00", 10)]);
+    let assumed = "all policies begin at 2026-05-04T00:00:00Z, as specified";
+    assert_eq!(forecast(&folder, &new)["assumptions"], json!([assumed]));
     // What fires at the very start is the first firing.
     let command = ["forecast", "-f", ".", "--from", "2026-05-04T08:00:00Z", "--new", "-o", "json"];
-    let told = parsed(&almanac(&folder, &command));
+    let told = almanac(&folder, &command).json();
     assert_eq!(told["series"][0]["segments"][0]["value"], 10);
     let command = ["next", "-f", ".", "--from", AT, "--count", "1", "--new"];
-    let said = text(&almanac(&folder, &command).stdout);
-    assert!(said.contains("replicas 4 → 10"), "{said}");
-    assert!(said.contains("all policies begin at 2026-05-04T00:00:00Z, as specified"), "{said}");
-    let command = ["next", "-f", ".", "--from", AT, "--count", "1", "--new", "-o", "json"];
-    assert_eq!(parsed(&almanac(&folder, &command))["assumptions"], expected);
+    almanac(&folder, &command).assert_said(&["replicas 4 → 10", assumed]);
+    let told = almanac(&folder, &[&command[..], &["-o", "json"]].concat()).json();
+    assert_eq!(told["assumptions"], json!([assumed]));
 }
 
 #[test]
 fn what_a_cluster_runs_is_not_new() {
     let folder = folder_with("beginning-cluster", &[]);
     for command in ["forecast", "next"] {
-        let output = almanac(&folder, &[command, "--new"]);
-        assert_eq!(output.status.code(), Some(2));
-        let said = text(&output.stderr);
-        assert!(said.contains("--new") && said.contains("applies to files only"), "{said}");
+        let ran = almanac(&folder, &[command, "--new"]).ended(2);
+        ran.assert_noted(&["--new", "applies to files only"]);
     }
 }

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::forecast::running::{almanac, folder_with, json, text};
+use crate::forecast::running::{almanac, folder_with, in_one_line};
+use crate::running::{list, word};
 
 const SHOP: &str = include_str!("../../../../../docs/half-past-two.yaml");
 const NIGHT: &str = "the firing at 02:30 is moved to 03:00";
@@ -12,15 +13,14 @@ const RHYTHM: &str = "3 firings are skipped";
 
 /// What a command prints for the days around the change, in one of its forms.
 fn told(folder: &Path, command: &[&str], further: &[&str]) -> String {
-    let printed = text(&almanac(folder, &[command, further].concat()).stdout);
+    let printed = almanac(folder, &[command, further].concat()).said;
     // As wide as the terminal or the picture is, text is wrapped.
     let printed = printed.replace("</text>", "");
     let words = printed.lines().map(|line| match line.split_once("\">") {
         Some((tag, words)) if tag.starts_with("<text") => words,
         _ => line,
     });
-    let printed = words.collect::<Vec<_>>().join("\n");
-    printed.split_whitespace().collect::<Vec<_>>().join(" ")
+    in_one_line(&words.collect::<Vec<_>>().join("\n"))
 }
 
 const FORECAST: &[&str] = &["forecast", "-f", ".", "--from", "2027-03-13", "--for", "3d"];
@@ -68,18 +68,15 @@ fn days_without_a_clock_change_have_no_note() {
 #[test]
 fn next_marks_moved_items_and_reports_skipped_ones() {
     let folder = folder_with("clock-changes-next", &[("shop.yaml", SHOP)]);
-    let printed = json(&almanac(&folder, &[NEXT, &["-o", "json"]].concat()));
+    let printed = almanac(&folder, &[NEXT, &["-o", "json"]].concat()).json();
     let moved: Vec<&Value> =
-        printed["items"].as_array().unwrap().iter().filter(|it| it.get("note").is_some()).collect();
+        list(&printed["items"]).iter().filter(|it| it.get("note").is_some()).collect();
     assert_eq!(moved.len(), 1, "{moved:?}");
-    assert_eq!(
-        (&moved[0]["at"], &moved[0]["rule"]),
-        (&"2027-03-14T07:00:00Z".into(), &"night".into())
-    );
-    let changes = printed["clockChanges"].as_array().unwrap();
-    let rules: Vec<&str> = changes.iter().map(|it| it["rule"].as_str().unwrap()).collect();
+    assert_eq!((word(&moved[0]["at"]), word(&moved[0]["rule"])), ("2027-03-14T07:00:00Z", "night"));
+    let changes = list(&printed["clockChanges"]).iter();
+    let rules: Vec<&str> = changes.map(|it| word(&it["rule"])).collect();
     assert_eq!(rules, ["night", "rhythm"]);
     // Only as far as is listed.
-    let first = json(&almanac(&folder, &[NEXT, &["-o", "json", "--count", "1"]].concat()));
+    let first = almanac(&folder, &[NEXT, &["-o", "json", "--count", "1"]].concat()).json();
     assert_eq!(first["clockChanges"], Value::Array(Vec::new()));
 }

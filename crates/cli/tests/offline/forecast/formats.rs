@@ -1,15 +1,15 @@
 //! The formats that other programs read, read back by programs that were not written here.
 
 use std::collections::BTreeSet;
-use std::process::Output;
 
 use almanac_api::reading::{Reading, Source, read_objects};
 use icalendar::parser::{read_calendar, unfold};
 use serde_json::Value;
 
 use crate::forecast::running::{
-    BROKEN, NIGHT, NODES, PRESENT, SHOP, almanac, folder_with, forecast, json, text,
+    BROKEN, NIGHT, NODES, PRESENT, SHOP, almanac, folder_with, forecast,
 };
+use crate::running::{Ran, list, word};
 
 /// A rule whose name has what the formats use themselves, and what a spreadsheet takes for a formula.
 fn hostile() -> String {
@@ -21,12 +21,11 @@ fn folder(name: &str) -> std::path::PathBuf {
 }
 
 /// The properties of each event.
-fn events(output: &Output) -> Vec<Vec<(String, String)>> {
-    let told = text(&output.stdout);
-    for line in told.split_terminator("\r\n") {
+fn events(ran: &Ran) -> Vec<Vec<(String, String)>> {
+    for line in ran.said.split_terminator("\r\n") {
         assert!(line.len() <= 75 && !line.contains(['\r', '\n']), "{line:?}");
     }
-    let unfolded = unfold(&told);
+    let unfolded = unfold(&ran.said);
     let calendar = read_calendar(&unfolded).unwrap();
     let of_calendar = |key: &str| calendar.properties.iter().any(|it| it.name == key);
     for key in ["VERSION", "PRODID", "X-WR-CALNAME", "REFRESH-INTERVAL"] {
@@ -45,12 +44,12 @@ fn of<'a>(event: &'a [(String, String)], key: &str) -> &'a str {
 
 /// `2026-11-27T17:00:00Z` as a calendar has it.
 fn in_calendar(at: &Value) -> String {
-    at.as_str().unwrap().replace(['-', ':'], "")
+    word(at).replace(['-', ':'], "")
 }
 
-fn rows(output: &Output) -> Vec<csv::StringRecord> {
-    assert!(text(&output.stdout).ends_with("\r\n"));
-    let mut reader = csv::Reader::from_reader(output.stdout.as_slice());
+fn rows(ran: &Ran) -> Vec<csv::StringRecord> {
+    assert!(ran.said.ends_with("\r\n"));
+    let mut reader = csv::Reader::from_reader(ran.said.as_bytes());
     assert_eq!(reader.headers().unwrap().get(0), Some("place"));
     reader.records().map(Result::unwrap).collect()
 }
@@ -71,22 +70,22 @@ fn yaml_is_the_same_document_as_json() {
         vec!["version"],
     ] {
         let ask = |format| almanac(&folder, &[&arguments[..], &["-o", format]].concat());
-        let yaml = text(&ask("yaml").stdout).replace('\n', "\n  ");
+        let yaml = ask("yaml").said.replace('\n', "\n  ");
         // Read as the files of users are.
         let head = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  ";
         let mut reading = Reading::default();
         read_objects(&mut reading, Source::new("told.yaml", format!("{head}{yaml}")));
-        assert_eq!(reading.objects[0].node.to_json()["spec"], json(&ask("json")), "{yaml}");
+        assert_eq!(reading.objects[0].node.to_json()["spec"], ask("json").json(), "{yaml}");
     }
 }
 
 #[test]
 fn a_row_of_csv_is_a_segment_of_json() {
     let folder = folder_with("formats-csv", &[("shop.yaml", &hostile()), ("nodes.yaml", NODES)]);
-    let told = json(&forecast(&folder, &["-o", "json"]));
+    let told = forecast(&folder, &["-o", "json"]).json();
     let mut expected = Vec::new();
-    for series in told["series"].as_array().unwrap() {
-        for segment in series["segments"].as_array().unwrap() {
+    for series in list(&told["series"]) {
+        for segment in list(&series["segments"]) {
             let (target, policy) = (&series["target"], &segment["policy"]);
             let cells = [
                 &series["place"],
@@ -121,9 +120,8 @@ fn a_row_of_csv_is_a_segment_of_json() {
 #[test]
 fn an_event_of_the_calendar_is_a_segment_that_a_policy_has_set() {
     let folder = folder_with("formats-ics", &[("shop.yaml", &hostile()), ("nodes.yaml", NODES)]);
-    let told = json(&forecast(&folder, &["-o", "json"]));
-    let series = told["series"].as_array().unwrap().iter();
-    let segments = series.flat_map(|it| it["segments"].as_array().unwrap());
+    let told = forecast(&folder, &["-o", "json"]).json();
+    let segments = list(&told["series"]).iter().flat_map(|it| list(&it["segments"]));
     let set = segments.filter(|it| it.get("policy").is_some());
     let expected: Vec<_> =
         set.map(|it| (in_calendar(&it["from"]), in_calendar(&it["to"]))).collect();
@@ -141,11 +139,8 @@ fn an_event_of_the_calendar_is_a_segment_that_a_policy_has_set() {
 fn a_calendar_that_is_asked_for_later_changes_its_events_and_adds_no_copies() {
     let folder = folder("formats-uids");
     let asked = |from: &str| {
-        let said = almanac(
-            &folder,
-            &["forecast", "-f", ".", "--from", from, "--to", "2026-12-05", "-o", "ics"],
-        );
-        let events = events(&said);
+        let asked = ["forecast", "-f", ".", "--from", from, "--to", "2026-12-05", "-o", "ics"];
+        let events = events(&almanac(&folder, &asked));
         let uids = events.iter().map(|it| of(it, "UID").to_owned());
         let all: BTreeSet<String> = uids.collect();
         assert_eq!(all.len(), events.len(), "each has one of its own");
@@ -162,23 +157,18 @@ fn an_event_of_the_calendar_of_next_is_a_happening() {
     let ask = |format| {
         almanac(&folder, &["next", "-f", ".", "--from", PRESENT, "--for", "7d", "-o", format])
     };
-    let told = json(&ask("json"));
-    let items = told["items"].as_array().unwrap();
+    let told = ask("json").json();
+    let items = list(&told["items"]);
     assert!(items.len() > 10);
     let events = events(&ask("ics"));
     let at: Vec<_> = items.iter().map(|it| in_calendar(&it["at"])).collect();
     assert_eq!(events.iter().map(|it| of(it, "DTSTART")).collect::<Vec<_>>(), at);
     let rows = rows(&ask("csv"));
     let of_rows: Vec<_> = rows.iter().map(|row| (&row[1], &row[5], &row[11])).collect();
-    let text = |value: &'static str| {
-        move |it: &Value| it.pointer(value).unwrap().as_str().unwrap().to_owned()
-    };
     let expected: Vec<_> = items
         .iter()
-        .map(|it| (text("/at")(it), text("/policy/name")(it), text("/what")(it)))
+        .map(|it| (word(&it["at"]), word(&it["policy"]["name"]), word(&it["what"])))
         .collect();
-    let expected: Vec<_> =
-        expected.iter().map(|(at, name, what)| (&**at, &**name, &**what)).collect();
     assert_eq!(of_rows, expected);
 }
 
@@ -198,11 +188,10 @@ fn the_table_and_the_calendar_of_a_schedule_have_its_instants() {
             };
             almanac(&folder, &[&usual[..], schedule].concat())
         };
-        let told = json(&ask("json"));
-        let items = |of: &Value| of["items"].as_array().unwrap().clone();
-        let items: Vec<Value> = match told["schedules"].as_array() {
-            Some(all) => all.iter().flat_map(items).collect(),
-            None => items(&told),
+        let told = ask("json").json();
+        let items: Vec<&Value> = match told["schedules"].as_array() {
+            Some(all) => all.iter().flat_map(|it| list(&it["items"])).collect(),
+            None => list(&told["items"]).iter().collect(),
         };
         assert!(items.len() > 4, "{told:#}");
         let events = events(&ask("ics"));
@@ -210,11 +199,9 @@ fn the_table_and_the_calendar_of_a_schedule_have_its_instants() {
         assert_eq!(events.iter().map(|it| of(it, "DTSTART")).collect::<Vec<_>>(), at);
         let told: Vec<_> =
             rows(&ask("csv")).iter().map(|it| (it[7].to_owned(), it[8].to_owned())).collect();
-        let text = |it: &Value, key: &str| it[key].as_str().unwrap().to_owned();
-        assert_eq!(
-            told,
-            items.iter().map(|it| (text(it, "at"), text(it, "what"))).collect::<Vec<_>>()
-        );
+        let text = |it: &Value, key: &str| word(&it[key]).to_owned();
+        let items: Vec<_> = items.iter().map(|it| (text(it, "at"), text(it, "what"))).collect();
+        assert_eq!(told, items);
     }
 }
 
@@ -222,13 +209,10 @@ fn the_table_and_the_calendar_of_a_schedule_have_its_instants() {
 fn what_a_table_or_a_calendar_has_no_room_for_is_told_on_standard_error() {
     let folder = folder_with("formats-told", &[("a.yaml", SHOP), ("b.yaml", BROKEN)]);
     for format in ["csv", "ics"] {
-        let said = forecast(&folder, &["-o", format]);
-        let told = text(&said.stderr);
-        assert!(
-            told.contains("b.yaml")
-                && told.contains("five fields")
-                && told.contains("assumed: before"),
-            "{told}"
-        );
+        forecast(&folder, &["-o", format]).assert_noted(&[
+            "b.yaml",
+            "five fields",
+            "assumed: before",
+        ]);
     }
 }

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use crate::forecast::levels::ask;
-use crate::forecast::running::{folder_with, json as as_json, text};
+use crate::forecast::running::folder_with;
+use crate::running::list;
 
 /// A `ConfigMap` with these policies, each in a line.
 fn agent(policies: impl Iterator<Item = String>) -> String {
@@ -35,10 +36,9 @@ fn assert_answers(folder: &Path) {
         ("next", &["--count", "3"]),
         ("next", &["--count", "3", "-o", "json"]),
     ] {
-        let output = ask(folder, command, further);
-        let code = output.status.code();
-        assert!(matches!(code, Some(0 | 1)), "{command} {further:?}: {}", text(&output.stderr));
-        assert!(!output.stdout.is_empty(), "{command} {further:?}");
+        let ran = ask(folder, command, further);
+        assert!(matches!(ran.code, Some(0 | 1)), "{command} {further:?}: {}", ran.noted);
+        assert!(!ran.said.is_empty(), "{command} {further:?}");
     }
 }
 
@@ -52,11 +52,10 @@ fn a_megabyte_of_policies_is_forecast() {
     assert!(agent.len() > 900_000);
     let pods = pod("last", "labels: {app: a7999}") + &pod("none", "labels: {app: b}");
     let folder = folder_with("levels-megabyte", &[("agent.yaml", &agent), ("pods.yaml", &pods)]);
-    let told = as_json(&ask(&folder, "forecast", &["-o", "json"]));
-    let [series] = &told["series"].as_array().unwrap()[..] else { panic!("{told:#}") };
-    let segments = series["segments"].as_array().unwrap();
-    let rules: Vec<Option<&str>> =
-        segments.iter().map(|it| it["policy"]["rule"].as_str()).collect();
+    let told = ask(&folder, "forecast", &["-o", "json"]).json();
+    let [series] = list(&told["series"]) else { panic!("{told:#}") };
+    let segments = list(&series["segments"]).iter();
+    let rules: Vec<Option<&str>> = segments.map(|it| it["policy"]["rule"].as_str()).collect();
     assert_eq!(rules, [None, Some("p7999"), None]);
 }
 
@@ -72,7 +71,7 @@ fn selectors_that_match_everything_are_forecast() {
     let agent = agent((0..500).map(everything));
     let folder = folder_with("levels-everything", &[("agent.yaml", &agent), ("pods.yaml", &pods)]);
     assert_answers(&folder);
-    assert!(text(&ask(&folder, "forecast", &[]).stdout).contains("500 pods of app=a in default"));
+    ask(&folder, "forecast", &[]).assert_said(&["500 pods of app=a in default"]);
 }
 
 #[test]
@@ -100,10 +99,10 @@ fn rubbish_in_annotations_and_labels_is_kept_and_escaped() {
     let files = [("agent.yaml", &*agent), ("pods.yaml", &pods.concat())];
     let folder = folder_with("levels-rubbish", &files);
     assert_answers(&folder);
-    let told = as_json(&ask(&folder, "forecast", &["-o", "json"]));
-    assert_eq!(told["series"].as_array().unwrap().len(), rubbish.len());
-    let shown = text(&ask(&folder, "forecast", &[]).stdout);
+    let told = ask(&folder, "forecast", &["-o", "json"]).json();
+    assert_eq!(list(&told["series"]).len(), rubbish.len());
+    let shown = ask(&folder, "forecast", &[]).said;
     assert!(!shown.contains(['\u{1b}', '\0']), "a terminal would obey it");
-    let page = text(&ask(&folder, "forecast", &["-o", "html"]).stdout);
+    let page = ask(&folder, "forecast", &["-o", "html"]).said;
     assert!(!page.contains("<script>alert"), "a browser would obey it");
 }

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::forecast::running::{BROKEN, PRESENT, SHOP, almanac, folder_with, forecast, json, text};
+use crate::forecast::running::{BROKEN, PRESENT, SHOP, almanac, folder_with, forecast, segments};
+use crate::running::{list, word};
 
 /// One rule that can be used, and one that cannot.
 const HALF_BROKEN: &str = r#"
@@ -30,17 +31,16 @@ spec:
 fn explain(name: &str, texts: &[(&str, &str)], subject: &str) -> (Value, Option<i32>, String) {
     let folder = folder_with(name, texts);
     let asked = ["explain", "-f", ".", subject, "--at", PRESENT];
-    let shown = text(&almanac(&folder, &asked).stdout);
+    let shown = almanac(&folder, &asked).said;
     let output = almanac(&folder, &[&asked[..], &["-o", "json"]].concat());
-    (json(&output), output.status.code(), shown)
+    (output.json(), output.code, shown)
 }
 
 /// `rule verdict`, of all rules.
 fn verdicts(explanation: &Value) -> Vec<String> {
-    let told = |it: &Value| {
-        format!("{} {}", it["rule"].as_str().unwrap_or("-"), it["verdict"].as_str().unwrap())
-    };
-    explanation["reasons"].as_array().unwrap().iter().map(told).collect()
+    let told =
+        |it: &Value| format!("{} {}", it["rule"].as_str().unwrap_or("-"), word(&it["verdict"]));
+    list(&explanation["reasons"]).iter().map(told).collect()
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn a_rule_that_cannot_be_used_is_explained_with_its_finding() {
     let (told, code, shown) = explain("half", &[("a.yaml", HALF_BROKEN)], "half");
     assert_eq!(code, Some(1));
     assert_eq!(verdicts(&told), ["never error", "daily won"]);
-    let because = told["reasons"][0]["because"].as_str().unwrap();
+    let because = word(&told["reasons"][0]["because"]);
     assert!(because.contains("five fields, this has four"), "{because}");
     assert_eq!((&told["value"], told["findings"].as_array().map(Vec::len)), (&4.into(), Some(1)));
     assert_eq!(told["findings"][0]["line"], 8);
@@ -80,9 +80,8 @@ fn an_unusable_object_is_still_explained() {
 #[test]
 fn next_includes_findings_in_json_too() {
     let folder = folder_with("next-findings", &[("a.yaml", SHOP), ("b.yaml", BROKEN)]);
-    let output = almanac(&folder, &["next", "-f", ".", "--from", PRESENT, "-o", "json"]);
-    assert_eq!(output.status.code(), Some(1));
-    let told = json(&output);
+    let asked = ["next", "-f", ".", "--from", PRESENT, "-o", "json"];
+    let told = almanac(&folder, &asked).ended(1).json();
     assert_eq!(told["findings"][0]["code"], "schedule");
     assert_eq!(told["items"].as_array().map(Vec::len), Some(10));
 }
@@ -96,7 +95,7 @@ fn a_target_of_an_unknown_kind_is_read_from_its_file() {
         .replace("targetReplicas: 10", "targetReplicas: 10, suspend: true")
         .replace("targetReplicas: 2", "targetReplicas: 2, suspend: true");
     let folder = folder_with("rollout", &[("a.yaml", &policy), ("b.yaml", rollout)]);
-    let told = json(&forecast(&folder, &["-o", "json"]));
+    let told = forecast(&folder, &["-o", "json"]).json();
     assert_eq!(told["series"][0]["segments"][0]["value"], 7);
     assert_eq!(told["series"][0]["target"]["apiVersion"], "argoproj.io/v1alpha1");
     assert_eq!(told["assumptions"], Value::Array(vec![]));
@@ -118,30 +117,23 @@ spec:
 "#;
     let folder = folder_with("crossed", &[("a.yaml", policy), ("b.yaml", scaled)]);
     let assume = ["-o", "json", "--assume", "hpa/web.minReplicas=50"];
-    let told = json(&forecast(&folder, &assume));
-    let values: Vec<&Value> =
-        told["series"].as_array().unwrap().iter().map(|it| &it["segments"][0]["value"]).collect();
-    assert_eq!(values, [50, 50]);
+    let told = forecast(&folder, &assume).json();
+    let values = list(&told["series"]).iter().map(|it| &it["segments"][0]["value"]);
+    assert_eq!(values.collect::<Vec<_>>(), [50, 50]);
     assert!(
         told["assumptions"].to_string().contains("to make way for the other bound"),
         "{told:#}"
     );
     let crossed = [&assume[..], &["--assume", "hpa/web.maxReplicas=20"]].concat();
-    let output = forecast(&folder, &crossed);
-    assert_eq!(output.status.code(), Some(2));
-    let said = text(&output.stderr);
-    assert!(said.contains("minReplicas 50 is above maxReplicas 20"), "{said}");
+    forecast(&folder, &crossed).ended(2).assert_noted(&["minReplicas 50 is above maxReplicas 20"]);
 }
 
 #[test]
 fn an_instant_out_of_range_is_reported() {
     let folder = folder_with("beyond", &[("a.yaml", SHOP)]);
-    let output = almanac(&folder, &["explain", "-f", ".", "shop", "--at", "9999-12-30T23:00:00Z"]);
-    assert_eq!(output.status.code(), Some(2));
-    let said = text(&output.stderr);
-    assert!(said.contains("to 9999-12-30T22:00:00Z"), "{said}");
-    let last = ["explain", "-f", ".", "shop", "--at", "9999-12-30T22:00:00Z"];
-    assert_eq!(almanac(&folder, &last).status.code(), Some(0));
+    let at = |instant| almanac(&folder, &["explain", "-f", ".", "shop", "--at", instant]);
+    at("9999-12-30T23:00:00Z").ended(2).assert_noted(&["to 9999-12-30T22:00:00Z"]);
+    at("9999-12-30T22:00:00Z").ended(0);
 }
 
 #[test]
@@ -164,14 +156,14 @@ items:
     - {name: close, schedule: "0 20 * * *", targetReplicas: 2}
 "#;
     let folder = folder_with("exported", &[("a.yaml", exported)]);
-    let told = json(&forecast(&folder, &["-o", "json", "--for", "1d"]));
-    let segments = told["series"][0]["segments"].as_array().unwrap();
-    let values: Vec<&Value> = segments.iter().map(|it| &it["value"]).collect();
+    let told = forecast(&folder, &["-o", "json", "--for", "1d"]).json();
+    let segments = segments(&told["series"][0]).into_iter();
+    let values: Vec<&Value> = segments.map(|(_, value)| value).collect();
     // Nobody was there at eight to open; what was found there stays until the evening.
     assert_eq!(values, [6, 2, 10]);
     assert_eq!(told["assumptions"], Value::Array(vec![]));
     let behind = ["-o", "json", "--from", "2026-11-19T12:00:00Z", "--for", "1d"];
-    let told = json(&almanac(&folder, &[&["forecast", "-f", "."][..], &behind].concat()));
+    let told = almanac(&folder, &[&["forecast", "-f", "."][..], &behind].concat()).json();
     assert!(told["assumptions"].to_string().contains("replayed from the rules"), "{told:#}");
 }
 
@@ -197,16 +189,16 @@ fn a_policy_in_a_marked_namespace_is_explained_as_exempt_and_not_forecast() {
     let files = [("namespace.yaml", MARKED), ("till.yaml", IN_SHOP), ("shop.yaml", SHOP)];
     let (told, code, _) = explain("marked", &files, "till");
     assert_eq!((code, verdicts(&told)), (Some(0), vec!["daily excluded".to_owned()]));
-    let because = told["reasons"][0]["because"].as_str().unwrap();
+    let because = word(&told["reasons"][0]["because"]);
     let why = "the namespace of the object is marked with almanac.dev/ignore";
     assert!(because.ends_with(why), "{because}");
     let folder = folder_with("marked-forecast", &files);
     let output = forecast(&folder, &["--for", "2d", "-o", "json"]);
-    let assumed = json(&output)["assumptions"].clone();
+    let assumed = output.json()["assumptions"].clone();
     let said =
         format!("CronFederatedHPA.autoscaling.karmada.io shop/till is not carried out: {why}");
     assert!(assumed.as_array().unwrap().contains(&said.clone().into()), "{assumed:#}");
-    assert!(!text(&output.stdout).replace(&said, "").contains("till"), "it is forecast");
+    assert!(!output.said.replace(&said, "").contains("till"), "it is forecast");
 }
 
 #[test]
@@ -215,7 +207,7 @@ fn kube_system_is_exempt_unless_other_namespaces_are_named() {
     let folder = folder_with("system", &[("till.yaml", &in_system)]);
     let explained = |more: &[&str]| {
         let asked = ["explain", "-f", ".", "till", "--at", PRESENT, "-o", "json"];
-        verdicts(&json(&almanac(&folder, &[&asked[..], more].concat())))
+        verdicts(&almanac(&folder, &[&asked[..], more].concat()).json())
     };
     assert_eq!(explained(&[]), ["daily excluded"]);
     assert_ne!(explained(&["--exempt-namespaces=other"]), ["daily excluded"]);

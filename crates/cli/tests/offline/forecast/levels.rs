@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::forecast::assert_written_down;
-use crate::forecast::running::{almanac, folder_with, json as as_json, text};
+use crate::forecast::running::{almanac, folder_with, in_one_line};
+use crate::running::{Ran, list};
 
 /// The example of the design, with a node that has no policies.
 pub(crate) const AGENT: &str = "\
@@ -95,7 +96,7 @@ fn folder(name: &str) -> PathBuf {
 
 const PERIOD: [&str; 5] = ["-f", ".", "--from", "2026-11-23T00:00:00+08:00", "--for=1d"];
 
-pub(crate) fn ask(folder: &Path, command: &str, further: &[&str]) -> std::process::Output {
+pub(crate) fn ask(folder: &Path, command: &str, further: &[&str]) -> Ran {
     almanac(folder, &[&[command], &PERIOD[..], further].concat())
 }
 
@@ -104,14 +105,13 @@ fn pods_that_always_agree_are_drawn_as_one_and_templates_stand_for_the_pods_of_t
     let folder = folder("levels");
     assert_written_down("levels.txt", &ask(&folder, "forecast", &[]));
     assert_written_down("levels-next.txt", &ask(&folder, "next", &[]));
-    let svg = ask(&folder, "forecast", &["-o", "svg"]).stdout;
-    assert!(text(&svg).contains("37 pods of app=batch in default"));
+    ask(&folder, "forecast", &["-o", "svg"]).assert_said(&["37 pods of app=batch in default"]);
 }
 
 #[test]
 fn every_pod_has_a_series_of_its_own_for_programs() {
-    let told = as_json(&ask(&folder("levels-json"), "forecast", &["-o", "json"]));
-    let series = told["series"].as_array().unwrap();
+    let told = ask(&folder("levels-json"), "forecast", &["-o", "json"]).json();
+    let series = list(&told["series"]);
     assert_eq!(series.len(), 39, "the pods of the quiet node follow no policy");
     let batch = series.iter().find(|it| it["target"]["name"] == "batch-07").unwrap();
     assert_eq!(
@@ -119,20 +119,14 @@ fn every_pod_has_a_series_of_its_own_for_programs() {
         json!({ "apiVersion": "v1", "kind": "Pod", "namespace": "default", "name": "batch-07" })
     );
     assert_eq!(batch["field"], "qosLevel");
-    let segments: Vec<Value> = batch["segments"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|it| json!([it["from"], it["value"], it["policy"]["rule"]]))
-        .collect();
-    assert_eq!(
-        segments,
-        [
-            json!(["2026-11-22T16:00:00Z", "1", null]),
-            json!(["2026-11-23T00:00:00Z", "-1", "offline-qos-during-day"]),
-            json!(["2026-11-23T14:00:00Z", "1", null]),
-        ]
-    );
+    let segments = list(&batch["segments"]).iter();
+    let segments = segments.map(|it| json!([it["from"], it["value"], it["policy"]["rule"]]));
+    let expected = [
+        json!(["2026-11-22T16:00:00Z", "1", null]),
+        json!(["2026-11-23T00:00:00Z", "-1", "offline-qos-during-day"]),
+        json!(["2026-11-23T14:00:00Z", "1", null]),
+    ];
+    assert_eq!(segments.collect::<Vec<_>>(), expected);
     let web = series.iter().find(|it| it["target"]["name"] == "web").unwrap();
     assert_eq!(web["segments"][1]["value"], Value::Null, "without an annotation there is no level");
 }
@@ -144,54 +138,39 @@ fn a_pod_is_explained_by_its_list() {
         let command = ["explain", "-f", ".", name, "--at", "2026-11-23T12:00:00+08:00"];
         almanac(&folder, &[&command[..], &["-o", "json"]].concat())
     };
-    let won = as_json(&explain("Pod/default/batch-07"));
+    let won = explain("Pod/default/batch-07").json();
     assert_eq!(
         (&won["value"], &won["policy"]["name"]),
         (&json!("-1"), &json!("volcano-agent-config"))
     );
-    let verdicts: Vec<Value> = won["reasons"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|it| json!([it["rule"], it["verdict"], it["since"]]))
-        .collect();
-    assert_eq!(
-        verdicts,
-        [
-            json!(["online-qos-at-night", "excluded", null]),
-            json!(["offline-qos-during-day", "won", "2026-11-23T00:00:00Z"]),
-        ]
-    );
+    let reasons = list(&won["reasons"]).iter();
+    let verdicts = reasons.map(|it| json!([it["rule"], it["verdict"], it["since"]]));
+    let expected = [
+        json!(["online-qos-at-night", "excluded", null]),
+        json!(["offline-qos-during-day", "won", "2026-11-23T00:00:00Z"]),
+    ];
+    assert_eq!(verdicts.collect::<Vec<_>>(), expected);
     assert_eq!(won["next"], json!({ "at": "2026-11-23T14:00:00Z", "value": "1" }));
-    let own = as_json(&explain("deployment/web"));
+    let own = explain("deployment/web").json();
     assert_eq!((&own["value"], &own["reasons"][0]["verdict"]), (&Value::Null, &json!("won")));
-    let ambiguous = text(&explain("pod/*h-0?").stderr);
+    let ambiguous = explain("pod/*h-0?").noted;
     assert_eq!(ambiguous, "", "a pattern may mean several");
 }
 
 #[test]
 fn levels_are_written_as_names_where_that_is_asked_for() {
-    let told = as_json(&ask(
-        &folder("levels-named"),
-        "forecast",
-        &["-o", "json", "--qos-level-format=name", "pod/batch-07"],
-    ));
-    let series = told["series"].as_array().unwrap();
-    assert_eq!(series.len(), 1);
-    assert_eq!(series[0]["segments"][1]["value"], "BE");
+    let by_name = ["-o", "json", "--qos-level-format=name", "pod/batch-07"];
+    let told = ask(&folder("levels-named"), "forecast", &by_name).json();
+    let [series] = list(&told["series"]) else { panic!("{told:#}") };
+    assert_eq!(series["segments"][1]["value"], "BE");
 }
 
 #[test]
 fn a_config_map_that_the_agent_does_not_look_for_says_so() {
     let folder = folder("levels-elsewhere");
-    let told = ask(&folder, "forecast", &["--config-namespace", "agents"]);
-    let told = text(&told.stdout);
+    let told = ask(&folder, "forecast", &["--config-namespace", "agents"]).said;
     let why = "is not carried out; the agent's ConfigMap is in the namespace agents";
-    assert!(
-        !told.contains("qosLevel")
-            && told.split_whitespace().collect::<Vec<_>>().join(" ").contains(why),
-        "{told}"
-    );
+    assert!(!told.contains("qosLevel") && in_one_line(&told).contains(why), "{told}");
 }
 
 #[test]
@@ -201,10 +180,8 @@ fn a_list_that_cannot_be_used_leaves_the_pods_as_they_are_and_is_told() {
         "levels-broken",
         &[("agent.yaml", &broken), ("pods.yaml", &pod("batch", "n1", "")), ("nodes.yaml", NODES)],
     );
-    let told = ask(&folder, "forecast", &[]);
-    assert_eq!(told.status.code(), Some(1));
-    assert!(text(&told.stdout).contains("nothing to forecast"), "{}", text(&told.stdout));
-    assert!(text(&told.stdout).contains("agent.yaml:9:20"), "{}", text(&told.stdout));
+    let told = ask(&folder, "forecast", &[]).ended(1);
+    told.assert_said(&["nothing to forecast", "agent.yaml:9:20"]);
 }
 
 #[test]
@@ -223,7 +200,7 @@ fn what_pods_do_at_one_instant_is_one_line_whatever_else_happens_between_them() 
         .collect();
     let files = [("agent.yaml", AGENT), ("nodes.yaml", NODES), ("pods.yaml", &*pods)];
     let folder = folder_with("levels-between", &files);
-    let told = text(&ask(&folder, "next", &["--count", "3"]).stdout);
+    let told = ask(&folder, "next", &["--count", "3"]).said;
     let lines: Vec<&str> = told.lines().filter(|line| line.starts_with("  ")).collect();
     let offline = "volcano-agent-config offline-qos-during-day opens; Pod default";
     assert_eq!(
@@ -236,8 +213,8 @@ fn what_pods_do_at_one_instant_is_one_line_whatever_else_happens_between_them() 
             format!("  {offline}/p-02 and 3 more pods: qosLevel 0 → -1"),
         ]
     );
-    let exact = as_json(&ask(&folder, "next", &["-o", "json"]));
-    assert_eq!(exact["items"].as_array().unwrap().len(), 24, "of each pod for programs");
+    let exact = ask(&folder, "next", &["-o", "json"]).json();
+    assert_eq!(list(&exact["items"]).len(), 24, "of each pod for programs");
 }
 
 #[test]
@@ -247,35 +224,28 @@ fn a_pod_is_explained_by_every_word_for_its_kind_and_also_if_no_policy_selects_i
         let at = ["--at", "2026-11-23T12:00:00+08:00", "-f", "."];
         almanac(&folder, &[&["explain"], words, &at].concat())
     };
-    let told = text(&explain(&["pod/batch-07"]).stdout);
+    let told = explain(&["pod/batch-07"]).said;
     assert!(told.contains("qosLevel of Pod default/batch-07 is -1"), "{told}");
     for words in [&["pods/batch-07"][..], &["po/batch-07"], &["pods", "batch-07"]] {
-        assert_eq!(text(&explain(words).stdout), told, "{words:?}");
+        assert_eq!(explain(words).said, told, "{words:?}");
     }
-    assert!(text(&explain(&["cj/report"]).stdout).contains("CronJob.batch default/report is -1"));
-    let left = text(&explain(&["pod/quiet"]).stdout);
-    assert!(left.contains("qosLevel of Pod default/quiet is 1\n"), "{left}");
-    assert!(left.contains("Nothing changes within a year."), "{left}");
+    explain(&["cj/report"]).assert_said(&["CronJob.batch default/report is -1"]);
+    explain(&["pod/quiet"])
+        .assert_said(&["qosLevel of Pod default/quiet is 1\n", "Nothing changes within a year."]);
 }
 
 #[test]
 fn the_name_of_a_pod_that_is_not_there_suggests_one_that_is() {
     let folder = folder("levels-unknown");
-    let said = |folder: &Path, name: &str| {
-        let output = almanac(folder, &["explain", "-f", ".", name]);
-        assert_eq!(output.status.code(), Some(2), "{name}");
-        text(&output.stderr)
-    };
-    let near = said(&folder, "po/btch-07");
-    assert!(near.contains("did you mean Pod/default/batch-07?"), "{near}");
-    let far = said(&folder, "pods/shop");
+    let explain =
+        |folder: &Path, name: &str| almanac(folder, &["explain", "-f", ".", name]).ended(2);
+    explain(&folder, "po/btch-07").assert_noted(&["did you mean Pod/default/batch-07?"]);
     let pods = "no pod matches; the pods are Pod/default/batch-00, Pod/default/batch-01, ";
-    assert!(far.contains(pods) && far.contains("Pod/default/batch-07, …"), "{far}");
+    explain(&folder, "pods/shop").assert_noted(&[pods, "Pod/default/batch-07, …"]);
     let without = folder_with("levels-no-policies", &[("pods.yaml", &pod("batch", "n1", ""))]);
-    let none = said(&without, "pod/batch");
     let why = "pods are read only where there is a ResourcePolicy, or there are policies for QoS levels in a \
                ConfigMap volcano-agent-config or volcano-agent-configuration";
-    assert!(none.contains(why), "{none}");
+    explain(&without, "pod/batch").assert_noted(&[why]);
 }
 
 #[test]
@@ -288,15 +258,15 @@ fn a_config_map_without_a_namespace_is_where_the_agent_looks() {
         (&["--config-namespace", "agents"], "agents"),
         (&["-n", "default"], "volcano-system"),
     ] {
-        let told = as_json(&ask(&folder, "forecast", &[&["-o", "json"], further].concat()));
-        assert_eq!(told["series"].as_array().unwrap().len(), 1, "{further:?} {told:#}");
+        let told = ask(&folder, "forecast", &[&["-o", "json"], further].concat()).json();
+        assert_eq!(list(&told["series"]).len(), 1, "{further:?} {told:#}");
         let assumed = format!(
             "ConfigMap {namespace}/volcano-agent-config is where the agent looks for it, although it \
              names no namespace"
         );
-        let assumptions = told["assumptions"].as_array().unwrap();
+        let assumptions = list(&told["assumptions"]);
         assert!(assumptions.contains(&json!(assumed)), "{further:?} {assumptions:#?}");
     }
-    let explained = almanac(&folder, &["explain", "-f", ".", "po/batch", "--at", "2026-11-23"]);
-    assert!(text(&explained.stdout).contains("although it names no namespace"));
+    almanac(&folder, &["explain", "-f", ".", "po/batch", "--at", "2026-11-23"])
+        .assert_said(&["although it names no namespace"]);
 }

@@ -5,8 +5,9 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use crate::forecast::running::{
-    BROKEN, NODES, PRESENT, SHOP, command, empty_folder, folder_with, forecast, text,
+    BROKEN, NODES, PRESENT, SHOP, command, empty_folder, folder_with, forecast,
 };
+use crate::running::Ran;
 
 #[test]
 fn a_file_is_written_whole_and_replaces_the_one_before() {
@@ -14,14 +15,12 @@ fn a_file_is_written_whole_and_replaces_the_one_before() {
     let out = empty_folder("out-written").join("out.json");
     fs::write(&out, "old").unwrap();
     let permissions = fs::metadata(&out).unwrap().permissions();
-    let output = forecast(&folder, &["-o", "json", "--out", out.to_str().unwrap()]);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert_eq!(text(&output.stdout), "");
-    assert_eq!(fs::read(&out).unwrap(), forecast(&folder, &["-o", "json"]).stdout);
+    let ran = forecast(&folder, &["-o", "json", "--out", out.to_str().unwrap()]).ended(0);
+    assert_eq!(ran.said, "");
+    assert_eq!(fs::read_to_string(&out).unwrap(), forecast(&folder, &["-o", "json"]).said);
     assert_eq!(fs::read_dir(out.parent().unwrap()).unwrap().count(), 1);
     assert_eq!(fs::metadata(&out).unwrap().permissions(), permissions, "it is for others, too");
-    let output = forecast(&folder, &["--out", "no/such/folder/out.txt"]);
-    assert_eq!(output.status.code(), Some(2));
+    forecast(&folder, &["--out", "no/such/folder/out.txt"]).ended(2);
 }
 
 #[test]
@@ -33,8 +32,7 @@ fn a_file_that_is_replaced_keeps_its_permissions() {
     for mode in [0o600, 0o640, 0o664] {
         fs::write(&out, "old").unwrap();
         fs::set_permissions(&out, fs::Permissions::from_mode(mode)).unwrap();
-        let output = forecast(&folder, &["-o", "json", "--out", "out.json"]);
-        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        forecast(&folder, &["-o", "json", "--out", "out.json"]).ended(0);
         assert_eq!(fs::metadata(&out).unwrap().permissions().mode() & 0o777, mode);
         assert_ne!(fs::read_to_string(&out).unwrap(), "old");
     }
@@ -44,9 +42,8 @@ fn a_file_that_is_replaced_keeps_its_permissions() {
 fn text_in_a_file_is_the_same_as_in_a_pipe() {
     let folder = folder_with("out-text", &[("a.yaml", SHOP)]);
     let out = empty_folder("out-text-written").join("out.txt");
-    let output = forecast(&folder, &["--out", out.to_str().unwrap()]);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert_eq!(fs::read_to_string(&out).unwrap(), text(&forecast(&folder, &[]).stdout));
+    forecast(&folder, &["--out", out.to_str().unwrap()]).ended(0);
+    assert_eq!(fs::read_to_string(&out).unwrap(), forecast(&folder, &[]).said);
 }
 
 #[test]
@@ -55,9 +52,9 @@ fn a_hyphen_as_the_file_means_standard_output() {
     for output in ["text", "json", "svg", "html"] {
         let printed = forecast(&folder, &["-o", output]);
         let to_hyphen = forecast(&folder, &["-o", output, "--out", "-"]);
-        let [one, other] = [&to_hyphen, &printed].map(|it| without_its_making(&text(&it.stdout)));
+        let [one, other] = [&to_hyphen, &printed].map(|it| without_its_making(&it.said));
         assert_eq!(one, other);
-        assert_eq!(text(&to_hyphen.stderr), text(&printed.stderr));
+        assert_eq!(to_hyphen.noted, printed.noted);
     }
     assert!(!folder.join("-").exists());
 }
@@ -65,11 +62,11 @@ fn a_hyphen_as_the_file_means_standard_output() {
 #[test]
 fn a_file_has_no_escapes_even_if_colours_are_requested() {
     let folder = folder_with("out-colour", &[("a.yaml", SHOP), ("b.yaml", BROKEN)]);
-    let colourful = forecast(&folder, &["--color", "always"]);
-    assert!(text(&colourful.stdout).contains('\u{1b}'), "there is nothing to leave out");
+    // There is something to leave out.
+    forecast(&folder, &["--color", "always"]).assert_said(&["\u{1b}"]);
     forecast(&folder, &["--color", "always", "-o", "text", "--out", "out.txt"]);
     let written = fs::read_to_string(folder.join("out.txt")).unwrap();
-    assert_eq!(written, text(&forecast(&folder, &[]).stdout));
+    assert_eq!(written, forecast(&folder, &[]).said);
 }
 
 #[test]
@@ -81,10 +78,10 @@ fn links_and_pipes_are_not_replaced() {
     std::os::unix::fs::symlink("there.txt", folder.join("link.txt")).unwrap();
     forecast(&folder, &["--out", "link.txt"]);
     assert!(folder.join("link.txt").is_symlink());
-    assert_eq!(fs::read_to_string(folder.join("there.txt")).unwrap(), text(&printed.stdout));
+    assert_eq!(fs::read_to_string(folder.join("there.txt")).unwrap(), printed.said);
     // Standard output is a pipe here.
     let piped = forecast(&folder, &["--out", "/dev/stdout"]);
-    assert_eq!(text(&piped.stdout), text(&printed.stdout));
+    assert_eq!(piped.said, printed.said);
 }
 
 #[test]
@@ -115,8 +112,7 @@ fn an_interruption_leaves_no_half_file_and_keeps_the_old_one() {
     }
     let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(kill.success());
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    Ran::of(&child.wait_with_output().unwrap()).ended(130);
     assert_eq!(fs::read_to_string(folder.join("out.json")).unwrap(), "old");
     assert!(!unfinished());
 }
@@ -132,14 +128,10 @@ fn a_reader_may_close_the_pipe_early() {
         (&several, &["forecast", "-f", ".", "--for", "50y", "-o", "json"]),
         (&several, &["forecast", "-f", ".", "--for", "50y", "-o", "html"]),
     ] {
-        let mut child = command(folder, arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut command = command(folder, arguments);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
-        let output = child.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
+        Ran::of(&child.wait_with_output().unwrap()).ended(0);
     }
 }
 
@@ -151,8 +143,6 @@ fn a_full_disk_is_an_error() {
         let arguments = ["forecast", "-f", ".", "--for", "10y", "-o", output];
         let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let output = command(&folder, &arguments).stdout(full).output().unwrap();
-        assert_eq!(output.status.code(), Some(2));
-        let said = text(&output.stderr);
-        assert!(said.contains("No space left on device"), "{said}");
+        Ran::of(&output).ended(2).assert_noted(&["No space left on device"]);
     }
 }

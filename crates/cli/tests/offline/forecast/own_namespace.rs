@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::forecast::running::{PRESENT, almanac, folder_with, json, text};
+use crate::forecast::running::{PRESENT, almanac, folder_with, segments};
+use crate::running::{list, word};
 
 /// What somebody else has, which nothing may change.
 const VICTIM: &str = r"
@@ -91,16 +92,15 @@ fn changed(namespace: &str, reach: &str) -> BTreeSet<String> {
         folder_with(&format!("own-{namespace}-{}", reach.len()), &[("all.yaml", &policies)]);
     let arguments = ["forecast", "-f", "all.yaml", "--from", PRESENT, "--for", "2d", "-o", "json"];
     let told =
-        json(&almanac(&folder, &[&arguments[..], &["--config-namespace", "victim"]].concat()));
-    let series = told["series"].as_array().unwrap().iter();
+        almanac(&folder, &[&arguments[..], &["--config-namespace", "victim"]].concat()).json();
+    let series = list(&told["series"]).iter();
     let field = |series: &Value| {
         let target = &series["target"];
         let [namespace, kind] =
             ["namespace", "kind"].map(|it| target[it].as_str().unwrap_or_default());
-        let selects = series["segments"].as_array().unwrap().iter().any(|segment| {
-            !segment["value"].is_array() || !segment["value"].as_array().unwrap().is_empty()
-        });
-        selects.then(|| format!("{namespace} {kind} {}", series["field"].as_str().unwrap()))
+        let mut values = segments(series).into_iter().map(|(_, value)| value);
+        let selects = values.any(|it| it.as_array().is_none_or(|list| !list.is_empty()));
+        selects.then(|| format!("{namespace} {kind} {}", word(&series["field"])))
     };
     series.filter_map(field).collect()
 }
@@ -124,9 +124,8 @@ fn a_target_of_another_namespace_cannot_be_written_down() {
     let policies =
         ATTACKER.replace("NAMESPACE", "attacker").replace("REACH", ", namespace: victim");
     let folder = folder_with("own-named", &[("all.yaml", &policies)]);
-    let output = almanac(&folder, &["validate", "-f", "all.yaml", "--from", PRESENT]);
-    assert_eq!(output.status.code(), Some(1));
-    let told = text(&output.stdout);
+    let asked = ["validate", "-f", "all.yaml", "--from", PRESENT];
+    let told = almanac(&folder, &asked).ended(1).said;
     let refused =
         "error[unknown-field]: spec.scaleTargetRef.namespace: Unknown field: no such field here";
     assert_eq!(told.matches(refused).count(), 2, "{told}");

@@ -1,10 +1,11 @@
 //! The program run over a folder of policies, some of which several tests share.
 
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 
 use serde_json::Value;
+
+use crate::running::{self, Ran, empty_directory, list, word, write};
 
 pub(crate) const PRESENT: &str = "2026-11-20T12:00:00Z";
 
@@ -52,46 +53,39 @@ spec:
 
 /// A folder of its own for a test.
 pub(crate) fn empty_folder(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("forecast").join(name);
-    let _ = fs::remove_dir_all(&path);
-    fs::create_dir_all(&path).unwrap();
-    path
+    empty_directory("forecast", name)
 }
 
 pub(crate) fn folder_with(name: &str, files: &[(&str, &str)]) -> PathBuf {
     let path = empty_folder(name);
-    for (file, text) in files {
-        fs::write(path.join(file), text).unwrap();
-    }
+    write(&path, files);
     path
 }
 
 pub(crate) fn command(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
-    command.current_dir(folder).stdin(Stdio::null()).args(arguments);
+    let mut command = running::almanac(folder, arguments);
     // What is not drawn is one line for each sentence.
     let width = if arguments.first() == Some(&"forecast") { "100" } else { "1000" };
-    command.env("NO_COLOR", "1").env("COLUMNS", width).env("LC_ALL", "C.UTF-8");
-    command.env_remove("ALMANAC_ZONE");
+    command.env("COLUMNS", width).env("LC_ALL", "C.UTF-8");
     command
 }
 
-pub(crate) fn almanac(folder: &Path, arguments: &[&str]) -> Output {
-    command(folder, arguments).output().unwrap()
-}
-
-pub(crate) fn text(output: &[u8]) -> String {
-    String::from_utf8(output.to_vec()).unwrap()
-}
-
-pub(crate) fn json(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
-        panic!("{error}: {} {}", text(&output.stdout), text(&output.stderr))
-    })
+pub(crate) fn almanac(folder: &Path, arguments: &[&str]) -> Ran {
+    Ran::of(&command(folder, arguments).output().unwrap())
 }
 
 /// What a forecast of the present week prints.
-pub(crate) fn forecast(folder: &Path, arguments: &[&str]) -> Output {
+pub(crate) fn forecast(folder: &Path, arguments: &[&str]) -> Ran {
     let usual = ["forecast", "-f", ".", "--from", PRESENT];
     almanac(folder, &[&usual[..], arguments].concat())
+}
+
+/// A text however it is broken into lines.
+pub(crate) fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The start of each segment of a series, and its value.
+pub(crate) fn segments(series: &Value) -> Vec<(&str, &Value)> {
+    list(&series["segments"]).iter().map(|it| (word(&it["from"]), &it["value"])).collect()
 }

@@ -3,12 +3,12 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Output;
 
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::forecast::running::{almanac, folder_with, json, text};
+use crate::forecast::running::{almanac, folder_with};
+use crate::running::{Ran, list, word};
 
 const ZONES: [&str; 5] =
     ["Europe/Berlin", "America/New_York", "Etc/UTC", "Asia/Kolkata", "Australia/Lord_Howe"];
@@ -79,12 +79,10 @@ fn workloads(name: &str, count: usize, rules: Rules) -> PathBuf {
     folder_with(name, &[("policies.yaml", &policies)])
 }
 
-fn forecast(folder: &Path, period: [&str; 2], format: &str) -> Output {
+fn forecast(folder: &Path, period: [&str; 2], format: &str) -> Ran {
     let [from, length] = period;
     let arguments = ["forecast", "-f", ".", "--from", from, "--for", length, "-o", format];
-    let output = almanac(folder, &arguments);
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    output
+    almanac(folder, &arguments).ended(0)
 }
 
 const QUARTER: [&str; 2] = ["2026-01-01T00:00:00Z", "90d"];
@@ -100,7 +98,7 @@ fn a_page_of_a_quarter_or_a_year_takes_less_than_three_megabytes_and_a_picture_l
         (workloads("sizes-of-weeks", 300, TWO_A_WEEK), YEAR),
     ] {
         for (format, most) in [("html", 3_000_000), ("svg", 2_000_000)] {
-            let size = forecast(&folder, period, format).stdout.len();
+            let size = forecast(&folder, period, format).said.len();
             assert!(size < most, "{format} of {} takes {size} bytes", folder.display());
         }
     }
@@ -116,7 +114,7 @@ fn data(page: &str) -> Value {
 fn expanded(column: &Value) -> Vec<usize> {
     let number = |it: &Value| usize::try_from(it.as_u64().unwrap()).unwrap();
     let mut numbers: Vec<usize> = Vec::new();
-    for item in column.as_array().unwrap() {
+    for item in list(column) {
         match item.as_array().map(Vec::as_slice) {
             None => numbers.push(number(item)),
             Some([back, count]) => {
@@ -130,29 +128,26 @@ fn expanded(column: &Value) -> Vec<usize> {
 }
 
 fn milliseconds(at: &Value) -> i64 {
-    at.as_str().unwrap().parse::<Timestamp>().unwrap().as_millisecond()
+    word(at).parse::<Timestamp>().unwrap().as_millisecond()
 }
 
 #[test]
 fn the_page_has_every_start_of_the_json() {
     let folder = cron_jobs("starts-of-jobs");
-    let told = json(&forecast(&folder, SPRING, "json"));
-    let mut expected: Vec<(String, i64)> = told["occurrences"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|it| (it["object"]["name"].as_str().unwrap().to_owned(), milliseconds(&it["at"])))
-        .collect();
+    let told = forecast(&folder, SPRING, "json").json();
+    let occurrences = list(&told["occurrences"]).iter();
+    let mut expected: Vec<(&str, i64)> =
+        occurrences.map(|it| (word(&it["object"]["name"]), milliseconds(&it["at"]))).collect();
     expected.sort();
-    let page = data(&text(&forecast(&folder, SPRING, "html").stdout));
+    let page = data(&forecast(&folder, SPRING, "html").said);
     let mut found = Vec::new();
-    for job in page["occurrences"].as_array().unwrap() {
-        let name = job["object"][2].as_str().unwrap();
+    for job in list(&page["occurrences"]) {
+        let name = word(&job["object"][2]);
         let mut at = job["first"].as_i64().unwrap();
-        found.push((name.to_owned(), at));
+        found.push((name, at));
         for step in expanded(&job["run"]) {
             at += job["steps"][step].as_i64().unwrap();
-            found.push((name.to_owned(), at));
+            found.push((name, at));
         }
     }
     found.sort();
@@ -163,17 +158,14 @@ fn the_page_has_every_start_of_the_json() {
 #[test]
 fn the_page_has_every_segment_of_the_json() {
     let folder = workloads("segments-of-workloads", 10, FOUR_A_DAY);
-    let told = json(&forecast(&folder, YEAR, "json"));
-    let page = data(&text(&forecast(&folder, YEAR, "html").stdout));
+    let told = forecast(&folder, YEAR, "json").json();
+    let page = data(&forecast(&folder, YEAR, "html").said);
     let mut count = 0;
-    let rows = page["parts"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .flat_map(|part| part["rows"].as_array().unwrap().iter().map(move |row| (part, row)));
-    for ((part, row), series) in rows.zip(told["series"].as_array().unwrap()) {
+    let parts = list(&page["parts"]).iter();
+    let rows = parts.flat_map(|part| list(&part["rows"]).iter().map(move |row| (part, row)));
+    for ((part, row), series) in rows.zip(list(&told["series"])) {
         assert_eq!(row["target"][2], series["target"]["name"]);
-        let (segments, run) = (series["segments"].as_array().unwrap(), expanded(&row["run"]));
+        let (segments, run) = (list(&series["segments"]), expanded(&row["run"]));
         assert_eq!(segments.len(), run.len());
         let mut at = milliseconds(&told["from"]);
         for (segment, step) in segments.iter().zip(run) {
@@ -226,30 +218,23 @@ fn heights(path: &str) -> Vec<i64> {
 #[test]
 fn a_picture_has_the_lowest_and_the_highest_value_of_each_pixel() {
     let folder = workloads("pixels-of-workloads", 10, FOUR_A_DAY);
-    let told = json(&forecast(&folder, YEAR, "json"));
-    let picture = text(&forecast(&folder, YEAR, "svg").stdout);
+    let told = forecast(&folder, YEAR, "json").json();
+    let picture = forecast(&folder, YEAR, "svg").said;
     let paths = |class: &str| -> Vec<String> {
         let begin = format!("<path class=\"{class}\" d=\"");
         let lines = picture.lines().filter_map(|line| line.strip_prefix(&begin));
         lines.map(|it| it.split('"').next().unwrap().to_owned()).collect()
     };
     let (most, least) = (paths("at-most"), paths("at-least"));
-    let series = told["series"].as_array().unwrap();
+    let series = list(&told["series"]);
     assert_eq!((most.len(), least.len()), (series.len(), series.len()));
     let (start, end) = (milliseconds(&told["from"]), milliseconds(&told["to"]));
     for ((series, most), least) in series.iter().zip(most).zip(least) {
-        let segments: Vec<(i64, i64, i64)> = series["segments"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|it| {
-                (
-                    milliseconds(&it["from"]),
-                    milliseconds(&it["to"]),
-                    it["value"].as_i64().unwrap_or(0),
-                )
-            })
-            .collect();
+        let segment = |it: &Value| {
+            let value = it["value"].as_i64().unwrap_or(0);
+            (milliseconds(&it["from"]), milliseconds(&it["to"]), value)
+        };
+        let segments: Vec<_> = list(&series["segments"]).iter().map(segment).collect();
         let highest = segments.iter().map(|it| it.2).max().unwrap();
         let rise = |number: i64| ((number * 560 + highest / 2) / highest).max(10);
         let (most, least) = (heights(&most), heights(&least));

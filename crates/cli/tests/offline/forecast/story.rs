@@ -4,13 +4,15 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::forecast::{almanac, assert_written_down, command, folder_with, json, text};
+use crate::forecast::running::in_one_line;
+use crate::forecast::{almanac, assert_written_down, command, folder_with};
+use crate::running::{Ran, list, word};
 
-fn examples(width: u32) -> std::process::Output {
+fn examples(width: u32) -> Ran {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let arguments = ["forecast", "-f", "examples", "--from", "2026-11-26", "--for", "2d"];
     let mut command = command(&root, &[&arguments[..], &["--zone", "Europe/Berlin"]].concat());
-    command.env("COLUMNS", width.to_string()).output().unwrap()
+    Ran::of(&command.env("COLUMNS", width.to_string()).output().unwrap())
 }
 
 /// What is said beside the drawing, however it is broken into lines.
@@ -24,14 +26,13 @@ fn the_text_tells_the_same_at_60_80_and_200_columns() {
     let widths = [60, 80, 200].map(|width| (width, examples(width)));
     for (width, output) in &widths {
         assert_written_down(&format!("examples.{width}.txt"), output);
-        let shown = text(&output.stdout);
-        let broken = shown.lines().filter(|line| line.chars().count() > *width as usize);
+        let broken = output.said.lines().filter(|line| line.chars().count() > *width as usize);
         // A word that is longer stands on a line of its own.
         let too_wide: Vec<&str> =
             broken.filter(|line| line.trim_start_matches(['!', '~', ' ']).contains(' ')).collect();
         assert!(too_wide.is_empty(), "wider than {width}: {too_wide:?}");
     }
-    let [narrow, usual, wide] = widths.map(|(_, output)| text(&output.stdout));
+    let [narrow, usual, wide] = widths.map(|(_, output)| output.said);
     assert!(words(&narrow).len() > 500);
     assert_eq!(words(&narrow), words(&usual));
     assert_eq!(words(&usual), words(&wide));
@@ -60,7 +61,7 @@ fn overlaps_gaps_and_contested_times_stand_out_in_every_output() {
     assert_written_down("contested.svg", &forecast("svg"));
     assert_written_down("contested.json", &forecast("json"));
     for output in ["text", "svg", "html"] {
-        let told = text(&forecast(output).stdout);
+        let told = forecast(output).said;
         // A line of a picture is an element.
         let (mut told, mut rest) = (String::new(), told.as_str());
         while let Some((before, after)) = rest.split_once("</text>\n<text") {
@@ -69,17 +70,17 @@ fn overlaps_gaps_and_contested_times_stand_out_in_every_output() {
             rest = after.split_once('>').unwrap().1;
         }
         let told = told + rest;
-        let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        let told = in_one_line(&told);
         for words in OUT {
             assert!(told.contains(words), "{words} in {output}");
         }
     }
-    let told = json(&forecast("json"));
+    let told = forecast("json").json();
     let overlaps = |series: usize| {
-        let all = told["series"][series]["overlaps"].as_array().unwrap().iter();
+        let all = list(&told["series"][series]["overlaps"]).iter();
         let told = all.map(|it| {
-            let text = |it: &Value| it.as_str().unwrap()[8..16].replace('T', " ");
-            let rule = it["policy"]["rule"].as_str().unwrap();
+            let text = |it: &Value| word(it)[8..16].replace('T', " ");
+            let rule = word(&it["policy"]["rule"]);
             format!("{} to {}: {rule}", text(&it["from"]), text(&it["to"]))
         });
         told.collect::<Vec<_>>()
@@ -99,7 +100,7 @@ fn windows_that_ask_for_the_same_do_not_stand_out() {
         CONTESTED.replace("replicas: 12,", "replicas: 8,").replace("replicas: 30,", "replicas: 9,");
     let alike = alike.split("---").next().unwrap().replace("minutes: '4'", "minutes: '0'");
     let folder = folder_with("alike", &[("all.yaml", &alike)]);
-    let shown = text(&almanac(&folder, &["forecast", "-f", ".", "--from", "2026-03-02"]).stdout);
+    let shown = almanac(&folder, &["forecast", "-f", ".", "--from", "2026-03-02"]).said;
     assert!(!shown.contains('~') && !shown.contains('!'), "{shown}");
 }
 
@@ -109,25 +110,23 @@ fn the_data_of_the_page_hold_units_with_their_caps() {
     let arguments = ["forecast", "-f", "examples/units", "--from", "2026-03-02", "--for", "1d"];
     let mut output =
         almanac(&root, &[&arguments[..], &["-o", "html", "ResourcePolicy/tickets"]].concat());
-    let page = text(&output.stdout);
-    let (_, rest) = page.split_once("id=\"forecast\">").unwrap();
+    let (_, rest) = output.said.split_once("id=\"forecast\">").unwrap();
     let data: Value = serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
     assert_eq!(
         data["parts"][0]["rows"][0]["caps"],
         serde_json::json!({"reserved": 20, "spot": 30})
     );
-    output.stdout = serde_json::to_vec_pretty(&data).unwrap();
+    output.said = serde_json::to_string_pretty(&data).unwrap();
     assert_written_down("units.columns.json", &output);
 }
 
 /// `Deployment.apps default/shop replicas`.
 fn title(series: &Value) -> String {
-    let text = |it: &Value| it.as_str().unwrap().to_owned();
     let target = &series["target"];
-    let group = target["apiVersion"].as_str().unwrap().split_once('/');
+    let group = word(&target["apiVersion"]).split_once('/');
     let group = group.map_or(String::new(), |(group, _)| format!(".{group}"));
-    let name = format!("{}/{}", text(&target["namespace"]), text(&target["name"]));
-    format!("{}{group} {name} {}", text(&target["kind"]), text(&series["field"]))
+    let name = format!("{}/{}", word(&target["namespace"]), word(&target["name"]));
+    format!("{}{group} {name} {}", word(&target["kind"]), word(&series["field"]))
 }
 
 /// What a picture shows in a group: whose value it is, from when to when, and which.
@@ -156,7 +155,7 @@ fn pieces(value: &Value) -> Vec<(String, String)> {
         Value::Number(number) => one(&number.to_string()),
         Value::String(text) => one(text),
         Value::Array(names) if !names.is_empty() => {
-            names.iter().flat_map(|it| one(it.as_str().unwrap())).collect()
+            names.iter().flat_map(|it| one(word(it))).collect()
         }
         Value::Object(numbers) if !numbers.is_empty() => {
             numbers.iter().map(|(name, it)| (name.clone(), it.to_string())).collect()
@@ -171,18 +170,18 @@ fn picture_text_and_json_tell_the_same_for_every_kind_of_value() {
     let arguments = ["forecast", "-f", "examples", "--from", "2026-11-26", "--for", "2d", "-o"];
     let forecast = |output| almanac(&root, &[&arguments[..], &[output]].concat());
     let (told, picture, shown) =
-        (json(&forecast("json")), text(&forecast("svg").stdout), text(&forecast("text").stdout));
-    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        (forecast("json").json(), forecast("svg").said, forecast("text").said);
+    let shown = in_one_line(&shown);
     let (mut kinds, mut count) = (std::collections::BTreeSet::new(), 0);
-    for series in told["series"].as_array().unwrap() {
+    for series in list(&told["series"]) {
         let title = title(series);
         let shapes = shapes(&picture, &title);
         assert!(!shapes.is_empty(), "{title} is not in the picture");
         let section =
             shown.split_once(&format!("{title} ")).or(shown.split_once(&format!("{title}, ")));
         let (_, section) = section.unwrap_or_else(|| panic!("{title} is not in the text"));
-        for segment in series["segments"].as_array().unwrap() {
-            let at = segment["from"].as_str().unwrap();
+        for segment in list(&series["segments"]) {
+            let at = word(&segment["from"]);
             let of_now = shapes.iter().filter(|[_, from, to, _]| &**from <= at && at < &**to);
             let drawn: Vec<_> =
                 of_now.map(|[name, _, _, value]| (name.clone(), value.clone())).collect();
@@ -192,26 +191,13 @@ fn picture_text_and_json_tell_the_same_for_every_kind_of_value() {
             }
             let others = drawn.iter().filter(|(_, value)| value != "none" && value != "unknown");
             assert_eq!(others.count(), pieces(&segment["value"]).len(), "{title} at {at}");
-            let reason = segment["reason"]
-                .as_str()
-                .unwrap()
-                .split_whitespace()
-                .collect::<Vec<_>>()
-                .join(" ");
             // Of a value that comes again, the first reason is told.
-            let known = series["segments"].as_array().unwrap().iter().any(|it| {
+            let known = list(&series["segments"]).iter().any(|it| {
                 it["value"] == segment["value"]
                     && it["policy"] == segment["policy"]
-                    && section.contains(
-                        &*it["reason"]
-                            .as_str()
-                            .unwrap()
-                            .split_whitespace()
-                            .collect::<Vec<_>>()
-                            .join(" "),
-                    )
+                    && section.contains(&in_one_line(word(&it["reason"])))
             });
-            assert!(known, "{reason} of {title} is not in the text");
+            assert!(known, "{} of {title} is not in the text", segment["reason"]);
             kinds.insert(match &segment["value"] {
                 Value::Number(_) => "a number",
                 Value::String(_) => "a level",

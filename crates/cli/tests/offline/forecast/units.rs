@@ -6,7 +6,8 @@ use almanac_fixtures::designs::UNITS;
 use serde_json::{Value, json};
 
 use crate::forecast::assert_written_down;
-use crate::forecast::running::{almanac, folder_with, json as as_json, text};
+use crate::forecast::running::{almanac, folder_with};
+use crate::running::{list, word};
 
 pub(crate) const AT: &str = "2026-03-02T12:00:00Z";
 
@@ -60,25 +61,27 @@ pub(crate) fn folder(name: &str, objects: &[String]) -> PathBuf {
 
 /// What is told of an object.
 pub(crate) fn explained(folder: &Path, object: &str) -> Value {
-    as_json(&almanac(folder, &["explain", "-f", ".", object, "--at", AT, "-o", "json"]))
+    almanac(folder, &["explain", "-f", ".", object, "--at", AT, "-o", "json"]).json()
 }
 
 /// Each reason in a line: `won a: because`.
 pub(crate) fn lines(told: &Value) -> Vec<String> {
-    let reasons = told["reasons"].as_array().unwrap().iter();
     let line = |it: &Value| {
         let rule = it["rule"].as_str().unwrap_or("-");
-        format!("{} {rule}: {}", it["verdict"].as_str().unwrap(), it["because"].as_str().unwrap())
+        format!("{} {rule}: {}", word(&it["verdict"]), word(&it["because"]))
     };
-    reasons.map(line).collect()
+    list(&told["reasons"]).iter().map(line).collect()
+}
+
+/// What the policy `web` does in the next hour: what its units hold, and what waits.
+pub(crate) fn an_hour(folder: &Path) -> Value {
+    let asked = ["forecast", "-f", ".", "--from", AT, "--for", "1h", "-o", "json", "rp/web"];
+    almanac(folder, &asked).json()
 }
 
 /// What the units hold and what waits, at the beginning.
 pub(crate) fn filled(folder: &Path) -> (Value, Value) {
-    let told = as_json(&almanac(
-        folder,
-        &["forecast", "-f", ".", "--from", AT, "--for", "1h", "-o", "json", "ResourcePolicy/web"],
-    ));
+    let told = an_hour(folder);
     let first = |series: usize| told["series"][series]["segments"][0]["value"].clone();
     assert_eq!(told["series"][0]["field"], "unitPods", "{told}");
     assert_eq!(told["series"][1]["field"], "pendingPods");
@@ -107,11 +110,10 @@ fn the_pods_of_each_unit_are_counted_over_time_and_the_reason_says_what_is_full(
     let example = ["-f", "examples/units/reserved-then-spot.yaml", "--from", "2026-03-02"];
     let question =
         [&["forecast"], &example[..], &["--for", "1d", "-o", "json", "rp/tickets"]].concat();
-    let told = as_json(&almanac(&root, &question));
+    let told = almanac(&root, &question).json();
     let [units, pending] = [&told["series"][0], &told["series"][1]];
     let at = |series: &Value, from: &str| {
-        let segments = series["segments"].as_array().unwrap();
-        let found = segments.iter().find(|it| it["from"] == from);
+        let found = list(&series["segments"]).iter().find(|it| it["from"] == from);
         found.unwrap_or_else(|| panic!("{from}: {series}")).clone()
     };
     let evening = at(units, "2026-03-02T17:00:00Z");
@@ -128,34 +130,26 @@ fn the_pods_of_each_unit_are_counted_over_time_and_the_reason_says_what_is_full(
 
 #[test]
 fn the_order_of_files_and_objects_makes_no_difference() {
-    let units = [unit("a", 2, 2), unit("b", 1, 9)];
-    let units: Vec<&str> = units.iter().map(String::as_str).collect();
     let objects = [
-        policy("web", "", &units),
+        policy("web", "", &[&unit("a", 2, 2), &unit("b", 1, 9)]),
         node("a1", "a"),
         node("b1", "b"),
         web(5),
         pod("web-7d9-x", "", &on("b1")),
         pod("web-7d9-y", "", ""),
     ];
-    let named: Vec<(String, &str)> =
-        (0..).zip(&objects).map(|(number, it)| (format!("{number}.yaml"), it.as_str())).collect();
-    let backwards: Vec<(String, &str)> = (0..)
-        .zip(objects.iter().rev())
-        .map(|(number, it)| (format!("{number}.yaml"), it.as_str()))
-        .collect();
-    let [one, other] =
-        [("units-order", named), ("units-other-order", backwards)].map(|(name, files)| {
-            let files: Vec<(&str, &str)> =
-                files.iter().map(|(name, it)| (name.as_str(), *it)).collect();
-            folder_with(name, &files)
-        });
+    let names = ["0.yaml", "1.yaml", "2.yaml", "3.yaml", "4.yaml", "5.yaml"];
+    let texts = objects.each_ref().map(String::as_str);
+    let named: Vec<_> = names.into_iter().zip(texts).collect();
+    let backwards: Vec<_> = names.into_iter().zip(texts.into_iter().rev()).collect();
+    let (one, other) =
+        (folder_with("units-order", &named), folder_with("units-other-order", &backwards));
     for question in
         [&["forecast", "--for", "2d", "--from", AT][..], &["explain", "--at", AT, "rp/web"]]
     {
         for output in ["text", "json"] {
             let ask = |folder: &Path| {
-                text(&almanac(folder, &[question, &["-f", ".", "-o", output]].concat()).stdout)
+                almanac(folder, &[question, &["-f", ".", "-o", output]].concat()).said
             };
             assert!(ask(&one).len() > 200, "{}", ask(&one));
             assert_eq!(ask(&one), ask(&other));
@@ -168,7 +162,7 @@ fn the_yaml_of_the_design_is_forecast_as_it_is_written() {
     let pods = web(45).replace("{name: web}\nspec", "{name: web, namespace: xxx}\nspec");
     let pods = pods.replace("{app: web}", "{key1: value1}");
     let folder = folder("units-design", &[UNITS.to_owned(), pods]);
-    let told = as_json(&almanac(&folder, &["forecast", "-f", ".", "--from", AT, "-o", "json"]));
+    let told = almanac(&folder, &["forecast", "-f", ".", "--from", AT, "-o", "json"]).json();
     assert_eq!(told["findings"], json!([]), "{told}");
     let counted = json!({ "unit1": 10, "unit2": 10, "unit3": 20, "outside all units": 5 });
     assert_eq!(told["series"][0]["segments"][0]["value"], counted);

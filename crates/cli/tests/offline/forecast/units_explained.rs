@@ -5,22 +5,20 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::forecast::assert_written_down;
-use crate::forecast::running::{almanac, json as as_json, text};
+use crate::forecast::running::{almanac, segments};
 use crate::forecast::units::{
     AT, explained, filled, folder, lines, node, on, pod, policy, unit, web,
 };
 
 #[test]
 fn a_pod_is_explained_by_its_unit_and_where_the_next_one_goes() {
-    let units = [unit("a", 2, 1), unit("b", 1, 9)];
-    let units: Vec<&str> = units.iter().map(String::as_str).collect();
     let cost = ", annotations: {controller.kubernetes.io/pod-deletion-cost: '200', \
                 almanac.dev/deletion-cost-owner: almanac/200}";
     let own = ", annotations: {controller.kubernetes.io/pod-deletion-cost: '7'}";
     let folder = folder(
         "units-explained",
         &[
-            policy("web", "", &units),
+            policy("web", "", &[&unit("a", 2, 1), &unit("b", 1, 9)]),
             node("a1", "a"),
             node("b1", "b"),
             web(3),
@@ -60,14 +58,17 @@ fn a_pod_is_explained_by_its_unit_and_where_the_next_one_goes() {
 
 #[test]
 fn a_pod_that_waits_is_explained_by_each_unit() {
-    let units = [unit("a", 3, 1), unit("b", 2, 9), unit("c", 1, 0)];
-    let units: Vec<&str> = units.iter().map(String::as_str).collect();
+    let units = policy(
+        "web",
+        "strategy: required,",
+        &[&unit("a", 3, 1), &unit("b", 2, 9), &unit("c", 1, 0)],
+    );
     let large = "---\napiVersion: v1\nkind: Node\nmetadata: {name: b1, labels: {pool: b}}\nstatus: {allocatable: \
                  {cpu: '2', pods: '0'}}\n";
     let folder = folder(
         "units-pending",
         &[
-            policy("web", "strategy: required,", &units),
+            units,
             node("a1", "a"),
             large.to_owned(),
             node("c1", "c"),
@@ -92,16 +93,8 @@ fn a_pod_that_waits_is_explained_by_each_unit() {
 
 #[test]
 fn a_pod_of_two_policies_is_told_both() {
-    let both = unit("a", 1, 9);
-    let folder = folder(
-        "units-two",
-        &[
-            policy("web", "", &[&both]),
-            policy("other", "", &[&both]),
-            web(1),
-            pod("web-7d9-x", "", ""),
-        ],
-    );
+    let of = |name: &str| policy(name, "", &[&unit("a", 1, 9)]);
+    let folder = folder("units-two", &[of("web"), of("other"), web(1), pod("web-7d9-x", "", "")]);
     let told = explained(&folder, "pod/web-7d9-x");
     let message =
         "2 ResourcePolicies select the pod (default/other, default/web), and only one may";
@@ -158,19 +151,15 @@ fn pods_that_have_ended_or_end_say_whether_they_count() {
     let first = |folder: &Path, pod: &str| lines(&explained(folder, pod)).remove(0);
     assert_eq!(first(&counts, "pod/done"), "excluded -: it has finished and is not counted");
     let ends = first(&counts, "pod/ends");
-    assert!(
-        ends.contains("being deleted, gone at 2026-03-02T12:30:00Z, and counts until then"),
-        "{ends}"
-    );
+    let part = "being deleted, gone at 2026-03-02T12:30:00Z, and counts until then";
+    assert!(ends.contains(part), "{ends}");
     let ignores = folder_of("units-ignoring", "matchPolicy: {ignoreTerminatingPod: true},");
     assert_eq!(first(&ignores, "pod/ends"), "excluded -: it is being deleted and is not counted");
     let told =
-        as_json(&almanac(&counts, &["forecast", "-f", ".", "--from", AT, "-o", "json", "rp/web"]));
-    let segments = told["series"][0]["segments"].as_array().unwrap();
-    let values: Vec<_> = segments.iter().map(|it| (&it["from"], &it["value"])).collect();
+        almanac(&counts, &["forecast", "-f", ".", "--from", AT, "-o", "json", "rp/web"]).json();
     let (before, after) = (json!({ "a": 1 }), json!({ "a": 0 }));
-    let half = json!("2026-03-02T12:30:00Z");
-    assert_eq!(values, [(&json!(AT), &before), (&half, &after)]);
+    let expected = [(AT, &before), ("2026-03-02T12:30:00Z", &after)];
+    assert_eq!(segments(&told["series"][0]), expected);
 }
 
 #[test]
@@ -199,9 +188,8 @@ fn a_relabelled_node_and_an_edited_cap_count_again_and_evict_nobody() {
 
 #[test]
 fn a_policy_is_explained_unit_by_unit() {
-    let units = [unit("a", 2, 2), unit("b", 1, 9)];
-    let units: Vec<&str> = units.iter().map(String::as_str).collect();
-    let folder = folder("units-policy", &[policy("web", "", &units), web(5)]);
+    let units = policy("web", "", &[&unit("a", 2, 2), &unit("b", 1, 9)]);
+    let folder = folder("units-policy", &[units, web(5)]);
     let told = explained(&folder, "rp/web");
     assert_eq!(told["value"], json!({ "unitPods": { "a": 2, "b": 3 }, "pendingPods": 0 }));
     assert_eq!(
@@ -221,7 +209,7 @@ fn a_policy_without_pods_is_explained_and_not_forecast() {
         lines(&explained(&folder, "rp/web")),
         ["inactive a: 0 of 2 pods; a pod of a ReplicaSet costs 300 to delete"]
     );
-    let told = as_json(&almanac(&folder, &["forecast", "-f", ".", "--from", AT, "-o", "json"]));
+    let told = almanac(&folder, &["forecast", "-f", ".", "--from", AT, "-o", "json"]).json();
     assert_eq!(told["series"], json!([]));
 }
 
@@ -239,11 +227,6 @@ fn a_pod_may_have_a_level_and_a_unit() {
             levels.to_owned(),
         ],
     );
-    let told = almanac(&folder, &["explain", "-f", ".", "pod/web-7d9-x", "--at", AT]);
-    let shown = text(&told.stdout);
-    assert!(
-        shown.contains("in unit \"a\" of ResourcePolicy default/web"),
-        "{shown}{}",
-        text(&told.stderr)
-    );
+    almanac(&folder, &["explain", "-f", ".", "pod/web-7d9-x", "--at", AT])
+        .assert_said(&["in unit \"a\" of ResourcePolicy default/web"]);
 }

@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use crate::forecast::running::{almanac, json as as_json};
 use crate::forecast::units::{
-    AT, explained, filled, folder, lines, node, on, pod, policy, unit, web,
+    an_hour, explained, filled, folder, lines, node, on, pod, policy, unit, web,
 };
+use crate::running::word;
 
 /// A unit that is full, one that may have more, and a closed one.
 fn three_units(more: &str) -> String {
@@ -26,10 +26,7 @@ fn why(name: &str, objects: &[String]) -> (String, String) {
     let folder = folder(name, &[objects, &there].concat());
     let told = lines(&explained(&folder, "pod/web-7d9-y")).remove(0);
     let told = told.strip_prefix("inactive -: pending: ").unwrap_or(&told).to_owned();
-    let run = ["forecast", "-f", ".", "--from", AT, "--for", "1h", "-o", "json", "rp/web"];
-    let told_then = as_json(&almanac(&folder, &run));
-    let reason = &told_then["series"][1]["segments"][0]["reason"];
-    (told, reason.as_str().unwrap().to_owned())
+    (told, word(&an_hour(&folder)["series"][1]["segments"][0]["reason"]).to_owned())
 }
 
 #[test]
@@ -104,9 +101,7 @@ fn a_unit_over_its_cap_is_told_as_such() {
     let pods = (0..3).map(|number| pod(&format!("web-7d9-{number}"), "", &on("a1")));
     let there = [three_units("strategy: required,"), node("a1", "a"), web(3)];
     let folder = folder("units-over", &there.into_iter().chain(pods).collect::<Vec<_>>());
-    let run = ["forecast", "-f", ".", "--from", AT, "--for", "1h", "-o", "json", "rp/web"];
-    let told = as_json(&almanac(&folder, &run));
-    let reason = &told["series"][0]["segments"][0]["reason"];
+    let reason = &an_hour(&folder)["series"][0]["segments"][0]["reason"];
     assert_eq!(reason, "unit \"a\" is over its cap of 1 pod");
 }
 
@@ -165,11 +160,10 @@ fn workloads_are_within_the_bounds_of_their_autoscalers_also_when_a_cron_rule_se
     let objects = [units, web(1), autoscaler.to_owned(), rules.to_owned()];
     let folder = folder("units-bounds", &objects);
     assert_eq!(filled(&folder), (json!({ "a": 3, "b": 0 }), json!(0)));
-    let run = ["forecast", "-f", ".", "--from", AT, "--for", "1h", "-o", "json", "rp/web"];
-    let told = as_json(&almanac(&folder, &run));
-    let segments = told["series"][0]["segments"].as_array().unwrap();
-    assert_eq!(segments[1]["from"], "2026-03-02T12:30:00Z");
-    assert_eq!(segments[1]["value"], json!({ "a": 5, "b": 3 }));
+    let told = an_hour(&folder);
+    let later = &told["series"][0]["segments"][1];
+    assert_eq!(later["from"], "2026-03-02T12:30:00Z");
+    assert_eq!(later["value"], json!({ "a": 5, "b": 3 }));
     let assumed = told["assumptions"].to_string();
     let said = "HorizontalPodAutoscaler.autoscaling default/web does no more than keep Deployment.apps default/web within \
                 its bounds";

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::repositories::repository::{Ran, Repository, policy};
+use crate::running::git;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
@@ -140,21 +141,20 @@ impl Runner {
     }
 }
 
-fn git(folder: &Path, arguments: &[&str]) -> String {
-    let mut command = Command::new("git");
-    command.arg("-C").arg(folder).args(["-c", "user.name=a", "-c", "user.email=a@b"]);
-    let done = Ran::of(&command.args(arguments).output().unwrap());
-    assert_eq!(done.code, Some(0), "{arguments:?}: {}", done.noted);
-    done.said.trim().to_owned()
-}
-
-/// A checkout of the newest commit alone, as a workflow has it, and the commit before.
-pub(super) fn checkout(name: &str, before: &str, after: &str) -> (PathBuf, String) {
-    let origin = Repository::new(name).file("shop policies/hours.yaml", before);
+/// A repository with this file, from which every commit can be fetched.
+fn origin(name: &str, file: &str, text: &str) -> Repository {
+    let origin = Repository::new(name).file(file, text);
     let folder = origin.root();
     fs::remove_dir(folder.join(".git")).unwrap();
     git(folder, &["init", "--quiet", "--initial-branch=main"]);
     git(folder, &["config", "uploadpack.allowAnySHA1InWant", "true"]);
+    origin
+}
+
+/// A checkout of the newest commit alone, as a workflow has it, and the commit before.
+pub(super) fn checkout(name: &str, before: &str, after: &str) -> (PathBuf, String) {
+    let origin = origin(name, "shop policies/hours.yaml", before);
+    let folder = origin.root();
     git(folder, &["add", "."]);
     git(folder, &["commit", "--quiet", "-m", "before"]);
     let base = git(folder, &["rev-parse", "HEAD"]);
@@ -170,11 +170,8 @@ pub(super) fn checkout(name: &str, before: &str, after: &str) -> (PathBuf, Strin
 /// A repository in which a branch was left behind: since then, the base has got another policy, and the branch has
 /// changed the first one. GitHub has merged the two.
 fn left_behind(name: &str) -> Repository {
-    let origin = Repository::new(name).file("hours.yaml", policy("hours", "shop", 3));
+    let origin = origin(name, "hours.yaml", &policy("hours", "shop", 3));
     let folder = origin.root();
-    fs::remove_dir(folder.join(".git")).unwrap();
-    git(folder, &["init", "--quiet", "--initial-branch=main"]);
-    git(folder, &["config", "uploadpack.allowAnySHA1InWant", "true"]);
     let commit = |message| {
         git(folder, &["add", "."]);
         git(folder, &["commit", "--quiet", "-m", message]);

@@ -2,9 +2,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 
 use serde_json::Value;
+
+pub(crate) use crate::running::Ran;
+use crate::running::{almanac, empty_directory, list, word};
 
 pub(crate) const PRESENT: &str = "2026-11-20T12:00:00Z";
 
@@ -13,18 +16,9 @@ pub(crate) struct Repository {
     root: PathBuf,
 }
 
-/// What the program did.
-pub(crate) struct Ran {
-    pub(crate) code: Option<i32>,
-    pub(crate) said: String,
-    pub(crate) noted: String,
-}
-
 impl Repository {
     pub(crate) fn new(name: &str) -> Repository {
-        let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("repositories").join(name);
-        let _ = fs::remove_dir_all(&root);
-        fs::create_dir_all(&root).unwrap();
+        let root = empty_directory("repositories", name);
         // What lies around it is none of its business.
         fs::create_dir(root.join(".git")).unwrap();
         Repository { root }
@@ -42,11 +36,7 @@ impl Repository {
     }
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
-        command.current_dir(&self.root).stdin(Stdio::null()).args(arguments);
-        // So that each message is one line.
-        command.env("NO_COLOR", "1").env("COLUMNS", "1000").env_remove("ALMANAC_ZONE");
-        command
+        almanac(&self.root, arguments)
     }
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
@@ -60,35 +50,13 @@ impl Repository {
     }
 }
 
-impl Ran {
-    pub(crate) fn of(output: &Output) -> Ran {
-        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-        Ran { code: output.status.code(), said: text(&output.stdout), noted: text(&output.stderr) }
-    }
-
-    #[track_caller]
-    pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.said)
-            .unwrap_or_else(|error| panic!("{error}: {} {}", self.said, self.noted))
-    }
-
-    #[track_caller]
-    pub(crate) fn assert_says(&self, code: i32, parts: &[&str]) {
-        let all = format!("{}{}", self.said, self.noted);
-        assert_eq!(self.code, Some(code), "{all}");
-        for part in parts {
-            assert!(all.contains(part), "{part:?} is not in:\n{all}");
-        }
-    }
-}
-
 /// `code file:line:column` of every finding.
 pub(crate) fn findings(told: &Value) -> Vec<String> {
     let one = |it: &Value| {
-        let text = |key: &str| it[key].as_str().unwrap().to_owned();
-        format!("{} {}:{}:{}", text("code"), text("file"), it["line"], it["column"])
+        let (code, file) = (word(&it["code"]), word(&it["file"]));
+        format!("{code} {file}:{}:{}", it["line"], it["column"])
     };
-    told["findings"].as_array().unwrap().iter().map(one).collect()
+    list(&told["findings"]).iter().map(one).collect()
 }
 
 /// A policy that opens a shop with so many replicas, written over nine lines.

@@ -1,0 +1,138 @@
+//! The program run in a directory of a test's own, and what came of it. What lies in the directory is up to the test.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// What the program did.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    /// Standard output.
+    pub(crate) said: String,
+    /// Standard error.
+    pub(crate) noted: String,
+}
+
+impl Ran {
+    pub(crate) fn of(output: &Output) -> Ran {
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        Ran { code: output.status.code(), said: text(&output.stdout), noted: text(&output.stderr) }
+    }
+
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.said)
+            .unwrap_or_else(|error| panic!("{error}: {} {}", self.said, self.noted))
+    }
+
+    /// Standard output, and standard error after it.
+    pub(crate) fn all(&self) -> String {
+        format!("{}{}", self.said, self.noted)
+    }
+
+    /// The same, which ended with this code.
+    #[track_caller]
+    pub(crate) fn ended(self, code: i32) -> Ran {
+        assert_eq!(self.code, Some(code), "{}", self.all());
+        self
+    }
+
+    /// It ended with this code, and each of these parts is in what it printed anywhere.
+    #[track_caller]
+    pub(crate) fn assert_says(&self, code: i32, parts: &[&str]) {
+        assert_eq!(self.code, Some(code), "{}", self.all());
+        assert_has(&self.all(), parts);
+    }
+
+    /// Each of these parts is in its standard output.
+    #[track_caller]
+    pub(crate) fn assert_said(&self, parts: &[&str]) {
+        assert_has(&self.said, parts);
+    }
+
+    /// Each of these parts is in its standard error.
+    #[track_caller]
+    pub(crate) fn assert_noted(&self, parts: &[&str]) {
+        assert_has(&self.noted, parts);
+    }
+}
+
+#[track_caller]
+fn assert_has(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "{part:?} is not in:\n{text}");
+    }
+}
+
+/// An empty directory for one test of a group.
+pub(crate) fn empty_directory(group: &str, test: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(group).join(test);
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir_all(&path).unwrap();
+    path
+}
+
+/// Writes files, each at its path below a directory.
+pub(crate) fn write(directory: &Path, files: &[(&str, &str)]) {
+    for (file, text) in files {
+        let path = directory.join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+}
+
+/// The program in a directory, without colors, and with each message in one line.
+pub(crate) fn almanac(directory: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
+    command.current_dir(directory).stdin(Stdio::null()).args(arguments);
+    command.env("NO_COLOR", "1").env("COLUMNS", "1000").env_remove("ALMANAC_ZONE");
+    command
+}
+
+/// Git with a person and nothing of this machine; what it printed.
+#[track_caller]
+pub(crate) fn git(directory: &Path, arguments: &[&str]) -> String {
+    let mut command = Command::new("git");
+    command.current_dir(directory).env("GIT_CONFIG_GLOBAL", "/dev/null");
+    command.env("GIT_CONFIG_SYSTEM", "/dev/null");
+    command.args(["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]);
+    let ran = Ran::of(&command.args(arguments).output().unwrap());
+    assert_eq!(ran.code, Some(0), "git {arguments:?}: {}", ran.noted);
+    ran.said.trim_end().to_owned()
+}
+
+/// Commits files to a repository, with all else that has changed in it.
+pub(crate) fn commit(folder: &Path, files: &[(&str, &str)]) {
+    write(folder, files);
+    git(folder, &["add", "-A"]);
+    git(folder, &["commit", "-q", "--allow-empty", "-m", "change"]);
+}
+
+/// Compares with a golden file of these tests, or writes it with `ALMANAC_UPDATE=1`.
+#[track_caller]
+pub(crate) fn assert_written_down(file: impl AsRef<Path>, found: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/offline").join(file);
+    if std::env::var_os("ALMANAC_UPDATE").is_some() {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, found).unwrap();
+    }
+    let expected = fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(found, expected, "{} differs; ALMANAC_UPDATE=1 writes it anew", path.display());
+}
+
+/// The items of a list of JSON.
+#[track_caller]
+pub(crate) fn list(value: &Value) -> &[Value] {
+    value.as_array().unwrap_or_else(|| panic!("not a list: {value}"))
+}
+
+/// A text of JSON.
+#[track_caller]
+pub(crate) fn word(value: &Value) -> &str {
+    value.as_str().unwrap_or_else(|| panic!("not a text: {value}"))
+}
