@@ -59,13 +59,13 @@ fn policy(number: usize) -> QosPolicy {
 fn world() -> World {
     let mut world = World::default();
     let object = PolicyObject::new(levels((0..POLICIES).map(policy)));
-    world.qos_levels.insert(config_map(CONFIG).identity, object);
+    world.qos_levels.policies.insert(config_map(CONFIG).identity, object);
     for number in 0..100 {
-        world.nodes.insert(node(number), Node::default());
+        world.objects.nodes.insert(node(number), Node::default());
     }
     let region = Region::new(ALLOCATOR);
     for number in 0..PODS {
-        world.pods.insert(pod_name(&format!("batch-{number:05}")), pod(number));
+        world.objects.pods.insert(pod_name(&format!("batch-{number:05}")), pod(number));
     }
     let change = region.change();
     let bytes = change.bytes_allocated - change.bytes_deallocated;

@@ -171,7 +171,7 @@ fn one_score_changed(criterion: &mut Criterion, mut world: World) {
             });
         },
     );
-    assert_eq!(Arc::strong_count(&world.hub), 1, "the world would be copied");
+    assert_eq!(Arc::strong_count(&world.placement.extra.hub), 1, "the world would be copied");
 }
 
 /// A thousand placements by an expression each: what one changed score and one heartbeat of a cluster cost.

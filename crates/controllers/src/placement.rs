@@ -58,7 +58,7 @@ impl FamilyController for Placements {
         entry: &PolicyEntry,
         now: Timestamp,
     ) -> Option<Composed> {
-        let object = state.world.placements.get(policy)?;
+        let object = state.world.placement.policies.get(policy)?;
         let name = PolicyName::new(Family::Placement, policy.clone());
         let usable = object.policy.as_deref().filter(|it| it.is_usable());
         let undecided = usable.and_then(|it| undecided(state, &name, it.standing));
@@ -105,7 +105,7 @@ fn undecided(
     placement: &PolicyName,
     standing: Standing,
 ) -> Option<Undecided> {
-    if let Some(exempt) = Exempt::of(&state.world.exempt, &placement.identity, None) {
+    if let Some(exempt) = Exempt::of(&state.world.objects.exempt, &placement.identity, None) {
         return Some(Undecided::Exempt(exempt));
     }
     if standing == Standing::Disabled {

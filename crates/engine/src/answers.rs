@@ -5,7 +5,7 @@ use std::sync::Arc;
 use almanac_calendar::{ClockEffect, Zone};
 use jiff::Timestamp;
 
-use crate::metric_scaling::FiniteNumber;
+use crate::number::FiniteNumber;
 use crate::{Identity, Verdict};
 
 /// How many replicas a policy may ever set of a workload.

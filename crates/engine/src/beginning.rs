@@ -70,7 +70,7 @@ pub fn known_until(world: &World) -> Option<Timestamp> {
         .policies()
         .filter_map(|policy| policy.family.logic().known_until(world, &policy.identity));
     // What has changed while a cluster was read is not known to be so since.
-    world.seen_at.or_else(|| known.max())
+    world.objects.seen_at.or_else(|| known.max())
 }
 
 /// Brings every policy of a world to where a run from an instant begins.
@@ -81,7 +81,7 @@ pub fn begin(world: &mut World, from: Timestamp) -> RunStart {
             .iter()
             .filter_map(|policy| policy.family.logic().known_until(world, &policy.identity))
             .max();
-        let seen = world.seen_at.or(known);
+        let seen = world.objects.seen_at.or(known);
         let state_at = seen.filter(|seen| *seen <= from);
         let is_behind = seen.is_some() && state_at.is_none();
         let beginning = Beginning { from, state_at, is_behind };
@@ -122,7 +122,7 @@ pub fn begin_anew(world: &mut World, policy: &PolicyName, at: Timestamp) {
 pub fn goes_on(world: &World, policy: &PolicyName, before: &World) -> bool {
     match policy.family {
         Family::CronScaling => cron_scaling::goes_on(world, &policy.identity, before),
-        Family::MetricScaling => before.metric_scalings.contains_key(&policy.identity),
+        Family::MetricScaling => before.metric_scaling.policies.contains_key(&policy.identity),
         Family::ScheduledCapacity | Family::QosLevels | Family::Placement | Family::Units => true,
     }
 }
@@ -133,10 +133,14 @@ pub fn keep_creation(world: &mut World, policy: &PolicyName, before: &World) {
     let identity = &policy.identity;
     match policy.family {
         Family::CronScaling => {
-            keep_created(&mut world.cron_scalings, &before.cron_scalings, identity);
+            keep_created(&mut world.cron_scaling.policies, &before.cron_scaling.policies, identity);
         }
         Family::MetricScaling => {
-            keep_created(&mut world.metric_scalings, &before.metric_scalings, identity);
+            keep_created(
+                &mut world.metric_scaling.policies,
+                &before.metric_scaling.policies,
+                identity,
+            );
         }
         // It makes no difference to these.
         Family::ScheduledCapacity | Family::QosLevels | Family::Placement | Family::Units => {}

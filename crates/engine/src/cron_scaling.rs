@@ -27,6 +27,7 @@ pub use undone::{ANOTHER_WRITER, Undone};
 
 pub(crate) use begin::{begin_anew, goes_on};
 pub(crate) use decide::deadline;
-pub(crate) use logic::{CronRules, close, upsert};
+pub use logic::CronRules;
 pub use logic::{FiringBacklog, SUPERSEDED, firing_backlog};
+pub(crate) use logic::{close, upsert};
 pub(crate) use reasons::describe;

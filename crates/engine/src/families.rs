@@ -17,11 +17,12 @@ use crate::placement::{self, Placements};
 use crate::qos_levels::{self, Levels};
 use crate::scheduled_capacity::{self, Schedules};
 use crate::schedules::RuleSchedule;
+use crate::seam::FamilyState;
 use crate::turn::{Closed, PolicyDecision};
 use crate::units::{self, Units};
 use crate::{
-    Action, Family, Field, Footprint, Identity, Occurrence, Outcome, Presumption, Reach, Reason,
-    Slim, TargetReference, World,
+    Action, Family, Field, Footprint, Identity, Objects, Occurrence, Outcome, Presumption, Reach,
+    Reason, Slim, TargetReference,
 };
 
 /// The questions that every family answers about its policies. An unknown identity gives an empty
@@ -176,6 +177,26 @@ impl Family {
             Family::Units => &Units,
         }
     }
+}
+
+/// All objects, by their identity, and all policies.
+#[derive(Clone, Debug, Default)]
+pub struct World {
+    /// The objects that policies act on and look at.
+    pub objects: Objects,
+    /// Policies that publish a number by schedule.
+    pub scheduled_capacity: FamilyState<Schedules>,
+    /// Policies that set replicas or bounds by cron rules.
+    pub cron_scaling: FamilyState<CronRules>,
+    /// Policies that set replicas by the answers to queries; beside them the answers, and who gives them.
+    pub metric_scaling: FamilyState<Autoscalers>,
+    /// Policies that set the QoS levels of pods, and how the agent of the cluster runs that carries them out. Callers
+    /// insert an empty entry once the `ConfigMap` is known to be absent, and remove it before the first policy.
+    pub qos_levels: FamilyState<Levels>,
+    /// Policies that select clusters.
+    pub placement: FamilyState<Placements>,
+    /// Policies for units of nodes.
+    pub units: FamilyState<Units>,
 }
 
 /// The decision made at the opening of a turn, with its policy.

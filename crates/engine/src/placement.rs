@@ -19,6 +19,7 @@ mod shares;
 mod undecided;
 mod writes;
 
+pub use crate::objects::PlacementDecision;
 pub use almanac_expressions::{
     Allowance, CompileError, Document, Expression, Failure, MOST_EXPRESSIONS, MOST_STEPS, Meter,
     Quantity, Subject,
@@ -28,8 +29,7 @@ pub use decide::{CLUSTERS_PER_DECISION, DecidedGroup, Decision, Satisfaction, de
 pub use eligibility::{Eligibility, Exclusion};
 pub use gather::{Candidate, Input, gather};
 pub use hub::{
-    Cluster, ClusterSet, Hub, HubChange, HubObject, PlacementDecision, Score, Scores, Taint,
-    TaintEffect,
+    Cluster, ClusterSet, Hub, HubChange, HubObject, HubState, Score, Scores, Taint, TaintEffect,
 };
 pub use known::KnownMatches;
 pub use ledger::DecisionLedger;
@@ -46,9 +46,9 @@ pub use undecided::unsatisfied;
 
 pub(crate) use gather::{matched_by_expressions, readers, readers_by_expressions, reads_otherwise};
 pub(crate) use hub::GROUP;
+pub use logic::Placements;
 pub(crate) use logic::{
-    Placements, close, divisions, hub_change, remove_hub_object, selected, upsert,
-    upsert_hub_object,
+    close, divisions, hub_change, remove_hub_object, selected, upsert, upsert_hub_object,
 };
 pub(crate) use reasons::describe;
 pub(crate) use undecided::{why_not_decided, why_unknown};

@@ -9,90 +9,16 @@ use std::sync::Arc;
 use almanac_calendar::Zone;
 use jiff::Timestamp;
 
-use crate::cron_scaling::{self, CronScaling};
-use crate::metric_scaling::{self, FiniteNumber, MetricScaling, SampleProblem, Samples};
+use crate::metric_scaling::{FiniteNumber, SampleProblem};
 use crate::other_writer::ExternalChange;
-use crate::placement::{
-    self, DecisionLedger, Hub, HubChange, HubObject, Matched, Placement, PlacementDecision, Scores,
-};
-use crate::qos_levels::{self, AgentSettings, Node, Pod, QosLevels};
-use crate::scheduled_capacity::{self, Published, ScheduledCapacity};
-use crate::units::{self, Fleet, Pouring, ResourcePolicy};
+use crate::placement::{HubChange, HubObject, Matched, PlacementDecision, Scores};
+use crate::seam::{FamilyState, Policies};
 use crate::{
-    Action, Autoscaler, Division, EndedScore, Exempt, Exemptions, Family, Field, Footprint,
-    Identity, Outcome, PolicyName, Presumption, Recorded, ReplicasAskedFor, RuleExplanation, Slim,
-    TargetReference, Unmatched, Workload,
+    Action, Division, EndedScore, Exempt, Family, Field, Footprint, Identity, Objects, Outcome,
+    PolicyName, Presumption, Recorded, ReplicasAskedFor, RuleExplanation, Slim, TargetReference,
+    Unmatched, World,
 };
-
-/// A policy in the world: its rules, and its memory.
-#[derive(Clone, Debug)]
-pub struct PolicyObject<Policy, Memory> {
-    /// The checked policy; `None` while nothing in it is usable as written. Shared with its open
-    /// turns.
-    pub policy: Option<Arc<Policy>>,
-    /// When the object was created with its current spec; `None` when that is unknown.
-    pub created: Option<Timestamp>,
-    /// The memory from its status; `None` when it has no status yet. A status that is there but
-    /// cannot be read is an empty memory, not none: it does not make the object new.
-    pub memory: Option<Memory>,
-}
-
-/// The policies of a family, by object.
-pub type Policies<Policy, Memory> = BTreeMap<Identity, PolicyObject<Policy, Memory>>;
-
-/// All objects, by their identity.
-#[derive(Clone, Debug, Default)]
-pub struct World {
-    /// When this state of the world was observed; `None` for one that is only in files. All that was due before has
-    /// happened, or has been missed.
-    pub seen_at: Option<Timestamp>,
-    /// The objects that are exempt from all policies. Parts of a world share it.
-    pub exempt: Arc<Exemptions>,
-    /// Policies that publish a number by schedule.
-    pub scheduled_capacities: Policies<ScheduledCapacity, Published>,
-    /// Policies that set replicas or bounds by cron rules.
-    pub cron_scalings: Policies<CronScaling, cron_scaling::Memory>,
-    /// Policies that set replicas by the answers to queries.
-    pub metric_scalings: Policies<MetricScaling, metric_scaling::Memory>,
-    /// Policies that set the QoS levels of pods. Callers insert an empty entry once the `ConfigMap` is known to be
-    /// absent, and remove it before the first policy.
-    pub qos_levels: Policies<QosLevels, ()>,
-    /// Policies that select clusters.
-    pub placements: Policies<Placement, placement::Memory>,
-    /// The objects they select from. Parts of a world share it.
-    pub hub: Arc<Hub>,
-    /// Their selections.
-    pub decisions: DecisionLedger,
-    /// Policies for units of nodes.
-    pub resource_policies: Policies<ResourcePolicy, units::Memory>,
-    /// The pods and nodes that these are about, where a run begins. Parts of a world share it.
-    pub fleet: Arc<Fleet>,
-    /// The pods in units as assigned since; `None` before a run has begun.
-    pub pouring: Option<Box<Pouring>>,
-    /// How the agent of the cluster runs that carries them out.
-    pub agent: AgentSettings,
-    /// Pods, or what stands for those of a workload.
-    pub pods: BTreeMap<Identity, Pod>,
-    /// Nodes, by name.
-    pub nodes: BTreeMap<Arc<str>, Node>,
-    /// Objects with a `scale` subresource.
-    pub workloads: BTreeMap<Identity, Workload>,
-    /// Objects with bounds.
-    pub autoscalers: BTreeMap<Identity, Autoscaler>,
-    /// The answers to queries, and who gives them.
-    pub samples: Samples,
-}
-
-impl<Policy, Memory> PolicyObject<Policy, Memory> {
-    /// A policy of which nothing can be used, and nothing is known.
-    pub(crate) const UNUSABLE: Self = Self { policy: None, created: None, memory: None };
-
-    /// A policy without a status or a creation time.
-    #[must_use]
-    pub fn new(policy: Policy) -> Self {
-        Self { policy: Some(Arc::new(policy)), created: None, memory: None }
-    }
-}
+use crate::{cron_scaling, metric_scaling, placement, qos_levels, scheduled_capacity, units};
 
 impl World {
     /// Every policy, including invalid ones, in the order of their names.
@@ -146,7 +72,7 @@ impl World {
     pub fn why_exempt(&self, policy: &PolicyName) -> Option<Exempt> {
         let target = self.target_of(policy);
         let target = target.as_ref().map(|reference| reference.target.identity());
-        Exempt::of(&self.exempt, &policy.identity, target)
+        Exempt::of(&self.objects.exempt, &policy.identity, target)
     }
 
     /// The zones a policy's schedules are written in, each with the name of its rule; without a name
@@ -244,7 +170,7 @@ impl World {
     #[must_use]
     pub fn alternating_metrics(&self, policy: &PolicyName) -> Option<usize> {
         let is_one = policy.family == Family::MetricScaling;
-        let object = self.metric_scalings.get(&policy.identity).filter(|_| is_one)?;
+        let object = self.metric_scaling.policies.get(&policy.identity).filter(|_| is_one)?;
         let checked = object.policy.as_ref().filter(|policy| policy.alternates())?;
         Some(checked.metrics.len())
     }
@@ -348,32 +274,36 @@ impl World {
     pub fn upsert(&mut self, identity: Identity, slim: Slim) {
         match slim {
             Slim::ScheduledCapacity(object) => {
-                scheduled_capacity::upsert(&mut self.scheduled_capacities, identity, object);
+                scheduled_capacity::upsert(&mut self.scheduled_capacity.policies, identity, object);
             }
             Slim::CronScaling(object) => {
-                cron_scaling::upsert(&mut self.cron_scalings, identity, object);
+                cron_scaling::upsert(&mut self.cron_scaling.policies, identity, object);
             }
             Slim::MetricScaling(object) => {
-                metric_scaling::upsert(&mut self.metric_scalings, identity, object);
+                metric_scaling::upsert(&mut self.metric_scaling.policies, identity, object);
             }
             Slim::QosLevels(object) => {
-                qos_levels::upsert(&mut self.qos_levels, identity, object);
+                qos_levels::upsert(&mut self.qos_levels.policies, identity, object);
             }
-            Slim::Placement(object) => placement::upsert(&mut self.placements, identity, object),
+            Slim::Placement(object) => {
+                placement::upsert(&mut self.placement.policies, identity, object)
+            }
             Slim::Hub(object) => placement::upsert_hub_object(self, identity, object),
-            Slim::Units(object) => units::upsert(&mut self.resource_policies, identity, object),
-            Slim::Fleet(object) => Arc::make_mut(&mut self.fleet).upsert(identity, object),
+            Slim::Units(object) => units::upsert(&mut self.units.policies, identity, object),
+            Slim::Fleet(object) => {
+                Arc::make_mut(&mut self.units.extra.fleet).upsert(identity, object)
+            }
             Slim::Workload(workload) => {
-                self.workloads.insert(identity, workload);
+                self.objects.workloads.insert(identity, workload);
             }
             Slim::Autoscaler(autoscaler) => {
-                self.autoscalers.insert(identity, autoscaler);
+                self.objects.autoscalers.insert(identity, autoscaler);
             }
             Slim::Pod(pod) => {
-                self.pods.insert(identity, pod);
+                self.objects.pods.insert(identity, pod);
             }
             Slim::Node(node) => {
-                self.nodes.insert(identity.name().into(), node);
+                self.objects.nodes.insert(identity.name().into(), node);
             }
         }
     }
@@ -391,11 +321,11 @@ impl World {
 
     /// Removes an object that policies act on.
     pub fn remove(&mut self, object: &Identity) {
-        self.workloads.remove(object);
-        self.autoscalers.remove(object);
-        self.pods.remove(object);
+        self.objects.workloads.remove(object);
+        self.objects.autoscalers.remove(object);
+        self.objects.pods.remove(object);
         if object.kind() == "Node" {
-            self.nodes.remove(object.name());
+            self.objects.nodes.remove(object.name());
         }
         if object.group() == placement::GROUP {
             placement::remove_hub_object(self, object);
@@ -405,10 +335,12 @@ impl World {
     /// A world with only the given policies and what they read and write.
     #[must_use]
     pub fn part(&self, policies: &[PolicyName]) -> World {
-        let exempt = Arc::clone(&self.exempt);
-        let samples = self.samples.part(policies.iter().map(|policy| &policy.identity));
-        let agent = self.agent.clone();
-        let mut part = World { seen_at: self.seen_at, exempt, samples, agent, ..World::default() };
+        let mut part = World::default();
+        part.objects.seen_at = self.objects.seen_at;
+        part.objects.exempt = Arc::clone(&self.objects.exempt);
+        let identities = policies.iter().map(|policy| &policy.identity);
+        part.metric_scaling.extra = self.metric_scaling.extra.part(identities);
+        part.qos_levels.extra = self.qos_levels.extra.clone();
         for policy in policies {
             if let Some(slim) = self.slim_of(policy) {
                 part.upsert(policy.identity.clone(), slim);
@@ -419,12 +351,12 @@ impl World {
                 self.add_object(object, &mut part);
             }
         }
-        if !part.placements.is_empty() {
-            part.hub = Arc::clone(&self.hub);
-            part.decisions = self.decisions.clone();
+        if !part.placement.policies.is_empty() {
+            part.placement.extra.hub = Arc::clone(&self.placement.extra.hub);
+            part.placement.extra.decisions = self.placement.extra.decisions.clone();
         }
-        if !part.resource_policies.is_empty() {
-            part.fleet = Arc::clone(&self.fleet);
+        if !part.units.policies.is_empty() {
+            part.units.extra.fleet = Arc::clone(&self.units.extra.fleet);
         }
         part
     }
@@ -440,38 +372,36 @@ impl World {
     /// The same world without what only policies about pods look at, which may be much.
     #[must_use]
     pub fn without_pods(&self) -> World {
-        World {
-            seen_at: self.seen_at,
-            exempt: Arc::clone(&self.exempt),
-            scheduled_capacities: self.scheduled_capacities.clone(),
-            cron_scalings: self.cron_scalings.clone(),
-            metric_scalings: self.metric_scalings.clone(),
-            qos_levels: Policies::new(),
-            placements: self.placements.clone(),
-            hub: Arc::clone(&self.hub),
-            decisions: self.decisions.clone(),
-            resource_policies: Policies::new(),
-            fleet: Arc::default(),
-            pouring: None,
-            agent: self.agent.clone(),
+        let objects = Objects {
+            seen_at: self.objects.seen_at,
+            exempt: Arc::clone(&self.objects.exempt),
+            workloads: self.objects.workloads.clone(),
+            autoscalers: self.objects.autoscalers.clone(),
             pods: BTreeMap::new(),
             nodes: BTreeMap::new(),
-            workloads: self.workloads.clone(),
-            autoscalers: self.autoscalers.clone(),
-            samples: self.samples.clone(),
+        };
+        let extra = self.qos_levels.extra.clone();
+        World {
+            objects,
+            scheduled_capacity: self.scheduled_capacity.clone(),
+            cron_scaling: self.cron_scaling.clone(),
+            metric_scaling: self.metric_scaling.clone(),
+            qos_levels: FamilyState { policies: Policies::new(), extra },
+            placement: self.placement.clone(),
+            units: FamilyState::default(),
         }
     }
 
     /// Adds what policies act on to a part, if it is here.
     fn add_object(&self, object: &Identity, part: &mut World) {
-        let workload = self.workloads.get_key_value(object);
-        part.workloads.extend(workload.map(|(object, it)| (object.clone(), *it)));
-        let autoscaler = self.autoscalers.get_key_value(object);
-        part.autoscalers.extend(autoscaler.map(|(object, it)| (object.clone(), *it)));
-        let Some((object, pod)) = self.pods.get_key_value(object) else { return };
-        part.pods.insert(object.clone(), pod.clone());
-        let node = pod.node.as_ref().and_then(|node| self.nodes.get_key_value(node));
-        part.nodes.extend(node.map(|(name, it)| (Arc::clone(name), it.clone())));
+        let workload = self.objects.workloads.get_key_value(object);
+        part.objects.workloads.extend(workload.map(|(object, it)| (object.clone(), *it)));
+        let autoscaler = self.objects.autoscalers.get_key_value(object);
+        part.objects.autoscalers.extend(autoscaler.map(|(object, it)| (object.clone(), *it)));
+        let Some((object, pod)) = self.objects.pods.get_key_value(object) else { return };
+        part.objects.pods.insert(object.clone(), pod.clone());
+        let node = pod.node.as_ref().and_then(|node| self.objects.nodes.get_key_value(node));
+        part.objects.nodes.extend(node.map(|(name, it)| (Arc::clone(name), it.clone())));
     }
 
     /// Carries out an action like an API server that never fails.
@@ -479,40 +409,47 @@ impl World {
         match action {
             Action::Publish { schedule, value } => {
                 // A published number is the policy's memory; closing the turn stores it.
-                present(self.scheduled_capacities.get(schedule), schedule, |object| {
+                present(self.scheduled_capacity.policies.get(schedule), schedule, |object| {
                     let is_so = object.memory.is_some_and(|before| before.value == *value);
                     if is_so { Outcome::Unchanged } else { Outcome::Done }
                 })
             }
             Action::SetReplicas { target, replicas } => {
-                present(self.workloads.get_mut(target), target, |workload| {
+                present(self.objects.workloads.get_mut(target), target, |workload| {
                     // Without a cluster, the workload is assumed to follow at once.
                     workload.current = None;
                     replace(&mut workload.replicas, Some(*replicas))
                 })
             }
             Action::SetBounds { target, min, max } => {
-                present(self.autoscalers.get_mut(target), target, |autoscaler| {
+                present(self.objects.autoscalers.get_mut(target), target, |autoscaler| {
                     let before = *autoscaler;
                     autoscaler.min_replicas = min.or(before.min_replicas);
                     autoscaler.max_replicas = max.or(before.max_replicas);
                     if *autoscaler == before { Outcome::Unchanged } else { Outcome::Done }
                 })
             }
-            Action::Annotate { pod, annotations } => present(self.pods.get_mut(pod), pod, |pod| {
-                if pod.annotate(annotations) { Outcome::Done } else { Outcome::Unchanged }
-            }),
+            Action::Annotate { pod, annotations } => {
+                present(self.objects.pods.get_mut(pod), pod, |pod| {
+                    if pod.annotate(annotations) { Outcome::Done } else { Outcome::Unchanged }
+                })
+            }
             Action::WriteDecision { decision, content } => {
                 if self.is_as_wanted(action) {
                     return Outcome::Unchanged;
                 }
-                self.decisions.insert(decision.clone(), PlacementDecision::clone(content));
+                self.placement
+                    .extra
+                    .decisions
+                    .insert(decision.clone(), PlacementDecision::clone(content));
                 Outcome::Done
             }
-            Action::RemoveDecision { decision } => match self.decisions.remove(decision) {
-                Some(_) => Outcome::Done,
-                None => Outcome::Unchanged,
-            },
+            Action::RemoveDecision { decision } => {
+                match self.placement.extra.decisions.remove(decision) {
+                    Some(_) => Outcome::Done,
+                    None => Outcome::Unchanged,
+                }
+            }
             Action::Pour { at, .. } => units::pour(self, *at),
         }
     }
@@ -522,27 +459,29 @@ impl World {
     pub fn is_as_wanted(&self, action: &Action) -> bool {
         match action {
             Action::Publish { schedule, value } => {
-                let object = self.scheduled_capacities.get(schedule);
+                let object = self.scheduled_capacity.policies.get(schedule);
                 object.and_then(|it| it.memory).is_some_and(|published| published.value == *value)
             }
             Action::SetReplicas { target, replicas } => {
-                self.workloads.get(target).is_some_and(|it| it.replicas == Some(*replicas))
+                self.objects.workloads.get(target).is_some_and(|it| it.replicas == Some(*replicas))
             }
             Action::SetBounds { target, min, max } => {
-                self.autoscalers.get(target).is_some_and(|it| {
+                self.objects.autoscalers.get(target).is_some_and(|it| {
                     (min.is_none() || *min == it.min_replicas)
                         && (max.is_none() || *max == it.max_replicas)
                 })
             }
             Action::Annotate { pod, annotations } => {
-                self.pods.get(pod).is_some_and(|it| it.annotations() == **annotations)
+                self.objects.pods.get(pod).is_some_and(|it| it.annotations() == **annotations)
             }
             Action::WriteDecision { decision, content } => {
-                self.decisions.get(decision) == Some(&**content)
+                self.placement.extra.decisions.get(decision) == Some(&**content)
             }
-            Action::RemoveDecision { decision } => self.decisions.get(decision).is_none(),
+            Action::RemoveDecision { decision } => {
+                self.placement.extra.decisions.get(decision).is_none()
+            }
             Action::Pour { at, .. } => {
-                let pouring = self.pouring.as_ref();
+                let pouring = self.units.extra.pouring.as_ref();
                 pouring.is_none_or(|it| it.is_settled(units::Replicas::in_world(self), *at))
             }
         }

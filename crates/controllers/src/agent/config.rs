@@ -56,7 +56,8 @@ impl ConfigFollower {
         let (uid, version) = (entry.uid.to_string(), entry.version.to_string());
         let is_rejected = entry.is_rejected;
         state.hold_config(self.config.clone(), slim, entry);
-        let held = state.world.qos_levels.get(&self.config).and_then(|it| it.policy.clone());
+        let held =
+            state.world.qos_levels.policies.get(&self.config).and_then(|it| it.policy.clone());
         let lists = held.iter().flat_map(|it| it.lists());
         let policies: usize = lists.map(|(_, list)| list.len()).sum();
         tracing::info!(config = %self.config, policies, "read policies");
@@ -83,7 +84,8 @@ impl ConfigFollower {
     /// Of two `ConfigMaps` with policies, those of one do nothing.
     fn tell_of_unused(&self, state: &KnownState) {
         for (config, entry) in &state.configs.present {
-            let levels = state.world.qos_levels.get(config).and_then(|it| it.policy.as_ref());
+            let levels =
+                state.world.qos_levels.policies.get(config).and_then(|it| it.policy.as_ref());
             let has_policies =
                 levels.is_some_and(|it| it.has_unusable_lists() || it.lists().next().is_some());
             let policy = PolicyName::new(Family::QosLevels, config.clone());

@@ -63,9 +63,10 @@ impl Gauges {
 /// Whether any node of the agent follows the list of this entry, or any pod that has no node, as without one the list is the
 /// global one.
 fn followed(policies: &QosLevels, state: &KnownState, entry: Option<u32>) -> bool {
-    let nodes = &state.world.nodes;
+    let nodes = &state.world.objects.nodes;
     let is_it = |list| matches!(list, ListInForce::Known(known, _) if known == entry);
-    let has_none = || nodes.is_empty() || state.world.pods.values().any(|pod| pod.node.is_none());
+    let has_none =
+        || nodes.is_empty() || state.world.objects.pods.values().any(|pod| pod.node.is_none());
     nodes.values().any(|node| is_it(policies.in_force(Some(&node.labels))))
         || (is_it(policies.in_force(None)) && has_none())
 }

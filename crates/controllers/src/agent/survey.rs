@@ -95,7 +95,7 @@ impl Surveyed {
             if entry.failure.is_none() {
                 entry.due_since = entry.due_since.or(reached);
             }
-            let node = world.pods.get(&pod.pod).and_then(|it| it.node.as_deref());
+            let node = world.objects.pods.get(&pod.pod).and_then(|it| it.node.as_deref());
             let offset = offset(node.unwrap_or_default(), self.spread);
             let at = now.saturating_add(offset).unwrap_or(now);
             let again = entry.failure.as_ref().map_or(at, |failure| failure.again_at(now));

@@ -44,7 +44,7 @@ impl PublishedNumbers {
         }
         let now = self.clock.now();
         let state = cluster.lock();
-        let schedules = state.world.scheduled_capacities.keys();
+        let schedules = state.world.scheduled_capacity.policies.keys();
         schedules
             .filter_map(|policy| {
                 let input = scheduled_capacity::gather(&state.world, policy)?;

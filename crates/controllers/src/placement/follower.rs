@@ -64,7 +64,7 @@ impl HubFollower {
             },
             // That somebody has deleted it may have been read before the watch tells.
             None if self.kind == Kind::PlacementDecision
-                && state.world.decisions.get(identity).is_none() => {}
+                && state.world.placement.extra.decisions.get(identity).is_none() => {}
             None => {
                 let is_reported = self.kind == Kind::AddOnPlacementScore;
                 let change = if is_reported { HubChange::Reported } else { HubChange::Any };
@@ -186,7 +186,7 @@ impl HubFollower {
 
     /// The objects of the kind that the world has.
     fn known(&self, world: &World) -> Vec<Identity> {
-        let hub = &*world.hub;
+        let hub = &*world.placement.extra.hub;
         let named = |namespace: &str, name: &str| self.kind.identity(namespace, name);
         match self.kind {
             Kind::ManagedCluster => hub.clusters.keys().map(|name| named("", name)).collect(),
@@ -200,7 +200,13 @@ impl HubFollower {
                 let all = hub.scores.iter();
                 all.flat_map(|(name, of)| of.keys().map(|cluster| named(cluster, name))).collect()
             }
-            _ => world.decisions.iter().map(|(identity, _)| identity.clone()).collect(),
+            _ => world
+                .placement
+                .extra
+                .decisions
+                .iter()
+                .map(|(identity, _)| identity.clone())
+                .collect(),
         }
     }
 }

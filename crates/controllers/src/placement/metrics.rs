@@ -121,7 +121,7 @@ impl PlacementGauges {
         }
         let state = cluster.lock();
         let world = &state.world;
-        let numbers = world.placements.iter().map(|(placement, object)| {
+        let numbers = world.placement.policies.iter().map(|(placement, object)| {
             let name = PolicyName::new(Family::Placement, placement.clone());
             let selected = selected_clusters(world, placement);
             let revision = state.policies.get(&name).map(|entry| entry.revision);

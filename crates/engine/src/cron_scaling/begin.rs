@@ -36,9 +36,9 @@ pub(super) fn begin(world: &mut World, policies: &[&Identity], beginning: Beginn
     let Beginning { from, state_at, is_behind } = beginning;
     let mut start = RunStart::default();
     let mut by_target: BTreeMap<Target, Vec<Writer>> = BTreeMap::new();
-    let exempt = Arc::clone(&world.exempt);
+    let exempt = Arc::clone(&world.objects.exempt);
     for policy in policies {
-        let Some(object) = world.cron_scalings.get_mut(*policy) else { continue };
+        let Some(object) = world.cron_scaling.policies.get_mut(*policy) else { continue };
         let Some(checked) = &mut object.policy else { continue };
         // Whoever changes nothing has changed nothing before either.
         if Exempt::of(&exempt, policy, Some(checked.target.identity())).is_some() {
@@ -79,12 +79,12 @@ fn begin_from_state(
     start: &mut RunStart,
 ) {
     for writer in writers {
-        let object = world.cron_scalings.get(&writer.policy);
+        let object = world.cron_scaling.policies.get(&writer.policy);
         let memory = object.and_then(|object| object.memory.as_ref());
         start.prior_writes.extend(memory.into_iter().flat_map(|memory| last_set(writer, memory)));
     }
     let is_overdue = |writer: &Writer| {
-        let object = world.cron_scalings.get(&writer.policy);
+        let object = world.cron_scaling.policies.get(&writer.policy);
         object.is_some_and(|object| is_overdue(object, &writer.checked, at))
     };
     let first = first_that_matters(target, writers, from).filter(|first| *first > at);
@@ -179,7 +179,7 @@ fn run_from(
         }
     }
     for Writer { policy, checked, since } in writers {
-        let Some(object) = world.cron_scalings.get_mut(policy) else { continue };
+        let Some(object) = world.cron_scaling.policies.get_mut(policy) else { continue };
         let handled = since.map_or(before(first), |since| since.max(before(first)));
         let rules = checked.rules.iter().map(|rule| RuleMemory::beginning(rule, handled));
         let memory = Memory { rules: rules.collect() };
@@ -248,7 +248,7 @@ fn made_way(
         }
     }
     let (bound, since, index, policy) = furthest?;
-    field.begin_with(world, autoscaler, bound);
+    world.objects.begin_with(autoscaler, field, bound);
     Some(PriorWrite {
         target: autoscaler.clone(),
         field,
@@ -287,7 +287,7 @@ fn first_effect(
 /// Lets an object be new just before an instant: as in a cluster, a firing at the instant of a creation is not of the new
 /// object.
 pub(crate) fn begin_anew(world: &mut World, policy: &Identity, at: Timestamp) {
-    if let Some(object) = world.cron_scalings.get_mut(policy) {
+    if let Some(object) = world.cron_scaling.policies.get_mut(policy) {
         (object.created, object.memory) = (Some(before(at)), None);
     }
 }
@@ -296,11 +296,11 @@ pub(crate) fn begin_anew(world: &mut World, policy: &Identity, at: Timestamp) {
 /// nothing of them edited.
 pub(crate) fn goes_on(world: &World, policy: &Identity, earlier: &World) -> bool {
     let rules = |world: &World| {
-        let checked = world.cron_scalings.get(policy)?.policy.as_ref()?;
+        let checked = world.cron_scaling.policies.get(policy)?.policy.as_ref()?;
         let rule = |rule: &CronRule| (Arc::clone(&rule.name), rule.fingerprint);
         Some((checked.target.clone(), checked.rules.iter().map(rule).collect::<Vec<_>>()))
     };
-    rules(world) == rules(earlier) && earlier.cron_scalings.contains_key(policy)
+    rules(world) == rules(earlier) && earlier.cron_scaling.policies.contains_key(policy)
 }
 
 fn effect_reason(rule: u32, cause: Cause) -> EffectReason {

@@ -36,19 +36,21 @@ pub enum TargetState<'a> {
 /// Gathers the inputs of a decision about the object of this name.
 #[must_use]
 pub fn gather<'a>(world: &'a World, scaling: &Identity, reach: &'a Reach) -> Option<Input<'a>> {
-    let object = world.cron_scalings.get(scaling)?;
+    let object = world.cron_scaling.policies.get(scaling)?;
     let policy = object.policy.as_deref()?;
     let found = || match &policy.target {
-        Target::Workload(target) => world.workloads.get(target).copied().map(TargetState::Workload),
+        Target::Workload(target) => {
+            world.objects.workloads.get(target).copied().map(TargetState::Workload)
+        }
         Target::Autoscaler(target) => {
-            world.autoscalers.get(target).copied().map(TargetState::Autoscaler)
+            world.objects.autoscalers.get(target).copied().map(TargetState::Autoscaler)
         }
     };
     let target = match reach.lacks(policy.target.identity()) {
         Some(why) => TargetState::Unreachable(why),
         None => found().unwrap_or(TargetState::Missing),
     };
-    let exempt = Exempt::of(&world.exempt, scaling, Some(policy.target.identity()));
+    let exempt = Exempt::of(&world.objects.exempt, scaling, Some(policy.target.identity()));
     let (created, memory) = (object.created, object.memory.as_ref());
     Some(Input { policy, created, memory, target, exempt })
 }

@@ -30,11 +30,11 @@ impl HeldBack {
         if policy.family != Family::CronScaling {
             return None;
         }
-        let object = world.cron_scalings.get_mut(&policy.identity)?;
+        let object = world.cron_scaling.policies.get_mut(&policy.identity)?;
         let remembered = object.memory.iter().flat_map(|memory| &memory.rules);
         let mut known: Vec<(Arc<str>, Fingerprint)> =
             remembered.map(|rule| (Arc::clone(&rule.name), rule.fingerprint)).collect();
-        let earlier = earlier.and_then(|world| world.cron_scalings.get(&policy.identity));
+        let earlier = earlier.and_then(|world| world.cron_scaling.policies.get(&policy.identity));
         let earlier = earlier.and_then(|object| object.policy.as_deref());
         let rules = earlier.into_iter().flat_map(|policy| &policy.rules);
         known.extend(rules.map(|rule| (Arc::clone(&rule.name), rule.fingerprint)));
@@ -60,7 +60,7 @@ impl HeldBack {
     /// Lets the rules begin at an instant. Returns when their object has its next turn.
     pub fn begin(self, world: &mut World, at: Timestamp) -> (PolicyName, Option<Timestamp>) {
         let HeldBack { policy, mut whole } = self;
-        let Some(object) = world.cron_scalings.get_mut(&policy.identity) else {
+        let Some(object) = world.cron_scaling.policies.get_mut(&policy.identity) else {
             return (policy, None);
         };
         keep_only_the_latest(Arc::make_mut(&mut whole));

@@ -15,8 +15,8 @@ use crate::beginning::{Beginning, RunStart};
 use crate::families::{Logic, OpenDecision, Recorded};
 use crate::other_writer::ExternalChange;
 use crate::schedules::{RuleSchedule, Schedule};
+use crate::seam::{Policies, PolicyFamily, PolicyObject};
 use crate::turn::{Closed, PolicyDecision};
-use crate::world::{Policies, PolicyObject};
 use crate::{
     Exempt, Field, Footprint, Identity, Outcome, Reach, Reason, Slim, Target, TargetReference,
     Verdict, World,
@@ -26,22 +26,29 @@ use crate::{
 pub const SUPERSEDED: &str = "superseded by";
 
 /// Cron rules, as a family of policies.
-pub(crate) struct CronRules;
+#[derive(Clone, Copy, Debug)]
+pub struct CronRules;
+
+impl PolicyFamily for CronRules {
+    type Policy = CronScaling;
+    type Memory = Memory;
+    type Extra = ();
+}
 
 fn policy_of<'w>(world: &'w World, policy: &Identity) -> Option<&'w CronScaling> {
-    world.cron_scalings.get(policy)?.policy.as_deref()
+    world.cron_scaling.policies.get(policy)?.policy.as_deref()
 }
 
 impl Logic for CronRules {
     fn names<'w>(&self, world: &'w World) -> Box<dyn Iterator<Item = &'w Identity> + 'w> {
-        Box::new(world.cron_scalings.keys())
+        Box::new(world.cron_scaling.policies.keys())
     }
 
     fn footprint(&self, world: &World, identity: &Identity) -> Option<Footprint> {
         let policy = policy_of(world, identity)?;
         let object = policy.target.identity();
         // Without a usable rule, nothing is ever written, and neither is what is exempt.
-        let is_exempt = Exempt::of(&world.exempt, identity, Some(object)).is_some();
+        let is_exempt = Exempt::of(&world.objects.exempt, identity, Some(object)).is_some();
         let is_idle = policy.rules.is_empty() || is_exempt;
         let fields = Field::of_target(&policy.target).iter().filter(|_| !is_idle);
         let writes = fields.map(|field| (object.clone(), *field)).collect();
@@ -88,7 +95,7 @@ impl Logic for CronRules {
         now: Timestamp,
     ) -> Option<OpenDecision> {
         let decision = decide(&gather(world, policy, reach)?, now);
-        let policy = Arc::clone(world.cron_scalings.get(policy)?.policy.as_ref()?);
+        let policy = Arc::clone(world.cron_scaling.policies.get(policy)?.policy.as_ref()?);
         Some(OpenDecision::CronScaling(PolicyDecision { policy, decision }))
     }
 
@@ -103,7 +110,7 @@ impl Logic for CronRules {
         let input = gather(world, policy, &reach)?;
         let (memory, recorded) = skip_stopped(&input, until, now);
         let wake_at = wake_at(input.policy, &memory, now);
-        world.cron_scalings.get_mut(policy)?.memory = Some(memory);
+        world.cron_scaling.policies.get_mut(policy)?.memory = Some(memory);
         let recorded = recorded.into_iter().map(Recorded::CronScaling).collect();
         Some(Closed { recorded, effects: Vec::new(), wake_at })
     }
@@ -174,7 +181,7 @@ impl Logic for CronRules {
     fn asks_for(&self, world: &World, policy: &Identity) -> Option<ReplicasAskedFor> {
         let checked = policy_of(world, policy)?;
         let Target::Workload(workload) = &checked.target else { return None };
-        let is_exempt = Exempt::of(&world.exempt, policy, Some(workload)).is_some();
+        let is_exempt = Exempt::of(&world.objects.exempt, policy, Some(workload)).is_some();
         let rules = checked.rules.iter().filter(|rule| !rule.suspended && !is_exempt);
         let asked = rules.filter_map(|rule| match rule.desired {
             DesiredScale::Replicas(replicas) => Some((replicas, rule)),
@@ -191,18 +198,18 @@ impl Logic for CronRules {
     }
 
     fn known_until(&self, world: &World, policy: &Identity) -> Option<Timestamp> {
-        let object = world.cron_scalings.get(policy)?;
+        let object = world.cron_scaling.policies.get(policy)?;
         // A policy that can never act says nothing about those it is connected to.
         object.policy.as_ref().filter(|policy| !policy.rules.is_empty())?;
         object.memory.as_ref()?.known_until()
     }
 
     fn slim(&self, world: &World, policy: &Identity) -> Option<Slim> {
-        world.cron_scalings.get(policy).cloned().map(Slim::CronScaling)
+        world.cron_scaling.policies.get(policy).cloned().map(Slim::CronScaling)
     }
 
     fn remove(&self, world: &mut World, policy: &Identity) {
-        world.cron_scalings.remove(policy);
+        world.cron_scaling.policies.remove(policy);
     }
 }
 
@@ -320,7 +327,7 @@ pub(crate) fn close(
 ) -> Closed {
     let settled = settle(&open.policy, open.decision, outcomes, now);
     let wake_at = wake_at(&open.policy, &settled.memory, opened_at);
-    if let Some(object) = world.cron_scalings.get_mut(identity) {
+    if let Some(object) = world.cron_scaling.policies.get_mut(identity) {
         // It may have become invalid meanwhile. Its history stays.
         let is_usable = object.policy.is_some();
         let memory = settled.memory;
@@ -346,9 +353,9 @@ pub struct FiringBacklog {
 /// What the rules of a world wait for at an instant.
 #[must_use]
 pub fn firing_backlog(world: &World, now: Timestamp) -> FiringBacklog {
-    let usable = world.cron_scalings.iter().filter_map(|(identity, object)| {
+    let usable = world.cron_scaling.policies.iter().filter_map(|(identity, object)| {
         let (policy, memory) = object.policy.as_ref().zip(object.memory.as_ref())?;
-        let exempt = Exempt::of(&world.exempt, identity, Some(policy.target.identity()));
+        let exempt = Exempt::of(&world.objects.exempt, identity, Some(policy.target.identity()));
         // Firings wait while the mark of the namespace is unreadable.
         exempt.is_none_or(Exempt::is_unread).then_some((policy, memory))
     });

@@ -109,7 +109,7 @@ pub(crate) fn describe(
     policy: &Identity,
     reason: &Reason<Cause>,
 ) -> Option<(Option<Arc<str>>, String)> {
-    let policy = world.cron_scalings.get(policy)?.policy.as_deref()?;
+    let policy = world.cron_scaling.policies.get(policy)?.policy.as_deref()?;
     let rule = reason.rule.and_then(|rule| policy.rules.get(rule as usize));
     Some((rule.map(|rule| Arc::clone(&rule.name)), render(policy, reason)))
 }

@@ -59,7 +59,7 @@ struct LastSet {
 
 /// Whether the rules of a policy need a turn because their target has changed.
 pub(crate) fn reacts_to_changes(world: &World, policy: &Identity, now: Timestamp) -> bool {
-    let object = world.cron_scalings.get(policy);
+    let object = world.cron_scaling.policies.get(policy);
     let Some(memory) = object.and_then(|object| object.memory.as_ref()) else { return false };
     memory.rules.iter().any(|rule| {
         let done = rule.executions.iter().filter(|it| it.ending.is_success());
@@ -77,7 +77,7 @@ pub(crate) fn detect_undone(
     now: Timestamp,
 ) -> Vec<Recorded> {
     let Some(all) = last_sets(world, policy) else { return Vec::new() };
-    let object = world.cron_scalings.get_mut(policy);
+    let object = world.cron_scaling.policies.get_mut(policy);
     let Some(memory) = object.and_then(|object| object.memory.as_mut()) else { return Vec::new() };
     for (index, rule) in memory.rules.iter_mut().enumerate() {
         // A later firing, or an edit, starts afresh.
@@ -114,7 +114,7 @@ pub(crate) fn detect_undone(
 /// For each field of the target, the rule that set it last, if that was the rule's latest firing.
 /// `None` when nothing is known of the target.
 fn last_sets(world: &World, policy: &Identity) -> Option<Vec<LastSet>> {
-    let object = world.cron_scalings.get(policy)?;
+    let object = world.cron_scaling.policies.get(policy)?;
     let (target, memory) = (&object.policy.as_ref()?.target, object.memory.as_ref()?);
     let fields = Field::of_target(target).iter();
     let values = fields.filter_map(|field| match field.read(world, target.identity())? {

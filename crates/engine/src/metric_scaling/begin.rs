@@ -18,21 +18,21 @@ const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 const MAX_LOOKBACK: usize = 1024;
 
 pub(super) fn begin(world: &mut World, policies: &[&Identity], beginning: Beginning) -> RunStart {
-    let exempt = Arc::clone(&world.exempt);
+    let exempt = Arc::clone(&world.objects.exempt);
     let mut start = RunStart::default();
     for identity in policies {
-        let Some(object) = world.metric_scalings.get_mut(*identity) else { continue };
+        let Some(object) = world.metric_scaling.policies.get_mut(*identity) else { continue };
         let Some(policy) = &object.policy else { continue };
         if Exempt::of(&exempt, identity, Some(policy.target.identity())).is_some() {
             continue;
         }
         // A run through time assumes that a target follows at once.
-        if let Some(workload) = world.workloads.get_mut(policy.target.identity()) {
+        if let Some(workload) = world.objects.workloads.get_mut(policy.target.identity()) {
             workload.current = None;
         }
         let name = PolicyName::new(Family::MetricScaling, (*identity).clone());
         // A status has the time of the last change, and not the time at which the replicas were read.
-        if let Some(seen) = world.seen_at.filter(|seen| *seen <= beginning.from) {
+        if let Some(seen) = world.objects.seen_at.filter(|seen| *seen <= beginning.from) {
             start.first_turns.push((name, seen));
             continue;
         }
@@ -49,7 +49,7 @@ pub(super) fn begin(world: &mut World, policies: &[&Identity], beginning: Beginn
 
 /// Lets an autoscaler be new at an instant: it has recommended and scaled nothing.
 pub(crate) fn begin_anew(world: &mut World, autoscaler: &Identity, at: Timestamp) {
-    if let Some(object) = world.metric_scalings.get_mut(autoscaler) {
+    if let Some(object) = world.metric_scaling.policies.get_mut(autoscaler) {
         (object.created, object.memory) = (Some(at), None);
     }
 }
@@ -57,13 +57,13 @@ pub(crate) fn begin_anew(world: &mut World, autoscaler: &Identity, at: Timestamp
 /// Gives an autoscaler its recommendations from before the first instant. Returns whether no answer to its queries changes
 /// at that instant.
 pub(crate) fn arrive(world: &mut World, autoscaler: &Identity, from: Timestamp) -> bool {
-    let Some(object) = world.metric_scalings.get(autoscaler) else { return false };
+    let Some(object) = world.metric_scaling.policies.get(autoscaler) else { return false };
     let Some(policy) = object.policy.clone() else { return false };
     let created = object.created.filter(|created| *created <= from);
     let known = object.memory.as_ref().and_then(Memory::known_until);
     let since = created.max(known);
     let (memory, changes_at) = recommended_before(world, autoscaler, &policy, since, from);
-    if let Some(object) = world.metric_scalings.get_mut(autoscaler) {
+    if let Some(object) = world.metric_scaling.policies.get_mut(autoscaler) {
         object.memory = memory;
     }
     changes_at != Some(from)
@@ -90,7 +90,7 @@ fn recommended_before(
         before(until, window).min(until.saturating_sub(NANOSECOND).unwrap_or(Timestamp::MIN));
     let mut next = Some(since.map_or(first, |since| since.max(first)));
     let reach = Reach::everything();
-    let mut memory = world.metric_scalings.get(autoscaler).and_then(|it| it.memory.clone());
+    let mut memory = world.metric_scaling.policies.get(autoscaler).and_then(|it| it.memory.clone());
     let mut changes_at = None;
     for _ in 0..MAX_LOOKBACK {
         let Some(at) = next.filter(|at| *at < until) else { break };

@@ -42,7 +42,7 @@ pub enum TargetState<'a> {
 /// When a schedule that a query of this autoscaler names publishes its next number.
 #[must_use]
 pub fn next_boundary(world: &World, autoscaler: &Identity, now: Timestamp) -> Option<Timestamp> {
-    let policy = world.metric_scalings.get(autoscaler)?.policy.as_deref()?;
+    let policy = world.metric_scaling.policies.get(autoscaler)?.policy.as_deref()?;
     let boundaries = policy.metrics.iter().filter_map(|metric| boundary(world, metric, now));
     boundaries.min()
 }
@@ -63,13 +63,13 @@ pub fn gather<'a>(
     reach: &'a Reach,
     now: Timestamp,
 ) -> Option<Input<'a>> {
-    let object = world.metric_scalings.get(autoscaler)?;
+    let object = world.metric_scaling.policies.get(autoscaler)?;
     let policy = object.policy.as_deref()?;
     let target = policy.target.identity();
-    if Exempt::of(&world.exempt, autoscaler, Some(target)).is_some() {
+    if Exempt::of(&world.objects.exempt, autoscaler, Some(target)).is_some() {
         return None;
     }
-    let target = match (reach.lacks(target), world.workloads.get(target)) {
+    let target = match (reach.lacks(target), world.objects.workloads.get(target)) {
         (Some(why), _) => TargetState::Unreachable(why),
         (None, None) => TargetState::Missing,
         (None, Some(workload)) => TargetState::Workload(*workload),
@@ -78,12 +78,12 @@ pub fn gather<'a>(
     let (samples, changes): (Vec<_>, Vec<_>) = all.unzip();
     let samples_change_at = changes.into_iter().flatten().min();
     let sampled_at = policy.metrics.iter().map(|metric| {
-        let sample = world.samples.of(autoscaler, &metric.query.text);
+        let sample = world.metric_scaling.extra.of(autoscaler, &metric.query.text);
         sample.and_then(|sample| sample.at)
     });
     let sampled_at = sampled_at.collect();
     let memory = object.memory.as_ref();
-    let settings = world.samples.settings;
+    let settings = world.metric_scaling.extra.settings;
     Some(Input { policy, memory, target, samples, sampled_at, samples_change_at, settings })
 }
 
@@ -94,8 +94,8 @@ fn sample(
     metric: &Metric,
     now: Timestamp,
 ) -> (Result<FiniteNumber, SampleProblem>, Option<Timestamp>) {
-    let Settings { answerer, oldest, .. } = world.samples.settings;
-    let Some(sample) = world.samples.of(autoscaler, &metric.query.text) else {
+    let Settings { answerer, oldest, .. } = world.metric_scaling.extra.settings;
+    let Some(sample) = world.metric_scaling.extra.of(autoscaler, &metric.query.text) else {
         return match (&metric.query.answer, answerer) {
             (Answer::Published(expression), Answerer::Almanac) => published(world, expression, now),
             (Answer::External(why), Answerer::Almanac) => {

@@ -8,31 +8,38 @@ use jiff::Timestamp;
 use super::decide::later;
 use super::reasons::{explained, metric_name};
 use super::{
-    Answer, Cause, Decision, FiniteNumber, Memory, MetricScaling, Sample, SampleProblem, decide,
-    explain, gather, presumed, settle,
+    Answer, Cause, Decision, FiniteNumber, Memory, MetricScaling, Sample, SampleProblem, Samples,
+    decide, explain, gather, presumed, settle,
 };
 use crate::answers::{ReplicasAskedFor, RuleExplanation};
 use crate::beginning::{Beginning, RunStart};
 use crate::families::{Logic, OpenDecision, Recorded};
 use crate::other_writer::ExternalChange;
+use crate::seam::{Policies, PolicyFamily, PolicyObject};
 use crate::turn::{Closed, PolicyDecision};
-use crate::world::{Policies, PolicyObject};
 use crate::{
     Exempt, Field, Footprint, Identity, Outcome, Presumption, Reach, Reason, Slim, TargetReference,
     Verdict, World,
 };
 
 /// Autoscalers, as a family of policies.
-pub(crate) struct Autoscalers;
+#[derive(Clone, Copy, Debug)]
+pub struct Autoscalers;
+
+impl PolicyFamily for Autoscalers {
+    type Policy = MetricScaling;
+    type Memory = Memory;
+    type Extra = Samples;
+}
 
 /// Why nothing comes of an autoscaler, if it or its target is exempt.
 fn exempt(world: &World, autoscaler: &Identity) -> Option<Exempt> {
     let target = policy_of(world, autoscaler)?.target.identity();
-    Exempt::of(&world.exempt, autoscaler, Some(target))
+    Exempt::of(&world.objects.exempt, autoscaler, Some(target))
 }
 
 fn policy_of<'w>(world: &'w World, policy: &Identity) -> Option<&'w MetricScaling> {
-    world.metric_scalings.get(policy)?.policy.as_deref()
+    world.metric_scaling.policies.get(policy)?.policy.as_deref()
 }
 
 impl Logic for Autoscalers {
@@ -44,7 +51,7 @@ impl Logic for Autoscalers {
         foreign: &[ExternalChange],
         _: Timestamp,
     ) -> Vec<Recorded> {
-        let object = world.metric_scalings.get_mut(identity);
+        let object = world.metric_scaling.policies.get_mut(identity);
         let memory = object.and_then(|object| object.memory.as_mut());
         if let Some(contest) = memory.and_then(|memory| memory.contest.as_mut()) {
             let is_it =
@@ -56,7 +63,7 @@ impl Logic for Autoscalers {
     }
 
     fn names<'w>(&self, world: &'w World) -> Box<dyn Iterator<Item = &'w Identity> + 'w> {
-        Box::new(world.metric_scalings.keys())
+        Box::new(world.metric_scaling.policies.keys())
     }
 
     fn footprint(&self, world: &World, identity: &Identity) -> Option<Footprint> {
@@ -95,7 +102,7 @@ impl Logic for Autoscalers {
         now: Timestamp,
     ) -> Option<OpenDecision> {
         let decision = decide(&gather(world, policy, reach, now)?, now);
-        let policy = Arc::clone(world.metric_scalings.get(policy)?.policy.as_ref()?);
+        let policy = Arc::clone(world.metric_scaling.policies.get(policy)?.policy.as_ref()?);
         Some(OpenDecision::MetricScaling(PolicyDecision { policy, decision }))
     }
 
@@ -159,7 +166,7 @@ impl Logic for Autoscalers {
         now: Timestamp,
     ) -> Option<Timestamp> {
         policy_of(world, policy).filter(|_| exempt(world, policy).is_none())?;
-        later(world.samples.settings.query_period, now)
+        later(world.metric_scaling.extra.settings.query_period, now)
     }
 
     fn presumptions(&self, world: &World, policy: &Identity) -> Vec<Presumption> {
@@ -169,7 +176,7 @@ impl Logic for Autoscalers {
         let mut all = Vec::new();
         for metric in &checked.metrics {
             let query = &metric.query.text;
-            let sample = world.samples.of(policy, query);
+            let sample = world.metric_scaling.extra.of(policy, query);
             match (sample.map(|sample| &sample.value), &metric.query.answer) {
                 (Some(Ok(number)), _) => {
                     let answer: Arc<str> = number.to_string().into();
@@ -210,18 +217,18 @@ impl Logic for Autoscalers {
     }
 
     fn known_until(&self, world: &World, policy: &Identity) -> Option<Timestamp> {
-        let object = world.metric_scalings.get(policy)?;
+        let object = world.metric_scaling.policies.get(policy)?;
         object.policy.as_ref()?;
         object.memory.as_ref()?.known_until()
     }
 
     fn slim(&self, world: &World, policy: &Identity) -> Option<Slim> {
-        world.metric_scalings.get(policy).cloned().map(Slim::MetricScaling)
+        world.metric_scaling.policies.get(policy).cloned().map(Slim::MetricScaling)
     }
 
     fn remove(&self, world: &mut World, policy: &Identity) {
-        world.metric_scalings.remove(policy);
-        world.samples.keep_only(policy, |_| false);
+        world.metric_scaling.policies.remove(policy);
+        world.metric_scaling.extra.keep_only(policy, |_| false);
     }
 }
 
@@ -232,12 +239,15 @@ pub(crate) fn answer(
     answer: &Result<FiniteNumber, SampleProblem>,
 ) -> usize {
     let mut asking = 0;
-    for (identity, object) in &world.metric_scalings {
+    for (identity, object) in &world.metric_scaling.policies {
         let metrics = object.policy.iter().flat_map(|policy| &policy.metrics);
         let asked: Vec<_> = metrics.map(|it| &it.query.text).filter(|it| is_it(it)).collect();
         asking += usize::from(!asked.is_empty());
         for query in asked {
-            world.samples.hold(identity, Sample::assumed(Arc::clone(query), answer.clone()));
+            world
+                .metric_scaling
+                .extra
+                .hold(identity, Sample::assumed(Arc::clone(query), answer.clone()));
         }
     }
     asking
@@ -252,7 +262,7 @@ pub(crate) fn readers<'w>(
         let named = policy.metrics.iter().flat_map(|metric| &metric.query.names);
         named.into_iter().any(|selects| selects.includes(schedule))
     };
-    let all = world.metric_scalings.iter();
+    let all = world.metric_scaling.policies.iter();
     all.filter(move |(_, it)| it.policy.as_deref().is_some_and(reads)).map(|(reader, _)| reader)
 }
 
@@ -278,9 +288,9 @@ pub(crate) fn close(
 ) -> Closed {
     let wake_at = open.decision.wake_at;
     let settled = settle(&open.policy, open.decision, outcomes, now);
-    let retry = later(world.samples.settings.query_period, opened_at);
+    let retry = later(world.metric_scaling.extra.settings.query_period, opened_at);
     let wake_at = if settled.is_done { wake_at } else { wake_at.into_iter().chain(retry).min() };
-    if let Some(object) = world.metric_scalings.get_mut(identity) {
+    if let Some(object) = world.metric_scaling.policies.get_mut(identity) {
         object.memory = Some(settled.memory);
     }
     let recorded = settled.recorded.into_iter().map(Recorded::MetricScaling).collect();

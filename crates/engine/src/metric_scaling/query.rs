@@ -196,15 +196,16 @@ impl Selects {
         &'a self,
         world: &'a World,
     ) -> impl Iterator<Item = (&'a Identity, &'a ScheduledCapacity)> {
-        self.usable(world).filter(|(schedule, _)| world.exempt.of(schedule).is_none())
+        self.usable(world).filter(|(schedule, _)| world.objects.exempt.of(schedule).is_none())
     }
 
     /// The problem of a selected schedule in a namespace whose mark is unreadable.
     pub(super) fn unread(&self, world: &World) -> Option<SampleProblem> {
         let mut usable =
-            world.exempt.has_unread().then(|| self.usable(world)).into_iter().flatten();
-        let is_unread =
-            |schedule: &Identity| world.exempt.of(schedule) == Some(Exemption::UnreadNamespace);
+            world.objects.exempt.has_unread().then(|| self.usable(world)).into_iter().flatten();
+        let is_unread = |schedule: &Identity| {
+            world.objects.exempt.of(schedule) == Some(Exemption::UnreadNamespace)
+        };
         let (schedule, _) = usable.find(|(schedule, _)| is_unread(schedule))?;
         let why = format!(
             "the namespace {} of a schedule cannot be read, and may be marked with almanac.dev/ignore",
@@ -218,7 +219,7 @@ impl Selects {
         &'a self,
         world: &'a World,
     ) -> impl Iterator<Item = (&'a Identity, &'a ScheduledCapacity)> {
-        let all = &world.scheduled_capacities;
+        let all = &world.scheduled_capacity.policies;
         let named: Box<dyn Iterator<Item = &'a Identity> + 'a> = match self {
             Selects::One(schedule) => {
                 Box::new(all.get_key_value(schedule).map(|(schedule, _)| schedule).into_iter())

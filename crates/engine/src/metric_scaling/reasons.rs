@@ -194,7 +194,7 @@ pub(crate) fn describe(
     policy: &Identity,
     reason: &Reason<Cause>,
 ) -> Option<(Option<Arc<str>>, String)> {
-    let policy = world.metric_scalings.get(policy)?.policy.as_deref()?;
+    let policy = world.metric_scaling.policies.get(policy)?.policy.as_deref()?;
     Some((reason.rule.map(metric_name), render(policy, reason)))
 }
 

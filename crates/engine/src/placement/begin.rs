@@ -33,11 +33,13 @@ pub(super) fn begin(world: &World, policies: &[&Identity], beginning: Beginning)
 
 /// Whether a score or a toleration ends at this very instant.
 fn something_ends(world: &World, policies: &[&Identity], at: Timestamp) -> bool {
-    let mut scores = world.hub.scores.values().flat_map(|of_clusters| of_clusters.values());
+    let mut scores =
+        world.placement.extra.hub.scores.values().flat_map(|of_clusters| of_clusters.values());
     let tolerations = policies.iter().filter_map(|it| policy_of(world, it));
     let tolerations = tolerations.flat_map(|policy| &policy.tolerations);
     let tolerated: BTreeSet<i64> = tolerations.filter_map(|it| it.seconds).collect();
-    let mut taints = world.hub.clusters.values().flat_map(|cluster| &cluster.taints);
+    let mut taints =
+        world.placement.extra.hub.clusters.values().flat_map(|cluster| &cluster.taints);
     scores.any(|it| it.valid_until == Some(at))
         || taints.any(|taint| {
             let for_so_long = taint.added.map(|added| at.duration_since(added));

@@ -59,24 +59,24 @@ pub struct Candidate<'a> {
 /// selected so far stays.
 #[must_use]
 pub fn gather<'a>(world: &'a World, placement: &Identity) -> Option<Input<'a>> {
-    let (identity, object) = world.placements.get_key_value(placement)?;
+    let (identity, object) = world.placement.policies.get_key_value(placement)?;
     let policy = object.policy.as_deref()?;
-    if policy.standing != Standing::Active || world.exempt.of(placement).is_some() {
+    if policy.standing != Standing::Active || world.objects.exempt.of(placement).is_some() {
         return None;
     }
-    let hub = &*world.hub;
+    let hub = &*world.placement.extra.hub;
     let bound = bound_sets(hub, placement.namespace());
     let sets = named_sets(policy, &bound);
     if unusable_set(world, placement).is_some() {
         return None;
     }
-    let decisions = world.decisions.of_placement(placement);
+    let decisions = world.placement.extra.decisions.of_placement(placement);
     let own = own_counts(placement, &decisions);
     let mut candidates = candidates(hub, &sets, &own);
     let mut busiest = 0;
     if policy.balances() {
         count_others(world, &mut candidates, &own);
-        busiest = world.decisions.busiest_without(&own);
+        busiest = world.placement.extra.decisions.busiest_without(&own);
     }
     let add_on_scores = policy.prioritizers.iter().map(|it| match &it.score {
         ScoreSource::AddOn { resource, .. } => scores(hub.scores.get(resource), &candidates),
@@ -120,9 +120,10 @@ fn is_bound(hub: &Hub, namespace: &str, set: &str) -> bool {
 
 /// A set that a placement selects from, and of which it cannot be said which clusters it has.
 pub(super) fn unusable_set<'a>(world: &'a World, placement: &Identity) -> Option<&'a Arc<str>> {
-    let policy = world.placements.get(placement)?.policy.as_deref()?;
-    let bound = bound_sets(&world.hub, placement.namespace());
-    let is_unusable = |set: &&Arc<str>| world.hub.sets.get(*set) == Some(&ClusterSet::Unusable);
+    let policy = world.placement.policies.get(placement)?.policy.as_deref()?;
+    let bound = bound_sets(&world.placement.extra.hub, placement.namespace());
+    let is_unusable =
+        |set: &&Arc<str>| world.placement.extra.hub.sets.get(*set) == Some(&ClusterSet::Unusable);
     bound.into_iter().filter(|set| wants(policy, set)).find(is_unusable)
 }
 
@@ -164,7 +165,7 @@ fn candidates<'a>(
 }
 
 fn count_others(world: &World, candidates: &mut [Candidate<'_>], own: &BTreeMap<&str, u32>) {
-    let mut counts = world.decisions.counts().peekable();
+    let mut counts = world.placement.extra.decisions.counts().peekable();
     for candidate in candidates {
         let name: &str = candidate.name;
         let all = advance(&mut counts, name, |(cluster, _)| &***cluster).map_or(0, |(_, all)| all);
@@ -217,10 +218,10 @@ fn advance<Item>(
 /// placement has selected counts for others at their next turns, and at once only for the one whose it is.
 pub(crate) fn readers<'w>(world: &'w World, changed: &Identity) -> Vec<&'w Identity> {
     if changed.kind() == "PlacementDecision" {
-        return world.decisions.placements_of(changed, &world.placements);
+        return world.placement.extra.decisions.placements_of(changed, &world.placement.policies);
     }
     // The status of one that cannot be used says what it lacks besides.
-    let active = world.placements.iter().filter_map(|(identity, object)| {
+    let active = world.placement.policies.iter().filter_map(|(identity, object)| {
         let policy = object.policy.as_deref()?;
         let reads = matches!(policy.standing, Standing::Active | Standing::Unusable);
         reads.then_some((identity, policy))
@@ -241,7 +242,7 @@ pub(crate) fn readers<'w>(world: &'w World, changed: &Identity) -> Vec<&'w Ident
         "ManagedClusterSetBinding" => identity.namespace() == namespace,
         "ManagedCluster" => may_select(world, identity, policy, name),
         "ManagedClusterSet" => {
-            is_bound(&world.hub, identity.namespace(), name) && wants(policy, name)
+            is_bound(&world.placement.extra.hub, identity.namespace(), name) && wants(policy, name)
         }
         _ => false,
     };
@@ -257,10 +258,11 @@ pub(crate) fn reads_otherwise(
     scores: Option<&Scores>,
     now: Timestamp,
 ) -> bool {
-    let of_resource = world.hub.scores.get(object.name());
+    let of_resource = world.placement.extra.hub.scores.get(object.name());
     let known = of_resource.and_then(|it| it.get(object.namespace()));
     let (Some(known), Some(scores)) = (known, scores) else { return known != scores };
-    let Some(policy) = world.placements.get(placement).and_then(|it| it.policy.as_deref()) else {
+    let Some(policy) = world.placement.policies.get(placement).and_then(|it| it.policy.as_deref())
+    else {
         return false;
     };
     let counts = |it: &Prioritizer| match &it.score {
@@ -282,7 +284,7 @@ pub(crate) fn readers_by_expressions<'w>(
     world: &'w World,
     cluster: &str,
 ) -> impl Iterator<Item = (&'w Identity, &'w Placement, Option<&'w Memory>)> {
-    world.placements.iter().filter_map(move |(identity, object)| {
+    world.placement.policies.iter().filter_map(move |(identity, object)| {
         let policy = object.policy.as_deref()?;
         let asks = policy.standing == Standing::Active && policy.has_expressions();
         let asks = asks && may_select(world, identity, policy, cluster);
@@ -298,13 +300,20 @@ pub(crate) fn matched_by_expressions(
     cluster: &Identity,
     now: Timestamp,
 ) -> Vec<(PolicyName, Option<Matched>)> {
-    let Some((name, cluster)) = world.hub.clusters.get_key_value(cluster.name()) else {
+    let Some((name, cluster)) = world.placement.extra.hub.clusters.get_key_value(cluster.name())
+    else {
         return Vec::new();
     };
     let candidate = Candidate { name, cluster, is_selected: false, selected_by_others: 0 };
     let placements: Vec<_> = readers_by_expressions(world, name).collect();
     let all = evaluate_each(STEPS_OF_A_CHANGE, placements.len(), |position, steps| {
-        matched(placements[position].1, (&world.hub.scores).into(), &candidate, now, steps)
+        matched(
+            placements[position].1,
+            (&world.placement.extra.hub.scores).into(),
+            &candidate,
+            now,
+            steps,
+        )
     });
     let matched = placements.into_iter().zip(all).map(|((identity, _, memory), it)| {
         let is_known = memory.is_some_and(|it| it.costly.contains_key(name));
@@ -316,7 +325,7 @@ pub(crate) fn matched_by_expressions(
 
 /// Whether a cluster is one of the candidates of a placement.
 fn may_select(world: &World, placement: &Identity, policy: &Placement, cluster: &str) -> bool {
-    let hub = &*world.hub;
+    let hub = &*world.placement.extra.hub;
     let Some(cluster) = hub.clusters.get(cluster) else { return false };
     let mut bound = bound_sets(hub, placement.namespace()).into_iter();
     bound.any(|set| {

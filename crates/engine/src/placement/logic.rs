@@ -8,25 +8,32 @@ use jiff::Timestamp;
 
 use super::ledger::decision_number;
 use super::{
-    Decision, DecisionLedger, HubChange, HubObject, Memory, Placement, ScoreSource, Scores, decide,
-    explain, gather, presumed, settle, why_not_decided, why_unknown,
+    Decision, DecisionLedger, HubChange, HubObject, HubState, Memory, Placement, ScoreSource,
+    Scores, decide, explain, gather, presumed, settle, why_not_decided, why_unknown,
 };
 use crate::answers::{Division, EndedScore, RuleExplanation};
 use crate::beginning::{Beginning, RunStart};
 use crate::families::{Logic, OpenDecision, Recorded};
+use crate::seam::{Policies, PolicyFamily, PolicyObject};
 use crate::turn::{Closed, PolicyDecision};
-use crate::world::{Policies, PolicyObject};
 use crate::{
     Field, Footprint, Identity, Outcome, Presumption, Reach, Slim, TargetReference, Value, Verdict,
     World, few,
 };
 
 /// Placements, as a family of policies.
-pub(crate) struct Placements;
+#[derive(Clone, Copy, Debug)]
+pub struct Placements;
+
+impl PolicyFamily for Placements {
+    type Policy = Placement;
+    type Memory = Memory;
+    type Extra = HubState;
+}
 
 impl Logic for Placements {
     fn names<'w>(&self, world: &'w World) -> Box<dyn Iterator<Item = &'w Identity> + 'w> {
-        Box::new(world.placements.keys())
+        Box::new(world.placement.policies.keys())
     }
 
     /// A placement that ranks by the decisions of others reads all of them, so it connects all placements. That
@@ -36,7 +43,7 @@ impl Logic for Placements {
         let mut footprint = Footprint::default();
         footprint.writes.push((policy.clone(), Field::Clusters));
         let usable = || {
-            let all = world.placements.iter();
+            let all = world.placement.policies.iter();
             all.filter_map(|(identity, object)| Some((identity, usable(object)?)))
         };
         if usable().any(|(_, policy)| policy.balances()) {
@@ -64,7 +71,7 @@ impl Logic for Placements {
             Some(input) => decide(&input, now),
             None => Decision::first(world, policy)?,
         };
-        let policy = Arc::clone(world.placements.get(policy)?.policy.as_ref()?);
+        let policy = Arc::clone(world.placement.policies.get(policy)?.policy.as_ref()?);
         Some(OpenDecision::Placement(PolicyDecision { policy, decision }))
     }
 
@@ -76,7 +83,7 @@ impl Logic for Placements {
         _: Timestamp,
         _: Timestamp,
     ) -> Option<Closed> {
-        world.placements.get(policy)?;
+        world.placement.policies.get(policy)?;
         Some(Closed { recorded: Vec::new(), effects: Vec::new(), wake_at: None })
     }
 
@@ -164,7 +171,7 @@ impl Logic for Placements {
     }
 
     fn influenced_by(&self, world: &World, policy: &Identity) -> Vec<Identity> {
-        let balancing = world.placements.iter().filter(|(identity, object)| {
+        let balancing = world.placement.policies.iter().filter(|(identity, object)| {
             *identity != policy && usable(object).is_some_and(Placement::selects_by_balance)
         });
         balancing.map(|(identity, _)| identity.clone()).collect()
@@ -179,16 +186,16 @@ impl Logic for Placements {
     }
 
     fn slim(&self, world: &World, policy: &Identity) -> Option<Slim> {
-        world.placements.get(policy).cloned().map(Slim::Placement)
+        world.placement.policies.get(policy).cloned().map(Slim::Placement)
     }
 
     fn remove(&self, world: &mut World, policy: &Identity) {
-        world.placements.remove(policy);
+        world.placement.policies.remove(policy);
     }
 }
 
 pub(super) fn policy_of<'w>(world: &'w World, policy: &Identity) -> Option<&'w Placement> {
-    usable(world.placements.get(policy)?)
+    usable(world.placement.policies.get(policy)?)
 }
 
 fn usable(object: &PolicyObject<Placement, Memory>) -> Option<&Placement> {
@@ -214,7 +221,7 @@ pub(crate) fn upsert(
 /// Holds an object of a hub.
 pub(crate) fn upsert_hub_object(world: &mut World, identity: Identity, object: HubObject) {
     let (namespace, name) = (Arc::from(identity.namespace()), Arc::from(identity.name()));
-    let hub = Arc::make_mut(&mut world.hub);
+    let hub = Arc::make_mut(&mut world.placement.extra.hub);
     match object {
         HubObject::Cluster(cluster) => {
             hub.clusters.insert(name, Arc::new(cluster));
@@ -228,7 +235,7 @@ pub(crate) fn upsert_hub_object(world: &mut World, identity: Identity, object: H
         HubObject::Scores(scores) => {
             hub.scores.entry(name).or_default().insert(namespace, scores);
         }
-        HubObject::Decision(decision) => world.decisions.insert(identity, decision),
+        HubObject::Decision(decision) => world.placement.extra.decisions.insert(identity, decision),
     }
 }
 
@@ -236,12 +243,14 @@ pub(crate) fn upsert_hub_object(world: &mut World, identity: Identity, object: H
 pub(crate) fn hub_change(world: &World, identity: &Identity, object: &HubObject) -> HubChange {
     let is_known = match object {
         HubObject::Cluster(cluster) => {
-            let known = world.hub.clusters.get(identity.name());
+            let known = world.placement.extra.hub.clusters.get(identity.name());
             return known.map_or(HubChange::Any, |known| cluster.change_from(known));
         }
-        HubObject::Decision(decision) => world.decisions.get(identity) == Some(decision),
+        HubObject::Decision(decision) => {
+            world.placement.extra.decisions.get(identity) == Some(decision)
+        }
         HubObject::Set(_) | HubObject::Binding(_) | HubObject::Scores(_) => {
-            world.hub.has(identity, object)
+            world.placement.extra.hub.has(identity, object)
         }
     };
     match object {
@@ -257,9 +266,9 @@ pub(crate) fn hub_change(world: &World, identity: &Identity, object: &HubObject)
 /// Removes an object of a hub.
 pub(crate) fn remove_hub_object(world: &mut World, object: &Identity) {
     if object.kind() == "PlacementDecision" {
-        world.decisions.remove(object);
+        world.placement.extra.decisions.remove(object);
     } else {
-        Arc::make_mut(&mut world.hub).remove(object);
+        Arc::make_mut(&mut world.placement.extra.hub).remove(object);
     }
 }
 
@@ -276,14 +285,14 @@ pub(crate) fn selected(decisions: &DecisionLedger, placement: &Identity) -> Opti
 /// other, counts twice.
 #[must_use]
 pub fn selected_clusters(world: &World, placement: &Identity) -> usize {
-    let own = world.decisions.of_placement(placement).into_values();
+    let own = world.placement.extra.decisions.of_placement(placement).into_values();
     let own = own.filter(|it| it.placement.as_deref() == Some(placement.name()));
     own.map(|it| it.clusters.len()).sum()
 }
 
 /// The decisions of a placement, in the order of their groups.
 pub(crate) fn divisions(world: &World, placement: &Identity) -> Vec<Division> {
-    let own = world.decisions.of_placement(placement);
+    let own = world.placement.extra.decisions.of_placement(placement);
     let own = own.into_iter().filter(|(_, it)| it.placement.as_deref() == Some(placement.name()));
     let divisions = own.map(|(identity, decision)| Division {
         object: identity.name().into(),
@@ -312,8 +321,8 @@ pub(crate) fn close(
         let memory = object.memory.as_ref().filter(|_| identity != placement);
         memory.map(|it| it.known.len())
     };
-    let kept = world.placements.iter().filter_map(kept).sum();
-    let object = world.placements.get_mut(placement);
+    let kept = world.placement.policies.iter().filter_map(kept).sum();
+    let object = world.placement.policies.get_mut(placement);
     // What an edited one was decided by says nothing about what it is now.
     let object = object.filter(|it| it.policy.as_deref() == Some(&*open.policy));
     let memory = object.as_ref().and_then(|object| object.memory.clone());

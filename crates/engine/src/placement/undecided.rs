@@ -15,7 +15,7 @@ pub(crate) fn why_not_decided(world: &World, placement: &Identity) -> Option<Str
         Standing::Disabled => "an annotation disables it".to_owned(),
         Standing::Terminating => "it is being deleted".to_owned(),
         Standing::Unusable => "its spec has an error".to_owned(),
-        Standing::Active => match Exempt::of(&world.exempt, placement, None) {
+        Standing::Active => match Exempt::of(&world.objects.exempt, placement, None) {
             Some(exempt) => exempt.to_string(),
             None => format!(
                 "the selector of its set {} cannot be used",
@@ -28,7 +28,8 @@ pub(crate) fn why_not_decided(world: &World, placement: &Identity) -> Option<Str
 /// Why the selection of a placement is unknown; `None` if it is known, or not decided. A hub that was read has all its
 /// clusters; files may lack them.
 pub(crate) fn why_unknown(world: &World, placement: &Identity) -> Option<&'static str> {
-    let is_without = world.seen_at.is_none() && world.hub.clusters.is_empty();
+    let is_without =
+        world.objects.seen_at.is_none() && world.placement.extra.hub.clusters.is_empty();
     let is_unknown = is_without && gather(world, placement).is_some();
     is_unknown.then_some("there is no ManagedCluster in the files")
 }
@@ -36,8 +37,8 @@ pub(crate) fn why_unknown(world: &World, placement: &Identity) -> Option<&'stati
 /// Why a placement whose spec or set has an error has not enough clusters, without its spec: by its sets alone.
 #[must_use]
 pub fn unsatisfied(world: &World, placement: &Identity) -> Option<Satisfaction> {
-    let policy = world.placements.get(placement)?.policy.as_deref()?;
-    let hub = &*world.hub;
+    let policy = world.placement.policies.get(placement)?.policy.as_deref()?;
+    let hub = &*world.placement.extra.hub;
     let bound = bound_sets(hub, placement.namespace());
     let sets = named_sets(policy, &bound);
     let members: Vec<_> = sets.iter().filter_map(|it| Some((*it, hub.sets.get(*it)?))).collect();
@@ -59,14 +60,17 @@ impl Decision {
     /// Creates an empty first `PlacementDecision` for a placement whose spec or set has an error from the beginning,
     /// as Open Cluster Management does: consumers wait for one.
     pub(super) fn first(world: &World, placement: &Identity) -> Option<Decision> {
-        let policy = world.placements.get(placement)?.policy.as_deref()?;
+        let policy = world.placement.policies.get(placement)?.policy.as_deref()?;
         let has_error = match policy.standing {
             Standing::Unusable => true,
             Standing::Active => unusable_set(world, placement).is_some(),
             Standing::Disabled | Standing::Terminating => false,
         };
-        let is_exempt = world.exempt.of(placement).is_some();
-        if !has_error || is_exempt || !world.decisions.of_placement(placement).is_empty() {
+        let is_exempt = world.objects.exempt.of(placement).is_some();
+        if !has_error
+            || is_exempt
+            || !world.placement.extra.decisions.of_placement(placement).is_empty()
+        {
             return None;
         }
         let name = format!("{}-decision-1", placement.name());

@@ -10,9 +10,10 @@ use crate::{Family, Identity, PolicyName, World};
 
 pub(super) fn begin(world: &mut World, policies: &[&Identity], beginning: Beginning) -> RunStart {
     // Whoever has no cluster takes it that a node that is only named has no labels.
-    let named: Vec<Arc<str>> = world.pods.values().filter_map(|pod| pod.node.clone()).collect();
+    let named: Vec<Arc<str>> =
+        world.objects.pods.values().filter_map(|pod| pod.node.clone()).collect();
     for node in named {
-        world.nodes.entry(node).or_default();
+        world.objects.nodes.entry(node).or_default();
     }
     let moment_before = beginning.from.checked_sub(SignedDuration::from_nanos(1));
     let moment_before = moment_before.unwrap_or(Timestamp::MIN);

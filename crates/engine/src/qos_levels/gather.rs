@@ -54,12 +54,12 @@ pub(super) enum Standing<'a> {
 
 /// What a `ConfigMap` is to the agent. Of several, the first by its name counts, be it usable or not.
 pub(super) fn standing<'a>(world: &'a World, config: &Identity) -> Standing<'a> {
-    let namespace = world.agent.config_namespace.as_deref();
+    let namespace = world.qos_levels.extra.config_namespace.as_deref();
     let is_here = |it: &Identity| namespace.is_none_or(|namespace| namespace == it.namespace());
     if !is_here(config) {
         return Standing::Elsewhere;
     }
-    match world.qos_levels.keys().find(|it| is_here(it)) {
+    match world.qos_levels.policies.keys().find(|it| is_here(it)) {
         Some(first) if first != config => Standing::After(first),
         _ => Standing::InForce,
     }
@@ -69,13 +69,13 @@ pub(super) fn standing<'a>(world: &'a World, config: &Identity) -> Standing<'a> 
 /// fetched. There is no decision about one that does not count, or is exempt.
 #[must_use]
 pub fn gather<'a>(world: &'a World, config: &Identity) -> Option<Input<'a>> {
-    gather_from(world, config, world.pods.iter(), true)
+    gather_from(world, config, world.objects.pods.iter(), true)
 }
 
 /// The same for a single pod, at no cost for the others.
 #[must_use]
 pub fn gather_only<'a>(world: &'a World, config: &Identity, pod: &Identity) -> Option<Input<'a>> {
-    gather_from(world, config, world.pods.get_key_value(pod).into_iter(), false)
+    gather_from(world, config, world.objects.pods.get_key_value(pod).into_iter(), false)
 }
 
 fn gather_from<'a>(
@@ -84,17 +84,18 @@ fn gather_from<'a>(
     pods: impl Iterator<Item = (&'a Identity, &'a Pod)>,
     is_about_all: bool,
 ) -> Option<Input<'a>> {
-    let (identity, object) = world.qos_levels.get_key_value(config)?;
+    let (identity, object) = world.qos_levels.policies.get_key_value(config)?;
     let policy = object.policy.as_deref()?;
-    if standing(world, config) != Standing::InForce || world.exempt.of(config).is_some() {
+    if standing(world, config) != Standing::InForce || world.objects.exempt.of(config).is_some() {
         return None;
     }
     let mut lists = Lists::new(world, policy);
-    let pods = pods
-        .filter(|(identity, pod)| pod.left_alone.is_none() && world.exempt.of(identity).is_none());
+    let pods = pods.filter(|(identity, pod)| {
+        pod.left_alone.is_none() && world.objects.exempt.of(identity).is_none()
+    });
     let pods = pods.map(|(identity, pod)| FollowingPod { identity, pod, list: lists.of(pod) });
     let pods = pods.collect();
-    let format = world.agent.level_format;
+    let format = world.qos_levels.extra.level_format;
     Some(Input { identity, policy, format, pods, is_about_all })
 }
 
@@ -125,5 +126,5 @@ impl<'a> Lists<'a> {
 
 /// The labels of a node of this name, if it is known.
 pub(super) fn labels_of<'a>(world: &'a World, node: &str) -> Option<&'a Labels> {
-    world.nodes.get(node).map(|node| &node.labels)
+    world.objects.nodes.get(node).map(|node| &node.labels)
 }

@@ -9,22 +9,29 @@ use jiff::Timestamp;
 use super::gather::{Standing, labels_of, standing};
 use super::reasons::policy_name;
 use super::{
-    Decision, FollowingPod, Input, ListInForce, QosLevels, decide, explain, gather, gather_only,
-    render, settle,
+    AgentSettings, Decision, FollowingPod, Input, ListInForce, QosLevels, decide, explain, gather,
+    gather_only, render, settle,
 };
 use crate::answers::{RuleExplanation, Unmatched};
 use crate::beginning::{Beginning, RunStart};
 use crate::families::{Logic, OpenDecision, Recorded};
 use crate::schedules::{RuleSchedule, Schedule};
+use crate::seam::{Policies, PolicyFamily, PolicyObject};
 use crate::turn::{Closed, PolicyDecision};
-use crate::world::{Policies, PolicyObject};
 use crate::{
     Consequence, Exempt, Field, Footprint, Identity, LabelSelector, Labels, Outcome, Presumption,
     Reach, Slim, TargetReference, Verdict, World,
 };
 
 /// Levels of pods, as a family of policies.
-pub(crate) struct Levels;
+#[derive(Clone, Copy, Debug)]
+pub struct Levels;
+
+impl PolicyFamily for Levels {
+    type Policy = QosLevels;
+    type Memory = ();
+    type Extra = AgentSettings;
+}
 
 /// The pods that a `ConfigMap` may ever change, with their nodes.
 fn concerned<'a>(input: &Input<'a>) -> impl Iterator<Item = FollowingPod<'a>> {
@@ -51,7 +58,7 @@ fn concerned<'a>(input: &Input<'a>) -> impl Iterator<Item = FollowingPod<'a>> {
 
 impl Logic for Levels {
     fn names<'w>(&self, world: &'w World) -> Box<dyn Iterator<Item = &'w Identity> + 'w> {
-        Box::new(world.qos_levels.keys())
+        Box::new(world.qos_levels.policies.keys())
     }
 
     /// One that does not count belongs to the one that does: without that, it would count.
@@ -97,9 +104,9 @@ impl Logic for Levels {
     fn unmatched(&self, world: &World, policy: &Identity) -> Vec<Unmatched> {
         let Some(levels) = policy_of(world, policy) else { return Vec::new() };
         let policies = (0..).zip(levels.lists().flat_map(|(_, list)| list));
-        let seen = world.pods.len();
+        let seen = world.objects.pods.len();
         let is_idle = |selector: &LabelSelector| {
-            seen > 0 && !world.pods.values().any(|pod| selector.selects(&pod.labels))
+            seen > 0 && !world.objects.pods.values().any(|pod| selector.selects(&pod.labels))
         };
         let idle = policies.filter(|(_, it)| it.is_enabled && is_idle(&it.selector));
         idle.map(|(position, _)| Unmatched { position: Some(position), what: "pods", seen })
@@ -122,7 +129,7 @@ impl Logic for Levels {
             None => gather(world, policy)?,
         };
         let decision = decide(&input, now);
-        let policy = Arc::clone(world.qos_levels.get(policy)?.policy.as_ref()?);
+        let policy = Arc::clone(world.qos_levels.policies.get(policy)?.policy.as_ref()?);
         Some(OpenDecision::QosLevels(PolicyDecision { policy, decision }))
     }
 
@@ -197,16 +204,16 @@ impl Logic for Levels {
     }
 
     fn slim(&self, world: &World, policy: &Identity) -> Option<Slim> {
-        world.qos_levels.get(policy).cloned().map(Slim::QosLevels)
+        world.qos_levels.policies.get(policy).cloned().map(Slim::QosLevels)
     }
 
     fn remove(&self, world: &mut World, policy: &Identity) {
-        world.qos_levels.remove(policy);
+        world.qos_levels.policies.remove(policy);
     }
 }
 
 fn policy_of<'w>(world: &'w World, policy: &Identity) -> Option<&'w QosLevels> {
-    world.qos_levels.get(policy)?.policy.as_deref()
+    world.qos_levels.policies.get(policy)?.policy.as_deref()
 }
 
 /// No pods of a workload are in sight, so its template stands for them.
@@ -226,14 +233,14 @@ fn whole(verdict: Verdict, message: String) -> RuleExplanation {
 pub(crate) fn why_not_carried_out(world: &World, config: &Identity) -> Option<String> {
     match standing(world, config) {
         Standing::InForce => {
-            let exempt = Exempt::of(&world.exempt, config, None)?;
+            let exempt = Exempt::of(&world.objects.exempt, config, None)?;
             Some(format!("not carried out; {exempt}"))
         }
         Standing::After(first) => {
             Some(format!("not carried out; {first} is there too, and counts"))
         }
         Standing::Elsewhere => {
-            let namespace = world.agent.config_namespace.as_deref().unwrap_or_default();
+            let namespace = world.qos_levels.extra.config_namespace.as_deref().unwrap_or_default();
             Some(format!("not carried out; the agent's ConfigMap is in the namespace {namespace}"))
         }
     }
@@ -241,7 +248,7 @@ pub(crate) fn why_not_carried_out(world: &World, config: &Identity) -> Option<St
 
 /// Why no policy is about an object, although it is there.
 fn why_left_alone(world: &World, object: &Identity) -> Option<String> {
-    let pod = world.pods.get(object)?;
+    let pod = world.objects.pods.get(object)?;
     if let Some(why) = pod.left_alone {
         let why = match why {
             super::LeftAlone::Finished => "the pod has run to its end",
@@ -250,7 +257,7 @@ fn why_left_alone(world: &World, object: &Identity) -> Option<String> {
         };
         return Some(format!("it stays as it is; {why}"));
     }
-    world.exempt.of(object).map(|why| format!("it stays as it is; {}", Exempt::Target(why)))
+    world.objects.exempt.of(object).map(|why| format!("it stays as it is; {}", Exempt::Target(why)))
 }
 
 /// The state of every policy, whatever the pods.

@@ -112,6 +112,6 @@ pub(crate) fn describe(
     config: &Identity,
     reason: &Reason<Cause>,
 ) -> Option<(Option<Arc<str>>, String)> {
-    let levels = world.qos_levels.get(config)?.policy.as_deref()?;
+    let levels = world.qos_levels.policies.get(config)?.policy.as_deref()?;
     Some((policy_name(levels, reason), render(levels, reason)))
 }

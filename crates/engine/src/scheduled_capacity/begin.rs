@@ -12,9 +12,9 @@ pub(super) fn begin(world: &mut World, policies: &[&Identity], beginning: Beginn
     let moment_before = beginning.from.checked_sub(SignedDuration::from_nanos(1));
     let moment_before = moment_before.unwrap_or(Timestamp::MIN);
     let mut begun = RunStart::default();
-    let exempt = Arc::clone(&world.exempt);
+    let exempt = Arc::clone(&world.objects.exempt);
     for policy in policies {
-        let Some(object) = world.scheduled_capacities.get_mut(*policy) else { continue };
+        let Some(object) = world.scheduled_capacity.policies.get_mut(*policy) else { continue };
         object.memory = None;
         if object.policy.is_some() && exempt.of(policy).is_none() {
             let name = PolicyName::new(Family::ScheduledCapacity, (*policy).clone());

@@ -18,9 +18,9 @@ pub struct Input<'a> {
 /// no decision about one that is exempt: no number is published.
 #[must_use]
 pub fn gather<'a>(world: &'a World, schedule: &Identity) -> Option<Input<'a>> {
-    let (identity, object) = world.scheduled_capacities.get_key_value(schedule)?;
+    let (identity, object) = world.scheduled_capacity.policies.get_key_value(schedule)?;
     let policy = object.policy.as_deref()?;
-    if world.exempt.of(schedule).is_some() {
+    if world.objects.exempt.of(schedule).is_some() {
         return None;
     }
     Some(Input { identity, policy, published: object.memory.as_ref() })

@@ -13,18 +13,25 @@ use crate::answers::RuleExplanation;
 use crate::beginning::{Beginning, RunStart};
 use crate::families::{Logic, OpenDecision, Recorded};
 use crate::schedules::{RuleSchedule, Schedule};
+use crate::seam::{Policies, PolicyFamily, PolicyObject};
 use crate::turn::{Closed, PolicyDecision};
-use crate::world::{Policies, PolicyObject};
 use crate::{
     Exempt, Field, Footprint, Identity, Outcome, Reach, Slim, TargetReference, Verdict, World,
 };
 
 /// Schedules, as a family of policies.
-pub(crate) struct Schedules;
+#[derive(Clone, Copy, Debug)]
+pub struct Schedules;
+
+impl PolicyFamily for Schedules {
+    type Policy = ScheduledCapacity;
+    type Memory = Published;
+    type Extra = ();
+}
 
 impl Logic for Schedules {
     fn names<'w>(&self, world: &'w World) -> Box<dyn Iterator<Item = &'w Identity> + 'w> {
-        Box::new(world.scheduled_capacities.keys())
+        Box::new(world.scheduled_capacity.policies.keys())
     }
 
     fn footprint(&self, world: &World, policy: &Identity) -> Option<Footprint> {
@@ -66,7 +73,7 @@ impl Logic for Schedules {
         now: Timestamp,
     ) -> Option<OpenDecision> {
         let decision = decide(&gather(world, policy)?, now);
-        let policy = Arc::clone(world.scheduled_capacities.get(policy)?.policy.as_ref()?);
+        let policy = Arc::clone(world.scheduled_capacity.policies.get(policy)?.policy.as_ref()?);
         Some(OpenDecision::ScheduledCapacity(PolicyDecision { policy, decision }))
     }
 
@@ -77,7 +84,7 @@ impl Logic for Schedules {
         _: Option<&Identity>,
         now: Timestamp,
     ) -> Vec<RuleExplanation> {
-        if let Some(exempt) = Exempt::of(&world.exempt, policy, None) {
+        if let Some(exempt) = Exempt::of(&world.objects.exempt, policy, None) {
             return vec![RuleExplanation {
                 rule: None,
                 position: None,
@@ -124,11 +131,11 @@ impl Logic for Schedules {
     }
 
     fn slim(&self, world: &World, policy: &Identity) -> Option<Slim> {
-        world.scheduled_capacities.get(policy).cloned().map(Slim::ScheduledCapacity)
+        world.scheduled_capacity.policies.get(policy).cloned().map(Slim::ScheduledCapacity)
     }
 
     fn remove(&self, world: &mut World, policy: &Identity) {
-        world.scheduled_capacities.remove(policy);
+        world.scheduled_capacity.policies.remove(policy);
     }
 }
 
@@ -153,7 +160,7 @@ pub(crate) fn close(
     opened_at: Timestamp,
 ) -> Closed {
     let wake_at = open.decision.wake_at;
-    let object = world.scheduled_capacities.get_mut(identity);
+    let object = world.scheduled_capacity.policies.get_mut(identity);
     let before = object.as_ref().and_then(|object| object.memory);
     let settled = settle(identity, before, open.decision, outcomes, opened_at);
     if let Some(object) = object.filter(|object| object.policy.is_some()) {

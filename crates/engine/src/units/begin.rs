@@ -9,9 +9,9 @@ use super::gather::{all_in_force, in_force};
 
 pub(super) fn begin(world: &mut World, policies: &[&Identity], beginning: Beginning) -> RunStart {
     let mut begun = RunStart::default();
-    if world.pouring.is_none() {
-        let pouring = Pouring::new(&world.fleet, all_in_force(world), beginning.from);
-        world.pouring = Some(Box::new(pouring));
+    if world.units.extra.pouring.is_none() {
+        let pouring = Pouring::new(&world.units.extra.fleet, all_in_force(world), beginning.from);
+        world.units.extra.pouring = Some(Box::new(pouring));
     }
     for policy in policies.iter().filter(|policy| in_force(world, policy).is_some()) {
         let name = PolicyName::new(Family::Units, (*policy).clone());

@@ -32,7 +32,7 @@ pub(super) fn explain(
     identity: &Identity,
     object: Option<&Identity>,
 ) -> Vec<RuleExplanation> {
-    if let Some(exempt) = Exempt::of(&world.exempt, identity, None) {
+    if let Some(exempt) = Exempt::of(&world.objects.exempt, identity, None) {
         return vec![line(None, Verdict::Excluded, format!("not carried out; {exempt}"))];
     }
     let Some((identity, policy)) = in_force(world, identity) else { return Vec::new() };
@@ -121,10 +121,10 @@ fn explain_pod(
     policy: &ResourcePolicy,
     identity: &Identity,
 ) -> Vec<RuleExplanation> {
-    let Some(poured) = world.pouring.as_deref() else { return Vec::new() };
-    let mut found = Pouring::new(&world.fleet, all_in_force(world), poured.from());
+    let Some(poured) = world.units.extra.pouring.as_deref() else { return Vec::new() };
+    let mut found = Pouring::new(&world.units.extra.fleet, all_in_force(world), poured.from());
     let is_overdue = |gone: &Timestamp| *gone <= poured.from();
-    let pod = world.fleet.pods.get(identity);
+    let pod = world.units.extra.fleet.pods.get(identity);
     if let Some(gone) =
         pod.filter(|it| !it.is_finished).and_then(|it| it.deleted).filter(is_overdue)
     {
@@ -267,7 +267,7 @@ fn explain_policy(
     identity: &Identity,
     policy: &ResourcePolicy,
 ) -> Vec<RuleExplanation> {
-    let Some(poured) = world.pouring.as_deref() else { return Vec::new() };
+    let Some(poured) = world.units.extra.pouring.as_deref() else { return Vec::new() };
     let Some(report) = poured.ledger().report(identity) else { return Vec::new() };
     let of_policy = |(workload, pod): &(&Identity, &Pod)| {
         workload.namespace() == identity.namespace() && policy.pod_selector.selects(&pod.labels)
@@ -374,7 +374,8 @@ fn named(workloads: &[&str]) -> Option<String> {
 
 /// Whether a policy has to do with a pod, as far as its selector goes.
 pub(crate) fn selects(world: &World, policy: &Identity, pod: &Identity) -> bool {
-    let (Some((identity, policy)), Some(it)) = (in_force(world, policy), world.fleet.pods.get(pod))
+    let (Some((identity, policy)), Some(it)) =
+        (in_force(world, policy), world.units.extra.fleet.pods.get(pod))
     else {
         return false;
     };

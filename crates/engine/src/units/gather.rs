@@ -20,7 +20,7 @@ pub struct Input<'a> {
 #[must_use]
 pub fn gather<'a>(world: &'a World, identity: &Identity) -> Option<Input<'a>> {
     let (identity, policy) = in_force(world, identity)?;
-    let pouring = world.pouring.as_deref()?;
+    let pouring = world.units.extra.pouring.as_deref()?;
     let replicas = Replicas::in_world(world);
     Some(Input { identity, policy, pouring, replicas })
 }
@@ -30,14 +30,14 @@ pub(super) fn in_force<'a>(
     world: &'a World,
     identity: &Identity,
 ) -> Option<(&'a Identity, &'a ResourcePolicy)> {
-    let (identity, object) = world.resource_policies.get_key_value(identity)?;
+    let (identity, object) = world.units.policies.get_key_value(identity)?;
     let policy = object.policy.as_deref()?;
-    world.exempt.of(identity).is_none().then_some((identity, policy))
+    world.objects.exempt.of(identity).is_none().then_some((identity, policy))
 }
 
 /// All policies that can be used and are not exempt, in order.
 pub(super) fn all_in_force(
     world: &World,
 ) -> impl Iterator<Item = (&Identity, &ResourcePolicy)> + Clone {
-    world.resource_policies.keys().filter_map(|it| in_force(world, it))
+    world.units.policies.keys().filter_map(|it| in_force(world, it))
 }

@@ -11,24 +11,31 @@ use super::fleet::REVISION;
 use super::gather::{all_in_force, in_force};
 use super::pouring::MOST_PODS;
 use super::{
-    Decision, Memory, Pod, Replicas, ResourcePolicy, Strategy, Unit, decide, gather, presumed,
-    settle,
+    Decision, FleetState, Memory, Pod, Replicas, ResourcePolicy, Strategy, Unit, decide, gather,
+    presumed, settle,
 };
 use crate::answers::{RuleExplanation, Unmatched};
 use crate::beginning::{Beginning, RunStart};
 use crate::families::{Logic, OpenDecision, Recorded};
+use crate::seam::{Policies, PolicyFamily, PolicyObject};
 use crate::turn::{Closed, PolicyDecision};
-use crate::world::{Policies, PolicyObject};
 use crate::{
     Field, Footprint, Identity, Outcome, Presumption, Reach, Slim, TargetReference, World,
 };
 
 /// Units of nodes, as a family of policies.
-pub(crate) struct Units;
+#[derive(Clone, Copy, Debug)]
+pub struct Units;
+
+impl PolicyFamily for Units {
+    type Policy = ResourcePolicy;
+    type Memory = Memory;
+    type Extra = FleetState;
+}
 
 impl Logic for Units {
     fn names<'w>(&self, world: &'w World) -> Box<dyn Iterator<Item = &'w Identity> + 'w> {
-        Box::new(world.resource_policies.keys())
+        Box::new(world.units.policies.keys())
     }
 
     /// Policies of one namespace may select the same pods. Those of all namespaces share what nodes have, if the nodes say
@@ -58,10 +65,10 @@ impl Logic for Units {
     }
 
     fn unmatched(&self, world: &World, identity: &Identity) -> Vec<Unmatched> {
-        let policy = world.resource_policies.get(identity).and_then(|it| it.policy.as_ref());
+        let policy = world.units.policies.get(identity).and_then(|it| it.policy.as_ref());
         let Some(policy) = policy else { return Vec::new() };
-        let (pods, nodes) = (&world.fleet.pods, &world.fleet.nodes);
-        let pods = pods.iter().chain(&world.fleet.templates);
+        let (pods, nodes) = (&world.units.extra.fleet.pods, &world.units.extra.fleet.nodes);
+        let pods = pods.iter().chain(&world.units.extra.fleet.templates);
         let here: Vec<_> = pods.filter(|(it, _)| it.namespace() == identity.namespace()).collect();
         let is_idle = !here.iter().any(|(_, pod)| policy.pod_selector.selects(&pod.labels));
         let none = |position, what, seen: usize| Unmatched { position, what, seen };
@@ -81,7 +88,7 @@ impl Logic for Units {
         now: Timestamp,
     ) -> Option<OpenDecision> {
         let decision = decide(&gather(world, policy)?, now);
-        let policy = Arc::clone(world.resource_policies.get(policy)?.policy.as_ref()?);
+        let policy = Arc::clone(world.units.policies.get(policy)?.policy.as_ref()?);
         Some(OpenDecision::Units(PolicyDecision { policy, decision }))
     }
 
@@ -114,7 +121,7 @@ impl Logic for Units {
     fn presumptions(&self, world: &World, policy: &Identity) -> Vec<Presumption> {
         let Some((identity, checked)) = in_force(world, policy) else { return Vec::new() };
         let mut all = Vec::new();
-        if world.fleet.nodes.is_empty() {
+        if world.units.extra.fleet.nodes.is_empty() {
             let uses_outside = checked.strategy == Strategy::Prefer;
             all.push(presumed::nodes_enough(identity, uses_outside));
         }
@@ -126,7 +133,9 @@ impl Logic for Units {
         let mut nodes: BTreeSet<&Arc<str>> = BTreeSet::new();
         let mut has_revision = false;
         for (_, pod) in selected_pods(world, identity, checked) {
-            nodes.extend(pod.node.iter().filter(|node| !world.fleet.nodes.contains_key(*node)));
+            nodes.extend(
+                pod.node.iter().filter(|node| !world.units.extra.fleet.nodes.contains_key(*node)),
+            );
             has_revision |= pod.labels.get(REVISION).is_some();
         }
         all.extend(nodes.into_iter().map(Presumption::node_without_labels));
@@ -137,10 +146,10 @@ impl Logic for Units {
         let asked = highest_asked(world);
         for (workload, _) in selected_workloads(world, identity, checked) {
             let asked = asked.get(workload).copied();
-            if let Some(autoscaler) = world.fleet.autoscalers.get(workload) {
+            if let Some(autoscaler) = world.units.extra.fleet.autoscalers.get(workload) {
                 all.push(presumed::within_bounds(autoscaler, workload));
             }
-            let there = world.workloads.get(workload).and_then(|it| it.replicas);
+            let there = world.objects.workloads.get(workload).and_then(|it| it.replicas);
             if there.max(asked).is_some_and(|most| most > MOST_PODS) {
                 all.push(presumed::too_many_pods(workload, MOST_PODS));
             } else if there.is_none() {
@@ -157,7 +166,7 @@ impl Logic for Units {
         now: Timestamp,
     ) -> Option<Timestamp> {
         in_force(world, policy)?;
-        Some(world.pouring.as_ref().map_or(now, |pouring| pouring.from().max(now)))
+        Some(world.units.extra.pouring.as_ref().map_or(now, |pouring| pouring.from().max(now)))
     }
 
     fn follows(&self, world: &World, policy: &Identity) -> Vec<Identity> {
@@ -180,11 +189,11 @@ impl Logic for Units {
     }
 
     fn slim(&self, world: &World, policy: &Identity) -> Option<Slim> {
-        world.resource_policies.get(policy).cloned().map(Slim::Units)
+        world.units.policies.get(policy).cloned().map(Slim::Units)
     }
 
     fn remove(&self, world: &mut World, policy: &Identity) {
-        world.resource_policies.remove(policy);
+        world.units.policies.remove(policy);
     }
 }
 
@@ -200,7 +209,7 @@ fn highest_asked(world: &World) -> BTreeMap<Identity, u32> {
 
 /// Whether pods of different policies may take each other's room.
 fn shares_nodes(world: &World) -> bool {
-    world.fleet.nodes.values().any(|node| node.allocatable.is_some())
+    world.units.extra.fleet.nodes.values().any(|node| node.allocatable.is_some())
 }
 
 fn has_pods(world: &World, identity: &Identity, policy: &ResourcePolicy) -> bool {
@@ -215,7 +224,7 @@ fn workloads_and_autoscalers(
     policy: &ResourcePolicy,
 ) -> Vec<Identity> {
     let workloads = selected_workloads(world, identity, policy).map(|(workload, _)| workload);
-    let autoscaler_of = |workload| world.fleet.autoscalers.get(workload);
+    let autoscaler_of = |workload| world.units.extra.fleet.autoscalers.get(workload);
     workloads.flat_map(|it| [Some(it), autoscaler_of(it)]).flatten().cloned().collect()
 }
 
@@ -225,7 +234,7 @@ pub(super) fn selected_workloads<'w>(
     identity: &'w Identity,
     policy: &'w ResourcePolicy,
 ) -> impl Iterator<Item = (&'w Identity, &'w Pod)> {
-    let here = world.fleet.templates_in(identity.namespace());
+    let here = world.units.extra.fleet.templates_in(identity.namespace());
     here.filter(|(_, pod)| pod.ungoverned.is_none() && policy.pod_selector.selects(&pod.labels))
 }
 
@@ -235,7 +244,7 @@ pub(super) fn selected_pods<'w>(
     identity: &'w Identity,
     policy: &'w ResourcePolicy,
 ) -> impl Iterator<Item = (&'w Identity, &'w Pod)> {
-    let here = world.fleet.pods_in(identity.namespace());
+    let here = world.units.extra.fleet.pods_in(identity.namespace());
     here.filter(|(_, pod)| {
         let may_be_governed = pod.ungoverned.is_none() && !pod.is_finished;
         may_be_governed && policy.pod_selector.selects(&pod.labels)
@@ -255,9 +264,9 @@ pub(crate) fn upsert(
 
 /// Lets the pods be as many as they are to be.
 pub(crate) fn pour(world: &mut World, at: Timestamp) -> Outcome {
-    let Some(mut pouring) = world.pouring.take() else { return Outcome::Unchanged };
+    let Some(mut pouring) = world.units.extra.pouring.take() else { return Outcome::Unchanged };
     let is_changed = pouring.pour(Replicas::in_world(world), at);
-    world.pouring = Some(pouring);
+    world.units.extra.pouring = Some(pouring);
     if is_changed { Outcome::Done } else { Outcome::Unchanged }
 }
 
@@ -270,9 +279,9 @@ pub(crate) fn close(
 ) -> Closed {
     let mut closed =
         Closed { recorded: Vec::new(), effects: Vec::new(), wake_at: open.decision.wake_at };
-    let pouring = world.pouring.as_deref_mut();
+    let pouring = world.units.extra.pouring.as_deref_mut();
     let filled = pouring.and_then(|pouring| filling(pouring, identity, &open.policy));
-    let (Some(filled), Some(object)) = (filled, world.resource_policies.get_mut(identity)) else {
+    let (Some(filled), Some(object)) = (filled, world.units.policies.get_mut(identity)) else {
         return closed;
     };
     let settled = settle(identity, &open.policy, &filled, object.memory.as_ref(), opened_at);

@@ -193,7 +193,7 @@ pub(crate) fn describe(
     identity: &Identity,
     reason: &Reason<Cause>,
 ) -> Option<(Option<Arc<str>>, String)> {
-    let policy = world.resource_policies.get(identity)?.policy.as_deref()?;
+    let policy = world.units.policies.get(identity)?.policy.as_deref()?;
     let unit = reason.rule.and_then(|rule| policy.units.get(usize::try_from(rule).ok()?));
     Some((unit.map(|unit| Arc::clone(&unit.name)), render(policy, reason)))
 }

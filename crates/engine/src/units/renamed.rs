@@ -27,13 +27,13 @@ impl Renamed {
         let mut renamed = BTreeMap::new();
         let mut taken: BTreeSet<&Identity> = BTreeSet::new();
         for (identity, policy) in policies(old) {
-            let found = if let Some(object) = new.resource_policies.get(identity) {
+            let found = if let Some(object) = new.units.policies.get(identity) {
                 let same = object.policy.as_deref();
                 same.and_then(|same| Some((identity, units_renamed(policy, same)?)))
             } else {
                 let is_free = |other: &Identity| {
                     other.namespace() == identity.namespace()
-                        && !old.resource_policies.contains_key(other)
+                        && !old.units.policies.contains_key(other)
                         && !taken.contains(other)
                 };
                 policies(new)
@@ -92,7 +92,7 @@ impl Names {
 }
 
 fn policies(world: &World) -> impl Iterator<Item = (&Identity, &ResourcePolicy)> {
-    let all = world.resource_policies.iter();
+    let all = world.units.policies.iter();
     all.filter_map(|(identity, object)| Some((identity, object.policy.as_deref()?)))
 }
 

@@ -124,8 +124,8 @@ impl<'a> Comparison<'a> {
     fn are_incomparable(&self, before: &Series, after: &Series) -> bool {
         let policy = |forecast: Option<&'_ Forecast<'a>>| {
             let world = forecast?.world();
-            let object = world.placements.get(&after.target)?;
-            Some((object.policy.clone(), world.hub.clone()))
+            let object = world.placement.policies.get(&after.target)?;
+            Some((object.policy.clone(), world.placement.extra.hub.clone()))
         };
         let is_unknown = |it: &Series| it.segments.iter().all(|segment| segment.value.is_none());
         let may_differ = || match (is_unknown(before), is_unknown(after)) {

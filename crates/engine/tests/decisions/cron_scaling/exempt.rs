@@ -18,7 +18,7 @@ fn hourly() -> Scaling {
 }
 
 fn mark_namespace(scaling: &mut Scaling, mark: NamespaceMark) {
-    Arc::make_mut(&mut scaling.world.exempt).mark_namespace("default", mark);
+    Arc::make_mut(&mut scaling.world.objects.exempt).mark_namespace("default", mark);
 }
 
 /// A rule in an unreadable namespace.
@@ -32,7 +32,7 @@ fn unread(rule_name: &str, schedule: &str) -> Scaling {
 
 fn mark_target(scaling: &mut Scaling, is_marked: bool) {
     let target = scaling.target().identity().clone();
-    Arc::make_mut(&mut scaling.world.exempt).mark(&target, is_marked);
+    Arc::make_mut(&mut scaling.world.objects.exempt).mark(&target, is_marked);
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn a_firing_that_is_being_tried_is_dropped_as_soon_as_it_is_exempt() {
 #[test]
 fn everything_in_an_exempt_namespace_is_left_alone() {
     let mut scaling = hourly();
-    scaling.world.exempt = Arc::new(Exemptions::of_namespaces(["default"]));
+    scaling.world.objects.exempt = Arc::new(Exemptions::of_namespaces(["default"]));
     scaling.run_until(monday("09:30"));
     assert_eq!(scaling.replicas(), Some(1));
     let [explained] = scaling.explained(monday("09:30")).try_into().unwrap();

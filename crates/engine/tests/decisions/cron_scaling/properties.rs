@@ -175,11 +175,12 @@ impl<'a> Life<'a> {
         let target = self.scaling.target().identity().clone();
         let world = &mut self.scaling.world;
         match self.hidden.take() {
-            Some(TargetState::Workload(it)) => drop(world.workloads.insert(target, it)),
-            Some(TargetState::Autoscaler(it)) => drop(world.autoscalers.insert(target, it)),
+            Some(TargetState::Workload(it)) => drop(world.objects.workloads.insert(target, it)),
+            Some(TargetState::Autoscaler(it)) => drop(world.objects.autoscalers.insert(target, it)),
             _ => {
-                let workload = world.workloads.remove(&target).map(TargetState::Workload);
-                let autoscaler = world.autoscalers.remove(&target).map(TargetState::Autoscaler);
+                let workload = world.objects.workloads.remove(&target).map(TargetState::Workload);
+                let autoscaler =
+                    world.objects.autoscalers.remove(&target).map(TargetState::Autoscaler);
                 self.hidden = workload.or(autoscaler);
             }
         }

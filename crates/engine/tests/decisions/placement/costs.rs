@@ -143,7 +143,8 @@ fn taints_deletion_and_the_end_of_a_binding_count_whatever_expressions_cost() {
     add_cluster(&mut fleet.world, "c001", gone);
     zones(&mut fleet, 3..4, 100);
     assert_eq!(after(&mut fleet, "12:10"), "c002");
-    let bindings = fleet.world.hub.bindings["default"].keys().cloned().collect::<Vec<_>>();
+    let bindings =
+        fleet.world.placement.extra.hub.bindings["default"].keys().cloned().collect::<Vec<_>>();
     for binding in bindings {
         fleet.world.remove(&object("ManagedClusterSetBinding", "default", &binding));
     }

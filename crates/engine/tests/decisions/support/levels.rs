@@ -44,7 +44,7 @@ impl Cluster {
     /// Deletes a `ConfigMap`; a shell that knows of none holds an empty one.
     pub(crate) fn delete_config(&mut self, name: &str) {
         self.world.remove_policy(&config_map(name));
-        if self.world.qos_levels.is_empty() {
+        if self.world.qos_levels.policies.is_empty() {
             self.configure(FIRST, QosLevels::none());
         }
     }
@@ -70,11 +70,11 @@ impl Cluster {
     }
 
     pub(crate) fn pod(&mut self, name: &str) -> &mut Pod {
-        self.world.pods.get_mut(&pod_name(name)).unwrap()
+        self.world.objects.pods.get_mut(&pod_name(name)).unwrap()
     }
 
     pub(crate) fn format(&mut self, format: LevelFormat) {
-        self.world.agent.level_format = format;
+        self.world.qos_levels.extra.level_format = format;
     }
 
     /// Its user writes the level of a pod, or removes it.

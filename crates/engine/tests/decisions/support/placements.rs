@@ -89,7 +89,7 @@ impl Fleet {
 
     /// The decisions there are, each in a line: `web-decision-1 0 canary: a b`.
     pub(crate) fn decisions(&self) -> Vec<String> {
-        let shown = self.world.decisions.iter().map(|(identity, decision)| {
+        let shown = self.world.placement.extra.decisions.iter().map(|(identity, decision)| {
             let index = decision.group_index.map_or("-".to_owned(), |it| it.to_string());
             let clusters = decision.clusters.iter().map(|it| &**it).collect::<Vec<_>>().join(" ");
             format!("{} {index} {}: {clusters}", identity.name(), decision.group)
@@ -99,7 +99,7 @@ impl Fleet {
 
     /// The clusters in all decisions there are, in order.
     pub(crate) fn selects_now(&self) -> Vec<String> {
-        let clusters = self.world.decisions.iter().flat_map(|(_, it)| &it.clusters);
+        let clusters = self.world.placement.extra.decisions.iter().flat_map(|(_, it)| &it.clusters);
         let mut clusters: Vec<String> = clusters.map(ToString::to_string).collect();
         clusters.sort();
         clusters

@@ -34,7 +34,7 @@ impl Scaling {
     pub(crate) fn of(policy: MetricScaling, replicas: u32) -> Scaling {
         let (name, target) = (names::horizontal_autoscaler("shop"), names::deployment("shop"));
         let mut world = World::default();
-        world.metric_scalings.insert(name.identity.clone(), PolicyObject::new(policy));
+        world.metric_scaling.policies.insert(name.identity.clone(), PolicyObject::new(policy));
         let mut scaling = Scaling { world, name, target, last: None };
         scaling.set(replicas);
         scaling
@@ -43,12 +43,12 @@ impl Scaling {
     /// Somebody else sets the replicas, and there are as many at once.
     pub(crate) fn set(&mut self, replicas: u32) {
         let workload = Workload { replicas: Some(replicas), current: None };
-        self.world.workloads.insert(self.target.clone(), workload);
+        self.world.objects.workloads.insert(self.target.clone(), workload);
     }
 
     /// There are so many replicas, whatever is set.
     pub(crate) fn there_are(&mut self, current: u32) {
-        self.world.workloads.get_mut(&self.target).unwrap().current = Some(current);
+        self.world.objects.workloads.get_mut(&self.target).unwrap().current = Some(current);
     }
 
     /// The answer to a query from now on.
@@ -58,19 +58,19 @@ impl Scaling {
 
     pub(crate) fn sample(&mut self, query: &str, value: Result<FiniteNumber, SampleProblem>) {
         let sample = Sample::assumed(query.into(), value);
-        self.world.samples.hold(&self.name.identity, sample);
+        self.world.metric_scaling.extra.hold(&self.name.identity, sample);
     }
 
     pub(crate) fn replicas(&self) -> Option<u32> {
-        self.world.workloads[&self.target].replicas
+        self.world.objects.workloads[&self.target].replicas
     }
 
     pub(crate) fn memory(&self) -> Option<&Memory> {
-        self.world.metric_scalings[&self.name.identity].memory.as_ref()
+        self.world.metric_scaling.policies[&self.name.identity].memory.as_ref()
     }
 
     pub(crate) fn remember(&mut self, memory: Option<Memory>) {
-        self.world.metric_scalings.get_mut(&self.name.identity).unwrap().memory = memory;
+        self.world.metric_scaling.policies.get_mut(&self.name.identity).unwrap().memory = memory;
     }
 
     /// Opens a turn, and checks what is decided.

@@ -54,7 +54,7 @@ pub(crate) fn close(
         panic!("it is the turn of cron rules")
     };
     let (identity, opened_at) = (open.policy().identity.clone(), open.at());
-    let before = world.scheduled_capacities[&identity].memory;
+    let before = world.scheduled_capacity.policies[&identity].memory;
     let mut turn = open.close(world, outcomes.to_vec(), opened_at);
     spoil(&mut turn, world);
     let violations = check_schedule_settled(&ClosedSchedule {
@@ -82,7 +82,7 @@ impl Producer {
     pub(crate) fn new(policy: ScheduledCapacity) -> Producer {
         let identity = names::metrics_producer("shop").identity;
         let mut world = World::default();
-        world.scheduled_capacities.insert(identity.clone(), PolicyObject::new(policy));
+        world.scheduled_capacity.policies.insert(identity.clone(), PolicyObject::new(policy));
         Producer { world, identity, last: None }
     }
 
@@ -127,7 +127,7 @@ impl Producer {
     }
 
     pub(crate) fn memory(&self) -> Option<Published> {
-        self.world.scheduled_capacities[&self.identity].memory
+        self.world.scheduled_capacity.policies[&self.identity].memory
     }
 
     /// One turn, checked; its actions and when it wants to be woken.

@@ -133,7 +133,7 @@ impl Shop {
 
     /// The nodes of the pods whose names begin so, in the order of the names; `-` for none.
     pub(super) fn nodes(&self, beginning: &str) -> String {
-        let pods = self.world.pouring.as_ref().unwrap().pods();
+        let pods = self.world.units.extra.pouring.as_ref().unwrap().pods();
         let own = pods.filter(|(pod, _)| pod.name().starts_with(beginning));
         own.map(|(_, it)| it.node.as_deref().unwrap_or("-")).collect::<Vec<_>>().join(" ")
     }
