@@ -83,13 +83,13 @@ fn main() {
     let mut criterion = Criterion::default().configure_from_args();
     criterion.bench_function("levels/ten thousand pods at a boundary", |bencher| {
         bencher.iter(|| {
-            let input = gather(&world, &name.identity).unwrap();
+            let input = gather(world.view(), &name.identity).unwrap();
             black_box(decide(&input, black_box(at("08:00:00"))))
         });
     });
     criterion.bench_function("levels/ten thousand pods between boundaries", |bencher| {
         bencher.iter(|| {
-            let input = gather(&under, &name.identity).unwrap();
+            let input = gather(under.view(), &name.identity).unwrap();
             let decision = decide(&input, black_box(at("12:00:00")));
             assert!(decision.actions.is_empty());
             black_box(decision)

@@ -98,7 +98,7 @@ fn with_decision<Seen>(
 ) -> Option<Seen> {
     let target = world.metric_scaling.policies.get(policy)?.policy.as_deref()?.target.identity();
     let reach = reach(target, entry);
-    let input = gather(world, policy, &reach, now)?;
+    let input = gather(world.view(), policy, &reach, now)?;
     let decision = decide(&input, now);
     Some(see(&Decided { input: &input, decision: &decision }))
 }

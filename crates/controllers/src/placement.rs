@@ -75,7 +75,7 @@ impl FamilyController for Placements {
             // What an earlier revision has come to says nothing about this one.
             memory: object.memory.as_ref().filter(|_| state.hub.is_written(policy, entry.revision)),
             selected: selected(&divisions),
-            unsatisfied: has_error.then(|| unsatisfied(&state.world, policy)).flatten(),
+            unsatisfied: has_error.then(|| unsatisfied(state.world.view(), policy)).flatten(),
             undecided,
             obstacle: state.hub.obstacle(policy),
         };
@@ -114,5 +114,5 @@ fn undecided(
     if let Some(kind) = state.hub.missing_kind() {
         return Some(Undecided::NotServed(kind));
     }
-    state.world.why_not_selecting(placement).map(Undecided::Unusable)
+    state.world.why_not_carried_out(placement).map(Undecided::Unusable)
 }

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use crate::{Identity, Target, Value, World};
-use crate::{placement, qos_levels};
+use crate::Target;
 
 /// A field of a target.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -60,49 +59,6 @@ impl Field {
         match target {
             Target::Workload(_) => &[Field::Replicas],
             Target::Autoscaler(_) => &[Field::MinReplicas, Field::MaxReplicas],
-        }
-    }
-
-    /// The value of this field of an object in the world; `None` when it is unknown.
-    #[must_use]
-    pub fn read(self, world: &World, object: &Identity) -> Option<Value> {
-        let number = match self {
-            Field::Replicas | Field::MinReplicas | Field::MaxReplicas => {
-                world.objects.number(object, self)
-            }
-            Field::Value => {
-                world.scheduled_capacity.policies.get(object)?.memory.map(|it| it.value)
-            }
-            Field::QosLevel => {
-                return Some(qos_levels::value_of(
-                    world.objects.pods.get(object)?.level().cloned(),
-                ));
-            }
-            Field::Clusters => {
-                return placement::selected(&world.placement.extra.decisions, object);
-            }
-            Field::UnitPods => {
-                return Some(world.units.policies.get(object)?.memory.as_ref()?.unit_pods.clone());
-            }
-            Field::PendingPods => {
-                let policy = world.units.policies.get(object)?;
-                return Some(policy.memory.as_ref()?.pending_pods.clone());
-            }
-        };
-        number.map(Value::Number)
-    }
-
-    /// The value of this field of an object while no policy sets it: what a policy has set stays, but a level is the one of
-    /// the pod's user again. `None` when it is unknown, or when there is none without a policy.
-    #[must_use]
-    pub fn without_policy(self, world: &World, object: &Identity) -> Option<Value> {
-        match self {
-            Field::Replicas | Field::MinReplicas | Field::MaxReplicas => self.read(world, object),
-            Field::QosLevel => {
-                let level = world.objects.pods.get(object)?.annotations().level_of_user();
-                Some(qos_levels::value_of(level))
-            }
-            Field::Value | Field::Clusters | Field::UnitPods | Field::PendingPods => None,
         }
     }
 

@@ -38,6 +38,7 @@ mod fingerprint;
 mod footprint;
 mod identity;
 mod influence;
+mod islands;
 mod labels;
 pub mod metric_scaling;
 mod number;
@@ -52,12 +53,12 @@ mod reason;
 pub mod scheduled_capacity;
 mod schedules;
 pub mod seam;
-mod slim;
 mod target;
 pub mod turn;
 pub mod units;
 mod value;
 mod world;
+mod writes;
 
 pub use action::{Action, Outcome};
 pub use agenda::Agenda;
@@ -66,20 +67,20 @@ pub use answers::{
     Scored, Unmatched,
 };
 pub use beginning::{
-    PriorWrite, Replayed, RunStart, arrive, begin, begin_anew, decides, goes_on, keep_creation,
-    known_until,
+    PriorWrite, RunStart, arrive, begin, begin_anew, decides, goes_on, keep_creation, known_until,
 };
 pub use decision::Decision;
 pub use demand::{Allowance, Amounts, Bound, Bounding, Consumer, Demand, Quantified, Resource};
 pub use exempt::{Exempt, Exemption, Exemptions, NamespaceMark};
-pub use families::{EffectReason, OpenDecision, Recorded, World};
+pub use families::{EffectReason, Listed, Recorded, Slim, World};
 pub use family::{Family, PolicyName};
 pub use few::{NAMED, counted, few, few_joined};
 pub use field::Field;
 pub use fingerprint::{Fingerprint, NotAFingerprint};
-pub use footprint::{Footprint, islands, with_a_part_in};
+pub use footprint::Footprint;
 pub use identity::Identity;
 pub use influence::Influences;
+pub use islands::{islands, with_a_part_in};
 pub use labels::{LabelRequirement, LabelSelector, Labels, ValueRequirement};
 pub use objects::{Autoscaler, Objects, Workload};
 pub use occurrence::Occurrence;
@@ -87,7 +88,6 @@ pub use presumption::{Consequence, Presumption};
 pub use reach::{Reach, Unreachable};
 pub use reason::{Reason, Verdict};
 pub use schedules::{RuleSchedule, Schedule};
-pub use seam::{FamilyState, Policies, PolicyFamily, PolicyObject};
-pub use slim::Slim;
+pub use seam::{FamilyState, OpenDecision, Policies, PolicyFamily, PolicyObject, Replayed, View};
 pub use target::{Target, TargetReference};
 pub use value::Value;

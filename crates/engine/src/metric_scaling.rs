@@ -42,7 +42,4 @@ pub use recommend::recommendation;
 pub use sample::{Answerer, Sample, SampleProblem, Samples, Settings};
 pub use settle::{Recorded, Settled, settle};
 
-pub(crate) use begin::{arrive, begin_anew, decides};
-pub use logic::Autoscalers;
-pub(crate) use logic::{answer, close, readers, upsert};
-pub(crate) use reasons::describe;
+pub use logic::{Autoscalers, answer};

@@ -55,6 +55,18 @@ pub struct Autoscaler {
 }
 
 impl Objects {
+    /// The same without pods and nodes.
+    pub(crate) fn without_pods(&self) -> Objects {
+        Objects {
+            seen_at: self.seen_at,
+            exempt: Arc::clone(&self.exempt),
+            workloads: self.workloads.clone(),
+            autoscalers: self.autoscalers.clone(),
+            pods: BTreeMap::new(),
+            nodes: BTreeMap::new(),
+        }
+    }
+
     /// The number of a field of an object; `None` when it is unknown, or of a field that follows from its policy.
     #[must_use]
     pub fn number(&self, object: &Identity, field: Field) -> Option<u32> {

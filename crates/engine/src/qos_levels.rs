@@ -18,6 +18,4 @@ pub use reasons::{Cause, render};
 pub use settle::{Recorded, Settled, settle};
 
 pub use logic::Levels;
-pub(crate) use logic::{close, upsert, why_not_carried_out};
-pub(crate) use reasons::describe;
 pub(crate) use settle::value_of;

@@ -15,5 +15,3 @@ pub use reasons::{Cause, render};
 pub use settle::{Change, Published, Recorded, Settled, settle};
 
 pub use logic::Schedules;
-pub(crate) use logic::{close, upsert};
-pub(crate) use reasons::describe;

@@ -1,64 +1,17 @@
-//! What families have in common: how each of them is asked, and what it is given to look at.
+//! What families have in common: what each of them is asked, and what it is given to look at.
 //!
 //! Nothing here knows a family, and no family knows another one. Which families there are is up to `families`.
 
-use std::collections::BTreeMap;
-use std::fmt::Debug;
-use std::sync::Arc;
+mod family;
+mod influence;
+mod open;
+mod start;
+mod state;
+mod view;
 
-use jiff::Timestamp;
-
-use crate::Identity;
-
-/// A policy in the world: its rules, and its memory.
-#[derive(Clone, Debug)]
-pub struct PolicyObject<Policy, Memory> {
-    /// The checked policy; `None` while nothing in it is usable as written. Shared with its open
-    /// turns.
-    pub policy: Option<Arc<Policy>>,
-    /// When the object was created with its current spec; `None` when that is unknown.
-    pub created: Option<Timestamp>,
-    /// The memory from its status; `None` when it has no status yet. A status that is there but
-    /// cannot be read is an empty memory, not none: it does not make the object new.
-    pub memory: Option<Memory>,
-}
-
-/// The policies of a family, by object.
-pub type Policies<Policy, Memory> = BTreeMap<Identity, PolicyObject<Policy, Memory>>;
-
-impl<Policy, Memory> PolicyObject<Policy, Memory> {
-    /// A policy of which nothing can be used, and nothing is known.
-    pub(crate) const UNUSABLE: Self = Self { policy: None, created: None, memory: None };
-
-    /// A policy without a status or a creation time.
-    #[must_use]
-    pub fn new(policy: Policy) -> Self {
-        Self { policy: Some(Arc::new(policy)), created: None, memory: None }
-    }
-}
-
-/// What a world has of one family.
-#[derive(Clone, Debug)]
-pub struct FamilyState<F: PolicyFamily> {
-    /// Its policies.
-    pub policies: Policies<F::Policy, F::Memory>,
-    /// What it looks at that no other family does.
-    pub extra: F::Extra,
-}
-
-// A derived one would ask it of the family.
-impl<F: PolicyFamily> Default for FamilyState<F> {
-    fn default() -> Self {
-        Self { policies: Policies::new(), extra: F::Extra::default() }
-    }
-}
-
-/// A family of policies.
-pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
-    /// A checked policy.
-    type Policy: Clone + Debug + Send + Sync + 'static;
-    /// What is remembered of one between two turns.
-    type Memory: Clone + Debug + Send + Sync + 'static;
-    /// What the family looks at that no other one does.
-    type Extra: Clone + Debug + Default + Send + Sync + 'static;
-}
+pub use family::PolicyFamily;
+pub use influence::InfluenceLimit;
+pub use open::{DecisionParts, Effect, OpenDecision, PolicyDecision, Settlement, Times};
+pub use start::{Beginning, PriorWrite, Replayed, RunStart};
+pub use state::{FamilyState, Policies, PolicyObject};
+pub use view::{Peers, PublishesNumber, View, ViewMut};

@@ -42,8 +42,6 @@ pub use renamed::Renamed;
 pub use settle::{Memory, Recorded, Settled, settle};
 pub use slots::NodeId;
 
-pub(crate) use explain::selects;
 use ledger::{count_of_pods, price};
 pub use logic::Units;
-pub(crate) use logic::{close, pour, upsert};
-pub(crate) use reasons::describe;
+pub(crate) use logic::pour;

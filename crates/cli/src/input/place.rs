@@ -388,7 +388,7 @@ impl InputPlace {
     pub(crate) fn run_agent(&mut self, settings: AgentSettings) {
         self.world.qos_levels.extra = settings;
         for policy in self.world.policies() {
-            if let Some(why) = self.world.why_no_levels(&policy) {
+            if let Some(why) = self.world.why_not_carried_out(&policy) {
                 self.left_out.insert(format!("{} is {why}", policy.identity));
             }
         }

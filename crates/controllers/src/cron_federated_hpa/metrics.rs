@@ -116,7 +116,7 @@ impl Collector for BacklogGauges {
         // What is left to another controller waits for nothing here.
         let firing_backlog = match self.upstreams.running(Family::CronScaling) {
             Some(_) => FiringBacklog::default(),
-            None => firing_backlog(&cluster.lock().world, self.clock.now()),
+            None => firing_backlog(cluster.lock().world.view(), self.clock.now()),
         };
         for (name, help, value) in gauges(firing_backlog) {
             // Exported even without a value, so that it can be found.

@@ -51,7 +51,7 @@ impl Sampler {
         let state = self.cluster.lock();
         // Edited to be valid, it is asked at once.
         state.world.metric_scaling.policies.get(&policy.identity)?.policy.as_ref()?;
-        let boundary = next_boundary(&state.world, &policy.identity, now);
+        let boundary = next_boundary(state.world.view(), &policy.identity, now);
         boundary.into_iter().chain(self.next_period(policy, now)).min()
     }
 

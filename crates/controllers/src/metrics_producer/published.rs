@@ -47,7 +47,7 @@ impl PublishedNumbers {
         let schedules = state.world.scheduled_capacity.policies.keys();
         schedules
             .filter_map(|policy| {
-                let input = scheduled_capacity::gather(&state.world, policy)?;
+                let input = scheduled_capacity::gather(state.world.view(), policy)?;
                 Some((policy.clone(), scheduled_capacity::value_at(input.policy, now)))
             })
             .collect()

@@ -9,29 +9,22 @@ use jiff::Timestamp;
 use super::gather::{Standing, labels_of, standing};
 use super::reasons::policy_name;
 use super::{
-    AgentSettings, Decision, FollowingPod, Input, ListInForce, QosLevels, decide, explain, gather,
-    gather_only, render, settle,
+    AgentSettings, Cause, Decision, FollowingPod, Input, ListInForce, QosLevels, Recorded, decide,
+    explain, gather, gather_only, render, settle,
 };
-use crate::answers::{RuleExplanation, Unmatched};
-use crate::beginning::{Beginning, RunStart};
-use crate::families::{Logic, OpenDecision, Recorded};
-use crate::schedules::{RuleSchedule, Schedule};
-use crate::seam::{Policies, PolicyFamily, PolicyObject};
-use crate::turn::{Closed, PolicyDecision};
+use crate::seam::{
+    Beginning, DecisionParts, FamilyState, PolicyDecision, PolicyFamily, PolicyObject, RunStart,
+    Settlement, Times, View, ViewMut,
+};
 use crate::{
-    Consequence, Exempt, Field, Footprint, Identity, LabelSelector, Labels, Outcome, Presumption,
-    Reach, Slim, TargetReference, Verdict, World,
+    Action, Consequence, Exempt, Field, Footprint, Identity, LabelSelector, Labels, Occurrence,
+    Outcome, Policies, Presumption, Reach, Reason, RuleExplanation, RuleSchedule, Schedule,
+    Unmatched, Verdict,
 };
 
 /// Levels of pods, as a family of policies.
 #[derive(Clone, Copy, Debug)]
 pub struct Levels;
-
-impl PolicyFamily for Levels {
-    type Policy = QosLevels;
-    type Memory = ();
-    type Extra = AgentSettings;
-}
 
 /// The pods that a `ConfigMap` may ever change, with their nodes.
 fn concerned<'a>(input: &Input<'a>) -> impl Iterator<Item = FollowingPod<'a>> {
@@ -56,16 +49,51 @@ fn concerned<'a>(input: &Input<'a>) -> impl Iterator<Item = FollowingPod<'a>> {
     })
 }
 
-impl Logic for Levels {
-    fn names<'w>(&self, world: &'w World) -> Box<dyn Iterator<Item = &'w Identity> + 'w> {
-        Box::new(world.qos_levels.policies.keys())
+impl PolicyFamily for Levels {
+    const DECIDES_TOGETHER: bool = true;
+    const FOLLOWS_SCHEDULES: bool = true;
+
+    type Policy = QosLevels;
+    type Memory = ();
+    type Extra = AgentSettings;
+    type Input<'w> = Input<'w>;
+    type Decision = Decision;
+    type Cause = Cause;
+    type Record = Recorded;
+
+    fn gather<'w>(
+        view: View<'w, Self>,
+        policy: &Identity,
+        reach: &'w Reach,
+        _: Timestamp,
+    ) -> Option<Input<'w>> {
+        match reach.only_object() {
+            Some(pod) => gather_only(view, policy, pod),
+            None => gather(view, policy),
+        }
+    }
+
+    fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
+        decide(input, now)
+    }
+
+    fn settle(
+        _: &mut FamilyState<Self>,
+        _: &Identity,
+        open: PolicyDecision<Self>,
+        outcomes: &[Outcome],
+        times: Times,
+    ) -> Settlement<Self> {
+        let wake_at = open.decision.wake_at;
+        let settled = settle(open.decision, outcomes, times.opened_at);
+        Settlement { recorded: settled.recorded, effects: settled.effects, wake_at }
     }
 
     /// One that does not count belongs to the one that does: without that, it would count.
-    fn footprint(&self, world: &World, policy: &Identity) -> Option<Footprint> {
-        let input = match standing(world, policy) {
-            Standing::InForce => gather(world, policy)?,
-            Standing::After(first) => gather(world, first)?,
+    fn footprint(view: View<'_, Self>, policy: &Identity) -> Option<Footprint> {
+        let input = match standing(view, policy) {
+            Standing::InForce => gather(view, policy)?,
+            Standing::After(first) => gather(view, first)?,
             Standing::Elsewhere => return None,
         };
         let mut footprint = Footprint::default();
@@ -75,93 +103,31 @@ impl Logic for Levels {
         Some(footprint)
     }
 
-    fn target(&self, _: &World, _: &Identity) -> Option<TargetReference> {
-        None
-    }
-
-    fn zones(&self, world: &World, policy: &Identity) -> Vec<(Option<Arc<str>>, Zone)> {
-        let Some(levels) = policy_of(world, policy) else { return Vec::new() };
-        let policies = levels.lists().flat_map(|(_, list)| list);
-        policies.map(|it| (Some(Arc::clone(&it.name)), it.windows.zone())).collect()
-    }
-
-    /// Positions are counted through all lists, in the order of [`QosLevels::lists`].
-    fn schedules(&self, world: &World, policy: &Identity) -> Vec<RuleSchedule> {
-        let Some(levels) = policy_of(world, policy) else { return Vec::new() };
-        let policies = (0..).zip(levels.lists().flat_map(|(_, list)| list));
-        let schedules = policies.map(|(position, it)| RuleSchedule {
-            rule: Arc::clone(&it.name),
-            position,
-            is_off: !it.is_enabled,
-            schedule: Schedule::Windows(it.windows.clone()),
-            ranked: None,
-            asks_for: Some(it.target.number().into()),
-            sets: Vec::new(),
-        });
-        schedules.collect()
-    }
-
-    fn unmatched(&self, world: &World, policy: &Identity) -> Vec<Unmatched> {
-        let Some(levels) = policy_of(world, policy) else { return Vec::new() };
-        let policies = (0..).zip(levels.lists().flat_map(|(_, list)| list));
-        let seen = world.objects.pods.len();
-        let is_idle = |selector: &LabelSelector| {
-            seen > 0 && !world.objects.pods.values().any(|pod| selector.selects(&pod.labels))
-        };
-        let idle = policies.filter(|(_, it)| it.is_enabled && is_idle(&it.selector));
-        idle.map(|(position, _)| Unmatched { position: Some(position), what: "pods", seen })
-            .collect()
-    }
-
-    fn follows_schedules(&self) -> bool {
-        true
-    }
-
-    fn open(
-        &self,
-        world: &World,
+    fn describe(
+        view: View<'_, Self>,
         policy: &Identity,
-        reach: &Reach,
-        now: Timestamp,
-    ) -> Option<OpenDecision> {
-        let input = match reach.only_object() {
-            Some(pod) => gather_only(world, policy, pod)?,
-            None => gather(world, policy)?,
-        };
-        let decision = decide(&input, now);
-        let policy = Arc::clone(world.qos_levels.policies.get(policy)?.policy.as_ref()?);
-        Some(OpenDecision::QosLevels(PolicyDecision { policy, decision }))
-    }
-
-    /// While everything is stopped, nothing falls due that could be missed.
-    fn skip_stopped(
-        &self,
-        world: &mut World,
-        policy: &Identity,
-        _: Timestamp,
-        _: Timestamp,
-    ) -> Option<Closed> {
-        policy_of(world, policy)?;
-        Some(Closed { recorded: Vec::new(), effects: Vec::new(), wake_at: None })
+        reason: &Reason<Cause>,
+    ) -> Option<(Option<Arc<str>>, String)> {
+        let levels = view.state.policy(policy)?;
+        Some((policy_name(levels, reason), render(levels, reason)))
     }
 
     fn explain(
-        &self,
-        world: &World,
+        view: View<'_, Self>,
         policy: &Identity,
         object: Option<&Identity>,
         now: Timestamp,
     ) -> Vec<RuleExplanation> {
-        let Some(levels) = policy_of(world, policy) else { return Vec::new() };
-        if let Some(message) = why_not_carried_out(world, policy) {
+        let Some(levels) = view.state.policy(policy) else { return Vec::new() };
+        if let Some(message) = why_not_carried_out(view, policy) {
             return vec![whole(Verdict::Excluded, message)];
         }
-        let Some(input) = gather(world, policy) else { return Vec::new() };
+        let Some(input) = gather(view, policy) else { return Vec::new() };
         let Some(object) = object.filter(|object| *object != policy) else {
             return explain_lists(levels, now);
         };
         let Some(following) = input.pods.iter().find(|it| it.identity == object) else {
-            return why_left_alone(world, object)
+            return why_left_alone(view, object)
                 .map(|why| whole(Verdict::Excluded, why))
                 .into_iter()
                 .collect();
@@ -180,40 +146,112 @@ impl Logic for Levels {
         lines.collect()
     }
 
-    fn presumptions(&self, world: &World, policy: &Identity) -> Vec<Presumption> {
-        let Some(input) = gather(world, policy) else { return Vec::new() };
+    fn occurrence(
+        _: View<'_, Self>,
+        _: &Identity,
+        record: &Recorded,
+    ) -> Option<(Occurrence, Option<Arc<str>>)> {
+        record.occurrence()
+    }
+
+    fn begin(
+        view: ViewMut<'_, Self>,
+        policies: &[&Identity],
+        beginning: Beginning,
+    ) -> RunStart<Reason<Cause>> {
+        super::begin::begin(view, policies, beginning)
+    }
+
+    /// The last usable form counts of what cannot be used.
+    fn upsert(
+        state: &mut FamilyState<Self>,
+        identity: Identity,
+        mut object: PolicyObject<QosLevels, ()>,
+    ) {
+        let before = state.policies.remove(&identity).and_then(|before| before.policy);
+        object.policy = match (object.policy, before) {
+            (Some(policy), Some(before)) => {
+                Some(Arc::new(policy.as_ref().clone().keeping(&before)))
+            }
+            (policy, before) => policy.or(before),
+        };
+        state.policies.insert(identity, object);
+    }
+
+    fn share(state: &FamilyState<Self>, part: &mut FamilyState<Self>) {
+        part.extra = state.extra.clone();
+    }
+
+    fn without_pods(state: &FamilyState<Self>) -> FamilyState<Self> {
+        FamilyState { policies: Policies::new(), extra: state.extra.clone() }
+    }
+
+    fn zones(view: View<'_, Self>, policy: &Identity) -> Vec<(Option<Arc<str>>, Zone)> {
+        let Some(levels) = view.state.policy(policy) else { return Vec::new() };
+        let policies = levels.lists().flat_map(|(_, list)| list);
+        policies.map(|it| (Some(Arc::clone(&it.name)), it.windows.zone())).collect()
+    }
+
+    /// Positions are counted through all lists, in the order of [`QosLevels::lists`].
+    fn schedules(view: View<'_, Self>, policy: &Identity) -> Vec<RuleSchedule> {
+        let Some(levels) = view.state.policy(policy) else { return Vec::new() };
+        let policies = (0..).zip(levels.lists().flat_map(|(_, list)| list));
+        let schedules = policies.map(|(position, it)| RuleSchedule {
+            rule: Arc::clone(&it.name),
+            position,
+            is_off: !it.is_enabled,
+            schedule: Schedule::Windows(it.windows.clone()),
+            ranked: None,
+            asks_for: Some(it.target.number().into()),
+            sets: Vec::new(),
+        });
+        schedules.collect()
+    }
+
+    fn why_not_carried_out(view: View<'_, Self>, policy: &Identity) -> Option<String> {
+        why_not_carried_out(view, policy)
+    }
+
+    fn unmatched(view: View<'_, Self>, policy: &Identity) -> Vec<Unmatched> {
+        let Some(levels) = view.state.policy(policy) else { return Vec::new() };
+        let policies = (0..).zip(levels.lists().flat_map(|(_, list)| list));
+        let seen = view.objects.pods.len();
+        let is_idle = |selector: &LabelSelector| {
+            seen > 0 && !view.objects.pods.values().any(|pod| selector.selects(&pod.labels))
+        };
+        let idle = policies.filter(|(_, it)| it.is_enabled && is_idle(&it.selector));
+        idle.map(|(position, _)| Unmatched { position: Some(position), what: "pods", seen })
+            .collect()
+    }
+
+    fn presumptions(view: View<'_, Self>, policy: &Identity) -> Vec<Presumption> {
+        let Some(input) = gather(view, policy) else { return Vec::new() };
         let mut nodes: BTreeSet<Arc<str>> = BTreeSet::new();
         let mut presumed = Vec::new();
         for FollowingPod { identity, pod, .. } in concerned(&input) {
             if pod.is_template {
                 presumed.push(template_stands_for_pods(identity));
             }
-            let unknown = pod.node.as_ref().filter(|node| labels_of(world, node).is_none());
+            let unknown = pod.node.as_ref().filter(|node| labels_of(view, node).is_none());
             nodes.extend(unknown.filter(|_| input.policy.asks_for_node_labels()).cloned());
         }
         presumed.extend(nodes.iter().map(Presumption::node_without_labels));
         presumed
     }
 
-    fn begin(&self, world: &mut World, policies: &[&Identity], beginning: Beginning) -> RunStart {
-        super::begin::begin(world, policies, beginning)
-    }
-
-    fn known_until(&self, _: &World, _: &Identity) -> Option<Timestamp> {
-        None
-    }
-
-    fn slim(&self, world: &World, policy: &Identity) -> Option<Slim> {
-        world.qos_levels.policies.get(policy).cloned().map(Slim::QosLevels)
-    }
-
-    fn remove(&self, world: &mut World, policy: &Identity) {
-        world.qos_levels.policies.remove(policy);
+    fn happened_to(record: &Recorded) -> Option<&Identity> {
+        Some(&record.pod)
     }
 }
 
-fn policy_of<'w>(world: &'w World, policy: &Identity) -> Option<&'w QosLevels> {
-    world.qos_levels.policies.get(policy)?.policy.as_deref()
+impl DecisionParts for Decision {
+    fn actions(&self) -> &[Action] {
+        &self.actions
+    }
+
+    fn take_actions(&mut self) -> Vec<Action> {
+        std::mem::take(&mut self.actions)
+    }
 }
 
 /// No pods of a workload are in sight, so its template stands for them.
@@ -230,25 +268,25 @@ fn whole(verdict: Verdict, message: String) -> RuleExplanation {
 }
 
 /// Why nothing comes of a `ConfigMap`, if nothing does.
-pub(crate) fn why_not_carried_out(world: &World, config: &Identity) -> Option<String> {
-    match standing(world, config) {
+fn why_not_carried_out(view: View<'_, Levels>, config: &Identity) -> Option<String> {
+    match standing(view, config) {
         Standing::InForce => {
-            let exempt = Exempt::of(&world.objects.exempt, config, None)?;
+            let exempt = Exempt::of(&view.objects.exempt, config, None)?;
             Some(format!("not carried out; {exempt}"))
         }
         Standing::After(first) => {
             Some(format!("not carried out; {first} is there too, and counts"))
         }
         Standing::Elsewhere => {
-            let namespace = world.qos_levels.extra.config_namespace.as_deref().unwrap_or_default();
+            let namespace = view.state.extra.config_namespace.as_deref().unwrap_or_default();
             Some(format!("not carried out; the agent's ConfigMap is in the namespace {namespace}"))
         }
     }
 }
 
 /// Why no policy is about an object, although it is there.
-fn why_left_alone(world: &World, object: &Identity) -> Option<String> {
-    let pod = world.objects.pods.get(object)?;
+fn why_left_alone(view: View<'_, Levels>, object: &Identity) -> Option<String> {
+    let pod = view.objects.pods.get(object)?;
     if let Some(why) = pod.left_alone {
         let why = match why {
             super::LeftAlone::Finished => "the pod has run to its end",
@@ -257,7 +295,7 @@ fn why_left_alone(world: &World, object: &Identity) -> Option<String> {
         };
         return Some(format!("it stays as it is; {why}"));
     }
-    world.objects.exempt.of(object).map(|why| format!("it stays as it is; {}", Exempt::Target(why)))
+    view.objects.exempt.of(object).map(|why| format!("it stays as it is; {}", Exempt::Target(why)))
 }
 
 /// The state of every policy, whatever the pods.
@@ -289,30 +327,4 @@ fn explain_lists(levels: &QosLevels, now: Timestamp) -> Vec<RuleExplanation> {
         }
     });
     lines.collect()
-}
-
-/// Holds an object, with the last usable form of what cannot be used in it.
-pub(crate) fn upsert(
-    objects: &mut Policies<QosLevels, ()>,
-    identity: Identity,
-    mut object: PolicyObject<QosLevels, ()>,
-) {
-    let before = objects.remove(&identity).and_then(|before| before.policy);
-    object.policy = match (object.policy, before) {
-        (Some(policy), Some(before)) => Some(Arc::new(policy.as_ref().clone().keeping(&before))),
-        (policy, before) => policy.or(before),
-    };
-    objects.insert(identity, object);
-}
-
-/// Settles an open turn.
-pub(crate) fn close(
-    open: PolicyDecision<QosLevels, Decision>,
-    outcomes: &[Outcome],
-    opened_at: Timestamp,
-) -> Closed {
-    let wake_at = open.decision.wake_at;
-    let settled = settle(open.decision, outcomes, opened_at);
-    let recorded = settled.recorded.into_iter().map(Recorded::QosLevels).collect();
-    Closed { recorded, effects: settled.effects, wake_at }
 }

@@ -7,16 +7,16 @@ use jiff::Timestamp;
 
 use super::reasons::behaviour_name;
 use super::{
-    Behaviour, Decision, Published, ScheduledCapacity, decide, explain, gather, render, settle,
+    Behaviour, Cause, Decision, Input, Published, Recorded, ScheduledCapacity, decide, explain,
+    gather, next_change, render, settle, value_at,
 };
-use crate::answers::RuleExplanation;
-use crate::beginning::{Beginning, RunStart};
-use crate::families::{Logic, OpenDecision, Recorded};
-use crate::schedules::{RuleSchedule, Schedule};
-use crate::seam::{Policies, PolicyFamily, PolicyObject};
-use crate::turn::{Closed, PolicyDecision};
+use crate::seam::{
+    Beginning, FamilyState, PolicyDecision, PolicyFamily, PolicyObject, PublishesNumber, RunStart,
+    Settlement, Times, View, ViewMut,
+};
 use crate::{
-    Exempt, Field, Footprint, Identity, Outcome, Reach, Slim, TargetReference, Verdict, World,
+    Exempt, Field, Footprint, Identity, Occurrence, Outcome, Reach, Reason, RuleExplanation,
+    RuleSchedule, Schedule, Verdict,
 };
 
 /// Schedules, as a family of policies.
@@ -24,67 +24,68 @@ use crate::{
 pub struct Schedules;
 
 impl PolicyFamily for Schedules {
+    const FOLLOWS_SCHEDULES: bool = true;
+    const PUBLISHES: bool = true;
+
     type Policy = ScheduledCapacity;
     type Memory = Published;
     type Extra = ();
-}
+    type Input<'w> = Input<'w>;
+    type Decision = Decision;
+    type Cause = Cause;
+    type Record = Recorded;
 
-impl Logic for Schedules {
-    fn names<'w>(&self, world: &'w World) -> Box<dyn Iterator<Item = &'w Identity> + 'w> {
-        Box::new(world.scheduled_capacity.policies.keys())
+    fn gather<'w>(
+        view: View<'w, Self>,
+        policy: &Identity,
+        _: &'w Reach,
+        _: Timestamp,
+    ) -> Option<Input<'w>> {
+        gather(view, policy)
     }
 
-    fn footprint(&self, world: &World, policy: &Identity) -> Option<Footprint> {
-        gather(world, policy)?;
+    fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
+        decide(input, now)
+    }
+
+    fn settle(
+        state: &mut FamilyState<Self>,
+        policy: &Identity,
+        open: PolicyDecision<Self>,
+        outcomes: &[Outcome],
+        times: Times,
+    ) -> Settlement<Self> {
+        let wake_at = open.decision.wake_at;
+        let object = state.policies.get_mut(policy);
+        let before = object.as_ref().and_then(|object| object.memory);
+        let settled = settle(policy, before, open.decision, outcomes, times.opened_at);
+        if let Some(object) = object.filter(|object| object.policy.is_some()) {
+            object.memory = settled.memory;
+        }
+        Settlement { recorded: settled.recorded, effects: settled.effects, wake_at }
+    }
+
+    fn footprint(view: View<'_, Self>, policy: &Identity) -> Option<Footprint> {
+        gather(view, policy)?;
         Some(Footprint { reads: Vec::new(), writes: vec![(policy.clone(), Field::Value)] })
     }
 
-    fn target(&self, _: &World, _: &Identity) -> Option<TargetReference> {
-        None
-    }
-
-    fn zones(&self, world: &World, policy: &Identity) -> Vec<(Option<Arc<str>>, Zone)> {
-        gather(world, policy).map(|input| (None, input.policy.zone)).into_iter().collect()
-    }
-
-    fn schedules(&self, world: &World, policy: &Identity) -> Vec<RuleSchedule> {
-        let behaviours = gather(world, policy).map(|input| input.policy.behaviours.iter());
-        let of_behaviour = |(position, behaviour): (u32, &Behaviour)| RuleSchedule {
-            rule: behaviour_name(position),
-            position,
-            is_off: false,
-            schedule: Schedule::Windows(behaviour.windows.clone()),
-            ranked: Some((behaviour.priority, behaviour.value)),
-            asks_for: Some(behaviour.value.into()),
-            sets: Vec::new(),
-        };
-        (0..).zip(behaviours.into_iter().flatten()).map(of_behaviour).collect()
-    }
-
-    fn follows_schedules(&self) -> bool {
-        true
-    }
-
-    fn open(
-        &self,
-        world: &World,
+    fn describe(
+        view: View<'_, Self>,
         policy: &Identity,
-        _: &Reach,
-        now: Timestamp,
-    ) -> Option<OpenDecision> {
-        let decision = decide(&gather(world, policy)?, now);
-        let policy = Arc::clone(world.scheduled_capacity.policies.get(policy)?.policy.as_ref()?);
-        Some(OpenDecision::ScheduledCapacity(PolicyDecision { policy, decision }))
+        reason: &Reason<Cause>,
+    ) -> Option<(Option<Arc<str>>, String)> {
+        let policy = gather(view, policy)?.policy;
+        Some((reason.rule.map(behaviour_name), render(policy, reason)))
     }
 
     fn explain(
-        &self,
-        world: &World,
+        view: View<'_, Self>,
         policy: &Identity,
         _: Option<&Identity>,
         now: Timestamp,
     ) -> Vec<RuleExplanation> {
-        if let Some(exempt) = Exempt::of(&world.objects.exempt, policy, None) {
+        if let Some(exempt) = Exempt::of(&view.objects.exempt, policy, None) {
             return vec![RuleExplanation {
                 rule: None,
                 position: None,
@@ -96,7 +97,7 @@ impl Logic for Schedules {
                 answered: None,
             }];
         }
-        let Some(input) = gather(world, policy) else { return Vec::new() };
+        let Some(input) = gather(view, policy) else { return Vec::new() };
         let mut reasons = explain(&input, now);
         reasons.sort_by_key(|reason| reason.rule);
         let explained = reasons.iter().map(|reason| RuleExplanation {
@@ -112,60 +113,71 @@ impl Logic for Schedules {
         explained.collect()
     }
 
-    fn begin(&self, world: &mut World, policies: &[&Identity], beginning: Beginning) -> RunStart {
-        super::begin::begin(world, policies, beginning)
+    fn occurrence(
+        view: View<'_, Self>,
+        policy: &Identity,
+        record: &Recorded,
+    ) -> Option<(Occurrence, Option<Arc<str>>)> {
+        // The first published value was decided before, by another process.
+        record.before?;
+        let (what, behaviour) = record.occurrence(gather(view, policy)?.policy);
+        Some((what, behaviour.map(behaviour_name)))
     }
 
+    fn begin(
+        view: ViewMut<'_, Self>,
+        policies: &[&Identity],
+        beginning: Beginning,
+    ) -> RunStart<Reason<Cause>> {
+        super::begin::begin(view, policies, beginning)
+    }
+
+    /// An invalid schedule publishes nothing.
+    fn upsert(
+        state: &mut FamilyState<Self>,
+        identity: Identity,
+        mut object: PolicyObject<ScheduledCapacity, Published>,
+    ) {
+        let remembered = state.policies.remove(&identity).and_then(|before| before.memory);
+        object.memory = remembered.or(object.memory).filter(|_| object.policy.is_some());
+        state.policies.insert(identity, object);
+    }
+
+    /// A number changes nothing by itself.
     fn skip_stopped(
-        &self,
-        _: &mut World,
+        _: View<'_, Self>,
         _: &Identity,
         _: Timestamp,
         _: Timestamp,
-    ) -> Option<Closed> {
+    ) -> Option<(Option<Published>, Settlement<Self>)> {
         None
     }
 
-    fn known_until(&self, _: &World, _: &Identity) -> Option<Timestamp> {
-        None
+    fn zones(view: View<'_, Self>, policy: &Identity) -> Vec<(Option<Arc<str>>, Zone)> {
+        gather(view, policy).map(|input| (None, input.policy.zone)).into_iter().collect()
     }
 
-    fn slim(&self, world: &World, policy: &Identity) -> Option<Slim> {
-        world.scheduled_capacity.policies.get(policy).cloned().map(Slim::ScheduledCapacity)
-    }
-
-    fn remove(&self, world: &mut World, policy: &Identity) {
-        world.scheduled_capacity.policies.remove(policy);
+    fn schedules(view: View<'_, Self>, policy: &Identity) -> Vec<RuleSchedule> {
+        let behaviours = gather(view, policy).map(|input| input.policy.behaviours.iter());
+        let of_behaviour = |(position, behaviour): (u32, &Behaviour)| RuleSchedule {
+            rule: behaviour_name(position),
+            position,
+            is_off: false,
+            schedule: Schedule::Windows(behaviour.windows.clone()),
+            ranked: Some((behaviour.priority, behaviour.value)),
+            asks_for: Some(behaviour.value.into()),
+            sets: Vec::new(),
+        };
+        (0..).zip(behaviours.into_iter().flatten()).map(of_behaviour).collect()
     }
 }
 
-/// Stores an object, and keeps what it published last.
-pub(crate) fn upsert(
-    objects: &mut Policies<ScheduledCapacity, Published>,
-    identity: Identity,
-    mut object: PolicyObject<ScheduledCapacity, Published>,
-) {
-    let remembered = objects.remove(&identity).and_then(|before| before.memory);
-    // An invalid schedule publishes nothing.
-    object.memory = remembered.or(object.memory).filter(|_| object.policy.is_some());
-    objects.insert(identity, object);
-}
-
-/// Settles an open turn in the world.
-pub(crate) fn close(
-    world: &mut World,
-    identity: &Identity,
-    open: PolicyDecision<ScheduledCapacity, Decision>,
-    outcomes: &[Outcome],
-    opened_at: Timestamp,
-) -> Closed {
-    let wake_at = open.decision.wake_at;
-    let object = world.scheduled_capacity.policies.get_mut(identity);
-    let before = object.as_ref().and_then(|object| object.memory);
-    let settled = settle(identity, before, open.decision, outcomes, opened_at);
-    if let Some(object) = object.filter(|object| object.policy.is_some()) {
-        object.memory = settled.memory;
+impl PublishesNumber for ScheduledCapacity {
+    fn number_at(&self, at: Timestamp) -> u32 {
+        value_at(self, at)
     }
-    let recorded = settled.recorded.into_iter().map(Recorded::ScheduledCapacity).collect();
-    Closed { recorded, effects: settled.effects, wake_at }
+
+    fn next_change(&self, after: Timestamp) -> Option<Timestamp> {
+        next_change(self, after)
+    }
 }

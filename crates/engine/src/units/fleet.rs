@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Node, Owner, Pod, Pouring};
-use crate::{Autoscaler, Identity, Labels, Workload, World};
+use crate::{Autoscaler, Identity, Labels, Objects, Workload};
 
 /// The label by which a `Deployment` tells the pods of a revision from those of another.
 pub(super) const REVISION: &str = "pod-template-hash";
@@ -64,10 +64,10 @@ pub struct Replicas<'w> {
 }
 
 impl<'w> Replicas<'w> {
-    /// Those in a world.
-    pub(crate) fn in_world(world: &'w World) -> Replicas<'w> {
-        let (workloads, autoscalers) = (&world.objects.workloads, &world.objects.autoscalers);
-        Replicas { workloads, autoscalers, autoscaler_of: &world.units.extra.fleet.autoscalers }
+    /// Those of objects.
+    pub(crate) fn of_objects(objects: &'w Objects, state: &'w FleetState) -> Replicas<'w> {
+        let (workloads, autoscalers) = (&objects.workloads, &objects.autoscalers);
+        Replicas { workloads, autoscalers, autoscaler_of: &state.fleet.autoscalers }
     }
 
     /// Those of a workload, if they are known. An autoscaler lets a workload without replicas be.

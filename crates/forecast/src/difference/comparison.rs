@@ -53,7 +53,8 @@ impl<'a> Comparison<'a> {
     #[must_use]
     pub fn new(before: Option<Forecast<'a>>, after: Option<Forecast<'a>>) -> Comparison<'a> {
         let both = before.as_ref().zip(after.as_ref());
-        let renamed = both.map(|(one, other)| Renamed::between(one.world(), other.world()));
+        let renamed =
+            both.map(|(one, other)| Renamed::between(&one.world().units, &other.world().units));
         let renamed = renamed.unwrap_or_default();
         let autoscalers = both.map(|(one, other)| RenamedAutoscalers::between(one, other));
         let autoscalers = autoscalers.unwrap_or_default();

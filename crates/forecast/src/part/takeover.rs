@@ -79,7 +79,8 @@ impl<'a> Takeover<'a> {
         for policy in &policies {
             let sets_by_firings = world.sets_by_firings(policy);
             if known.is_some() && sets_by_firings {
-                held_back.extend(HeldBack::hold(&mut world, policy, before));
+                let before = before.map(|before| &before.cron_scaling);
+                held_back.extend(HeldBack::hold(&mut world.cron_scaling, policy, before));
             } else if sets_by_firings
                 || !self.goes_on(&world, policy) && !has_history(&world, policy)
             {

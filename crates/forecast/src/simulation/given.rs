@@ -24,7 +24,7 @@ impl Simulation {
     pub(super) fn take_over(&mut self, inherited: Inherited, from: Timestamp) {
         let Inherited { left, yields_to_later, held_back } = inherited;
         for held in held_back {
-            let (policy, next) = held.begin(&mut self.world, from);
+            let (policy, next) = held.begin(&mut self.world.cron_scaling, from);
             self.agenda.set(&policy, next);
         }
         for (place, held) in left {

@@ -59,7 +59,7 @@ fn answer_where(steps: Steps, exempt: impl FnOnce(&mut Exemptions)) -> Result<f6
     let broken = PolicyObject { policy: None, created: None, memory: None };
     world.scheduled_capacity.policies.insert(names::metrics_producer("broken").identity, broken);
     exempt(Arc::make_mut(&mut world.objects.exempt));
-    let answer = evaluate(&Expression::new(steps).unwrap(), &world, monday("09:00"));
+    let answer = evaluate(&Expression::new(steps).unwrap(), world.view(), monday("09:00"));
     answer.map(FiniteNumber::get)
 }
 

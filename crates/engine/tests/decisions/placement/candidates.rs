@@ -181,7 +181,7 @@ fn a_placement_with_an_error_that_is_exempt_or_whose_decision_name_is_taken_gets
 #[test]
 fn the_sets_of_a_placement_with_an_error_say_why_it_selects_nothing() {
     let mut fleet = Fleet::new(&["a"], Placement::unusable([].into()));
-    let reason = |fleet: &Fleet| unsatisfied(&fleet.world, &Fleet::name().identity).unwrap();
+    let reason = |fleet: &Fleet| unsatisfied(fleet.world.view(), &Fleet::name().identity).unwrap();
     assert_eq!(reason(&fleet), Satisfaction::NoneMatches);
     fleet.set(Placement::unusable(["other".into()].into()));
     assert_eq!(reason(&fleet), Satisfaction::NoneOfItsSets);

@@ -167,7 +167,7 @@ impl Case {
 }
 
 fn decided(world: &World, now: Timestamp) -> Result<Decision, TestCaseError> {
-    let input = gather(world, &placement_name("web").identity).unwrap();
+    let input = gather(world.view(), &placement_name("web").identity).unwrap();
     let decision = decide(&input, now);
     let violations = check_placement(&input, now, &decision);
     if violations.is_empty() { Ok(decision) } else { Err(fail(violations.to_string())) }

@@ -2,13 +2,13 @@
 
 use almanac_checker::{ClosedTurn, Violations, check_cron_scaling, check_cron_settled};
 use almanac_engine::cron_scaling::{
-    self, Applied, CronScaling, Decision, Ending, Execution, Input, Memory, RuleMemory, gather,
-    next_firing,
+    self, Applied, CronRules, CronScaling, Decision, Ending, Execution, Input, Memory, RuleMemory,
+    gather, next_firing,
 };
 use almanac_engine::turn::{self, OpenTurn, Turn};
 use almanac_engine::{
-    Action, Autoscaler, Family, Identity, OpenDecision, Outcome, PolicyName, PolicyObject, Reach,
-    Target, Unreachable, Workload, World,
+    Action, Autoscaler, Family, Identity, Outcome, PolicyName, PolicyObject, Reach, Target,
+    Unreachable, Workload, World,
 };
 use almanac_fixtures::names;
 use jiff::Timestamp;
@@ -18,14 +18,7 @@ pub(crate) use almanac_fixtures::rules::{Rule, bounds, checked, rule};
 
 /// What was decided at the opening of a turn.
 pub(crate) fn decision_of(open: &OpenTurn) -> &Decision {
-    match open.decision() {
-        OpenDecision::CronScaling(open) => &open.decision,
-        OpenDecision::ScheduledCapacity(_) => panic!("it is the turn of a schedule"),
-        OpenDecision::MetricScaling(_) => panic!("it is the turn of an autoscaler"),
-        OpenDecision::QosLevels(_) => panic!("it is the turn of levels"),
-        OpenDecision::Placement(_) => panic!("it is the turn of a placement"),
-        OpenDecision::Units(_) => panic!("it is the turn of units of nodes"),
-    }
+    &open.decision().of::<CronRules>().expect("it is the turn of cron rules").decision
 }
 
 /// Closes a turn in a world; what it came to, and what does not hold of that.
@@ -36,9 +29,7 @@ pub(crate) fn close(
     now: Timestamp,
     spoil: &dyn Fn(&mut Turn),
 ) -> (Turn, Violations) {
-    let OpenDecision::CronScaling(decided) = open.decision().clone() else {
-        panic!("it is the turn of a schedule")
-    };
+    let decided = open.decision().of::<CronRules>().expect("it is the turn of cron rules").clone();
     let (identity, opened_at) = (open.policy().identity.clone(), open.at());
     let mut turn = open.close(world, outcomes.to_vec(), now);
     spoil(&mut turn);
@@ -117,7 +108,7 @@ impl Scaling {
     }
 
     pub(crate) fn input(&self) -> Input<'_> {
-        gather(&self.world, &self.identity, &self.reach).unwrap()
+        gather(self.world.view(), &self.identity, &self.reach).unwrap()
     }
 
     /// Somebody edits the rules.

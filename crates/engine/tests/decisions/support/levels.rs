@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use almanac_checker::check_qos_levels;
 use almanac_engine::qos_levels::{
-    LevelFormat, Node, Pod, QosAnnotations, QosLevels, QosPolicy, Recorded, gather,
+    LevelFormat, Levels, Node, Pod, QosAnnotations, QosLevels, QosPolicy, Recorded, gather,
 };
 use almanac_engine::turn::{self, Turn};
 use almanac_engine::{
@@ -112,8 +112,8 @@ impl Cluster {
         mut write: impl FnMut(&mut World, &almanac_engine::Action) -> Outcome,
     ) -> Option<Turn> {
         let open = turn::open(&self.world, config, &Reach::everything(), now)?;
-        let input = gather(&self.world, &config.identity).unwrap();
-        let almanac_engine::OpenDecision::QosLevels(decided) = open.decision() else { panic!() };
+        let input = gather(self.world.view(), &config.identity).unwrap();
+        let decided = open.decision().of::<Levels>().unwrap();
         check_qos_levels(&input, now, &decided.decision).stop();
         let actions = open.actions().to_vec();
         let outcomes: Vec<Outcome> = actions.iter().map(|it| write(&mut self.world, it)).collect();

@@ -1,9 +1,9 @@
 //! A world with clusters and placements, and its turns, each checked.
 
 use almanac_checker::check_placement;
-use almanac_engine::placement::{Cluster, Decision, Placement, gather};
+use almanac_engine::placement::{Cluster, Decision, Placement, Placements, gather};
 use almanac_engine::turn::{self, Turn};
-use almanac_engine::{Action, OpenDecision, Outcome, PolicyName, Reach, World};
+use almanac_engine::{Action, Outcome, PolicyName, Reach, World};
 use almanac_fixtures::placements::{
     add_cluster, add_placement, add_scores, cluster, hub, placement_name, scores,
 };
@@ -49,7 +49,7 @@ impl Fleet {
 
     /// What is decided, checked.
     pub(crate) fn decide(&self, now: Timestamp) -> Decision {
-        let input = gather(&self.world, &Fleet::name().identity).unwrap();
+        let input = gather(self.world.view(), &Fleet::name().identity).unwrap();
         let decision = almanac_engine::placement::decide(&input, now);
         check_placement(&input, now, &decision).stop();
         decision
@@ -73,8 +73,8 @@ impl Fleet {
         mut write: impl FnMut(&mut World, &Action) -> Outcome,
     ) -> Turn {
         let open = turn::open(&self.world, &Fleet::name(), &Reach::everything(), now).unwrap();
-        let input = gather(&self.world, &Fleet::name().identity).unwrap();
-        let OpenDecision::Placement(decided) = open.decision() else { panic!() };
+        let input = gather(self.world.view(), &Fleet::name().identity).unwrap();
+        let decided = open.decision().of::<Placements>().unwrap();
         check_placement(&input, now, &decided.decision).stop();
         let actions = open.actions().to_vec();
         let mut is_done = true;

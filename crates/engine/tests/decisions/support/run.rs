@@ -86,7 +86,7 @@ impl Run {
             let policy = policy.clone();
             let reach = Reach::everything();
             let open = turn::open(&self.world, &policy, &reach, at).unwrap();
-            let input = gather(&self.world, &policy.identity, &reach).unwrap();
+            let input = gather(self.world.view(), &policy.identity, &reach).unwrap();
             check_cron_scaling(&input, at, decision_of(&open)).stop();
             let outcomes: Vec<_> =
                 open.actions().iter().map(|action| self.world.apply(action)).collect();

@@ -2,12 +2,12 @@
 
 use almanac_checker::check_metric_scaling;
 use almanac_engine::metric_scaling::{
-    Decision, FiniteNumber, Memory, MetricScaling, Recorded, Sample, SampleProblem, gather,
+    Autoscalers, Decision, FiniteNumber, Memory, MetricScaling, Recorded, Sample, SampleProblem,
+    gather,
 };
 use almanac_engine::turn::{self, OpenTurn, Turn};
 use almanac_engine::{
-    self as engine, Identity, OpenDecision, Outcome, PolicyName, PolicyObject, Reach, Workload,
-    World,
+    self as engine, Identity, Outcome, PolicyName, PolicyObject, Reach, Workload, World,
 };
 use almanac_fixtures::names;
 use jiff::Timestamp;
@@ -77,7 +77,7 @@ impl Scaling {
     pub(crate) fn open(&self, now: Timestamp) -> OpenTurn {
         let reach = Reach::everything();
         let open = turn::open(&self.world, &self.name, &reach, now).unwrap();
-        let input = gather(&self.world, &self.name.identity, &reach, now).unwrap();
+        let input = gather(self.world.view(), &self.name.identity, &reach, now).unwrap();
         check_metric_scaling(&input, now, decision_of(&open)).stop();
         open
     }
@@ -138,8 +138,5 @@ impl Scaling {
 }
 
 fn decision_of(open: &OpenTurn) -> &Decision {
-    match open.decision() {
-        OpenDecision::MetricScaling(open) => &open.decision,
-        other => panic!("{other:?} is of another family"),
-    }
+    &open.decision().of::<Autoscalers>().expect("it is the turn of an autoscaler").decision
 }

@@ -5,12 +5,10 @@ use std::sync::Arc;
 
 use almanac_checker::check_qos_levels;
 use almanac_engine::qos_levels::{
-    Decision, FollowingPod, Input, ListInForce, Node, NodeLists, PolicyList, QosLevels, decide,
-    gather,
+    Decision, FollowingPod, Input, Levels, ListInForce, Node, NodeLists, PolicyList, QosLevels,
+    decide, gather,
 };
-use almanac_engine::{
-    Identity, OpenDecision, Outcome, PolicyName, PolicyObject, Reach, Slim, World, turn,
-};
+use almanac_engine::{Identity, Outcome, PolicyName, PolicyObject, Reach, Slim, World, turn};
 use fastrand::Rng;
 use jiff::Timestamp;
 
@@ -105,7 +103,7 @@ impl<'a> Agent<'a> {
         for config in configs {
             let reach = Reach::everything();
             let Some(mut open) = turn::open(&self.world, &config, &reach, now) else { continue };
-            let input = gather(&self.world, &config.identity).unwrap();
+            let input = gather(self.world.view(), &config.identity).unwrap();
             let decision = (self.logic.decide)(&input, now);
             if self.logic.is_checked {
                 let violations = check_qos_levels(&input, now, &decision);
@@ -113,7 +111,7 @@ impl<'a> Agent<'a> {
                     return Err(format!("the decision breaks a rule:\n{violations}"));
                 }
             }
-            let OpenDecision::QosLevels(opened) = open.decision_mut() else { panic!() };
+            let opened = open.decision_mut().of_mut::<Levels>().unwrap();
             opened.decision = decision;
             let mut outcomes: Vec<Outcome> = Vec::new();
             for action in open.actions() {
