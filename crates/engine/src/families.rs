@@ -13,10 +13,11 @@ use crate::placement::{self, ClusterSet, HubObject, Placement, Placements};
 use crate::qos_levels::{self, Levels, Node, Pod, QosLevels};
 use crate::scheduled_capacity::{self, Published, ScheduledCapacity, Schedules};
 use crate::seam::{
-    FamilyState, InfluenceLimit, Peers, PolicyFamily, PolicyObject, PublishesNumber, View, ViewMut,
+    FamilyState, Happened, InfluenceLimit, ObjectOf, Peers, PolicyFamily, PolicyObject, Publisher,
+    PublishesNumber, Said, View, ViewMut,
 };
 use crate::units::{self, FleetObject, ResourcePolicy, Units};
-use crate::{Autoscaler, Family, Field, Identity, Objects, Occurrence, Reason, Workload};
+use crate::{Autoscaler, Family, Field, Identity, Objects, Reason, Workload};
 
 /// All objects, by their identity, and all policies.
 #[derive(Clone, Debug, Default)]
@@ -116,7 +117,7 @@ pub trait Listed: PolicyFamily {
     fn recorded(record: Self::Record) -> Recorded;
 
     /// The slim form of a policy.
-    fn slim(object: PolicyObject<Self::Policy, Self::Memory>) -> Slim;
+    fn slim(object: ObjectOf<Self>) -> Slim;
 }
 
 /// What a family is asked, by its value: `of_family!(family, F => F::footprint(world.view(), policy))`.
@@ -173,7 +174,7 @@ macro_rules! families {
                 Recorded::$variant(record)
             }
 
-            fn slim(object: PolicyObject<Self::Policy, Self::Memory>) -> Slim {
+            fn slim(object: ObjectOf<Self>) -> Slim {
                 Slim::$variant(object)
             }
         })*
@@ -184,7 +185,9 @@ macro_rules! families {
             pub fn upsert(&mut self, identity: Identity, slim: Slim) {
                 match slim {
                     $(Slim::$variant(object) => {
-                        <$marker>::upsert(&mut self.$state, identity, object);
+                        let policies = &mut self.$state.policies;
+                        let object = <$marker>::stored(object, policies.remove(&identity));
+                        policies.insert(identity, object);
                     })*
                     Slim::Hub(object) => {
                         placement::upsert_hub_object(&mut self.placement.extra, identity, object);
@@ -221,11 +224,7 @@ macro_rules! families {
             /// The rule that set it by name, and why as a line for a person. `None` when the world does not
             /// have the policy as it was.
             #[must_use]
-            pub fn render(
-                &self,
-                world: &World,
-                policy: &Identity,
-            ) -> Option<(Option<Arc<str>>, String)> {
+            pub fn render(&self, world: &World, policy: &Identity) -> Option<Said> {
                 match self {
                     $(EffectReason::$variant(reason) => {
                         <$marker>::describe(world.view(), policy, reason)
@@ -279,11 +278,7 @@ macro_rules! families {
 
             /// What happened to which rule; `None` for an intermediate step.
             #[must_use]
-            pub fn occurrence(
-                &self,
-                world: &World,
-                policy: &Identity,
-            ) -> Option<(Occurrence, Option<Arc<str>>)> {
+            pub fn occurrence(&self, world: &World, policy: &Identity) -> Option<Happened> {
                 match self {
                     $(Recorded::$variant(record) => {
                         <$marker>::occurrence(world.view(), policy, record)
@@ -348,16 +343,14 @@ impl World {
 }
 
 impl Peers for World {
-    fn publishers<'w>(
-        &'w self,
-    ) -> Box<dyn Iterator<Item = (&'w Identity, &'w dyn PublishesNumber)> + 'w> {
+    fn publishers<'w>(&'w self) -> Box<dyn Iterator<Item = Publisher<'w>> + 'w> {
         Box::new(self.scheduled_capacity.policies.iter().filter_map(|(identity, object)| {
             let policy: &dyn PublishesNumber = object.policy.as_deref()?;
             Some((identity, policy))
         }))
     }
 
-    fn publisher(&self, identity: &Identity) -> Option<(&Identity, &dyn PublishesNumber)> {
+    fn publisher(&self, identity: &Identity) -> Option<Publisher<'_>> {
         let (identity, object) = self.scheduled_capacity.policies.get_key_value(identity)?;
         Some((identity, object.policy.as_deref()?))
     }

@@ -9,11 +9,13 @@
 //! | `decide` | the decision: a pure function of what was gathered and `now` |
 //! | `settle` | what is remembered once the outcome of the actions is known |
 //! | `reasons` | why it was decided that way, and how to say it |
+//! | `logic` | what is true of the family, as [`PolicyFamily`] asks it |
 //!
-//! Beside them is what the families share: the [`World`], the parts of a decision ([`Decision`],
-//! [`Action`], [`Outcome`], [`Reason`]), the [`Agenda`] of when each policy wants its next turn, and
-//! [`turn`], which is how policies act on a world one after the other. The list of families, and their
-//! common interface, is in `families` and nowhere else.
+//! Below them is what the families share: the parts of a decision ([`Decision`], [`Action`], [`Outcome`],
+//! [`Reason`]), the [`Objects`] that all of them look at, and [`seam`], which is what a family is asked and what it is given
+//! to look at. Above them is the [`World`], the [`Agenda`] of when each policy wants its next turn, and [`turn`],
+//! which is how policies act on a world one after the other. The list of families is in `families` and
+//! nowhere else; a family knows nothing above it, and no other family.
 //!
 //! Beside its files, [`units`] has a ledger of which pods are counted in which units of nodes, kept up to date by what
 //! changes, which whoever schedules pods, prices them or explains where they are asks.

@@ -9,9 +9,9 @@ mod start;
 mod state;
 mod view;
 
-pub use family::PolicyFamily;
+pub use family::{Happened, ObjectOf, PolicyFamily, Said, Start};
 pub use influence::InfluenceLimit;
-pub use open::{DecisionParts, Effect, OpenDecision, PolicyDecision, Settlement, Times};
+pub use open::{DecisionParts, Effect, OpenDecision, Opening, PolicyDecision, Settlement, Times};
 pub use start::{Beginning, PriorWrite, Replayed, RunStart};
 pub use state::{FamilyState, Policies, PolicyObject};
-pub use view::{Peers, PublishesNumber, View, ViewMut};
+pub use view::{Peers, Publisher, PublishesNumber, View, ViewMut};

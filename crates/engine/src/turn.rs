@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use crate::families::{EffectReason, Listed, Recorded, World, of_family};
 use crate::seam::{
-    DecisionParts as _, OpenDecision, PolicyDecision, PolicyFamily as _, Settlement, Times,
+    DecisionParts as _, OpenDecision, Opening, PolicyDecision, PolicyFamily as _, Settlement, Times,
 };
 use crate::{Action, Identity, Outcome, PolicyName, Reach};
 
@@ -57,7 +57,7 @@ fn opened<F: Listed>(
     reach: &Reach,
     now: Timestamp,
 ) -> Option<PolicyDecision<F>> {
-    let decision = F::open(world.view(), policy, reach, now)?;
+    let decision = F::open(world.view(), policy, Opening { now, reach })?;
     let policy = Arc::clone(F::of(world).policies.get(policy)?.policy.as_ref()?);
     Some(PolicyDecision { policy, decision })
 }
@@ -80,9 +80,13 @@ fn skipped<F: Listed>(
     until: Timestamp,
     now: Timestamp,
 ) -> Option<Turn> {
-    let (memory, settlement) = F::skip_stopped(world.view(), policy, until, now)?;
-    if let Some(memory) = memory {
+    if !F::is_stopped(world.view(), policy) {
+        return None;
+    }
+    let mut settlement = Settlement::NOTHING;
+    if let Some((memory, skipped)) = F::skip_stopped(world.view(), policy, until, now) {
         F::of_mut(world).state.policies.get_mut(policy)?.memory = Some(memory);
+        settlement = skipped;
     }
     Some(Turn::new::<F>(Vec::new(), settlement))
 }
@@ -93,12 +97,22 @@ pub fn take(world: &mut World, policy: &PolicyName, now: Timestamp) -> Option<Tu
 }
 
 fn taken<F: Listed>(world: &mut World, policy: &Identity, now: Timestamp) -> Option<Turn> {
-    let mut open = opened::<F>(world, policy, &Reach::everything(), now)?;
+    let open = opened::<F>(world, policy, &Reach::everything(), now)?;
+    let outcomes = open.decision.actions().iter().map(|action| world.apply(action)).collect();
+    Some(settled(world, policy, open, outcomes, Times { opened_at: now, now }))
+}
+
+fn settled<F: Listed>(
+    world: &mut World,
+    policy: &Identity,
+    mut open: PolicyDecision<F>,
+    outcomes: Vec<Outcome>,
+    times: Times,
+) -> Turn {
+    // Settling only needs the outcomes of the actions.
     let actions = open.decision.take_actions();
-    let outcomes: Vec<Outcome> = actions.iter().map(|action| world.apply(action)).collect();
-    let times = Times { opened_at: now, now };
     let settlement = F::settle(F::of_mut(world).state, policy, open, &outcomes, times);
-    Some(Turn::new::<F>(actions.into_iter().zip(outcomes).collect(), settlement))
+    Turn::new::<F>(actions.into_iter().zip(outcomes).collect(), settlement)
 }
 
 impl Turn {
@@ -126,7 +140,9 @@ impl OpenTurn {
     /// The actions to carry out; closing the turn takes one outcome for each.
     #[must_use]
     pub fn actions(&self) -> &[Action] {
-        self.decision.actions()
+        of_family!(self.policy.family, F => {
+            self.decision.of::<F>().map_or(&[], |open| open.decision.actions())
+        })
     }
 
     /// Until when, inclusively, the actions may be carried out; `None` when they never come too late.
@@ -156,13 +172,11 @@ impl OpenTurn {
     }
 
     fn closed<F: Listed>(self, world: &mut World, outcomes: Vec<Outcome>, now: Timestamp) -> Turn {
-        let OpenTurn { policy, at, mut decision } = self;
-        let done = decision.take_actions();
-        let times = Times { opened_at: at, now };
-        // It is the decision of this family: `open` has asked it.
-        let settlement = decision.into::<F>().map_or(Settlement::NOTHING, |open| {
-            F::settle(F::of_mut(world).state, &policy.identity, open, &outcomes, times)
-        });
-        Turn::new::<F>(done.into_iter().zip(outcomes).collect(), settlement)
+        let OpenTurn { policy, at: opened_at, decision } = self;
+        // It is the decision of this family, which `open` has asked.
+        let Some(open) = decision.into::<F>() else {
+            return Turn::new::<F>(Vec::new(), Settlement::NOTHING);
+        };
+        settled(world, &policy.identity, open, outcomes, Times { opened_at, now })
     }
 }

@@ -13,13 +13,13 @@ use super::{
     Bounds, Cause, CronRule, CronRules, CronScaling, DesiredScale, Ending, Memory, RuleMemory,
     wake_at,
 };
-use crate::seam::{Beginning, FamilyState, PriorWrite, RunStart, ViewMut};
+use crate::seam::{Beginning, FamilyState, PriorWrite, ViewMut};
 use crate::{
     Exempt, Family, Field, Identity, PolicyName, PolicyObject, Reason, Target, Value, Verdict,
 };
 
 /// Where a run begins, and what is held then, in the terms of cron rules.
-type Start = RunStart<Reason<Cause>>;
+type Start = crate::seam::Start<CronRules>;
 type Held = PriorWrite<Reason<Cause>>;
 
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);

@@ -13,8 +13,8 @@ use super::{
 };
 use crate::other_writer::ExternalChange;
 use crate::seam::{
-    Beginning, FamilyState, PolicyDecision, PolicyFamily, PolicyObject, RunStart, Settlement,
-    Times, View, ViewMut,
+    Beginning, FamilyState, Happened, ObjectOf, Opening, PolicyDecision, PolicyFamily, Said,
+    Settlement, Start, Times, View, ViewMut,
 };
 use crate::{
     Exempt, Field, Footprint, Identity, Occurrence, Outcome, Reach, Reason, ReplicasAskedFor,
@@ -41,13 +41,8 @@ impl PolicyFamily for CronRules {
     type Cause = Cause;
     type Record = Recorded;
 
-    fn gather<'w>(
-        view: View<'w, Self>,
-        policy: &Identity,
-        reach: &'w Reach,
-        _: Timestamp,
-    ) -> Option<Input<'w>> {
-        gather(view, policy, reach)
+    fn gather<'w>(view: View<'w, Self>, policy: &Identity, at: Opening<'w>) -> Option<Input<'w>> {
+        gather(view, policy, at.reach)
     }
 
     fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
@@ -83,11 +78,7 @@ impl PolicyFamily for CronRules {
         Some(Footprint { reads: vec![object.clone()], writes })
     }
 
-    fn describe(
-        view: View<'_, Self>,
-        policy: &Identity,
-        reason: &Reason<Cause>,
-    ) -> Option<(Option<Arc<str>>, String)> {
+    fn describe(view: View<'_, Self>, policy: &Identity, reason: &Reason<Cause>) -> Option<Said> {
         let policy = view.state.policy(policy)?;
         let rule = reason.rule.and_then(|rule| policy.rules.get(rule as usize));
         Some((rule.map(|rule| Arc::clone(&rule.name)), render(policy, reason)))
@@ -121,48 +112,31 @@ impl PolicyFamily for CronRules {
                 _ => explained(input.policy, &reason),
             }
         });
-        let unusable = input.policy.unusable_rules.iter().map(|rule| RuleExplanation {
-            rule: Some(Arc::from(&*rule.name)),
-            position: Some(rule.position),
-            verdict: Verdict::Error,
-            message: "is invalid as written".to_owned(),
-            since: None,
-            until: None,
-            scored: None,
-            answered: None,
+        let unusable = input.policy.unusable_rules.iter().map(|rule| {
+            let (name, message) =
+                (Some(Arc::from(&*rule.name)), "is invalid as written".to_owned());
+            let position = Some(rule.position);
+            RuleExplanation { position, ..RuleExplanation::new(name, Verdict::Error, message) }
         });
         let mut explained: Vec<RuleExplanation> = usable.chain(unusable).collect();
         explained.sort_by_key(|it| it.position);
         explained
     }
 
-    fn occurrence(
-        _: View<'_, Self>,
-        _: &Identity,
-        record: &Recorded,
-    ) -> Option<(Occurrence, Option<Arc<str>>)> {
+    fn occurrence(_: View<'_, Self>, _: &Identity, record: &Recorded) -> Option<Happened> {
         record.occurrence()
     }
 
-    fn begin(
-        view: ViewMut<'_, Self>,
-        policies: &[&Identity],
-        beginning: Beginning,
-    ) -> RunStart<Reason<Cause>> {
-        begin::begin(view, policies, beginning)
+    fn begin(view: ViewMut<'_, Self>, policies: &[&Identity], from: Beginning) -> Start<Self> {
+        begin::begin(view, policies, from)
     }
 
-    fn upsert(
-        state: &mut FamilyState<Self>,
-        identity: Identity,
-        mut object: PolicyObject<CronScaling, Memory>,
-    ) {
-        let remembered = state.policies.remove(&identity).and_then(|before| before.memory);
-        object.memory = remembered.or(object.memory);
+    fn stored(mut object: ObjectOf<Self>, before: Option<ObjectOf<Self>>) -> ObjectOf<Self> {
+        object.memory = before.and_then(|before| before.memory).or(object.memory);
         if object.policy.is_none() {
             object.memory = Some(object.memory.unwrap_or_default().invalidated());
         }
-        state.policies.insert(identity, object);
+        object
     }
 
     fn remembering(told: Option<Memory>, before: Memory) -> Option<Memory> {
@@ -184,12 +158,12 @@ impl PolicyFamily for CronRules {
         policy: &Identity,
         until: Timestamp,
         now: Timestamp,
-    ) -> Option<(Option<Memory>, Settlement<Self>)> {
+    ) -> Option<(Memory, Settlement<Self>)> {
         let reach = Reach::everything();
         let input = gather(view, policy, &reach)?;
         let (memory, recorded) = skip_stopped(&input, until, now);
         let wake_at = wake_at(input.policy, &memory, now);
-        Some((Some(memory), Settlement { recorded, effects: Vec::new(), wake_at }))
+        Some((memory, Settlement { recorded, effects: Vec::new(), wake_at }))
     }
 
     fn zones(view: View<'_, CronRules>, policy: &Identity) -> Vec<(Option<Arc<str>>, Zone)> {
@@ -349,16 +323,9 @@ fn what_became(input: &Input<'_>, reason: Reason<Cause>, execution: &Execution) 
 
 fn explained(policy: &CronScaling, reason: &Reason<Cause>) -> RuleExplanation {
     let rule = reason.rule.and_then(|index| policy.rules.get(index as usize));
-    RuleExplanation {
-        rule: rule.map(|rule| Arc::clone(&rule.name)),
-        position: rule.map(|rule| rule.position),
-        verdict: reason.verdict,
-        message: render(policy, reason),
-        since: reason.since,
-        until: reason.until,
-        scored: None,
-        answered: None,
-    }
+    let name = rule.map(|rule| Arc::clone(&rule.name));
+    let position = rule.map(|rule| rule.position);
+    RuleExplanation { position, ..RuleExplanation::of(reason, name, render(policy, reason)) }
 }
 
 /// What the rules of a world wait for.

@@ -81,8 +81,9 @@ pub(crate) fn detect_undone(
     foreign: &[ExternalChange],
     now: Timestamp,
 ) -> Vec<Recorded> {
-    let Some(all) = last_sets(view.objects, view.state, policy) else { return Vec::new() };
-    let object = view.state.policies.get_mut(policy);
+    let ViewMut { objects, state } = view;
+    let Some(all) = last_sets(objects, state, policy) else { return Vec::new() };
+    let object = state.policies.get_mut(policy);
     let Some(memory) = object.and_then(|object| object.memory.as_mut()) else { return Vec::new() };
     for (index, rule) in memory.rules.iter_mut().enumerate() {
         // A later firing, or an edit, starts afresh.

@@ -1,15 +1,13 @@
 //! Where a run of autoscalers begins: at the current state, if that is known. Otherwise at its first instant, with the
 //! recommendations of the windows before it. Nothing was scaled then: the replicas were what others have left.
 
-use std::sync::Arc;
-
 use jiff::{SignedDuration, Timestamp};
 
 use super::decide::only_recommend;
 use super::memory::before;
-use super::{Autoscalers, Cause, Memory, MetricScaling, gather};
-use crate::seam::{Beginning, FamilyState, RunStart, View, ViewMut};
-use crate::{Exempt, Family, Identity, PolicyName, Reach, Reason};
+use super::{Autoscalers, Memory, MetricScaling, gather};
+use crate::seam::{Beginning, FamilyState, RunStart, Start, View, ViewMut};
+use crate::{Exempt, Family, Identity, PolicyName, Reach};
 
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
@@ -21,22 +19,22 @@ pub(super) fn begin(
     view: ViewMut<'_, Autoscalers>,
     policies: &[&Identity],
     beginning: Beginning,
-) -> RunStart<Reason<Cause>> {
-    let exempt = Arc::clone(&view.objects.exempt);
+) -> Start<Autoscalers> {
+    let ViewMut { objects, state } = view;
     let mut start = RunStart::default();
     for identity in policies {
-        let Some(object) = view.state.policies.get_mut(*identity) else { continue };
+        let Some(object) = state.policies.get_mut(*identity) else { continue };
         let Some(policy) = &object.policy else { continue };
-        if Exempt::of(&exempt, identity, Some(policy.target.identity())).is_some() {
+        if Exempt::of(&objects.exempt, identity, Some(policy.target.identity())).is_some() {
             continue;
         }
         // A run through time assumes that a target follows at once.
-        if let Some(workload) = view.objects.workloads.get_mut(policy.target.identity()) {
+        if let Some(workload) = objects.workloads.get_mut(policy.target.identity()) {
             workload.current = None;
         }
         let name = PolicyName::new(Family::MetricScaling, (*identity).clone());
         // A status has the time of the last change, and not the time at which the replicas were read.
-        if let Some(seen) = view.objects.seen_at.filter(|seen| *seen <= beginning.from) {
+        if let Some(seen) = objects.seen_at.filter(|seen| *seen <= beginning.from) {
             start.first_turns.push((name, seen));
             continue;
         }

@@ -12,12 +12,12 @@ use super::{
 };
 use crate::other_writer::ExternalChange;
 use crate::seam::{
-    Beginning, FamilyState, PolicyDecision, PolicyFamily, RunStart, Settlement, Times, View,
-    ViewMut,
+    Beginning, FamilyState, Happened, Opening, PolicyDecision, PolicyFamily, Said, Settlement,
+    Start, Times, View, ViewMut,
 };
 use crate::{
-    Exempt, Field, Footprint, Identity, Occurrence, Outcome, Presumption, Reach, Reason,
-    ReplicasAskedFor, RuleExplanation, TargetReference, Verdict,
+    Exempt, Field, Footprint, Identity, Outcome, Presumption, Reach, Reason, ReplicasAskedFor,
+    RuleExplanation, TargetReference, Verdict,
 };
 
 /// Autoscalers, as a family of policies.
@@ -43,13 +43,8 @@ impl PolicyFamily for Autoscalers {
     type Cause = Cause;
     type Record = Recorded;
 
-    fn gather<'w>(
-        view: View<'w, Self>,
-        policy: &Identity,
-        reach: &'w Reach,
-        now: Timestamp,
-    ) -> Option<Input<'w>> {
-        gather(view, policy, reach, now)
+    fn gather<'w>(view: View<'w, Self>, policy: &Identity, at: Opening<'w>) -> Option<Input<'w>> {
+        gather(view, policy, at.reach, at.now)
     }
 
     fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
@@ -88,11 +83,7 @@ impl PolicyFamily for Autoscalers {
         Some(Footprint { reads, writes: writes.into_iter().collect() })
     }
 
-    fn describe(
-        view: View<'_, Self>,
-        policy: &Identity,
-        reason: &Reason<Cause>,
-    ) -> Option<(Option<Arc<str>>, String)> {
+    fn describe(view: View<'_, Self>, policy: &Identity, reason: &Reason<Cause>) -> Option<Said> {
         let policy = view.state.policy(policy)?;
         Some((reason.rule.map(metric_name), render(policy, reason)))
     }
@@ -117,32 +108,19 @@ impl PolicyFamily for Autoscalers {
             reason.since.or(last.map(|last| last.at))
         };
         let lines = reasons.iter().map(|reason| RuleExplanation {
-            rule: reason.rule.map(metric_name),
-            position: reason.rule,
-            verdict: reason.verdict,
-            message: explained(&input, reason),
             since: since(reason),
-            until: reason.until,
-            scored: None,
             answered: reason.cause.answered(),
+            ..RuleExplanation::of(reason, reason.rule.map(metric_name), explained(&input, reason))
         });
         lines.collect()
     }
 
-    fn occurrence(
-        _: View<'_, Self>,
-        _: &Identity,
-        record: &Recorded,
-    ) -> Option<(Occurrence, Option<Arc<str>>)> {
+    fn occurrence(_: View<'_, Self>, _: &Identity, record: &Recorded) -> Option<Happened> {
         record.occurrence()
     }
 
-    fn begin(
-        view: ViewMut<'_, Self>,
-        policies: &[&Identity],
-        beginning: Beginning,
-    ) -> RunStart<Reason<Cause>> {
-        begin::begin(view, policies, beginning)
+    fn begin(view: ViewMut<'_, Self>, policies: &[&Identity], from: Beginning) -> Start<Self> {
+        begin::begin(view, policies, from)
     }
 
     fn remembering(told: Option<Memory>, before: Memory) -> Option<Memory> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::pattern::Pattern;
 use super::{Autoscalers, SampleProblem};
-use crate::seam::{PublishesNumber, View};
+use crate::seam::{Publisher, View};
 use crate::{Exemption, Identity};
 
 /// A query of an autoscaler.
@@ -152,9 +152,6 @@ impl PublishedMetric {
     }
 }
 
-/// A schedule, and what it publishes.
-pub(super) type Published<'a> = (&'a Identity, &'a dyn PublishesNumber);
-
 impl Matcher {
     fn holds(&self, schedule: &Identity) -> bool {
         let value = match self.label {
@@ -175,7 +172,7 @@ impl Query {
     pub(super) fn schedules<'a>(
         &'a self,
         view: View<'a, Autoscalers>,
-    ) -> impl Iterator<Item = Published<'a>> {
+    ) -> impl Iterator<Item = Publisher<'a>> {
         self.names.iter().flat_map(move |selects| selects.schedules(view))
     }
 
@@ -198,7 +195,7 @@ impl Selects {
     pub(super) fn schedules<'a>(
         &'a self,
         view: View<'a, Autoscalers>,
-    ) -> impl Iterator<Item = Published<'a>> {
+    ) -> impl Iterator<Item = Publisher<'a>> {
         self.usable(view).filter(move |(schedule, _)| view.objects.exempt.of(schedule).is_none())
     }
 
@@ -221,7 +218,7 @@ impl Selects {
     fn usable<'a>(
         &'a self,
         view: View<'a, Autoscalers>,
-    ) -> Box<dyn Iterator<Item = Published<'a>> + 'a> {
+    ) -> Box<dyn Iterator<Item = Publisher<'a>> + 'a> {
         match self {
             Selects::One(schedule) => Box::new(view.peers.publisher(schedule).into_iter()),
             Selects::Matching(matchers) => {

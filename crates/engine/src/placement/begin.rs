@@ -5,25 +5,24 @@
 
 use std::collections::BTreeSet;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::logic::policy_of;
-use super::{Cause, Placements, gather, why_unknown};
-use crate::seam::{Beginning, RunStart, View};
-use crate::{Family, Identity, PolicyName, Reason};
+use super::{Placements, gather, why_unknown};
+use crate::seam::{Beginning, RunStart, Start, View};
+use crate::{Family, Identity, PolicyName};
 
 pub(super) fn begin(
     view: View<'_, Placements>,
     policies: &[&Identity],
     beginning: Beginning,
-) -> RunStart<Reason<Cause>> {
+) -> Start<Placements> {
     let from = beginning.from;
-    let moment_before = from.checked_sub(SignedDuration::from_nanos(1)).unwrap_or(Timestamp::MIN);
     let first = match beginning.state_at {
         Some(seen) if seen < from => seen,
         // A decision of the moment before would count for the one at the beginning, which is the first there is.
         _ if something_ends(view, policies, from) => from,
-        _ => moment_before,
+        _ => beginning.moment_before(),
     };
     let mut begun = RunStart::default();
     for policy in policies {

@@ -293,8 +293,8 @@ pub fn reads_otherwise(
 }
 
 /// The placements that may select a cluster by expressions.
-pub fn readers_by_expressions<'w>(
-    view: View<'w, Placements>,
+pub fn readers_by_expressions(
+    view: View<'_, Placements>,
     cluster: &str,
 ) -> impl Iterator<Item = PolicyName> {
     let asked = asked_by_expressions(view, cluster);

@@ -12,12 +12,12 @@ use super::{
     why_not_decided, why_unknown,
 };
 use crate::seam::{
-    Beginning, DecisionParts, FamilyState, InfluenceLimit, PolicyDecision, PolicyFamily,
-    PolicyObject, RunStart, Settlement, Times, View, ViewMut,
+    Beginning, DecisionParts, FamilyState, Happened, InfluenceLimit, ObjectOf, Opening,
+    PolicyDecision, PolicyFamily, PolicyObject, Said, Settlement, Start, Times, View, ViewMut,
 };
 use crate::{
     Action, Division, EndedScore, Field, Footprint, Identity, Occurrence, Outcome, Presumption,
-    Reach, Reason, RuleExplanation, Value, Verdict, few,
+    Reason, RuleExplanation, Value, Verdict, few,
 };
 
 /// Placements, as a family of policies.
@@ -41,12 +41,7 @@ impl PolicyFamily for Placements {
     type Cause = Cause;
     type Record = Recorded;
 
-    fn gather<'w>(
-        view: View<'w, Self>,
-        policy: &Identity,
-        _: &'w Reach,
-        _: Timestamp,
-    ) -> Option<Input<'w>> {
+    fn gather<'w>(view: View<'w, Self>, policy: &Identity, _: Opening<'w>) -> Option<Input<'w>> {
         gather(view, policy)
     }
 
@@ -54,14 +49,9 @@ impl PolicyFamily for Placements {
         decide(input, now)
     }
 
-    fn open(
-        view: View<'_, Self>,
-        policy: &Identity,
-        _: &Reach,
-        now: Timestamp,
-    ) -> Option<Decision> {
+    fn open(view: View<'_, Self>, policy: &Identity, at: Opening<'_>) -> Option<Decision> {
         match gather(view, policy) {
-            Some(input) => Some(decide(&input, now)),
+            Some(input) => Some(decide(&input, at.now)),
             None => Decision::first(view, policy),
         }
     }
@@ -110,11 +100,7 @@ impl PolicyFamily for Placements {
         Some(footprint)
     }
 
-    fn describe(
-        view: View<'_, Self>,
-        policy: &Identity,
-        reason: &Reason<Cause>,
-    ) -> Option<(Option<Arc<str>>, String)> {
+    fn describe(view: View<'_, Self>, policy: &Identity, reason: &Reason<Cause>) -> Option<Said> {
         describe(view, policy, reason)
     }
 
@@ -145,30 +131,18 @@ impl PolicyFamily for Placements {
     }
 
     /// The score or the taint by which it selects others.
-    fn occurrence(
-        view: View<'_, Self>,
-        policy: &Identity,
-        record: &Recorded,
-    ) -> Option<(Occurrence, Option<Arc<str>>)> {
+    fn occurrence(view: View<'_, Self>, policy: &Identity, record: &Recorded) -> Option<Happened> {
         let described = describe(view, policy, &record.reason);
         Some((Occurrence::Selects, described.and_then(|(rule, _)| rule)))
     }
 
-    fn begin(
-        view: ViewMut<'_, Self>,
-        policies: &[&Identity],
-        beginning: Beginning,
-    ) -> RunStart<Reason<Cause>> {
-        super::begin::begin(view.alone(), policies, beginning)
+    fn begin(view: ViewMut<'_, Self>, policies: &[&Identity], from: Beginning) -> Start<Self> {
+        super::begin::begin(view.alone(), policies, from)
     }
 
     /// What an earlier spec was decided by says nothing about a new one.
-    fn upsert(
-        state: &mut FamilyState<Self>,
-        identity: Identity,
-        object: PolicyObject<Placement, Memory>,
-    ) {
-        state.upsert_with_memory_of_same(identity, object);
+    fn stored(object: ObjectOf<Self>, before: Option<ObjectOf<Self>>) -> ObjectOf<Self> {
+        object.with_memory_of_same(before)
     }
 
     fn share(state: &FamilyState<Self>, part: &mut FamilyState<Self>) {
@@ -177,14 +151,8 @@ impl PolicyFamily for Placements {
         }
     }
 
-    fn skip_stopped(
-        view: View<'_, Self>,
-        policy: &Identity,
-        _: Timestamp,
-        _: Timestamp,
-    ) -> Option<(Option<Memory>, Settlement<Self>)> {
-        view.state.policies.get(policy)?;
-        Some((None, Settlement::NOTHING))
+    fn is_stopped(view: View<'_, Self>, policy: &Identity) -> bool {
+        view.state.policies.contains_key(policy)
     }
 
     fn why_not_carried_out(view: View<'_, Self>, policy: &Identity) -> Option<String> {

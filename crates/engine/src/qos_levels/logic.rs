@@ -13,13 +13,12 @@ use super::{
     explain, gather, gather_only, render, settle,
 };
 use crate::seam::{
-    Beginning, DecisionParts, FamilyState, PolicyDecision, PolicyFamily, PolicyObject, RunStart,
-    Settlement, Times, View, ViewMut,
+    Beginning, DecisionParts, FamilyState, Happened, ObjectOf, Opening, PolicyDecision,
+    PolicyFamily, Said, Settlement, Start, Times, View, ViewMut,
 };
 use crate::{
-    Action, Consequence, Exempt, Field, Footprint, Identity, LabelSelector, Labels, Occurrence,
-    Outcome, Policies, Presumption, Reach, Reason, RuleExplanation, RuleSchedule, Schedule,
-    Unmatched, Verdict,
+    Action, Consequence, Exempt, Field, Footprint, Identity, LabelSelector, Labels, Outcome,
+    Policies, Presumption, Reason, RuleExplanation, RuleSchedule, Schedule, Unmatched, Verdict,
 };
 
 /// Levels of pods, as a family of policies.
@@ -61,13 +60,8 @@ impl PolicyFamily for Levels {
     type Cause = Cause;
     type Record = Recorded;
 
-    fn gather<'w>(
-        view: View<'w, Self>,
-        policy: &Identity,
-        reach: &'w Reach,
-        _: Timestamp,
-    ) -> Option<Input<'w>> {
-        match reach.only_object() {
+    fn gather<'w>(view: View<'w, Self>, policy: &Identity, at: Opening<'w>) -> Option<Input<'w>> {
+        match at.reach.only_object() {
             Some(pod) => gather_only(view, policy, pod),
             None => gather(view, policy),
         }
@@ -103,11 +97,7 @@ impl PolicyFamily for Levels {
         Some(footprint)
     }
 
-    fn describe(
-        view: View<'_, Self>,
-        policy: &Identity,
-        reason: &Reason<Cause>,
-    ) -> Option<(Option<Arc<str>>, String)> {
+    fn describe(view: View<'_, Self>, policy: &Identity, reason: &Reason<Cause>) -> Option<Said> {
         let levels = view.state.policy(policy)?;
         Some((policy_name(levels, reason), render(levels, reason)))
     }
@@ -133,49 +123,29 @@ impl PolicyFamily for Levels {
                 .collect();
         };
         let reasons = explain(following, now);
-        let lines = reasons.iter().map(|reason| RuleExplanation {
-            rule: policy_name(levels, reason),
-            position: reason.rule,
-            verdict: reason.verdict,
-            message: render(levels, reason),
-            since: reason.since,
-            until: reason.until,
-            scored: None,
-            answered: None,
+        let lines = reasons.iter().map(|reason| {
+            RuleExplanation::of(reason, policy_name(levels, reason), render(levels, reason))
         });
         lines.collect()
     }
 
-    fn occurrence(
-        _: View<'_, Self>,
-        _: &Identity,
-        record: &Recorded,
-    ) -> Option<(Occurrence, Option<Arc<str>>)> {
+    fn occurrence(_: View<'_, Self>, _: &Identity, record: &Recorded) -> Option<Happened> {
         record.occurrence()
     }
 
-    fn begin(
-        view: ViewMut<'_, Self>,
-        policies: &[&Identity],
-        beginning: Beginning,
-    ) -> RunStart<Reason<Cause>> {
-        super::begin::begin(view, policies, beginning)
+    fn begin(view: ViewMut<'_, Self>, policies: &[&Identity], from: Beginning) -> Start<Self> {
+        super::begin::begin(view, policies, from)
     }
 
     /// The last usable form counts of what cannot be used.
-    fn upsert(
-        state: &mut FamilyState<Self>,
-        identity: Identity,
-        mut object: PolicyObject<QosLevels, ()>,
-    ) {
-        let before = state.policies.remove(&identity).and_then(|before| before.policy);
-        object.policy = match (object.policy, before) {
+    fn stored(mut object: ObjectOf<Self>, before: Option<ObjectOf<Self>>) -> ObjectOf<Self> {
+        object.policy = match (object.policy, before.and_then(|before| before.policy)) {
             (Some(policy), Some(before)) => {
                 Some(Arc::new(policy.as_ref().clone().keeping(&before)))
             }
             (policy, before) => policy.or(before),
         };
-        state.policies.insert(identity, object);
+        object
     }
 
     fn share(state: &FamilyState<Self>, part: &mut FamilyState<Self>) {
@@ -316,14 +286,10 @@ fn explain_lists(levels: &QosLevels, now: Timestamp) -> Vec<RuleExplanation> {
         );
         let change = Some(windows).filter(|_| policy.is_enabled);
         RuleExplanation {
-            rule: Some(Arc::clone(&policy.name)),
             position: Some(position),
-            verdict,
-            message,
             since: change.and_then(|it| it.previous_transition(now)).map(|it| it.at),
             until: change.and_then(|it| it.next_transition(now)).map(|it| it.at),
-            scored: None,
-            answered: None,
+            ..RuleExplanation::new(Some(Arc::clone(&policy.name)), verdict, message)
         }
     });
     lines.collect()

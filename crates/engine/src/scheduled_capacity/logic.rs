@@ -11,12 +11,12 @@ use super::{
     gather, next_change, render, settle, value_at,
 };
 use crate::seam::{
-    Beginning, FamilyState, PolicyDecision, PolicyFamily, PolicyObject, PublishesNumber, RunStart,
-    Settlement, Times, View, ViewMut,
+    Beginning, FamilyState, Happened, ObjectOf, Opening, PolicyDecision, PolicyFamily,
+    PublishesNumber, Said, Settlement, Start, Times, View, ViewMut,
 };
 use crate::{
-    Exempt, Field, Footprint, Identity, Occurrence, Outcome, Reach, Reason, RuleExplanation,
-    RuleSchedule, Schedule, Verdict,
+    Exempt, Field, Footprint, Identity, Outcome, Reason, RuleExplanation, RuleSchedule, Schedule,
+    Verdict,
 };
 
 /// Schedules, as a family of policies.
@@ -35,12 +35,7 @@ impl PolicyFamily for Schedules {
     type Cause = Cause;
     type Record = Recorded;
 
-    fn gather<'w>(
-        view: View<'w, Self>,
-        policy: &Identity,
-        _: &'w Reach,
-        _: Timestamp,
-    ) -> Option<Input<'w>> {
+    fn gather<'w>(view: View<'w, Self>, policy: &Identity, _: Opening<'w>) -> Option<Input<'w>> {
         gather(view, policy)
     }
 
@@ -70,11 +65,7 @@ impl PolicyFamily for Schedules {
         Some(Footprint { reads: Vec::new(), writes: vec![(policy.clone(), Field::Value)] })
     }
 
-    fn describe(
-        view: View<'_, Self>,
-        policy: &Identity,
-        reason: &Reason<Cause>,
-    ) -> Option<(Option<Arc<str>>, String)> {
+    fn describe(view: View<'_, Self>, policy: &Identity, reason: &Reason<Cause>) -> Option<Said> {
         let policy = gather(view, policy)?.policy;
         Some((reason.rule.map(behaviour_name), render(policy, reason)))
     }
@@ -86,71 +77,43 @@ impl PolicyFamily for Schedules {
         now: Timestamp,
     ) -> Vec<RuleExplanation> {
         if let Some(exempt) = Exempt::of(&view.objects.exempt, policy, None) {
-            return vec![RuleExplanation {
-                rule: None,
-                position: None,
-                verdict: Verdict::Excluded,
-                message: format!("not published; {exempt}"),
-                since: None,
-                until: None,
-                scored: None,
-                answered: None,
-            }];
+            let message = format!("not published; {exempt}");
+            return vec![RuleExplanation::new(None, Verdict::Excluded, message)];
         }
         let Some(input) = gather(view, policy) else { return Vec::new() };
         let mut reasons = explain(&input, now);
         reasons.sort_by_key(|reason| reason.rule);
-        let explained = reasons.iter().map(|reason| RuleExplanation {
-            rule: reason.rule.map(behaviour_name),
-            position: reason.rule,
-            verdict: reason.verdict,
-            message: render(input.policy, reason),
-            since: reason.since,
-            until: reason.until,
-            scored: None,
-            answered: None,
+        let explained = reasons.iter().map(|reason| {
+            RuleExplanation::of(
+                reason,
+                reason.rule.map(behaviour_name),
+                render(input.policy, reason),
+            )
         });
         explained.collect()
     }
 
-    fn occurrence(
-        view: View<'_, Self>,
-        policy: &Identity,
-        record: &Recorded,
-    ) -> Option<(Occurrence, Option<Arc<str>>)> {
+    fn occurrence(view: View<'_, Self>, policy: &Identity, record: &Recorded) -> Option<Happened> {
         // The first published value was decided before, by another process.
         record.before?;
         let (what, behaviour) = record.occurrence(gather(view, policy)?.policy);
         Some((what, behaviour.map(behaviour_name)))
     }
 
-    fn begin(
-        view: ViewMut<'_, Self>,
-        policies: &[&Identity],
-        beginning: Beginning,
-    ) -> RunStart<Reason<Cause>> {
-        super::begin::begin(view, policies, beginning)
+    fn begin(view: ViewMut<'_, Self>, policies: &[&Identity], from: Beginning) -> Start<Self> {
+        super::begin::begin(view, policies, from)
     }
 
     /// An invalid schedule publishes nothing.
-    fn upsert(
-        state: &mut FamilyState<Self>,
-        identity: Identity,
-        mut object: PolicyObject<ScheduledCapacity, Published>,
-    ) {
-        let remembered = state.policies.remove(&identity).and_then(|before| before.memory);
+    fn stored(mut object: ObjectOf<Self>, before: Option<ObjectOf<Self>>) -> ObjectOf<Self> {
+        let remembered = before.and_then(|before| before.memory);
         object.memory = remembered.or(object.memory).filter(|_| object.policy.is_some());
-        state.policies.insert(identity, object);
+        object
     }
 
     /// A number changes nothing by itself.
-    fn skip_stopped(
-        _: View<'_, Self>,
-        _: &Identity,
-        _: Timestamp,
-        _: Timestamp,
-    ) -> Option<(Option<Published>, Settlement<Self>)> {
-        None
+    fn is_stopped(_: View<'_, Self>, _: &Identity) -> bool {
+        false
     }
 
     fn zones(view: View<'_, Self>, policy: &Identity) -> Vec<(Option<Arc<str>>, Zone)> {

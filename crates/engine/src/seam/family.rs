@@ -7,19 +7,32 @@ use almanac_calendar::Zone;
 use jiff::Timestamp;
 
 use super::{
-    Beginning, DecisionParts, FamilyState, InfluenceLimit, PolicyDecision, PolicyObject, RunStart,
-    Settlement, Times, View, ViewMut,
+    Beginning, DecisionParts, FamilyState, InfluenceLimit, Opening, PolicyDecision, PolicyObject,
+    RunStart, Settlement, Times, View, ViewMut,
 };
 use crate::other_writer::ExternalChange;
 use crate::{
-    Division, EndedScore, Field, Footprint, Identity, Occurrence, Outcome, Presumption, Reach,
-    Reason, ReplicasAskedFor, RuleExplanation, RuleSchedule, TargetReference, Unmatched,
+    Division, EndedScore, Field, Footprint, Identity, Occurrence, Outcome, Presumption, Reason,
+    ReplicasAskedFor, RuleExplanation, RuleSchedule, TargetReference, Unmatched,
 };
+
+/// A rule by name, and a line for a person.
+pub type Said = (Option<Arc<str>>, String);
+
+/// What happened, and to which rule.
+pub type Happened = (Occurrence, Option<Arc<str>>);
+
+/// Where policies of a family begin.
+pub type Start<F> = RunStart<Reason<<F as PolicyFamily>::Cause>>;
+
+/// An object of a family, with its memory.
+pub type ObjectOf<F> = PolicyObject<<F as PolicyFamily>::Policy, <F as PolicyFamily>::Memory>;
 
 /// A family of policies.
 ///
 /// What has no default here is what makes a family; of the rest, each one says what is true of it. A question about a
 /// policy that is not there, or of which nothing can be used, has an empty answer.
+#[expect(clippy::must_use_candidate, reason = "nobody asks without a use for the answer")]
 pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
     /// A checked policy.
     type Policy: Clone + Debug + Send + Sync + 'static;
@@ -40,8 +53,7 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
     fn gather<'w>(
         view: View<'w, Self>,
         policy: &Identity,
-        reach: &'w Reach,
-        now: Timestamp,
+        at: Opening<'w>,
     ) -> Option<Self::Input<'w>>;
 
     /// Decides.
@@ -64,7 +76,7 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
         view: View<'_, Self>,
         policy: &Identity,
         reason: &Reason<Self::Cause>,
-    ) -> Option<(Option<Arc<str>>, String)>;
+    ) -> Option<Said>;
 
     /// The verdict on every rule of a policy whose turns are taken until `now`, in the order of the
     /// spec, as far as `object` is concerned. That matters only if it sets something of several objects.
@@ -80,14 +92,10 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
         view: View<'_, Self>,
         policy: &Identity,
         record: &Self::Record,
-    ) -> Option<(Occurrence, Option<Arc<str>>)>;
+    ) -> Option<Happened>;
 
     /// Brings policies to where a run begins.
-    fn begin(
-        view: ViewMut<'_, Self>,
-        policies: &[&Identity],
-        beginning: Beginning,
-    ) -> RunStart<Reason<Self::Cause>>;
+    fn begin(view: ViewMut<'_, Self>, policies: &[&Identity], beginning: Beginning) -> Start<Self>;
 
     /// Whether each policy depends on all others of the family.
     const DECIDES_TOGETHER: bool = false;
@@ -108,24 +116,14 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
     const INFLUENCE: InfluenceLimit = InfluenceLimit::DEFAULT;
 
     /// Decides for a policy at the opening of its turn.
-    fn open(
-        view: View<'_, Self>,
-        policy: &Identity,
-        reach: &Reach,
-        now: Timestamp,
-    ) -> Option<Self::Decision> {
-        Some(Self::decide(&Self::gather(view, policy, reach, now)?, now))
+    fn open(view: View<'_, Self>, policy: &Identity, at: Opening<'_>) -> Option<Self::Decision> {
+        Some(Self::decide(&Self::gather(view, policy, at)?, at.now))
     }
 
-    /// Stores an object over an earlier one. The earlier memory outweighs the status, because it is later.
-    fn upsert(
-        state: &mut FamilyState<Self>,
-        identity: Identity,
-        mut object: PolicyObject<Self::Policy, Self::Memory>,
-    ) {
-        let remembered = state.policies.remove(&identity).and_then(|before| before.memory);
-        object.memory = remembered.or(object.memory);
-        state.policies.insert(identity, object);
+    /// What is stored of an object over an earlier one. The earlier memory outweighs the status, because it is later.
+    fn stored(mut object: ObjectOf<Self>, before: Option<ObjectOf<Self>>) -> ObjectOf<Self> {
+        object.memory = before.and_then(|before| before.memory).or(object.memory);
+        object
     }
 
     /// What is remembered of an object, given what its status says and what was remembered before.
@@ -154,16 +152,20 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
         None
     }
 
-    /// What a policy remembers, and what happened, when firings due up to then are not carried out; `None` for one that is
-    /// invalid or changes nothing by itself. Where nothing falls due that could be missed, nothing happens.
+    /// Whether a policy takes no turns while everything is stopped: it is valid, and changes something by itself.
+    fn is_stopped(view: View<'_, Self>, policy: &Identity) -> bool {
+        view.state.policy(policy).is_some()
+    }
+
+    /// What such a policy remembers, and what happened, when firings due up to `until` are not carried out; `None` where
+    /// nothing falls due that could be missed.
     fn skip_stopped(
-        view: View<'_, Self>,
-        policy: &Identity,
+        _: View<'_, Self>,
+        _: &Identity,
         _until: Timestamp,
         _now: Timestamp,
-    ) -> Option<(Option<Self::Memory>, Settlement<Self>)> {
-        view.state.policy(policy)?;
-        Some((None, Settlement::NOTHING))
+    ) -> Option<(Self::Memory, Settlement<Self>)> {
+        None
     }
 
     /// The time zones of its schedules, each with the name of its rule.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::PolicyFamily;
-use crate::{Action, Decision, Field, Identity, Reason, Value};
+use crate::{Action, Decision, Field, Identity, Reach, Reason, Value};
 
 /// The parts of a decision that every family has.
 pub trait DecisionParts {
@@ -35,6 +35,15 @@ pub struct PolicyDecision<F: PolicyFamily> {
     pub policy: Arc<F::Policy>,
     /// What was decided.
     pub decision: F::Decision,
+}
+
+/// When a turn is opened, and how far it reaches.
+#[derive(Clone, Copy, Debug)]
+pub struct Opening<'w> {
+    /// When.
+    pub now: Timestamp,
+    /// What could not be fetched, and what it is about.
+    pub reach: &'w Reach,
 }
 
 /// When a turn was opened, and when it is settled.
@@ -86,27 +95,12 @@ impl<R> Effect<R> {
 
 /// The decision of any family.
 trait AnyDecision: Any + Debug + Send + Sync {
-    fn actions(&self) -> &[Action];
-    fn take_actions(&mut self) -> Vec<Action>;
     fn boxed(&self) -> Box<dyn AnyDecision>;
-    fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
 impl<F: PolicyFamily> AnyDecision for PolicyDecision<F> {
-    fn actions(&self) -> &[Action] {
-        self.decision.actions()
-    }
-
-    fn take_actions(&mut self) -> Vec<Action> {
-        self.decision.take_actions()
-    }
-
     fn boxed(&self) -> Box<dyn AnyDecision> {
         Box::new(self.clone())
-    }
-
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        self
     }
 }
 
@@ -140,14 +134,7 @@ impl OpenDecision {
     }
 
     pub(crate) fn into<F: PolicyFamily>(self) -> Option<PolicyDecision<F>> {
-        self.0.into_any().downcast().ok().map(|decision| *decision)
-    }
-
-    pub(crate) fn actions(&self) -> &[Action] {
-        self.0.actions()
-    }
-
-    pub(crate) fn take_actions(&mut self) -> Vec<Action> {
-        self.0.take_actions()
+        let any: Box<dyn Any> = self.0;
+        any.downcast().ok().map(|decision| *decision)
     }
 }

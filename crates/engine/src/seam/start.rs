@@ -1,6 +1,6 @@
 //! Where a run of policies begins, as their family has it.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::{Field, Identity, PolicyName, Value};
 
@@ -53,6 +53,13 @@ pub struct Replayed {
     pub as_if_in_force: bool,
     /// Some policies are known only in a state later than the beginning.
     pub predates_state: bool,
+}
+
+impl Beginning {
+    /// Just before the first instant of the run, so that what changes at that instant is a change.
+    pub(crate) fn moment_before(self) -> Timestamp {
+        self.from.checked_sub(SignedDuration::from_nanos(1)).unwrap_or(Timestamp::MIN)
+    }
 }
 
 // A derived one would ask it of the reason.

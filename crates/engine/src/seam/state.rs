@@ -59,16 +59,11 @@ impl<F: PolicyFamily> FamilyState<F> {
     }
 }
 
-impl<F: PolicyFamily<Policy: PartialEq>> FamilyState<F> {
-    /// Stores an object over an earlier one, of which the memory counts only if it had the same policy.
-    pub(crate) fn upsert_with_memory_of_same(
-        &mut self,
-        identity: Identity,
-        mut object: PolicyObject<F::Policy, F::Memory>,
-    ) {
-        let before = self.policies.remove(&identity);
-        let before = before.filter(|before| before.policy == object.policy);
-        object.memory = before.and_then(|before| before.memory).or(object.memory);
-        self.policies.insert(identity, object);
+impl<Policy: PartialEq, Memory> PolicyObject<Policy, Memory> {
+    /// The same over an earlier one, of which the memory counts only if it had the same policy.
+    pub(crate) fn with_memory_of_same(mut self, before: Option<Self>) -> Self {
+        let before = before.filter(|before| before.policy == self.policy);
+        self.memory = before.and_then(|before| before.memory).or(self.memory);
+        self
     }
 }

@@ -18,7 +18,7 @@ pub struct View<'w, F: PolicyFamily> {
     pub peers: &'w dyn Peers,
 }
 
-// Derived ones would ask it of the family.
+#[expect(clippy::expl_impl_clone_on_copy, reason = "a derived one would ask it of the family")]
 impl<F: PolicyFamily> Clone for View<'_, F> {
     fn clone(&self) -> Self {
         *self
@@ -38,16 +38,23 @@ pub struct ViewMut<'w, F: PolicyFamily> {
 /// What families may ask of others, named for what is asked and not for who answers.
 pub trait Peers {
     /// The policies that can publish a number, in order. One that is exempt publishes none all the same.
-    fn publishers<'w>(
-        &'w self,
-    ) -> Box<dyn Iterator<Item = (&'w Identity, &'w dyn PublishesNumber)> + 'w>;
+    fn publishers<'w>(&'w self) -> Box<dyn Iterator<Item = Publisher<'w>> + 'w> {
+        Box::new(std::iter::empty())
+    }
 
     /// One of them.
-    fn publisher(&self, identity: &Identity) -> Option<(&Identity, &dyn PublishesNumber)>;
+    fn publisher(&self, _: &Identity) -> Option<Publisher<'_>> {
+        None
+    }
 
     /// For each workload, the highest number of replicas that any policy may set.
-    fn replicas_asked_for(&self) -> BTreeMap<Identity, u32>;
+    fn replicas_asked_for(&self) -> BTreeMap<Identity, u32> {
+        BTreeMap::new()
+    }
 }
+
+/// A policy that publishes a number.
+pub type Publisher<'w> = (&'w Identity, &'w dyn PublishesNumber);
 
 /// Publishes a number that changes over time.
 pub trait PublishesNumber {
@@ -61,25 +68,11 @@ pub trait PublishesNumber {
 /// Nobody else, for who asks nothing of others.
 struct Nobody;
 
-impl Peers for Nobody {
-    fn publishers<'w>(
-        &'w self,
-    ) -> Box<dyn Iterator<Item = (&'w Identity, &'w dyn PublishesNumber)> + 'w> {
-        Box::new(std::iter::empty())
-    }
+impl Peers for Nobody {}
 
-    fn publisher(&self, _: &Identity) -> Option<(&Identity, &dyn PublishesNumber)> {
-        None
-    }
-
-    fn replicas_asked_for(&self) -> BTreeMap<Identity, u32> {
-        BTreeMap::new()
-    }
-}
-
-impl<F: PolicyFamily> ViewMut<'_, F> {
+impl<'w, F: PolicyFamily> ViewMut<'w, F> {
     /// The same to look at, for a family that asks nothing of others.
-    pub(crate) fn alone(&self) -> View<'_, F> {
+    pub(crate) fn alone(self) -> View<'w, F> {
         View { objects: self.objects, state: self.state, peers: &Nobody }
     }
 }

@@ -14,11 +14,11 @@ use super::{
     Unit, decide, gather, presumed, render, settle,
 };
 use crate::seam::{
-    Beginning, DecisionParts, FamilyState, PolicyDecision, PolicyFamily, PolicyObject, RunStart,
-    Settlement, Times, View, ViewMut,
+    Beginning, DecisionParts, FamilyState, Happened, ObjectOf, Opening, PolicyDecision,
+    PolicyFamily, Said, Settlement, Start, Times, View, ViewMut,
 };
 use crate::{
-    Action, Field, Footprint, Identity, Objects, Occurrence, Outcome, Presumption, Reach, Reason,
+    Action, Field, Footprint, Identity, Objects, Occurrence, Outcome, Presumption, Reason,
     RuleExplanation, Unmatched,
 };
 
@@ -38,12 +38,7 @@ impl PolicyFamily for Units {
     type Cause = Cause;
     type Record = Recorded;
 
-    fn gather<'w>(
-        view: View<'w, Self>,
-        policy: &Identity,
-        _: &'w Reach,
-        _: Timestamp,
-    ) -> Option<Input<'w>> {
+    fn gather<'w>(view: View<'w, Self>, policy: &Identity, _: Opening<'w>) -> Option<Input<'w>> {
         gather(view, policy)
     }
 
@@ -92,11 +87,7 @@ impl PolicyFamily for Units {
         Some(Footprint { reads, writes: writes.collect() })
     }
 
-    fn describe(
-        view: View<'_, Self>,
-        policy: &Identity,
-        reason: &Reason<Cause>,
-    ) -> Option<(Option<Arc<str>>, String)> {
+    fn describe(view: View<'_, Self>, policy: &Identity, reason: &Reason<Cause>) -> Option<Said> {
         let policy = view.state.policy(policy)?;
         let unit = reason.rule.and_then(|rule| policy.units.get(usize::try_from(rule).ok()?));
         Some((unit.map(|unit| Arc::clone(&unit.name)), render(policy, reason)))
@@ -111,29 +102,17 @@ impl PolicyFamily for Units {
         super::explain::explain(view, policy, object)
     }
 
-    fn occurrence(
-        _: View<'_, Self>,
-        _: &Identity,
-        record: &Recorded,
-    ) -> Option<(Occurrence, Option<Arc<str>>)> {
+    fn occurrence(_: View<'_, Self>, _: &Identity, record: &Recorded) -> Option<Happened> {
         let what = if record.is_full { Occurrence::Overflows } else { Occurrence::Suffices };
         Some((what, Some(Arc::clone(&record.unit))))
     }
 
-    fn begin(
-        view: ViewMut<'_, Self>,
-        policies: &[&Identity],
-        beginning: Beginning,
-    ) -> RunStart<Reason<Cause>> {
-        super::begin::begin(view, policies, beginning)
+    fn begin(view: ViewMut<'_, Self>, policies: &[&Identity], from: Beginning) -> Start<Self> {
+        super::begin::begin(view, policies, from)
     }
 
-    fn upsert(
-        state: &mut FamilyState<Self>,
-        identity: Identity,
-        object: PolicyObject<ResourcePolicy, Memory>,
-    ) {
-        state.upsert_with_memory_of_same(identity, object);
+    fn stored(object: ObjectOf<Self>, before: Option<ObjectOf<Self>>) -> ObjectOf<Self> {
+        object.with_memory_of_same(before)
     }
 
     fn share(state: &FamilyState<Self>, part: &mut FamilyState<Self>) {
@@ -146,14 +125,8 @@ impl PolicyFamily for Units {
         FamilyState::default()
     }
 
-    fn skip_stopped(
-        view: View<'_, Self>,
-        policy: &Identity,
-        _: Timestamp,
-        _: Timestamp,
-    ) -> Option<(Option<Memory>, Settlement<Self>)> {
-        in_force(view.objects, view.state, policy)?;
-        Some((None, Settlement::NOTHING))
+    fn is_stopped(view: View<'_, Self>, policy: &Identity) -> bool {
+        in_force(view.objects, view.state, policy).is_some()
     }
 
     fn unmatched(view: View<'_, Self>, identity: &Identity) -> Vec<Unmatched> {

@@ -29,30 +29,6 @@ const KNOWN: &[(&str, &[&str])] = &[
     ),
     // The message about too many steps has their number.
     ("almanac-expressions", &["failure", "meter"]),
-    // The World has the types of all families, and each family takes the World.
-    (
-        "almanac-engine",
-        &[
-            "action",
-            "answers",
-            "beginning",
-            "cron_scaling",
-            "decision",
-            "families",
-            "field",
-            "footprint",
-            "metric_scaling",
-            "other_writer",
-            "placement",
-            "qos_levels",
-            "scheduled_capacity",
-            "schedules",
-            "slim",
-            "turn",
-            "units",
-            "world",
-        ],
-    ),
     // A simulation begins with what an earlier part has left.
     ("almanac-forecast", &["doubt", "overlap", "part", "series", "simulation"]),
     // What is carried is a part of what a build is named after.
@@ -72,6 +48,7 @@ const KNOWN: &[(&str, &[&str])] = &[
             "scalable_node_group",
             "served_schemas",
             "status_writer",
+            "turn_hooks",
             "upstream",
         ],
     ),
