@@ -45,9 +45,9 @@ fn surroundings() -> World {
     for policy in all() {
         let name = policy.identity.name();
         let object = PolicyObject::new(schedule.clone());
-        world.scheduled_capacities.insert(names::metrics_producer(name).identity, object);
+        world.scheduled_capacity.policies.insert(names::metrics_producer(name).identity, object);
         let workload = Workload { replicas: Some(2), current: Some(2) };
-        world.workloads.insert(names::deployment(name), workload);
+        world.objects.workloads.insert(names::deployment(name), workload);
     }
     world
 }
@@ -56,7 +56,7 @@ fn add_autoscalers(world: &mut World) {
     for policy in all() {
         let name = policy.identity.name().to_owned();
         let autoscaler = Autoscaler::of(&name, 1, 10).by(scheduled(&name)).checked();
-        world.metric_scalings.insert(policy.identity, PolicyObject::new(autoscaler));
+        world.metric_scaling.policies.insert(policy.identity, PolicyObject::new(autoscaler));
     }
 }
 

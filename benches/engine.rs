@@ -90,6 +90,7 @@ fn world(due: usize) -> (World, Agenda) {
     let (mut world, mut agenda) = (World::default(), Agenda::default());
     for index in 0..RULES {
         world
+            .objects
             .workloads
             .insert(target_name(index), Workload { replicas: Some(3), ..Workload::default() });
         add_policy(&mut world, &mut agenda, index, index % (RULES / due) == 0, FULL_HISTORY);
@@ -102,7 +103,7 @@ fn add_policy(world: &mut World, agenda: &mut Agenda, index: usize, is_due: bool
     let before_noon = noon() - SignedDuration::from_secs(1);
     let (policy, memory) = (object.policy.as_ref().unwrap(), object.memory.as_ref().unwrap());
     agenda.set(&name, cron_scaling::wake_at(policy, memory, before_noon));
-    world.cron_scalings.insert(name.identity, object);
+    world.cron_scaling.policies.insert(name.identity, object);
 }
 
 /// The bytes of a rule with so many executions, and of a workload.
@@ -116,6 +117,7 @@ fn measure_memory(executions: i64) -> (usize, usize) {
     let region = Region::new(ALLOCATOR);
     for index in 0..RULES {
         world
+            .objects
             .workloads
             .insert(target_name(index), Workload { replicas: Some(3), ..Workload::default() });
     }

@@ -59,13 +59,13 @@ fn policy(number: usize) -> QosPolicy {
 fn world() -> World {
     let mut world = World::default();
     let object = PolicyObject::new(levels((0..POLICIES).map(policy)));
-    world.qos_levels.insert(config_map(CONFIG).identity, object);
+    world.qos_levels.policies.insert(config_map(CONFIG).identity, object);
     for number in 0..100 {
-        world.nodes.insert(node(number), Node::default());
+        world.objects.nodes.insert(node(number), Node::default());
     }
     let region = Region::new(ALLOCATOR);
     for number in 0..PODS {
-        world.pods.insert(pod_name(&format!("batch-{number:05}")), pod(number));
+        world.objects.pods.insert(pod_name(&format!("batch-{number:05}")), pod(number));
     }
     let change = region.change();
     let bytes = change.bytes_allocated - change.bytes_deallocated;
@@ -83,13 +83,13 @@ fn main() {
     let mut criterion = Criterion::default().configure_from_args();
     criterion.bench_function("levels/ten thousand pods at a boundary", |bencher| {
         bencher.iter(|| {
-            let input = gather(&world, &name.identity).unwrap();
+            let input = gather(world.view(), &name.identity).unwrap();
             black_box(decide(&input, black_box(at("08:00:00"))))
         });
     });
     criterion.bench_function("levels/ten thousand pods between boundaries", |bencher| {
         bencher.iter(|| {
-            let input = gather(&under, &name.identity).unwrap();
+            let input = gather(under.view(), &name.identity).unwrap();
             let decision = decide(&input, black_box(at("12:00:00")));
             assert!(decision.actions.is_empty());
             black_box(decision)

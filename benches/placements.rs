@@ -10,6 +10,7 @@ use std::sync::Arc;
 use almanac_benches::fleet::{cluster, name, object_of, score, scores_of};
 use almanac_engine::placement::{
     Cluster, ClusterSelector, Expression, Placement, PrioritizerMode, decide, gather,
+    matched_by_expressions,
 };
 use almanac_engine::{PolicyName, World, turn};
 use almanac_fixtures::placements::{
@@ -94,7 +95,7 @@ fn decided(criterion: &mut Criterion, count: usize, of: &str, mut world: World, 
     turn::take(&mut world, &policy, now()).unwrap();
     criterion.bench_function(&format!("placements/{count} clusters, {of}"), |bencher| {
         bencher.iter(|| {
-            let input = gather(&world, &policy.identity).unwrap();
+            let input = gather(world.view(), &policy.identity).unwrap();
             let decision = decide(&input, black_box(now()));
             assert!(decision.actions.is_empty());
             black_box(decision)
@@ -114,7 +115,7 @@ fn decided_anew(
     let policy = placement_name("measured");
     criterion.bench_function(&format!("placements/{count} clusters, {of}, anew"), |bencher| {
         bencher.iter(|| {
-            let input = gather(&world, &policy.identity).unwrap();
+            let input = gather(world.view(), &policy.identity).unwrap();
             assert_eq!(input.memory, None);
             black_box(decide(&input, black_box(now())))
         });
@@ -171,7 +172,7 @@ fn one_score_changed(criterion: &mut Criterion, mut world: World) {
             });
         },
     );
-    assert_eq!(Arc::strong_count(&world.hub), 1, "the world would be copied");
+    assert_eq!(Arc::strong_count(&world.placement.extra.hub), 1, "the world would be copied");
 }
 
 /// A thousand placements by an expression each: what one changed score and one heartbeat of a cluster cost.
@@ -208,11 +209,11 @@ fn with_expressions(criterion: &mut Criterion, mut world: World) {
             bencher.iter(|| {
                 number += 1;
                 let changed = object("ManagedCluster", "", &name(number % CLUSTERS));
-                let before = world.matched_by_expressions(&changed, now());
+                let before = matched_by_expressions(world.view(), &changed, now());
                 let object = object_of(number % CLUSTERS);
                 let beating = Cluster { object, ..cluster(number % CLUSTERS) };
                 add_cluster(&mut world, changed.name(), beating);
-                assert_eq!(before, world.matched_by_expressions(&changed, now()));
+                assert_eq!(before, matched_by_expressions(world.view(), &changed, now()));
             });
         },
     );

@@ -17,11 +17,14 @@ impl Formulas {
     pub(crate) fn of(input: &Input) -> Formulas {
         let mut all = Formulas::default();
         for place in &input.places {
-            for scaling in place.world.metric_scalings.values().filter_map(|it| it.policy.as_ref())
+            for scaling in
+                place.world.metric_scaling.policies.values().filter_map(|it| it.policy.as_ref())
             {
                 scaling.metrics.iter().for_each(|metric| all.add(&metric.query.text));
             }
-            for placement in place.world.placements.values().filter_map(|it| it.policy.as_ref()) {
+            for placement in
+                place.world.placement.policies.values().filter_map(|it| it.policy.as_ref())
+            {
                 let expressions = placement.predicates.iter().flat_map(|it| it.expressions.iter());
                 expressions.for_each(|expression| all.add(&expression.to_string()));
             }

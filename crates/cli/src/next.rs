@@ -353,7 +353,7 @@ fn joined<'a>(
     let mut of_pods: BTreeMap<Option<Arc<str>>, Vec<usize>> = BTreeMap::new();
     for (place, happening) in events {
         if let Happening::Event(event) = &happening
-            && place.world.pods.get(&event.target).is_some_and(|pod| !pod.is_template)
+            && place.world.objects.pods.get(&event.target).is_some_and(|pod| !pod.is_template)
         {
             let of_rule = of_pods.entry(event.rule.clone()).or_default();
             let is_same = |index: &&usize| {

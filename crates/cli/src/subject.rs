@@ -175,10 +175,10 @@ impl Subject {
         if is_of_several && objects.is_empty() && self.is_of_pod() {
             match policy.family {
                 Family::QosLevels => {
-                    objects.extend(world.pods.keys().filter(|it| self.fits(it)).cloned());
+                    objects.extend(world.objects.pods.keys().filter(|it| self.fits(it)).cloned());
                 }
                 Family::Units => {
-                    let pods = world.fleet.pods.keys().filter(|it| self.fits(it));
+                    let pods = world.units.extra.fleet.pods.keys().filter(|it| self.fits(it));
                     objects.extend(pods.filter(|pod| answers_for(world, policy, pod)).cloned());
                 }
                 // The others set nothing of pods.

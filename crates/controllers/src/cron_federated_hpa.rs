@@ -34,11 +34,11 @@ impl FamilyController for CronFederatedHpas {
         entry: &PolicyEntry,
         now: Timestamp,
     ) -> Option<Composed> {
-        let object = state.world.cron_scalings.get(policy)?;
+        let object = state.world.cron_scaling.policies.get(policy)?;
         let checked = object.policy.as_deref();
         let target = checked.map(|checked| checked.target.identity());
         let memory = object.memory.as_ref();
-        let condition_states = match Exempt::of(&state.world.exempt, policy, target) {
+        let condition_states = match Exempt::of(&state.world.objects.exempt, policy, target) {
             Some(exempt) => of_exempt(exempt),
             None => condition_states(checked, &entry.findings, entry.problem.as_deref(), memory),
         };

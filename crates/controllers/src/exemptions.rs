@@ -31,7 +31,7 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Changes what is exempt in a world.
 pub(crate) fn change(world: &mut World, change: impl FnOnce(&mut Exemptions) -> bool) -> bool {
-    change(Arc::make_mut(&mut world.exempt))
+    change(Arc::make_mut(&mut world.objects.exempt))
 }
 
 /// Leaves out the objects in namespaces that a flag exempts. Another installation may carry them out, so this one keeps

@@ -78,9 +78,9 @@ fn with_decision<Seen>(
     now: Timestamp,
     see: impl FnOnce(&Decided<'_>) -> Seen,
 ) -> Option<Seen> {
-    let target = world.metric_scalings.get(policy)?.policy.as_deref()?.target.identity();
+    let target = world.metric_scaling.policies.get(policy)?.policy.as_deref()?.target.identity();
     let reach = reach(target, entry);
-    let input = gather(world, policy, &reach, now)?;
+    let input = gather(world.view(), policy, &reach, now)?;
     let decision = decide(&input, now);
     Some(see(&Decided { input: &input, decision: &decision }))
 }
@@ -105,7 +105,7 @@ impl FamilyController for HorizontalAutoscalers {
         entry: &PolicyEntry,
         now: Timestamp,
     ) -> Option<Composed> {
-        let object = state.world.metric_scalings.get(policy)?;
+        let object = state.world.metric_scaling.policies.get(policy)?;
         let target = object.policy.as_deref().map(|checked| checked.target.identity());
         let generation = entry.revision.generation();
         let nothing = Memory::default();
@@ -118,7 +118,7 @@ impl FamilyController for HorizontalAutoscalers {
             if is_asking {
                 return None;
             }
-            let condition_states = match Exempt::of(&state.world.exempt, policy, target) {
+            let condition_states = match Exempt::of(&state.world.objects.exempt, policy, target) {
                 Some(exempt) => of_exempt(exempt).into(),
                 None => condition_states(&entry.findings, entry.problem.as_deref(), decided),
             };

@@ -28,8 +28,8 @@ impl FamilyController for MetricsProducers {
         entry: &PolicyEntry,
         now: Timestamp,
     ) -> Option<Composed> {
-        let object = state.world.scheduled_capacities.get(policy);
-        let exempt = Exempt::of(&state.world.exempt, policy, None);
+        let object = state.world.scheduled_capacity.policies.get(policy);
+        let exempt = Exempt::of(&state.world.objects.exempt, policy, None);
         let published = match object.filter(|object| object.policy.is_some() && exempt.is_none()) {
             Some(object) => Some(object.memory?),
             None => None,

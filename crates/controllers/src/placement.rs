@@ -54,7 +54,7 @@ impl FamilyController for Placements {
         entry: &PolicyEntry,
         now: Timestamp,
     ) -> Option<Composed> {
-        let object = state.world.placements.get(policy)?;
+        let object = state.world.placement.policies.get(policy)?;
         let name = PolicyName::new(Family::Placement, policy.clone());
         let usable = object.policy.as_deref().filter(|it| it.is_usable());
         let undecided = usable.and_then(|it| undecided(state, &name, it.standing));
@@ -71,7 +71,7 @@ impl FamilyController for Placements {
             // What an earlier revision has come to says nothing about this one.
             memory: object.memory.as_ref().filter(|_| state.hub.is_written(policy, entry.revision)),
             selected: selected(&divisions),
-            unsatisfied: has_error.then(|| unsatisfied(&state.world, policy)).flatten(),
+            unsatisfied: has_error.then(|| unsatisfied(state.world.view(), policy)).flatten(),
             undecided,
             obstacle: state.hub.obstacle(policy),
         };
@@ -136,7 +136,7 @@ fn undecided(
     placement: &PolicyName,
     standing: Standing,
 ) -> Option<Undecided> {
-    if let Some(exempt) = Exempt::of(&state.world.exempt, &placement.identity, None) {
+    if let Some(exempt) = Exempt::of(&state.world.objects.exempt, &placement.identity, None) {
         return Some(Undecided::Exempt(exempt));
     }
     if standing == Standing::Disabled {
@@ -145,5 +145,5 @@ fn undecided(
     if let Some(kind) = state.hub.missing_kind() {
         return Some(Undecided::NotServed(kind));
     }
-    state.world.why_not_selecting(placement).map(Undecided::Unusable)
+    state.world.why_not_carried_out(placement).map(Undecided::Unusable)
 }

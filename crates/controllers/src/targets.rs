@@ -60,10 +60,10 @@ pub(crate) struct ObservedTarget {
 impl ObservedTarget {
     /// The known state of a target.
     pub(crate) fn of(target: &Identity, state: &ClusterState) -> Self {
-        let replicas = state.world.workloads.get(target).and_then(|it| it.replicas);
+        let replicas = state.world.objects.workloads.get(target).and_then(|it| it.replicas);
         Self {
             version: state.targets.get(target).map(|it| it.version.clone()),
-            numbers: (replicas, state.world.autoscalers.get(target).copied()),
+            numbers: (replicas, state.world.objects.autoscalers.get(target).copied()),
             foreign: state.targets.foreign(target).to_vec(),
         }
     }

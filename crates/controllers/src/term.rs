@@ -155,7 +155,8 @@ impl Term {
         let settings = self.options.queries.settings();
         {
             let world = &mut cluster.lock().world;
-            (world.exempt, world.samples.settings) = (Arc::new(exempt), settings);
+            (world.objects.exempt, world.metric_scaling.extra.settings) =
+                (Arc::new(exempt), settings);
         }
         let turns = Arc::new(WorkQueue::new(clock.clone()));
         let statuses = Arc::new(WorkQueue::new(clock.clone()));

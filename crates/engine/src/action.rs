@@ -5,8 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::Identity;
-use crate::placement::PlacementDecision;
-use crate::qos_levels::QosAnnotations;
+use crate::objects::{PlacementDecision, QosAnnotations};
 
 /// One change to one object. The shell carries it out against an API server, [`crate::World::apply`]
 /// in a world of its own.

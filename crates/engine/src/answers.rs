@@ -5,8 +5,8 @@ use std::sync::Arc;
 use almanac_calendar::{ClockEffect, Zone};
 use jiff::Timestamp;
 
-use crate::metric_scaling::FiniteNumber;
-use crate::{Identity, Verdict};
+use crate::number::FiniteNumber;
+use crate::{Identity, Reason, Verdict};
 
 /// How many replicas a policy may ever set of a workload.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -80,6 +80,12 @@ impl RuleExplanation {
     pub(crate) fn new(rule: Option<Arc<str>>, verdict: Verdict, message: String) -> Self {
         let (position, since, until, scored, answered) = (None, None, None, None, None);
         Self { rule, position, verdict, message, since, until, scored, answered }
+    }
+
+    /// A reason about a rule of this name, in words.
+    pub(crate) fn of<C>(reason: &Reason<C>, rule: Option<Arc<str>>, message: String) -> Self {
+        let (position, since, until) = (reason.rule, reason.since, reason.until);
+        Self { position, since, until, ..Self::new(rule, reason.verdict, message) }
     }
 }
 

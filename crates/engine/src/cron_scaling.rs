@@ -25,8 +25,5 @@ pub use reasons::{Cause, render};
 pub use settle::{Settled, settle};
 pub use undone::{ANOTHER_WRITER, Undone};
 
-pub(crate) use begin::{begin_anew, goes_on};
-pub(crate) use decide::deadline;
-pub(crate) use logic::{CronRules, close, upsert};
-pub use logic::{FiringBacklog, SUPERSEDED, firing_backlog};
-pub(crate) use reasons::describe;
+use decide::deadline;
+pub use logic::{CronRules, FiringBacklog, SUPERSEDED, firing_backlog};

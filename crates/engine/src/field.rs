@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use crate::{Identity, Target, Value, World};
-use crate::{placement, qos_levels};
+use crate::Target;
 
 /// A field of a target.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -61,62 +60,6 @@ impl Field {
             Target::Workload(_) => &[Field::Replicas],
             Target::Autoscaler(_) => &[Field::MinReplicas, Field::MaxReplicas],
         }
-    }
-
-    /// The value of this field of an object in the world; `None` when it is unknown.
-    #[must_use]
-    pub fn read(self, world: &World, object: &Identity) -> Option<Value> {
-        let autoscaler = || world.autoscalers.get(object);
-        let number = match self {
-            Field::Replicas => world.workloads.get(object)?.replicas,
-            Field::MinReplicas => autoscaler()?.min_replicas,
-            Field::MaxReplicas => autoscaler()?.max_replicas,
-            Field::Value => world.scheduled_capacities.get(object)?.memory.map(|it| it.value),
-            Field::QosLevel => {
-                return Some(qos_levels::value_of(world.pods.get(object)?.level().cloned()));
-            }
-            Field::Clusters => return placement::selected(&world.decisions, object),
-            Field::UnitPods => {
-                return Some(
-                    world.resource_policies.get(object)?.memory.as_ref()?.unit_pods.clone(),
-                );
-            }
-            Field::PendingPods => {
-                let policy = world.resource_policies.get(object)?;
-                return Some(policy.memory.as_ref()?.pending_pods.clone());
-            }
-        };
-        number.map(Value::Number)
-    }
-
-    /// The value of this field of an object while no policy sets it: what a policy has set stays, but a level is the one of
-    /// the pod's user again. `None` when it is unknown, or when there is none without a policy.
-    #[must_use]
-    pub fn without_policy(self, world: &World, object: &Identity) -> Option<Value> {
-        match self {
-            Field::Replicas | Field::MinReplicas | Field::MaxReplicas => self.read(world, object),
-            Field::QosLevel => {
-                let level = world.pods.get(object)?.annotations().level_of_user();
-                Some(qos_levels::value_of(level))
-            }
-            Field::Value | Field::Clusters | Field::UnitPods | Field::PendingPods => None,
-        }
-    }
-
-    /// Sets the initial number of a field; returns whether that was possible. It is not for a field
-    /// that follows from its policy, or of an object that is not in the world.
-    pub fn begin_with(self, world: &mut World, object: &Identity, number: u32) -> bool {
-        let place = match self {
-            Field::Replicas => world.workloads.get_mut(object).map(|it| &mut it.replicas),
-            Field::MinReplicas => world.autoscalers.get_mut(object).map(|it| &mut it.min_replicas),
-            Field::MaxReplicas => world.autoscalers.get_mut(object).map(|it| &mut it.max_replicas),
-            Field::Value
-            | Field::QosLevel
-            | Field::Clusters
-            | Field::UnitPods
-            | Field::PendingPods => None,
-        };
-        place.map(|place| *place = Some(number)).is_some()
     }
 
     /// Whether its numbers are pods that run, or that are to, so that they add up over time.

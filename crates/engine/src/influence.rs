@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
-use crate::{Family, PolicyName, World};
+use crate::{PolicyName, World};
 
 /// Which policies write, and how often in a row.
 #[derive(Clone, Debug, Default)]
@@ -18,35 +18,6 @@ pub struct Influences {
 struct Writes {
     count: u32,
     last: Timestamp,
-}
-
-/// Policies can influence each other without end, so a policy is decided at once a limited number of times.
-struct Limit {
-    /// How many writes in a row follow others at once.
-    at_once: u32,
-    /// A row of writes ends after a longer pause.
-    longest_pause: SignedDuration,
-    /// How long after its last write a policy is decided that has reached the limit; `None` for at its own next turn.
-    interval: Option<SignedDuration>,
-}
-
-impl Limit {
-    fn of(family: Family) -> Limit {
-        match family {
-            Family::Placement => Limit {
-                at_once: 20,
-                longest_pause: SignedDuration::from_mins(10),
-                interval: Some(SignedDuration::from_mins(5)),
-            },
-            Family::ScheduledCapacity
-            | Family::CronScaling
-            | Family::MetricScaling
-            | Family::QosLevels
-            | Family::Units => {
-                Limit { at_once: 4, longest_pause: SignedDuration::ZERO, interval: None }
-            }
-        }
-    }
 }
 
 impl Influences {
@@ -74,7 +45,7 @@ impl Influences {
         policy: &PolicyName,
         at: Timestamp,
     ) -> Vec<(PolicyName, Timestamp)> {
-        let limit = Limit::of(policy.family);
+        let limit = policy.family.influence();
         let due = |other: PolicyName| match self.in_a_row(&other, at) {
             Some(it) if it.count >= limit.at_once => {
                 let due = it.last.saturating_add(limit.interval?).ok()?;
@@ -87,7 +58,7 @@ impl Influences {
 
     /// The writes of a policy, unless the last one is too long ago.
     fn in_a_row(&self, policy: &PolicyName, at: Timestamp) -> Option<&Writes> {
-        let longest = Limit::of(policy.family).longest_pause;
+        let longest = policy.family.influence().longest_pause;
         self.writes.get(policy).filter(|it| at.duration_since(it.last).abs() <= longest)
     }
 

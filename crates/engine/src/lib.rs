@@ -9,11 +9,13 @@
 //! | `decide` | the decision: a pure function of what was gathered and `now` |
 //! | `settle` | what is remembered once the outcome of the actions is known |
 //! | `reasons` | why it was decided that way, and how to say it |
+//! | `logic` | what is true of the family, as [`PolicyFamily`] asks it |
 //!
-//! Beside them is what the families share: the [`World`], the parts of a decision ([`Decision`],
-//! [`Action`], [`Outcome`], [`Reason`]), the [`Agenda`] of when each policy wants its next turn, and
-//! [`turn`], which is how policies act on a world one after the other. The list of families, and their
-//! common interface, is in `families` and nowhere else.
+//! Below them is what the families share: the parts of a decision ([`Decision`], [`Action`], [`Outcome`],
+//! [`Reason`]), the [`Objects`] that all of them look at, and [`seam`], which is what a family is asked and what it is given
+//! to look at. Above them is the [`World`], the [`Agenda`] of when each policy wants its next turn, and [`turn`],
+//! which is how policies act on a world one after the other. The list of families is in `families` and
+//! nowhere else; a family knows nothing above it, and no other family.
 //!
 //! Beside its files, [`units`] has a ledger of which pods are counted in which units of nodes, kept up to date by what
 //! changes, which whoever schedules pods, prices them or explains where they are asks.
@@ -38,8 +40,11 @@ mod fingerprint;
 mod footprint;
 mod identity;
 mod influence;
+mod islands;
 mod labels;
 pub mod metric_scaling;
+mod number;
+mod objects;
 mod occurrence;
 pub mod other_writer;
 pub mod placement;
@@ -49,13 +54,13 @@ mod reach;
 mod reason;
 pub mod scheduled_capacity;
 mod schedules;
-mod slim;
-mod state;
+pub mod seam;
 mod target;
 pub mod turn;
 pub mod units;
 mod value;
 mod world;
+mod writes;
 
 pub use action::{Action, Outcome};
 pub use agenda::Agenda;
@@ -64,28 +69,27 @@ pub use answers::{
     Scored, Unmatched,
 };
 pub use beginning::{
-    PriorWrite, Replayed, RunStart, arrive, begin, begin_anew, decides, goes_on, keep_creation,
-    known_until,
+    PriorWrite, RunStart, arrive, begin, begin_anew, decides, goes_on, keep_creation, known_until,
 };
 pub use decision::Decision;
 pub use demand::{Allowance, Amounts, Bound, Bounding, Consumer, Demand, Quantified, Resource};
 pub use exempt::{Exempt, Exemption, Exemptions, NamespaceMark};
-pub use families::{EffectReason, OpenDecision, Recorded};
+pub use families::{EffectReason, Listed, Recorded, Slim, World};
 pub use family::{Family, PolicyName};
 pub use few::{NAMED, counted, few, few_joined};
 pub use field::Field;
 pub use fingerprint::{Fingerprint, NotAFingerprint};
-pub use footprint::{Footprint, islands, with_a_part_in};
+pub use footprint::Footprint;
 pub use identity::Identity;
 pub use influence::Influences;
+pub use islands::{islands, with_a_part_in};
 pub use labels::{LabelRequirement, LabelSelector, Labels, ValueRequirement};
+pub use objects::{Autoscaler, Objects, Workload};
 pub use occurrence::Occurrence;
 pub use presumption::{Consequence, Presumption};
 pub use reach::{Reach, Unreachable};
 pub use reason::{Reason, Verdict};
 pub use schedules::{RuleSchedule, Schedule};
-pub use slim::Slim;
-pub use state::{Autoscaler, Workload};
+pub use seam::{FamilyState, OpenDecision, Policies, PolicyFamily, PolicyObject, Replayed, View};
 pub use target::{Target, TargetReference};
 pub use value::Value;
-pub use world::{Policies, PolicyObject, World};

@@ -7,7 +7,6 @@ mod gather;
 mod limits;
 mod logic;
 mod memory;
-mod number;
 mod pattern;
 mod policy;
 mod presumed;
@@ -17,6 +16,7 @@ mod recommend;
 mod sample;
 mod settle;
 
+pub use crate::number::{FiniteNumber, MetricTarget};
 pub use decide::{Decision, decide, explain};
 pub use evaluate::evaluate;
 pub use gather::{Input, TargetState, gather, next_boundary};
@@ -24,7 +24,6 @@ pub use limits::{Limited, changes_at, limit};
 pub use memory::{
     Contest, LastScale, MAX_RECOMMENDATIONS, MAX_SCALE_EVENTS, Memory, Recommendation, ScaleEvent,
 };
-pub use number::{FiniteNumber, MetricTarget};
 pub use pattern::{
     MAX_NAMESPACE_PATTERN_BYTES, MAX_OBJECT_COMPARISONS, MAX_OBJECT_PATTERN_BYTES,
     MAX_OBJECT_PATTERNS, MAX_PATTERN_BYTES, MAX_PROCESS_PATTERN_BYTES, Pattern, PatternBudget,
@@ -43,6 +42,4 @@ pub use recommend::recommendation;
 pub use sample::{Answerer, Sample, SampleProblem, Samples, Settings};
 pub use settle::{Recorded, Settled, settle};
 
-pub(crate) use begin::{arrive, begin_anew, decides};
-pub(crate) use logic::{Autoscalers, answer, close, readers, upsert};
-pub(crate) use reasons::describe;
+pub use logic::{Autoscalers, answer};

@@ -19,6 +19,7 @@ mod shares;
 mod undecided;
 mod writes;
 
+pub use crate::objects::PlacementDecision;
 pub use almanac_expressions::{
     Allowance, CompileError, Document, Expression, Failure, MOST_EXPRESSIONS, MOST_STEPS, Meter,
     Quantity, Subject,
@@ -26,14 +27,15 @@ pub use almanac_expressions::{
 pub use blame::Blamed;
 pub use decide::{CLUSTERS_PER_DECISION, DecidedGroup, Decision, Satisfaction, decide};
 pub use eligibility::{Eligibility, Exclusion};
-pub use gather::{Candidate, Input, gather};
+pub use gather::{
+    Candidate, Input, gather, matched_by_expressions, readers_by_expressions, reads_otherwise,
+};
 pub use hub::{
-    Cluster, ClusterSet, Hub, HubChange, HubObject, PlacementDecision, Score, Scores, Taint,
-    TaintEffect,
+    Cluster, ClusterSet, Hub, HubChange, HubObject, HubState, Score, Scores, Taint, TaintEffect,
 };
 pub use known::KnownMatches;
 pub use ledger::DecisionLedger;
-pub use logic::selected_clusters;
+pub use logic::{Placements, hub_change, selected_clusters};
 pub use policy::{
     ClusterSelector, DecisionGroup, GroupSize, Placement, Prioritizer, PrioritizerMode,
     ScoreSource, Standing, Tolerated, Toleration, Weight,
@@ -44,11 +46,10 @@ pub use reasons::{Cause, explain, render};
 pub use settle::{Memory, Recorded, Settled, settle};
 pub use undecided::unsatisfied;
 
-pub(crate) use gather::{matched_by_expressions, readers, readers_by_expressions, reads_otherwise};
 pub(crate) use hub::GROUP;
-pub(crate) use logic::{
-    Placements, close, divisions, hub_change, remove_hub_object, selected, upsert,
-    upsert_hub_object,
-};
-pub(crate) use reasons::describe;
-pub(crate) use undecided::{why_not_decided, why_unknown};
+pub(crate) use logic::{remove_hub_object, selected, upsert_hub_object};
+pub(crate) use undecided::why_unknown;
+
+use gather::readers;
+use reasons::describe;
+use undecided::why_not_decided;

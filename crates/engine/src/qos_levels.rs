@@ -4,20 +4,18 @@ mod begin;
 mod decide;
 mod gather;
 mod logic;
-mod pod;
 mod policy;
 mod reasons;
 mod settle;
 
+pub use crate::objects::{LeftAlone, Node, Pod, QosAnnotations};
 pub use decide::{DecidedPod, Decision, decide, explain};
 pub use gather::{AgentSettings, FollowingPod, Input, gather, gather_only};
-pub use pod::{LeftAlone, Node, Pod, QosAnnotations};
 pub use policy::{
     Level, LevelFormat, ListInForce, NodeList, NodeLists, PolicyList, QosLevels, QosPolicy,
 };
 pub use reasons::{Cause, render};
 pub use settle::{Recorded, Settled, settle};
 
-pub(crate) use logic::{Levels, close, upsert, why_not_carried_out};
-pub(crate) use reasons::describe;
+pub use logic::Levels;
 pub(crate) use settle::value_of;

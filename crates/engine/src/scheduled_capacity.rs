@@ -14,5 +14,4 @@ pub use policy::{Behaviour, ScheduledCapacity};
 pub use reasons::{Cause, render};
 pub use settle::{Change, Published, Recorded, Settled, settle};
 
-pub(crate) use logic::{Schedules, close, upsert};
-pub(crate) use reasons::describe;
+pub use logic::Schedules;

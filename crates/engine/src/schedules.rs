@@ -6,7 +6,7 @@ use std::sync::Arc;
 use almanac_calendar::{ClockEffect, Firings, Windows, Zone};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::{Family, Field, PolicyName, RuleClockEffect, World};
+use crate::{Field, RuleClockEffect};
 
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
@@ -121,7 +121,7 @@ impl RuleSchedule {
     }
 
     /// What clock changes in `[from, to)` do to it.
-    fn clock_effects(&self, from: Timestamp, to: Timestamp) -> Vec<RuleClockEffect> {
+    pub(crate) fn clock_effects(&self, from: Timestamp, to: Timestamp) -> Vec<RuleClockEffect> {
         let effects: Vec<ClockEffect> = match &self.schedule {
             Schedule::Firings(firings) => firings.clock_effects(from, to).collect(),
             Schedule::Windows(windows) => windows.clock_effects(from, to).collect(),
@@ -130,35 +130,5 @@ impl RuleSchedule {
         let of_rule =
             |effect| RuleClockEffect { rule: Arc::clone(&self.rule), position, zone, effect };
         effects.into_iter().map(of_rule).collect()
-    }
-}
-
-impl Family {
-    /// Whether what its policies set follows from the order in which rules came last, whatever came before: how full
-    /// nodes are and which clusters are selected does not.
-    #[must_use]
-    pub fn follows_schedules(self) -> bool {
-        self.logic().follows_schedules()
-    }
-}
-
-impl World {
-    /// The schedules of a policy, in the order of its rules.
-    #[must_use]
-    pub fn schedules(&self, policy: &PolicyName) -> Vec<RuleSchedule> {
-        policy.family.logic().schedules(self, &policy.identity)
-    }
-
-    /// What clock changes in `[from, to)` do to the schedules of a policy, in the order of its rules.
-    /// Rules that are suspended are left out.
-    #[must_use]
-    pub fn clock_effects(
-        &self,
-        policy: &PolicyName,
-        from: Timestamp,
-        to: Timestamp,
-    ) -> Vec<RuleClockEffect> {
-        let in_force = self.schedules(policy).into_iter().filter(|it| !it.is_off);
-        in_force.flat_map(|it| it.clock_effects(from, to)).collect()
     }
 }

@@ -9,8 +9,11 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::families::{EffectReason, OpenDecision, Recorded};
-use crate::{Action, Field, Identity, Outcome, PolicyName, Reach, Value, World};
+use crate::families::{EffectReason, Listed, Recorded, World, of_family};
+use crate::seam::{
+    DecisionParts as _, OpenDecision, Opening, PolicyDecision, PolicyFamily as _, Settlement, Times,
+};
+use crate::{Action, Identity, Outcome, PolicyName, Reach};
 
 /// A turn whose actions are still to be carried out.
 #[derive(Clone, Debug)]
@@ -19,15 +22,6 @@ pub struct OpenTurn {
     policy: PolicyName,
     at: Timestamp,
     decision: OpenDecision,
-}
-
-/// A policy as it was when its turn was opened, and what was decided for it.
-#[derive(Clone, Debug)]
-pub struct PolicyDecision<Policy, Decision> {
-    /// The policy at that time.
-    pub policy: Arc<Policy>,
-    /// What was decided.
-    pub decision: Decision,
 }
 
 /// The result of a turn.
@@ -44,31 +38,28 @@ pub struct Turn {
 }
 
 /// A field that a policy has set.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Effect {
-    /// The object.
-    pub target: Identity,
-    /// The field.
-    pub field: Field,
-    /// What it is now.
-    pub value: Value,
-    /// Why.
-    pub reason: EffectReason,
-}
-
-/// The result of settling a turn, besides the memory.
-pub(crate) struct Closed {
-    pub(crate) recorded: Vec<Recorded>,
-    pub(crate) effects: Vec<Effect>,
-    pub(crate) wake_at: Option<Timestamp>,
-}
+pub type Effect = crate::seam::Effect<EffectReason>;
 
 /// Opens the turn of a policy. `None` when the world has no such policy, or nothing of it can be
 /// used.
 #[must_use]
 pub fn open(world: &World, policy: &PolicyName, reach: &Reach, now: Timestamp) -> Option<OpenTurn> {
-    let decision = policy.family.logic().open(world, &policy.identity, reach, now)?;
+    let identity = &policy.identity;
+    let decision = of_family!(policy.family, F => {
+        OpenDecision::new(opened::<F>(world, identity, reach, now)?)
+    });
     Some(OpenTurn { policy: policy.clone(), at: now, decision })
+}
+
+fn opened<F: Listed>(
+    world: &World,
+    policy: &Identity,
+    reach: &Reach,
+    now: Timestamp,
+) -> Option<PolicyDecision<F>> {
+    let decision = F::open(world.view(), policy, Opening { now, reach })?;
+    let policy = Arc::clone(F::of(world).policies.get(policy)?.policy.as_ref()?);
+    Some(PolicyDecision { policy, decision })
 }
 
 /// A turn that carries out nothing that fell due up to `until`, because everything was stopped then:
@@ -80,17 +71,57 @@ pub fn skip_stopped(
     until: Timestamp,
     now: Timestamp,
 ) -> Option<Turn> {
-    let logic = policy.family.logic();
-    let closed = logic.skip_stopped(world, &policy.identity, until, now)?;
-    let Closed { recorded, effects, wake_at } = closed;
-    Some(Turn { done: Vec::new(), recorded, effects, wake_at })
+    of_family!(policy.family, F => skipped::<F>(world, &policy.identity, until, now))
+}
+
+fn skipped<F: Listed>(
+    world: &mut World,
+    policy: &Identity,
+    until: Timestamp,
+    now: Timestamp,
+) -> Option<Turn> {
+    if !F::is_stopped(world.view(), policy) {
+        return None;
+    }
+    let mut settlement = Settlement::NOTHING;
+    if let Some((memory, skipped)) = F::skip_stopped(world.view(), policy, until, now) {
+        F::of_mut(world).state.policies.get_mut(policy)?.memory = Some(memory);
+        settlement = skipped;
+    }
+    Some(Turn::new::<F>(Vec::new(), settlement))
 }
 
 /// A whole turn in which the world carries the actions out.
 pub fn take(world: &mut World, policy: &PolicyName, now: Timestamp) -> Option<Turn> {
-    let open = open(world, policy, &Reach::everything(), now)?;
-    let outcomes = open.actions().iter().map(|action| world.apply(action)).collect();
-    Some(open.close(world, outcomes, now))
+    of_family!(policy.family, F => taken::<F>(world, &policy.identity, now))
+}
+
+fn taken<F: Listed>(world: &mut World, policy: &Identity, now: Timestamp) -> Option<Turn> {
+    let open = opened::<F>(world, policy, &Reach::everything(), now)?;
+    let outcomes = open.decision.actions().iter().map(|action| world.apply(action)).collect();
+    Some(settled(world, policy, open, outcomes, Times { opened_at: now, now }))
+}
+
+fn settled<F: Listed>(
+    world: &mut World,
+    policy: &Identity,
+    mut open: PolicyDecision<F>,
+    outcomes: Vec<Outcome>,
+    times: Times,
+) -> Turn {
+    // Settling only needs the outcomes of the actions.
+    let actions = open.decision.take_actions();
+    let settlement = F::settle(F::of_mut(world).state, policy, open, &outcomes, times);
+    Turn::new::<F>(actions.into_iter().zip(outcomes).collect(), settlement)
+}
+
+impl Turn {
+    fn new<F: Listed>(done: Vec<(Action, Outcome)>, settlement: Settlement<F>) -> Turn {
+        let Settlement { recorded, effects, wake_at } = settlement;
+        let recorded = recorded.into_iter().map(F::recorded).collect();
+        let effects = effects.into_iter().map(|it| it.because(F::effect_reason)).collect();
+        Turn { done, recorded, effects, wake_at }
+    }
 }
 
 impl OpenTurn {
@@ -109,13 +140,15 @@ impl OpenTurn {
     /// The actions to carry out; closing the turn takes one outcome for each.
     #[must_use]
     pub fn actions(&self) -> &[Action] {
-        self.decision.actions()
+        of_family!(self.policy.family, F => {
+            self.decision.of::<F>().map_or(&[], |open| open.decision.actions())
+        })
     }
 
     /// Until when, inclusively, the actions may be carried out; `None` when they never come too late.
     #[must_use]
     pub fn deadline(&self) -> Option<Timestamp> {
-        self.decision.deadline()
+        of_family!(self.policy.family, F => F::deadline(self.decision.of::<F>()?))
     }
 
     /// What was decided.
@@ -135,10 +168,15 @@ impl OpenTurn {
     /// policy at that time, and carried over by the next turn. The next wake is computed from the
     /// opening, so that anything due since then gets its turn at once.
     pub fn close(self, world: &mut World, outcomes: Vec<Outcome>, now: Timestamp) -> Turn {
-        let OpenTurn { policy, at, mut decision } = self;
-        let actions = decision.take_actions();
-        let Closed { recorded, effects, wake_at } =
-            decision.close(world, &policy.identity, &outcomes, at, now);
-        Turn { done: actions.into_iter().zip(outcomes).collect(), recorded, effects, wake_at }
+        of_family!(self.policy.family, F => self.closed::<F>(world, outcomes, now))
+    }
+
+    fn closed<F: Listed>(self, world: &mut World, outcomes: Vec<Outcome>, now: Timestamp) -> Turn {
+        let OpenTurn { policy, at: opened_at, decision } = self;
+        // It is the decision of this family, which `open` has asked.
+        let Some(open) = decision.into::<F>() else {
+            return Turn::new::<F>(Vec::new(), Settlement::NOTHING);
+        };
+        settled(world, &policy.identity, open, outcomes, Times { opened_at, now })
     }
 }

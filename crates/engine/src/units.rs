@@ -26,7 +26,7 @@ mod slots;
 pub use decide::{Decision, decide};
 pub use elapsed::{Elapsed, LongestBind};
 pub use filling::Filling;
-pub use fleet::{Fleet, FleetObject, Replicas};
+pub use fleet::{Fleet, FleetObject, FleetState, Replicas};
 pub use gather::{Input, gather};
 pub use ledger::{
     BindOutcome, Bound, Confirmed, Conflict, CostChange, Eviction, GroupReport, Ledger, NodeLabels,
@@ -42,7 +42,6 @@ pub use renamed::Renamed;
 pub use settle::{Memory, Recorded, Settled, settle};
 pub use slots::NodeId;
 
-pub(crate) use explain::selects;
 use ledger::{count_of_pods, price};
-pub(crate) use logic::{Units, close, pour, upsert};
-pub(crate) use reasons::describe;
+pub use logic::Units;
+pub(crate) use logic::pour;

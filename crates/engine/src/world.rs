@@ -3,142 +3,52 @@
 //! Files or a cluster fill it, through the same [`Slim`] forms, and nothing else depends on the origin of an object.
 //! Which parts of it a decision depends on is up to each family's `gather`.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use almanac_calendar::Zone;
 use jiff::Timestamp;
 
-use crate::cron_scaling::{self, CronScaling};
-use crate::metric_scaling::{self, FiniteNumber, MetricScaling, SampleProblem, Samples};
+use crate::families::{Listed, World, of_family};
 use crate::other_writer::ExternalChange;
-use crate::placement::{
-    self, DecisionLedger, Hub, HubChange, HubObject, Matched, Placement, PlacementDecision, Scores,
-};
-use crate::qos_levels::{self, AgentSettings, Node, Pod, QosLevels};
-use crate::scheduled_capacity::{self, Published, ScheduledCapacity};
-use crate::units::{self, Fleet, Pouring, ResourcePolicy};
+use crate::placement;
+use crate::seam::PolicyFamily as _;
 use crate::{
-    Action, Autoscaler, Division, EndedScore, Exempt, Exemptions, Family, Field, Footprint,
-    Identity, Outcome, PolicyName, Presumption, Recorded, ReplicasAskedFor, RuleExplanation, Slim,
-    TargetReference, Unmatched, Workload,
+    Division, EndedScore, Exempt, Family, Field, Footprint, Identity, PolicyName, Presumption,
+    Recorded, ReplicasAskedFor, RuleClockEffect, RuleExplanation, RuleSchedule, Slim,
+    TargetReference, Unmatched,
 };
-
-/// A policy in the world: its rules, and its memory.
-#[derive(Clone, Debug)]
-pub struct PolicyObject<Policy, Memory> {
-    /// The checked policy; `None` while nothing in it is usable as written. Shared with its open
-    /// turns.
-    pub policy: Option<Arc<Policy>>,
-    /// When the object was created with its current spec; `None` when that is unknown.
-    pub created: Option<Timestamp>,
-    /// The memory from its status; `None` when it has no status yet. A status that is there but
-    /// cannot be read is an empty memory, not none: it does not make the object new.
-    pub memory: Option<Memory>,
-}
-
-/// The policies of a family, by object.
-pub type Policies<Policy, Memory> = BTreeMap<Identity, PolicyObject<Policy, Memory>>;
-
-/// All objects, by their identity.
-#[derive(Clone, Debug, Default)]
-pub struct World {
-    /// When this state of the world was observed; `None` for one that is only in files. All that was due before has
-    /// happened, or has been missed.
-    pub seen_at: Option<Timestamp>,
-    /// The objects that are exempt from all policies. Parts of a world share it.
-    pub exempt: Arc<Exemptions>,
-    /// Policies that publish a number by schedule.
-    pub scheduled_capacities: Policies<ScheduledCapacity, Published>,
-    /// Policies that set replicas or bounds by cron rules.
-    pub cron_scalings: Policies<CronScaling, cron_scaling::Memory>,
-    /// Policies that set replicas by the answers to queries.
-    pub metric_scalings: Policies<MetricScaling, metric_scaling::Memory>,
-    /// Policies that set the QoS levels of pods. Callers insert an empty entry once the `ConfigMap` is known to be
-    /// absent, and remove it before the first policy.
-    pub qos_levels: Policies<QosLevels, ()>,
-    /// Policies that select clusters.
-    pub placements: Policies<Placement, placement::Memory>,
-    /// The objects they select from. Parts of a world share it.
-    pub hub: Arc<Hub>,
-    /// Their selections.
-    pub decisions: DecisionLedger,
-    /// Policies for units of nodes.
-    pub resource_policies: Policies<ResourcePolicy, units::Memory>,
-    /// The pods and nodes that these are about, where a run begins. Parts of a world share it.
-    pub fleet: Arc<Fleet>,
-    /// The pods in units as assigned since; `None` before a run has begun.
-    pub pouring: Option<Box<Pouring>>,
-    /// How the agent of the cluster runs that carries them out.
-    pub agent: AgentSettings,
-    /// Pods, or what stands for those of a workload.
-    pub pods: BTreeMap<Identity, Pod>,
-    /// Nodes, by name.
-    pub nodes: BTreeMap<Arc<str>, Node>,
-    /// Objects with a `scale` subresource.
-    pub workloads: BTreeMap<Identity, Workload>,
-    /// Objects with bounds.
-    pub autoscalers: BTreeMap<Identity, Autoscaler>,
-    /// The answers to queries, and who gives them.
-    pub samples: Samples,
-}
-
-impl<Policy, Memory> PolicyObject<Policy, Memory> {
-    /// A policy of which nothing can be used, and nothing is known.
-    pub(crate) const UNUSABLE: Self = Self { policy: None, created: None, memory: None };
-
-    /// A policy without a status or a creation time.
-    #[must_use]
-    pub fn new(policy: Policy) -> Self {
-        Self { policy: Some(Arc::new(policy)), created: None, memory: None }
-    }
-}
 
 impl World {
     /// Every policy, including invalid ones, in the order of their names.
     pub fn policies(&self) -> impl Iterator<Item = PolicyName> {
-        Family::ALL.into_iter().flat_map(|family| {
-            family.logic().names(self).map(move |it| PolicyName::new(family, it.clone()))
-        })
+        Family::ALL
+            .into_iter()
+            .flat_map(|family| of_family!(family, F => names(F::of(self).policies.keys(), family)))
     }
 
     /// The reads and writes of a policy; nothing for an invalid one.
     #[must_use]
     pub fn footprint(&self, policy: &PolicyName) -> Footprint {
-        policy.family.logic().footprint(self, &policy.identity).unwrap_or_default()
+        of_family!(policy.family, F => F::footprint(self.view(), &policy.identity).unwrap_or_default())
     }
 
     /// The object that has to be fetched before a policy's turn, if there is one.
     #[must_use]
     pub fn target_of(&self, policy: &PolicyName) -> Option<TargetReference> {
-        policy.family.logic().target(self, &policy.identity)
+        of_family!(policy.family, F => F::target(self.view(), &policy.identity))
     }
 
-    /// Why the agent ignores a `ConfigMap`; `None` if it applies it.
+    /// Why nothing comes of a policy that can be used as written, if nothing does.
     #[must_use]
-    pub fn why_no_levels(&self, config: &PolicyName) -> Option<String> {
-        let is_one = config.family == Family::QosLevels;
-        is_one.then(|| qos_levels::why_not_carried_out(self, &config.identity)).flatten()
-    }
-
-    /// Why nothing is decided for a placement that can be used as written, if nothing is.
-    #[must_use]
-    pub fn why_not_selecting(&self, placement: &PolicyName) -> Option<String> {
-        let is_one = placement.family == Family::Placement;
-        is_one.then(|| placement::why_not_decided(self, &placement.identity)).flatten()
-    }
-
-    /// The changes of an object that placements read, compared with the one here.
-    #[must_use]
-    pub fn hub_change(&self, identity: &Identity, object: &HubObject) -> HubChange {
-        placement::hub_change(self, identity, object)
+    pub fn why_not_carried_out(&self, policy: &PolicyName) -> Option<String> {
+        of_family!(policy.family, F => F::why_not_carried_out(self.view(), &policy.identity))
     }
 
     /// Why a field of an object is unknown, regardless of its policies; `None` if it is known.
     #[must_use]
     pub fn why_unknown(&self, object: &Identity, field: Field) -> Option<&'static str> {
         let is_selection = field == Field::Clusters;
-        is_selection.then(|| placement::why_unknown(self, object)).flatten()
+        is_selection.then(|| placement::why_unknown(self.view(), object)).flatten()
     }
 
     /// Why a policy is not carried out, if it or its target is exempt.
@@ -146,33 +56,52 @@ impl World {
     pub fn why_exempt(&self, policy: &PolicyName) -> Option<Exempt> {
         let target = self.target_of(policy);
         let target = target.as_ref().map(|reference| reference.target.identity());
-        Exempt::of(&self.exempt, &policy.identity, target)
+        Exempt::of(&self.objects.exempt, &policy.identity, target)
     }
 
     /// The zones a policy's schedules are written in, each with the name of its rule; without a name
     /// it is that of the whole policy.
     #[must_use]
     pub fn zones_of(&self, policy: &PolicyName) -> Vec<(Option<Arc<str>>, Zone)> {
-        policy.family.logic().zones(self, &policy.identity)
+        of_family!(policy.family, F => F::zones(self.view(), &policy.identity))
+    }
+
+    /// The schedules of a policy, in the order of its rules.
+    #[must_use]
+    pub fn schedules(&self, policy: &PolicyName) -> Vec<RuleSchedule> {
+        of_family!(policy.family, F => F::schedules(self.view(), &policy.identity))
+    }
+
+    /// What clock changes in `[from, to)` do to the schedules of a policy, in the order of its rules.
+    /// Rules that are suspended are left out.
+    #[must_use]
+    pub fn clock_effects(
+        &self,
+        policy: &PolicyName,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Vec<RuleClockEffect> {
+        let in_force = self.schedules(policy).into_iter().filter(|it| !it.is_off);
+        in_force.flat_map(|it| it.clock_effects(from, to)).collect()
     }
 
     /// The selectors of a policy that select none of what is here, although there is some.
     #[must_use]
     pub fn unmatched(&self, policy: &PolicyName) -> Vec<Unmatched> {
-        policy.family.logic().unmatched(self, &policy.identity)
+        of_family!(policy.family, F => F::unmatched(self.view(), &policy.identity))
     }
 
     /// The scores that a policy ranks by and that have ended.
     #[must_use]
     pub fn ended_scores(&self, policy: &PolicyName, at: Timestamp) -> Vec<EndedScore> {
-        policy.family.logic().ended_scores(self, &policy.identity, at)
+        of_family!(policy.family, F => F::ended_scores(self.view(), &policy.identity, at))
     }
 
     /// The verdict on every rule of a policy whose turns are taken until `now`, in the order of the
     /// spec.
     #[must_use]
     pub fn explain(&self, policy: &PolicyName, now: Timestamp) -> Vec<RuleExplanation> {
-        policy.family.logic().explain(self, &policy.identity, None, now)
+        of_family!(policy.family, F => F::explain(self.view(), &policy.identity, None, now))
     }
 
     /// The same, as far as an object is concerned that the policy sets something of.
@@ -183,27 +112,25 @@ impl World {
         object: &Identity,
         now: Timestamp,
     ) -> Vec<RuleExplanation> {
-        policy.family.logic().explain(self, &policy.identity, Some(object), now)
+        of_family!(policy.family, F => F::explain(self.view(), &policy.identity, Some(object), now))
     }
 
     /// How what a policy has set is divided, if it is.
     #[must_use]
     pub fn divisions(&self, policy: &PolicyName) -> Vec<Division> {
-        let is_placement = policy.family == Family::Placement;
-        let divisions = is_placement.then(|| placement::divisions(self, &policy.identity));
-        divisions.unwrap_or_default()
+        of_family!(policy.family, F => F::divisions(self.view(), &policy.identity))
     }
 
     /// Whether what is explained of a policy are parts of its value rather than rules that set it.
     #[must_use]
     pub fn explains_parts(&self, policy: &PolicyName) -> bool {
-        policy.family.logic().explains_parts()
+        of_family!(policy.family, F => F::EXPLAINS_PARTS)
     }
 
     /// Whether a policy decides otherwise once its decision is carried out.
     #[must_use]
     pub fn feeds_back(&self, policy: &PolicyName) -> bool {
-        policy.family.logic().feeds_back()
+        of_family!(policy.family, F => F::FEEDS_BACK)
     }
 
     /// The decision of a policy if it decided once more, where that differs.
@@ -213,123 +140,84 @@ impl World {
         policy: &PolicyName,
         now: Timestamp,
     ) -> Option<RuleExplanation> {
-        policy.family.logic().decides_otherwise(self, &policy.identity, now)
+        of_family!(policy.family, F => F::decides_otherwise(self.view(), &policy.identity, now))
     }
 
     /// Whether what a policy sets holds since its rule fired last, even if the rule had set the same before.
     #[must_use]
     pub fn sets_by_firings(&self, policy: &PolicyName) -> bool {
-        policy.family.logic().sets_by_firings()
+        of_family!(policy.family, F => F::SETS_BY_FIRINGS)
     }
 
-    /// Whether a pod is among those that a policy for units of nodes selects.
+    /// Whether a pod is among those that a policy selects and explains the parts of.
     #[must_use]
     pub fn selects_pod(&self, policy: &PolicyName, pod: &Identity) -> bool {
-        policy.family == Family::Units && units::selects(self, &policy.identity, pod)
+        of_family!(policy.family, F => F::selects(self.view(), &policy.identity, pod))
     }
 
     /// How many replicas a policy may ever set of a workload, if it sets any.
     #[must_use]
     pub fn asks_for(&self, policy: &PolicyName) -> Option<ReplicasAskedFor> {
-        policy.family.logic().asks_for(self, &policy.identity)
+        of_family!(policy.family, F => F::asks_for(self.view(), &policy.identity))
     }
 
     /// Whether a policy needs a turn at this instant because its target has changed.
     #[must_use]
     pub fn reacts_to_changes(&self, policy: &PolicyName, now: Timestamp) -> bool {
-        policy.family.logic().reacts_to_changes(self, &policy.identity, now)
+        of_family!(policy.family, F => F::reacts_to_changes(self.view(), &policy.identity, now))
     }
 
-    /// How many metrics an autoscaler has, if its direction says which of their recommendations counts and none lasts.
+    /// How many rules a policy has, if its direction says which of them counts and none lasts.
     #[must_use]
-    pub fn alternating_metrics(&self, policy: &PolicyName) -> Option<usize> {
-        let is_one = policy.family == Family::MetricScaling;
-        let object = self.metric_scalings.get(&policy.identity).filter(|_| is_one)?;
-        let checked = object.policy.as_ref().filter(|policy| policy.alternates())?;
-        Some(checked.metrics.len())
+    pub fn alternating_rules(&self, policy: &PolicyName) -> Option<usize> {
+        of_family!(policy.family, F => F::alternating_rules(self.view(), &policy.identity))
     }
 
     /// The assumptions of a policy's turns without a cluster.
     #[must_use]
     pub fn presumptions(&self, policy: &PolicyName) -> Vec<Presumption> {
-        policy.family.logic().presumptions(self, &policy.identity)
-    }
-
-    /// Gives the queries that `is_it` selects a constant sample. Returns the number of policies with one of them.
-    pub fn answer(
-        &mut self,
-        is_it: impl Fn(&str) -> bool,
-        answer: &Result<FiniteNumber, SampleProblem>,
-    ) -> usize {
-        metric_scaling::answer(self, is_it, answer)
+        of_family!(policy.family, F => F::presumptions(self.view(), &policy.identity))
     }
 
     /// The objects that a policy has another turn after if another one changes them.
     #[must_use]
     pub fn follows(&self, policy: &PolicyName) -> Vec<Identity> {
-        policy.family.logic().follows(self, &policy.identity)
+        of_family!(policy.family, F => F::follows(self.view(), &policy.identity))
     }
 
     /// When a policy has another turn because another one has just changed what it follows, if that matters
     /// to it.
     #[must_use]
     pub fn follows_target(&self, policy: &PolicyName, now: Timestamp) -> Option<Timestamp> {
-        policy.family.logic().follows_target(self, &policy.identity, now)
+        of_family!(policy.family, F => F::follows_target(self.view(), &policy.identity, now))
     }
 
     /// The policies that may decide otherwise because this one has just set something that is not their target.
     pub(crate) fn influenced_by(&self, policy: &PolicyName) -> impl Iterator<Item = PolicyName> {
         let family = policy.family;
-        let influenced = family.logic().influenced_by(self, &policy.identity);
+        let influenced = of_family!(family, F => F::influenced_by(self.view(), &policy.identity));
         influenced.into_iter().map(move |identity| PolicyName::new(family, identity))
     }
 
     /// The policies that may decide otherwise when this one comes, goes or is edited.
     pub fn readers_of<'w>(&'w self, policy: &'w PolicyName) -> impl Iterator<Item = PolicyName> {
-        let is_schedule = policy.family == Family::ScheduledCapacity;
-        let readers = is_schedule.then(|| metric_scaling::readers(self, &policy.identity));
-        let readers = readers.into_iter().flatten();
-        readers.map(|reader| PolicyName::new(Family::MetricScaling, reader.clone()))
+        let publishes = of_family!(policy.family, F => F::PUBLISHES);
+        let families = Family::ALL.into_iter().filter(move |_| publishes);
+        families.flat_map(|family| {
+            let readers = of_family!(family, F => {
+                F::readers_of_number(self.view(), &policy.identity)
+            });
+            readers.into_iter().map(move |reader| PolicyName::new(family, reader))
+        })
     }
 
     /// The policies that may decide otherwise because an object that they read, other than a policy, is new, was edited
     /// or is gone. The caller of an edit calls this before and after: not the same policies may read it then.
     pub fn readers_of_object(&self, changed: &Identity) -> impl Iterator<Item = PolicyName> {
-        let is_of_hub = changed.group() == placement::GROUP;
-        let readers = is_of_hub.then(|| placement::readers(self, changed));
-        let readers = readers.into_iter().flatten();
-        readers.map(|reader| PolicyName::new(Family::Placement, reader.clone()))
-    }
-
-    /// Whether a placement reads something else of the scores in an object at `now` when these take the place of those
-    /// that are there.
-    #[must_use]
-    pub fn reads_otherwise(
-        &self,
-        placement: &PolicyName,
-        object: &Identity,
-        scores: Option<&Scores>,
-        now: Timestamp,
-    ) -> bool {
-        placement::reads_otherwise(self, &placement.identity, object, scores, now)
-    }
-
-    /// The placements that may select a cluster by expressions.
-    pub fn readers_by_expressions(&self, cluster: &str) -> impl Iterator<Item = PolicyName> {
-        let readers = placement::readers_by_expressions(self, cluster);
-        readers.map(|(reader, ..)| PolicyName::new(Family::Placement, reader.clone()))
-    }
-
-    /// The placements that may select a cluster by expressions, with the result of these for it at `now`. After a
-    /// change that only expressions read, the caller compares the results before and after: only placements with a
-    /// changed result decide otherwise.
-    #[must_use]
-    pub fn matched_by_expressions(
-        &self,
-        cluster: &Identity,
-        now: Timestamp,
-    ) -> Vec<(PolicyName, Option<Matched>)> {
-        placement::matched_by_expressions(self, cluster, now)
+        Family::ALL.into_iter().flat_map(|family| {
+            let readers = of_family!(family, F => F::readers_of_object(self.view(), changed));
+            readers.into_iter().map(move |reader| PolicyName::new(family, reader))
+        })
     }
 
     /// Detects values of a policy that other field managers have replaced, given their known changes of its target
@@ -340,75 +228,47 @@ impl World {
         foreign: &[ExternalChange],
         now: Timestamp,
     ) -> Vec<Recorded> {
-        policy.family.logic().detect_undone(self, &policy.identity, foreign, now)
-    }
-
-    /// Inserts or replaces an object. The memory of a policy that is already here outweighs its
-    /// status, because it is later.
-    pub fn upsert(&mut self, identity: Identity, slim: Slim) {
-        match slim {
-            Slim::ScheduledCapacity(object) => {
-                scheduled_capacity::upsert(&mut self.scheduled_capacities, identity, object);
-            }
-            Slim::CronScaling(object) => {
-                cron_scaling::upsert(&mut self.cron_scalings, identity, object);
-            }
-            Slim::MetricScaling(object) => {
-                metric_scaling::upsert(&mut self.metric_scalings, identity, object);
-            }
-            Slim::QosLevels(object) => {
-                qos_levels::upsert(&mut self.qos_levels, identity, object);
-            }
-            Slim::Placement(object) => placement::upsert(&mut self.placements, identity, object),
-            Slim::Hub(object) => placement::upsert_hub_object(self, identity, object),
-            Slim::Units(object) => units::upsert(&mut self.resource_policies, identity, object),
-            Slim::Fleet(object) => Arc::make_mut(&mut self.fleet).upsert(identity, object),
-            Slim::Workload(workload) => {
-                self.workloads.insert(identity, workload);
-            }
-            Slim::Autoscaler(autoscaler) => {
-                self.autoscalers.insert(identity, autoscaler);
-            }
-            Slim::Pod(pod) => {
-                self.pods.insert(identity, pod);
-            }
-            Slim::Node(node) => {
-                self.nodes.insert(identity.name().into(), node);
-            }
-        }
+        of_family!(policy.family, F => {
+            let identity = &policy.identity;
+            let recorded = F::detect_undone(F::of_mut(self), identity, foreign, now);
+            recorded.into_iter().map(F::recorded).collect()
+        })
     }
 
     /// The slim form of a policy, with its policy state.
     #[must_use]
     pub fn slim_of(&self, policy: &PolicyName) -> Option<Slim> {
-        policy.family.logic().slim(self, &policy.identity)
+        of_family!(policy.family, F => F::of(self).policies.get(&policy.identity).cloned().map(F::slim))
     }
 
     /// Removes a policy.
     pub fn remove_policy(&mut self, policy: &PolicyName) {
-        policy.family.logic().remove(self, &policy.identity);
+        of_family!(policy.family, F => {
+            let state = F::of_mut(self).state;
+            state.policies.remove(&policy.identity);
+            F::forget(&mut state.extra, &policy.identity);
+        });
     }
 
     /// Removes an object that policies act on.
     pub fn remove(&mut self, object: &Identity) {
-        self.workloads.remove(object);
-        self.autoscalers.remove(object);
-        self.pods.remove(object);
+        self.objects.workloads.remove(object);
+        self.objects.autoscalers.remove(object);
+        self.objects.pods.remove(object);
         if object.kind() == "Node" {
-            self.nodes.remove(object.name());
+            self.objects.nodes.remove(object.name());
         }
         if object.group() == placement::GROUP {
-            placement::remove_hub_object(self, object);
+            placement::remove_hub_object(&mut self.placement.extra, object);
         }
     }
 
     /// A world with only the given policies and what they read and write.
     #[must_use]
     pub fn part(&self, policies: &[PolicyName]) -> World {
-        let exempt = Arc::clone(&self.exempt);
-        let samples = self.samples.part(policies.iter().map(|policy| &policy.identity));
-        let agent = self.agent.clone();
-        let mut part = World { seen_at: self.seen_at, exempt, samples, agent, ..World::default() };
+        let mut part = World::default();
+        part.objects.seen_at = self.objects.seen_at;
+        part.objects.exempt = Arc::clone(&self.objects.exempt);
         for policy in policies {
             if let Some(slim) = self.slim_of(policy) {
                 part.upsert(policy.identity.clone(), slim);
@@ -419,12 +279,8 @@ impl World {
                 self.add_object(object, &mut part);
             }
         }
-        if !part.placements.is_empty() {
-            part.hub = Arc::clone(&self.hub);
-            part.decisions = self.decisions.clone();
-        }
-        if !part.resource_policies.is_empty() {
-            part.fleet = Arc::clone(&self.fleet);
+        for family in Family::ALL {
+            of_family!(family, F => F::share(F::of(self), F::of_mut(&mut part).state));
         }
         part
     }
@@ -437,126 +293,22 @@ impl World {
         part
     }
 
-    /// The same world without what only policies about pods look at, which may be much.
-    #[must_use]
-    pub fn without_pods(&self) -> World {
-        World {
-            seen_at: self.seen_at,
-            exempt: Arc::clone(&self.exempt),
-            scheduled_capacities: self.scheduled_capacities.clone(),
-            cron_scalings: self.cron_scalings.clone(),
-            metric_scalings: self.metric_scalings.clone(),
-            qos_levels: Policies::new(),
-            placements: self.placements.clone(),
-            hub: Arc::clone(&self.hub),
-            decisions: self.decisions.clone(),
-            resource_policies: Policies::new(),
-            fleet: Arc::default(),
-            pouring: None,
-            agent: self.agent.clone(),
-            pods: BTreeMap::new(),
-            nodes: BTreeMap::new(),
-            workloads: self.workloads.clone(),
-            autoscalers: self.autoscalers.clone(),
-            samples: self.samples.clone(),
-        }
-    }
-
     /// Adds what policies act on to a part, if it is here.
     fn add_object(&self, object: &Identity, part: &mut World) {
-        let workload = self.workloads.get_key_value(object);
-        part.workloads.extend(workload.map(|(object, it)| (object.clone(), *it)));
-        let autoscaler = self.autoscalers.get_key_value(object);
-        part.autoscalers.extend(autoscaler.map(|(object, it)| (object.clone(), *it)));
-        let Some((object, pod)) = self.pods.get_key_value(object) else { return };
-        part.pods.insert(object.clone(), pod.clone());
-        let node = pod.node.as_ref().and_then(|node| self.nodes.get_key_value(node));
-        part.nodes.extend(node.map(|(name, it)| (Arc::clone(name), it.clone())));
-    }
-
-    /// Carries out an action like an API server that never fails.
-    pub fn apply(&mut self, action: &Action) -> Outcome {
-        match action {
-            Action::Publish { schedule, value } => {
-                // A published number is the policy's memory; closing the turn stores it.
-                present(self.scheduled_capacities.get(schedule), schedule, |object| {
-                    let is_so = object.memory.is_some_and(|before| before.value == *value);
-                    if is_so { Outcome::Unchanged } else { Outcome::Done }
-                })
-            }
-            Action::SetReplicas { target, replicas } => {
-                present(self.workloads.get_mut(target), target, |workload| {
-                    // Without a cluster, the workload is assumed to follow at once.
-                    workload.current = None;
-                    replace(&mut workload.replicas, Some(*replicas))
-                })
-            }
-            Action::SetBounds { target, min, max } => {
-                present(self.autoscalers.get_mut(target), target, |autoscaler| {
-                    let before = *autoscaler;
-                    autoscaler.min_replicas = min.or(before.min_replicas);
-                    autoscaler.max_replicas = max.or(before.max_replicas);
-                    if *autoscaler == before { Outcome::Unchanged } else { Outcome::Done }
-                })
-            }
-            Action::Annotate { pod, annotations } => present(self.pods.get_mut(pod), pod, |pod| {
-                if pod.annotate(annotations) { Outcome::Done } else { Outcome::Unchanged }
-            }),
-            Action::WriteDecision { decision, content } => {
-                if self.is_as_wanted(action) {
-                    return Outcome::Unchanged;
-                }
-                self.decisions.insert(decision.clone(), PlacementDecision::clone(content));
-                Outcome::Done
-            }
-            Action::RemoveDecision { decision } => match self.decisions.remove(decision) {
-                Some(_) => Outcome::Done,
-                None => Outcome::Unchanged,
-            },
-            Action::Pour { at, .. } => units::pour(self, *at),
-        }
-    }
-
-    /// Whether an action would change nothing.
-    #[must_use]
-    pub fn is_as_wanted(&self, action: &Action) -> bool {
-        match action {
-            Action::Publish { schedule, value } => {
-                let object = self.scheduled_capacities.get(schedule);
-                object.and_then(|it| it.memory).is_some_and(|published| published.value == *value)
-            }
-            Action::SetReplicas { target, replicas } => {
-                self.workloads.get(target).is_some_and(|it| it.replicas == Some(*replicas))
-            }
-            Action::SetBounds { target, min, max } => {
-                self.autoscalers.get(target).is_some_and(|it| {
-                    (min.is_none() || *min == it.min_replicas)
-                        && (max.is_none() || *max == it.max_replicas)
-                })
-            }
-            Action::Annotate { pod, annotations } => {
-                self.pods.get(pod).is_some_and(|it| it.annotations() == **annotations)
-            }
-            Action::WriteDecision { decision, content } => {
-                self.decisions.get(decision) == Some(&**content)
-            }
-            Action::RemoveDecision { decision } => self.decisions.get(decision).is_none(),
-            Action::Pour { at, .. } => {
-                let pouring = self.pouring.as_ref();
-                pouring.is_none_or(|it| it.is_settled(units::Replicas::in_world(self), *at))
-            }
-        }
+        let workload = self.objects.workloads.get_key_value(object);
+        part.objects.workloads.extend(workload.map(|(object, it)| (object.clone(), *it)));
+        let autoscaler = self.objects.autoscalers.get_key_value(object);
+        part.objects.autoscalers.extend(autoscaler.map(|(object, it)| (object.clone(), *it)));
+        let Some((object, pod)) = self.objects.pods.get_key_value(object) else { return };
+        part.objects.pods.insert(object.clone(), pod.clone());
+        let node = pod.node.as_ref().and_then(|node| self.objects.nodes.get_key_value(node));
+        part.objects.nodes.extend(node.map(|(name, it)| (Arc::clone(name), it.clone())));
     }
 }
 
-fn present<T>(found: Option<T>, target: &Identity, then: impl FnOnce(T) -> Outcome) -> Outcome {
-    found.map_or_else(|| Outcome::Refused(Arc::from(format!("{target} not found"))), then)
-}
-
-fn replace<T: PartialEq>(place: &mut T, value: T) -> Outcome {
-    if *place == value {
-        return Outcome::Unchanged;
-    }
-    *place = value;
-    Outcome::Done
+fn names<'w>(
+    policies: impl Iterator<Item = &'w Identity> + 'w,
+    family: Family,
+) -> Box<dyn Iterator<Item = PolicyName> + 'w> {
+    Box::new(policies.map(move |it| PolicyName::new(family, it.clone())))
 }

@@ -81,10 +81,12 @@ impl<'a> Forecast<'a> {
     /// Runs whoever sets a workload together with whoever sets the bounds of its autoscaler.
     #[must_use]
     pub fn joined_by_autoscalers(mut self) -> Forecast<'a> {
-        let autoscalers = &self.world.fleet.autoscalers;
+        let autoscalers = &self.world.units.extra.fleet.autoscalers;
         let mut part_of: BTreeMap<&Identity, usize> = BTreeMap::new();
         for (part, object) in self.objects_of_parts() {
-            if autoscalers.contains_key(object) || self.world.autoscalers.contains_key(object) {
+            if autoscalers.contains_key(object)
+                || self.world.objects.autoscalers.contains_key(object)
+            {
                 part_of.insert(object, part);
             }
         }

@@ -356,13 +356,13 @@ fn add_missing_targets(world: &mut World) -> Vec<Assumption> {
         let target = reference.target.identity();
         let is_new = match &reference.target {
             Target::Workload(_) => {
-                let is_new = !world.workloads.contains_key(target);
-                world.workloads.entry(target.clone()).or_default();
+                let is_new = !world.objects.workloads.contains_key(target);
+                world.objects.workloads.entry(target.clone()).or_default();
                 is_new
             }
             Target::Autoscaler(_) => {
-                let is_new = !world.autoscalers.contains_key(target);
-                world.autoscalers.entry(target.clone()).or_default();
+                let is_new = !world.objects.autoscalers.contains_key(target);
+                world.objects.autoscalers.entry(target.clone()).or_default();
                 is_new
             }
         };

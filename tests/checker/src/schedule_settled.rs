@@ -36,7 +36,7 @@ pub fn check_schedule_settled(closed: &ClosedSchedule<'_>) -> Violations {
     let mut violations = Violations::default();
     let ClosedSchedule { before, decision, outcomes, turn, .. } = *closed;
     let is_published = outcomes.iter().all(Outcome::is_as_wanted);
-    let object = closed.world.scheduled_capacities.get(closed.identity);
+    let object = closed.world.scheduled_capacity.policies.get(closed.identity);
     let after = object.and_then(|object| object.memory);
     let expected = if is_published { Some(decision.memory) } else { before };
     violations.unless(after == expected, || {

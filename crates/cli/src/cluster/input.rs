@@ -22,7 +22,7 @@ impl Fetched {
             job.assume_zone(wanted.cron_jobs.unwrap_or(Zone::utc()));
         }
         let mut place = InputPlace::new(objects.iter().enumerate(), None);
-        place.world.seen_at = Some(wanted.now);
+        place.world.objects.seen_at = Some(wanted.now);
         let unseen = add_seen(&mut place, seen);
         place.positions = positions;
         place.add_cron_jobs(cron_jobs.iter(), "");
@@ -41,7 +41,7 @@ fn add_seen(place: &mut InputPlace, seen: Seen) -> BTreeSet<String> {
     for (target, workload) in seen.scales {
         place.world.upsert(target, Slim::Workload(workload));
     }
-    place.world.nodes.extend(seen.nodes);
+    place.world.objects.nodes.extend(seen.nodes);
     for SeenPod { identity, pod, is_marked } in seen.pods {
         place.add_pod(identity, "v1", is_marked, Slim::Pod(pod));
     }

@@ -200,7 +200,7 @@ impl Sides {
 /// The pods of which policies set the levels there, if none does so here: each has the level of its user.
 fn pods_without_levels(here: &Side, there: &Side) -> Targets {
     let mut own = here.input.places.iter().map(|it| &it.world);
-    if own.any(|it| !it.qos_levels.is_empty()) {
+    if own.any(|it| !it.qos_levels.policies.is_empty()) {
         return Targets::new();
     }
     let worlds = there.input.places.iter().map(|it| &it.world);

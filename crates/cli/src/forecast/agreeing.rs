@@ -98,7 +98,7 @@ fn idle(world: &World, series: &Series) -> Vec<Writer> {
 }
 
 fn pods(world: &World, series: &Series) -> Option<Pods> {
-    let pod = world.pods.get(&series.target)?;
+    let pod = world.objects.pods.get(&series.target)?;
     if series.field != Field::QosLevel || pod.is_template {
         return None;
     }

@@ -241,7 +241,7 @@ impl Question<'_> {
 /// Whether it is affordable to ask of every object which of the open windows decides: of pods that follow policies for
 /// levels, all are looked through each time.
 pub(super) fn is_looked_through(place: &InputPlace, part: &Part) -> bool {
-    part.series.len().saturating_mul(place.world.pods.len()) <= ASKED
+    part.series.len().saturating_mul(place.world.objects.pods.len()) <= ASKED
 }
 
 impl Sheet<'_> {

@@ -56,7 +56,7 @@ fn no_policy(versions: &[Version<'_>]) -> String {
 
 fn no_pod(versions: &[Version<'_>]) -> String {
     let is_about_pods =
-        |world: &World| !world.qos_levels.is_empty() || !world.resource_policies.is_empty();
+        |world: &World| !world.qos_levels.policies.is_empty() || !world.units.policies.is_empty();
     if !places_of(versions).any(|place| is_about_pods(&place.world)) {
         let [(design, _), (installed, _)] = AGENT_CONFIGS;
         return format!(
@@ -65,7 +65,7 @@ fn no_pod(versions: &[Version<'_>]) -> String {
         );
     }
     let pods = |place: &InputPlace| -> Vec<String> {
-        let all = place.world.pods.keys().chain(place.world.fleet.pods.keys());
+        let all = place.world.objects.pods.keys().chain(place.world.units.extra.fleet.pods.keys());
         all.filter(|pod| pod.kind() == POD).map(called).collect()
     };
     match first_of(versions, pods) {
@@ -104,5 +104,7 @@ fn identities(world: &World) -> impl Iterator<Item = Identity> {
         let target = target.map(|reference| reference.target.identity().clone());
         [Some(policy.identity), target].into_iter().flatten()
     });
-    policies.chain(world.pods.keys().cloned()).chain(world.fleet.pods.keys().cloned())
+    policies
+        .chain(world.objects.pods.keys().cloned())
+        .chain(world.units.extra.fleet.pods.keys().cloned())
 }

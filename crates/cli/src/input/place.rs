@@ -123,10 +123,10 @@ pub(super) fn grouped(
         place.add_targets(others.iter().map(|index| &reading.others[*index]), namespace);
         let pods = || pods.iter().map(|index| &reading.pods[*index]);
         let nodes = || nodes.iter().map(|index| &reading.nodes[*index]);
-        if !place.world.qos_levels.is_empty() || !also.is_empty() {
+        if !place.world.qos_levels.policies.is_empty() || !also.is_empty() {
             place.add_pods(pods(), nodes(), namespace);
         }
-        if !place.world.resource_policies.is_empty() {
+        if !place.world.units.policies.is_empty() {
             place.add_fleet(pods(), nodes(), namespace);
         }
         place
@@ -232,7 +232,7 @@ impl InputPlace {
                 place.named_targets.insert(identity.clone(), target.identity().clone());
             }
             if checked.is_marked {
-                Arc::make_mut(&mut place.world.exempt).mark(identity, true);
+                Arc::make_mut(&mut place.world.objects.exempt).mark(identity, true);
             }
             let slim = checked.slim.as_ref();
             let is_duplicate = duplicates.contains(identity);
@@ -271,12 +271,12 @@ impl InputPlace {
 
     /// What is in a namespace is exempt, because of its mark.
     pub(crate) fn mark_namespace(&mut self, name: &str) {
-        Arc::make_mut(&mut self.world.exempt).mark_namespace(name, NamespaceMark::Present);
+        Arc::make_mut(&mut self.world.objects.exempt).mark_namespace(name, NamespaceMark::Present);
     }
 
     /// What is in these namespaces is exempt too. Says which policies are, once everything is known.
     pub(crate) fn exempt(&mut self, namespaces: &[String]) {
-        let exempt = Arc::make_mut(&mut self.world.exempt);
+        let exempt = Arc::make_mut(&mut self.world.objects.exempt);
         *exempt = std::mem::take(exempt).with_namespaces(namespaces);
         for policy in self.world.policies() {
             if let Some(why) = self.world.why_exempt(&policy) {
@@ -318,7 +318,7 @@ impl InputPlace {
                 continue;
             }
             let identity = other.identity(namespace);
-            Arc::make_mut(&mut self.world.exempt).mark(&identity, other.is_marked);
+            Arc::make_mut(&mut self.world.objects.exempt).mark(&identity, other.is_marked);
             let workload = Workload { replicas: other.replicas, ..Workload::default() };
             self.world.upsert(identity, Slim::Workload(workload));
         }
@@ -356,7 +356,7 @@ impl InputPlace {
         namespace: &str,
     ) {
         for (_, ReadNode { name, labels, .. }) in once(nodes.map(|it| (it.identity(), it))) {
-            self.world.nodes.insert((**name).into(), PodNode { labels: labels.clone() });
+            self.world.objects.nodes.insert((**name).into(), PodNode { labels: labels.clone() });
         }
         let named = once(pods.map(|it| (it.identity(namespace), it))).into_iter();
         let (templates, pods): (Vec<_>, Vec<_>) = named.partition(|(_, it)| it.pod.is_template);
@@ -380,7 +380,7 @@ impl InputPlace {
         slim: Slim,
     ) {
         if is_marked {
-            Arc::make_mut(&mut self.world.exempt).mark(&identity, true);
+            Arc::make_mut(&mut self.world.objects.exempt).mark(&identity, true);
         }
         self.api_versions.entry(identity.clone()).or_insert_with(|| api_version.to_owned());
         self.world.upsert(identity, slim);
@@ -388,9 +388,9 @@ impl InputPlace {
 
     /// Sets how the agent runs, and says which of its `ConfigMaps` come to nothing.
     pub(crate) fn run_agent(&mut self, settings: AgentSettings) {
-        self.world.agent = settings;
+        self.world.qos_levels.extra = settings;
         for policy in self.world.policies() {
-            if let Some(why) = self.world.why_no_levels(&policy) {
+            if let Some(why) = self.world.why_not_carried_out(&policy) {
                 self.left_out.insert(format!("{} is {why}", policy.identity));
             }
         }

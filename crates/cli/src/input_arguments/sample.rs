@@ -1,7 +1,7 @@
 //! Reading `--sample`: what a query is answered where there is no Prometheus to ask.
 
 use almanac_api::is_same_query;
-use almanac_engine::metric_scaling::{FiniteNumber, SampleProblem};
+use almanac_engine::metric_scaling::{FiniteNumber, SampleProblem, answer};
 
 use crate::argument_error::ArgumentError;
 use crate::input::InputPlace;
@@ -33,7 +33,9 @@ pub(super) fn read(texts: &[String]) -> Result<Vec<Stated<'_>>, ArgumentError> {
 pub(super) fn state(all: &[Stated<'_>], places: &mut [InputPlace]) -> Result<(), ArgumentError> {
     for stated in all {
         let asks = |asked: &str| is_same_query(asked, stated.query);
-        let asking = places.iter_mut().map(|place| place.world.answer(asks, &stated.answer()));
+        let asking = places
+            .iter_mut()
+            .map(|place| answer(&mut place.world.metric_scaling, asks, &stated.answer()));
         if asking.sum::<usize>() == 0 {
             let message = "no usable HorizontalAutoscaler has this query";
             return Err(ArgumentError::whole(ARGUMENT, stated.text, message));

@@ -63,7 +63,7 @@ fn policies(input: &Input, place: &InputPlace, only: &[Subject]) -> BTreeSet<Pol
     let world = &place.world;
     // Policies for levels are those of a whole cluster; where is looked, they count if there are pods of theirs.
     let counts = |policy: &PolicyName| {
-        let is_of_cluster = world.seen_at.is_some() && policy.family == Family::QosLevels;
+        let is_of_cluster = world.objects.seen_at.is_some() && policy.family == Family::QosLevels;
         !is_of_cluster || !world.footprint(policy).writes.is_empty()
     };
     if only.is_empty() {

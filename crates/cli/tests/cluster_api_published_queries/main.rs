@@ -126,7 +126,7 @@ fn answer(query: &str, world: &World) -> anyhow::Result<Result<FiniteNumber, Sam
     let Some(Slim::MetricScaling(object)) = checked.slim else { panic!("{query}") };
     let policy = object.policy.with_context(|| format!("{query}: {:?}", checked.findings))?;
     match &policy.metrics[0].query.answer {
-        Answer::Published(expression) => Ok(evaluate(expression, world, at(NOW))),
+        Answer::Published(expression) => Ok(evaluate(expression, world.view(), at(NOW))),
         Answer::External(why) => anyhow::bail!("{query}: {why}"),
     }
 }

@@ -56,7 +56,8 @@ impl ConfigFollower {
         let (uid, version) = (entry.uid.to_string(), entry.version.to_string());
         let is_rejected = entry.is_rejected;
         state.hold_config(self.config.clone(), slim, entry);
-        let held = state.world.qos_levels.get(&self.config).and_then(|it| it.policy.clone());
+        let held =
+            state.world.qos_levels.policies.get(&self.config).and_then(|it| it.policy.clone());
         let lists = held.iter().flat_map(|it| it.lists());
         let policies: usize = lists.map(|(_, list)| list.len()).sum();
         tracing::info!(config = %self.config, policies, "read policies");
@@ -65,7 +66,7 @@ impl ConfigFollower {
             let why = why_rejected(&self.config, &text, &checked.findings);
             let is_kept = held.is_some_and(|it| !it.has_unusable_lists());
             let policy = PolicyName::new(Family::QosLevels, self.config.clone());
-            let then = match state.world.why_no_levels(&policy) {
+            let then = match state.world.why_not_carried_out(&policy) {
                 Some(unused) => unused,
                 None if is_kept => "the last good policies stay in force".to_owned(),
                 None => {
@@ -83,11 +84,12 @@ impl ConfigFollower {
     /// Of two `ConfigMaps` with policies, those of one do nothing.
     fn tell_of_unused(&self, state: &KnownState) {
         for (config, entry) in &state.configs.present {
-            let levels = state.world.qos_levels.get(config).and_then(|it| it.policy.as_ref());
+            let levels =
+                state.world.qos_levels.policies.get(config).and_then(|it| it.policy.as_ref());
             let has_policies =
                 levels.is_some_and(|it| it.has_unusable_lists() || it.lists().next().is_some());
             let policy = PolicyName::new(Family::QosLevels, config.clone());
-            if let Some(note) = state.world.why_no_levels(&policy).filter(|_| has_policies) {
+            if let Some(note) = state.world.why_not_carried_out(&policy).filter(|_| has_policies) {
                 tracing::warn!(%config, "{note}");
                 let event = event::about_config(config, &entry.uid, "ConfigNotUsed", note);
                 self.tell(event, entry.uid.to_string());

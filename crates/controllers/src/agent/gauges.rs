@@ -1,7 +1,8 @@
 //! What an agent has to do and has done, evaluated at the scrape by the same decision that is carried out.
 
+use almanac_engine::qos_levels::Levels;
 use almanac_engine::qos_levels::{DecidedPod, ListInForce, QosLevels};
-use almanac_engine::{OpenDecision, Reach, turn};
+use almanac_engine::{Reach, turn};
 use almanac_shell::clock::Clock;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
@@ -41,10 +42,8 @@ impl Gauges {
         let now = self.clock.now();
         let Some(policies) = state.policies_in_force() else { return numbers };
         let open = turn::open(&state.world, &policies, &Reach::everything(), now);
-        let Some(OpenDecision::QosLevels(open)) = open.as_ref().map(turn::OpenTurn::decision)
-        else {
-            return numbers;
-        };
+        let open = open.as_ref().and_then(|open| open.decision().of::<Levels>());
+        let Some(open) = open else { return numbers };
         let lists = open.policy.lists().filter(|(entry, _)| followed(&open.policy, state, *entry));
         for policy in lists.flat_map(|(_, list)| list) {
             numbers.loaded += 1;
@@ -63,9 +62,10 @@ impl Gauges {
 /// Whether any node of the agent follows the list of this entry, or any pod that has no node, as without one the list is the
 /// global one.
 fn followed(policies: &QosLevels, state: &KnownState, entry: Option<u32>) -> bool {
-    let nodes = &state.world.nodes;
+    let nodes = &state.world.objects.nodes;
     let is_it = |list| matches!(list, ListInForce::Known(known, _) if known == entry);
-    let has_none = || nodes.is_empty() || state.world.pods.values().any(|pod| pod.node.is_none());
+    let has_none =
+        || nodes.is_empty() || state.world.objects.pods.values().any(|pod| pod.node.is_none());
     nodes.values().any(|node| is_it(policies.in_force(Some(&node.labels))))
         || (is_it(policies.in_force(None)) && has_none())
 }

@@ -128,7 +128,7 @@ impl KnownState {
     /// The policies that count. `None` before it is known which they are.
     pub(super) fn policies_in_force(&self) -> Option<PolicyName> {
         self.configs.are_listed().then_some(())?;
-        let first = self.world.qos_levels.keys().next()?;
+        let first = self.world.qos_levels.policies.keys().next()?;
         Some(PolicyName::new(Family::QosLevels, first.clone()))
     }
 
@@ -151,7 +151,7 @@ impl KnownState {
     /// Takes in what a `ConfigMap` says.
     pub(super) fn hold_config(&mut self, config: Identity, slim: Slim, entry: ConfigEntry) {
         if let Some(none) = self.configs.none.take() {
-            self.world.qos_levels.remove(&none);
+            self.world.qos_levels.policies.remove(&none);
         }
         self.world.upsert(config.clone(), slim);
         self.configs.present.insert(config, entry);
@@ -161,7 +161,7 @@ impl KnownState {
     pub(super) fn drop_config(&mut self, config: &Identity) -> bool {
         let was_there = self.configs.present.remove(config).is_some();
         if was_there {
-            self.world.qos_levels.remove(config);
+            self.world.qos_levels.policies.remove(config);
             self.settle_configs();
         }
         was_there
@@ -173,7 +173,7 @@ impl KnownState {
         if !configs.are_listed() || !configs.present.is_empty() || configs.none.is_some() {
             return;
         }
-        let namespace = self.world.agent.config_namespace.as_deref().unwrap_or_default();
+        let namespace = self.world.qos_levels.extra.config_namespace.as_deref().unwrap_or_default();
         let (name, _) = AGENT_CONFIGS[0];
         let none = Kind::ConfigMap.identity(namespace, name);
         let slim = Slim::QosLevels(PolicyObject::new(QosLevels::none()));

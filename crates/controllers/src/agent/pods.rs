@@ -32,7 +32,7 @@ impl PodFollower {
     fn remove(&self, state: &mut KnownState, pod: &Identity) {
         state.take_failure(pod);
         if state.pods.remove(pod).is_some() {
-            state.world.pods.remove(pod);
+            state.world.objects.pods.remove(pod);
             exemptions::change(&mut state.world, |exempt| exempt.mark(pod, false));
             self.surveyed.queue.forget(pod);
         }
@@ -82,11 +82,11 @@ impl Follower for PodFollower {
                 PodEntry { uid, version, listing, due_since, wrote, failure, admitted, credit };
             pods.insert(pod.clone(), entry);
         }
-        let before = world.pods.get(&pod);
+        let before = world.objects.pods.get(&pod);
         // What this agent has written itself is noted there already, unless its turn is still running.
         let by_another = before.is_some_and(|before| !before.has_same_marks(&slim));
         if before != Some(&slim) {
-            world.pods.insert(pod.clone(), slim);
+            world.objects.pods.insert(pod.clone(), slim);
             is_news = true;
         }
         if by_another && let Some(entry) = pods.get_mut(&pod) {

@@ -8,8 +8,9 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
 
+use almanac_engine::qos_levels::Levels;
 use almanac_engine::qos_levels::QosLevels;
-use almanac_engine::{Identity, OpenDecision, Reach, turn};
+use almanac_engine::{Identity, Reach, turn};
 use almanac_shell::clock::Clock;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
@@ -85,7 +86,7 @@ impl Surveyed {
         let Some(policies) = state.policies_in_force() else { return again(CHECK_INTERVAL) };
         let open = turn::open(&state.world, &policies, &Reach::everything(), now);
         let Some(open) = open else { return again(CHECK_INTERVAL) };
-        let OpenDecision::QosLevels(decided) = open.decision() else {
+        let Some(decided) = open.decision().of::<Levels>() else {
             return again(CHECK_INTERVAL);
         };
         let KnownState { world, pods, .. } = &mut *state;
@@ -95,7 +96,7 @@ impl Surveyed {
             if entry.failure.is_none() {
                 entry.due_since = entry.due_since.or(reached);
             }
-            let node = world.pods.get(&pod.pod).and_then(|it| it.node.as_deref());
+            let node = world.objects.pods.get(&pod.pod).and_then(|it| it.node.as_deref());
             let offset = offset(node.unwrap_or_default(), self.spread);
             let at = now.saturating_add(offset).unwrap_or(now);
             let again = entry.failure.as_ref().map_or(at, |failure| failure.again_at(now));

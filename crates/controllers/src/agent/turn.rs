@@ -117,7 +117,7 @@ impl Turns {
 
     /// The write that has seemed to fail has succeeded, if that is how the pod is now.
     fn tell_of_lost_answer(&self, state: &mut KnownState, pod: &Identity) {
-        let found = state.world.pods.get(pod).map(Pod::annotations);
+        let found = state.world.objects.pods.get(pod).map(Pod::annotations);
         let Some(entry) = state.pods.get_mut(pod) else { return };
         let unsure = entry.failure.as_mut().and_then(|failure| {
             failure.unsure.take_if(|(wanted, _)| Some(&*wanted) == found.as_ref())
@@ -295,7 +295,7 @@ fn note(
     if let Some(entry) = state.pods.get_mut(pod).filter(|it| !is_older(version, &it.version)) {
         entry.version = version.into();
         let read = entry.read(slim::level_annotations(&written.metadata));
-        if let Some(known) = state.world.pods.get_mut(pod) {
+        if let Some(known) = state.world.objects.pods.get_mut(pod) {
             known.annotate(&read);
         }
     }

@@ -203,7 +203,7 @@ struct NodeFollower {
 
 impl NodeFollower {
     fn remove(&self, node: &str) {
-        if self.surveyed.known.lock().world.nodes.remove(node).is_some() {
+        if self.surveyed.known.lock().world.objects.nodes.remove(node).is_some() {
             self.surveyed.ask();
         }
     }
@@ -220,7 +220,7 @@ impl Follower for NodeFollower {
         if let Some(listed) = &mut self.listed {
             listed.insert(Arc::clone(&name));
         }
-        let nodes = &mut self.surveyed.known.lock().world.nodes;
+        let nodes = &mut self.surveyed.known.lock().world.objects.nodes;
         if nodes.get(&name) != Some(&node) {
             nodes.insert(name, node);
             self.surveyed.ask();
@@ -233,7 +233,8 @@ impl Follower for NodeFollower {
 
     fn list_complete(&mut self) {
         let listed = self.listed.take().unwrap_or_default();
-        let known: Vec<Arc<str>> = self.surveyed.known.lock().world.nodes.keys().cloned().collect();
+        let known: Vec<Arc<str>> =
+            self.surveyed.known.lock().world.objects.nodes.keys().cloned().collect();
         for gone in known.iter().filter(|it| !listed.contains(*it)) {
             self.remove(gone);
         }

@@ -105,7 +105,7 @@ impl Collector for BacklogGauges {
         }
         // What is left to another controller waits for nothing here.
         let firing_backlog = match self.0.cluster_of(Family::CronScaling) {
-            Some(cluster) => firing_backlog(&cluster.lock().world, self.0.clock.now()),
+            Some(cluster) => firing_backlog(cluster.lock().world.view(), self.0.clock.now()),
             None => FiringBacklog::default(),
         };
         for (name, help, value) in gauges(firing_backlog) {

@@ -91,8 +91,9 @@ impl Numbers {
         let world = &state.world;
         with_decision(world, autoscaler, entry, now, |decided| {
             let metrics = decided.input.policy.metrics.iter();
-            let answered = metrics
-                .filter_map(|it| world.samples.of(autoscaler, &it.query.text)?.last_number_at);
+            let answered = metrics.filter_map(|it| {
+                world.metric_scaling.extra.of(autoscaler, &it.query.text)?.last_number_at
+            });
             let current = match decided.input.target {
                 TargetState::Workload(workload) => workload.current.or(workload.replicas),
                 TargetState::Missing | TargetState::Unreachable(_) => None,

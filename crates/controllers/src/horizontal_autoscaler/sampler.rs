@@ -50,8 +50,8 @@ impl Sampler {
         let now = self.clock.now();
         let state = self.cluster.lock();
         // Edited to be valid, it is asked at once.
-        state.world.metric_scalings.get(&policy.identity)?.policy.as_ref()?;
-        let boundary = next_boundary(&state.world, &policy.identity, now);
+        state.world.metric_scaling.policies.get(&policy.identity)?.policy.as_ref()?;
+        let boundary = next_boundary(state.world.view(), &policy.identity, now);
         boundary.into_iter().chain(self.next_period(policy, now)).min()
     }
 
@@ -61,11 +61,11 @@ impl Sampler {
         let is_left_alone = self.upstreams.running(policy.family).is_some();
         if is_left_alone || state.world.why_exempt(policy).is_some() {
             // What was answered before is of no use once it is carried out again.
-            state.world.samples.keep_only(&policy.identity, |_| false);
+            state.world.metric_scaling.extra.keep_only(&policy.identity, |_| false);
             state.slow_queries.remove(policy);
             return Vec::new();
         }
-        let object = state.world.metric_scalings.get(&policy.identity);
+        let object = state.world.metric_scaling.policies.get(&policy.identity);
         let Some(checked) = object.and_then(|object| object.policy.clone()) else {
             return Vec::new();
         };
@@ -76,7 +76,7 @@ impl Sampler {
             }
         }
         let is_asked = |text: &str| queries.iter().any(|query| **query == *text);
-        state.world.samples.keep_only(&policy.identity, is_asked);
+        state.world.metric_scaling.extra.keep_only(&policy.identity, is_asked);
         state.slow_queries.retain(policy, &queries);
         queries
     }
@@ -109,16 +109,16 @@ impl Sampler {
         let mut value = answer
             .map_err(problem)
             .and_then(|number| FiniteNumber::new(number).ok_or(SampleProblem::NotFinite));
-        let oldest = world.samples.settings.oldest;
+        let oldest = world.metric_scaling.extra.settings.oldest;
         let is_stale =
             |at: Timestamp| oldest.is_some_and(|oldest| now.duration_since(at) >= oldest);
-        let before = world.samples.of(&policy.identity, &query);
+        let before = world.metric_scaling.extra.of(&policy.identity, &query);
         if let Some(before) = before.filter(|before| is_same_problem(&before.value, &value)) {
             // Its text may have what differs each time, such as the identifier of a request.
             value.clone_from(&before.value);
         }
         let is_known = before.is_some_and(|it| it.value == value && !it.at.is_some_and(is_stale));
-        world.samples.hold(&policy.identity, Sample::asked(query, asked_at, value));
+        world.metric_scaling.extra.hold(&policy.identity, Sample::asked(query, asked_at, value));
         multiplies || !is_known
     }
 
@@ -135,7 +135,7 @@ impl Sampler {
 }
 
 fn metrics<'w>(world: &'w World, policy: &PolicyName) -> impl Iterator<Item = &'w Metric> {
-    let object = world.metric_scalings.get(&policy.identity);
+    let object = world.metric_scaling.policies.get(&policy.identity);
     object.into_iter().flat_map(|it| &it.policy).flat_map(|it| &it.metrics)
 }
 
@@ -209,7 +209,7 @@ mod tests {
         let policy = autoscale(&sampler);
         let sent_at = || {
             let state = sampler.cluster.lock();
-            let sample = state.world.samples.of(&policy.identity, "usage");
+            let sample = state.world.metric_scaling.extra.of(&policy.identity, "usage");
             sample.and_then(|it| it.at).map(|at| at.duration_since(start).as_secs())
         };
         let mut sent = Vec::new();
@@ -250,7 +250,8 @@ mod tests {
         assert!(!hold("40", broken("request 2")), "only the number of the request differs");
         assert!(hold("50", Err(QueryProblem::NoSample)), "that is another failure");
         let state = sampler.cluster.lock();
-        let sample = state.world.samples.of(&policy.identity, "usage").expect("it is held");
+        let sample =
+            state.world.metric_scaling.extra.of(&policy.identity, "usage").expect("it is held");
         assert_eq!(sample.last_number_at, Some(at("2026-11-30T09:00:20Z")));
     }
 

@@ -129,10 +129,10 @@ async fn replicas_that_are_still_to_come_do_not_scale_it_further() {
 fn answer(bench: &TestBench, value: Result<f64, SampleProblem>) {
     let at = bench.now();
     let mut state = bench.cluster.lock();
-    state.world.samples.settings.answerer = Answerer::Prometheus;
+    state.world.metric_scaling.extra.settings.answerer = Answerer::Prometheus;
     let value = value.map(|number| FiniteNumber::new(number).expect("it is finite"));
     let sample = Sample::asked(Arc::from("usage"), at, value);
-    state.world.samples.hold(&autoscaler("shop").identity, sample);
+    state.world.metric_scaling.extra.hold(&autoscaler("shop").identity, sample);
 }
 
 #[tokio::test(start_paused = true)]

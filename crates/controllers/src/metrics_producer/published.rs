@@ -25,10 +25,10 @@ impl PublishedNumbers {
         let Some(cluster) = cluster else { return Vec::new() };
         let now = self.0.clock.now();
         let state = cluster.lock();
-        let schedules = state.world.scheduled_capacities.keys();
+        let schedules = state.world.scheduled_capacity.policies.keys();
         schedules
             .filter_map(|policy| {
-                let input = scheduled_capacity::gather(&state.world, policy)?;
+                let input = scheduled_capacity::gather(state.world.view(), policy)?;
                 Some((policy.clone(), scheduled_capacity::value_at(input.policy, now)))
             })
             .collect()

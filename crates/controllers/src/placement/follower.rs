@@ -8,7 +8,10 @@ use almanac_api::checking::{CheckContext, check_json};
 use almanac_api::kinds::Kind;
 use almanac_api::objects::PLACEMENT_LABEL;
 use almanac_api::slim;
-use almanac_engine::placement::{HubChange, HubObject, PlacementDecision};
+use almanac_engine::placement::{
+    HubChange, HubObject, PlacementDecision, hub_change, matched_by_expressions,
+    readers_by_expressions, reads_otherwise,
+};
 use almanac_engine::{Family, Identity, PolicyName, Slim, World};
 use almanac_shell::following::{Follower, WatchFailure};
 use jiff::Timestamp;
@@ -55,7 +58,7 @@ impl HubFollower {
     /// Holds an object as it is now, or not any more, and wakes whoever may decide otherwise.
     fn hold(&self, state: &mut ClusterState, identity: &Identity, object: Option<HubObject>) {
         match object {
-            Some(object) => match state.world.hub_change(identity, &object) {
+            Some(object) => match hub_change(state.world.view(), identity, &object) {
                 HubChange::None => {}
                 HubChange::ReadByExpressions => self.change_read(state, identity, object),
                 change @ (HubChange::Reported | HubChange::Any) => {
@@ -64,7 +67,7 @@ impl HubFollower {
             },
             // That somebody has deleted it may have been read before the watch tells.
             None if self.kind == Kind::PlacementDecision
-                && state.world.decisions.get(identity).is_none() => {}
+                && state.world.placement.extra.decisions.get(identity).is_none() => {}
             None => {
                 let is_reported = self.kind == Kind::AddOnPlacementScore;
                 let change = if is_reported { HubChange::Reported } else { HubChange::Any };
@@ -96,7 +99,8 @@ impl HubFollower {
                 Some(HubObject::Scores(scores)) => Some(scores),
                 _ => None,
             };
-            concerned.retain(|it| state.world.reads_otherwise(it, identity, scores, now));
+            let world = state.world.view();
+            concerned.retain(|it| reads_otherwise(world, &it.identity, identity, scores, now));
         }
         match object {
             Some(object) => state.world.upsert(identity.clone(), Slim::Hub(object)),
@@ -138,7 +142,7 @@ impl HubFollower {
         let upsert = |state: &mut ClusterState| {
             state.world.upsert(cluster.clone(), Slim::Hub(object));
         };
-        let readers = state.world.readers_by_expressions(cluster.name());
+        let readers = readers_by_expressions(state.world.view(), cluster.name());
         let readers: Vec<PolicyName> = readers.filter(|_| self.listed.is_complete()).collect();
         if readers.is_empty() {
             return upsert(state);
@@ -149,10 +153,10 @@ impl HubFollower {
             upsert(state);
             return readers.iter().for_each(|placement| self.wake(state, placement, cluster, at));
         }
-        let before = state.world.matched_by_expressions(cluster, now);
+        let before = matched_by_expressions(state.world.view(), cluster, now);
         upsert(state);
         // They are the same placements: everything that decides which may select the cluster is as it was.
-        let after = state.world.matched_by_expressions(cluster, now);
+        let after = matched_by_expressions(state.world.view(), cluster, now);
         for (after, before) in after.iter().zip(&before) {
             if after != before || after.1.is_none() {
                 self.wake(state, &after.0, cluster, now);
@@ -186,7 +190,7 @@ impl HubFollower {
 
     /// The objects of the kind that the world has.
     fn known(&self, world: &World) -> Vec<Identity> {
-        let hub = &*world.hub;
+        let hub = &*world.placement.extra.hub;
         let named = |namespace: &str, name: &str| self.kind.identity(namespace, name);
         match self.kind {
             Kind::ManagedCluster => hub.clusters.keys().map(|name| named("", name)).collect(),
@@ -200,7 +204,13 @@ impl HubFollower {
                 let all = hub.scores.iter();
                 all.flat_map(|(name, of)| of.keys().map(|cluster| named(cluster, name))).collect()
             }
-            _ => world.decisions.iter().map(|(identity, _)| identity.clone()).collect(),
+            _ => world
+                .placement
+                .extra
+                .decisions
+                .iter()
+                .map(|(identity, _)| identity.clone())
+                .collect(),
         }
     }
 }

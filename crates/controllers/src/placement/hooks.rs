@@ -20,7 +20,8 @@ impl TurnHooks for DecisionWriter {
     /// If two placements that choose by what others have selected decided at the same time, each would go where the
     /// other one goes.
     fn depends_on_others(&self, state: &ClusterState, policy: &Identity) -> bool {
-        let placement = state.world.placements.get(policy).and_then(|it| it.policy.as_deref());
+        let placement =
+            state.world.placement.policies.get(policy).and_then(|it| it.policy.as_deref());
         placement.is_some_and(Placement::selects_by_balance)
     }
 

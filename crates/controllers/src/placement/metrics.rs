@@ -110,9 +110,9 @@ impl PlacementGauges {
         let Some(cluster) = self.0.cluster_of(Family::Placement) else { return Vec::new() };
         let state = cluster.lock();
         let world = &state.world;
-        let numbers = world.placements.iter().map(|(placement, object)| {
+        let numbers = world.placement.policies.iter().map(|(placement, object)| {
             let name = PolicyName::new(Family::Placement, placement.clone());
-            let selected = selected_clusters(world, placement);
+            let selected = selected_clusters(world.view(), placement);
             let revision = state.policies.get(&name).map(|entry| entry.revision);
             let is_written = revision.is_some_and(|it| state.hub.is_written(placement, it));
             let wanted = object.policy.as_deref().and_then(|policy| policy.number_of_clusters);

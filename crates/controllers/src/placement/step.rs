@@ -49,7 +49,8 @@ impl Owner<'_> {
         decision: &Identity,
         content: &PlacementDecision,
     ) -> Step {
-        let known = state.hub.decision(decision).zip(state.world.decisions.get(decision));
+        let known =
+            state.hub.decision(decision).zip(state.world.placement.extra.decisions.get(decision));
         let Some((record, found)) = known else { return Step::Create };
         if let Some(taken) = self.taken(decision, record, found) {
             return Step::Taken(taken);

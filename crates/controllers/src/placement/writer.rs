@@ -104,7 +104,7 @@ impl DecisionWriter {
                 state.hub.decision(it).is_some_and(|record| record.controller().is_none())
             });
             let with_content = orphans.filter_map(|it| {
-                let content = state.world.decisions.get(&it)?.clone();
+                let content = state.world.placement.extra.decisions.get(&it)?.clone();
                 Some((it, content))
             });
             with_content.collect()
@@ -154,7 +154,8 @@ impl DecisionWriter {
                 }
                 Step::Status(record) => {
                     let status = status(content);
-                    let found = self.cluster.lock().world.decisions.get(decision).cloned();
+                    let found =
+                        self.cluster.lock().world.placement.extra.decisions.get(decision).cloned();
                     let clusters = content.clusters.clone();
                     let now = PlacementDecision { clusters, ..found.unwrap_or_default() };
                     let version = &record.version;
@@ -188,7 +189,7 @@ impl DecisionWriter {
     ) -> Result<Outcome, Fenced> {
         let known = {
             let state = self.cluster.lock();
-            let found = state.world.decisions.get(decision).cloned();
+            let found = state.world.placement.extra.decisions.get(decision).cloned();
             state.hub.decision(decision).cloned().zip(found)
         };
         let Some((record, found)) = known else { return Ok(Outcome::Unchanged) };
@@ -233,7 +234,7 @@ impl DecisionWriter {
         } else {
             let placement = Kind::Placement.identity(decision.namespace(), owner.name);
             // One that is gone meanwhile is not to be remembered again.
-            if state.world.placements.contains_key(&placement) {
+            if state.world.placement.policies.contains_key(&placement) {
                 state.hub.note_other_writer(&placement, self.clock.now());
             }
             self.metrics.count_undone();

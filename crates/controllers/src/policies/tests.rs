@@ -57,7 +57,7 @@ impl Watched {
     /// The replicas the first rule sets, if the object is in the world.
     fn replicas(&self, name: &str) -> Option<u32> {
         let state = self.cluster.lock();
-        let object = state.world.cron_scalings.get(&identity(name))?;
+        let object = state.world.cron_scaling.policies.get(&identity(name))?;
         match object.policy.as_ref()?.rules.first()?.desired {
             DesiredScale::Replicas(replicas) => Some(replicas),
             DesiredScale::Bounds(_) => None,
@@ -66,7 +66,7 @@ impl Watched {
 
     fn handled(&self, name: &str) -> Option<Timestamp> {
         let state = self.cluster.lock();
-        let memory = state.world.cron_scalings.get(&identity(name))?.memory.as_ref()?;
+        let memory = state.world.cron_scaling.policies.get(&identity(name))?.memory.as_ref()?;
         Some(memory.rules.first()?.handled)
     }
 }
@@ -250,7 +250,7 @@ fn an_invalid_object_keeps_its_history_and_forgets_its_rules() {
     watched.follower.upsert(told(object("shop", "1", 3, 7)));
     assert_eq!(watched.handled("shop"), handled);
     let state = watched.cluster.lock();
-    let memory = state.world.cron_scalings[&identity("shop")].memory.clone();
+    let memory = state.world.cron_scaling.policies[&identity("shop")].memory.clone();
     let fingerprint = memory.expect("it is remembered").rules[0].fingerprint;
     assert_eq!(fingerprint, almanac_engine::Fingerprint::of_nothing());
 }
@@ -262,7 +262,8 @@ fn unwritten_statuses_survive_two_terms_in_a_row_without_a_turn() {
     first.follower.upsert(told(object("shop", "1", 1, 5)));
     let rule = {
         let mut state = first.cluster.lock();
-        let object = state.world.cron_scalings.get_mut(&identity("shop")).expect("it is there");
+        let object =
+            state.world.cron_scaling.policies.get_mut(&identity("shop")).expect("it is there");
         let policy = object.policy.as_ref().expect("it can be used");
         let rule = RuleMemory::beginning(&policy.rules[0], Timestamp::UNIX_EPOCH);
         object.memory = Some(Memory { rules: vec![rule.clone()] });
@@ -371,7 +372,8 @@ fn an_autoscaler_without_room_for_its_patterns_is_unusable_until_there_is_room()
     let is_usable = |watched: &Watched, name: &str| {
         let state = watched.cluster.lock();
         let identity = Kind::HorizontalAutoscaler.identity("default", name);
-        let object = state.world.metric_scalings.get(&identity).expect("it is in the world");
+        let object =
+            state.world.metric_scaling.policies.get(&identity).expect("it is in the world");
         let policy = PolicyName::new(Family::MetricScaling, identity);
         let reported: Vec<String> =
             state.policies[&policy].findings.iter().map(Finding::sentence).collect();

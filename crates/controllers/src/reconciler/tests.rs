@@ -133,7 +133,7 @@ impl Stage {
         meanwhile(&mut self.follower, &self.shown);
         drop(permit);
         let next = turn.await;
-        let replicas = self.cluster.lock().world.workloads[&target()].replicas;
+        let replicas = self.cluster.lock().world.objects.workloads[&target()].replicas;
         (replicas, next, self)
     }
 }
@@ -192,7 +192,7 @@ async fn a_queued_write_is_neither_sent_for_nor_remembered_by_a_new_object_of_th
     let (replicas, next, stage) = Stage::set("2026-11-20T09:00:01Z").wait_while(replace).await;
     assert_eq!((replicas, next), (Some(1), None));
     let cluster = stage.cluster.lock();
-    let memory = &cluster.world.cron_scalings[&policy().identity].memory;
+    let memory = &cluster.world.cron_scaling.policies[&policy().identity].memory;
     assert!(memory.is_none(), "it had no turn yet");
 }
 
@@ -218,7 +218,7 @@ async fn a_queued_write_past_its_deadline_is_not_sent_and_the_firing_is_missed()
     assert!(next.is_some_and(|next| next <= stage.controller.clock.now()), "a turn at once");
     stage.controller.take_turn(&policy()).await;
     let known = stage.cluster.lock();
-    let object = &known.world.cron_scalings[&policy().identity];
+    let object = &known.world.cron_scaling.policies[&policy().identity];
     let nine = &object.memory.as_ref().expect("turns were taken").rules[0];
     assert_eq!(nine.executions[0].ending, Ending::Missed);
 }
@@ -237,7 +237,7 @@ async fn a_queued_write_is_never_sent_after_even_a_brief_stop() {
     assert!(next.is_some_and(|next| next <= "2026-11-20T09:00:05Z".parse().expect("an instant")));
     stage.shown.set("2026-11-20T09:00:05Z");
     let next = stage.controller.take_turn(&policy()).await;
-    let replicas = stage.cluster.lock().world.workloads[&target()].replicas;
+    let replicas = stage.cluster.lock().world.objects.workloads[&target()].replicas;
     assert_eq!((replicas, endings(&stage)), (Some(1), vec![Ending::Stopped]));
     assert_eq!(next, Some("2026-11-20T09:01:00Z".parse().expect("it is an instant")));
 }
@@ -248,17 +248,20 @@ async fn a_firing_due_while_stopped_is_recorded_and_the_next_one_is_carried_out(
     stage.switch.update(Some("wrong values"));
     stage.controller.take_turn(&policy()).await;
     assert_eq!(endings(&stage), [Ending::Stopped]);
-    assert!(stage.cluster.lock().world.workloads.is_empty(), "nobody has looked at a target");
+    assert!(
+        stage.cluster.lock().world.objects.workloads.is_empty(),
+        "nobody has looked at a target"
+    );
     stage.switch.update(None);
     stage.shown.set("2026-11-20T09:01:00Z");
     stage.controller.take_turn(&policy()).await;
-    assert_eq!(stage.cluster.lock().world.workloads[&target()].replicas, Some(5));
+    assert_eq!(stage.cluster.lock().world.objects.workloads[&target()].replicas, Some(5));
 }
 
 /// How the firings of the first rule ended, newest first.
 fn endings(stage: &Stage) -> Vec<Ending> {
     let known = stage.cluster.lock();
-    let object = &known.world.cron_scalings[&policy().identity];
+    let object = &known.world.cron_scaling.policies[&policy().identity];
     let nine = &object.memory.as_ref().expect("turns were taken").rules[0];
     nine.executions.iter().map(|it| it.ending.clone()).collect()
 }
@@ -269,7 +272,7 @@ async fn a_rule_that_falls_due_while_another_is_carried_out_has_its_turn_at_once
     let next = stage.controller.take_turn(&policy()).await;
     assert_eq!(next, Some("2026-11-20T09:01:00Z".parse().expect("it is an instant")));
     let known = stage.cluster.lock();
-    let replicas = known.world.workloads[&target()].replicas;
+    let replicas = known.world.objects.workloads[&target()].replicas;
     assert_eq!(replicas, Some(3), "the first one was carried out");
 }
 

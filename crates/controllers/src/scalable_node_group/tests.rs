@@ -77,7 +77,7 @@ async fn a_group_that_is_exempt_keeps_its_nodes_and_needs_no_attention() {
     bench.put(objects::scalable_node_group("pool", "Counted", "spot", 3));
     let mark = |mark| {
         let mut state = bench.groups.cluster.lock();
-        Arc::make_mut(&mut state.world.exempt).mark_namespace("default", mark);
+        Arc::make_mut(&mut state.world.objects.exempt).mark_namespace("default", mark);
     };
     mark(NamespaceMark::Unread);
     assert_eq!(bench.turn().await, None);
@@ -144,7 +144,7 @@ async fn a_write_is_withdrawn_when_the_group_changes_in_the_meantime_or_may_not_
         |groups, _, _| groups.switch.update(Some("stop")),
         |groups, _, _| {
             let mut state = groups.cluster.lock();
-            Arc::make_mut(&mut state.world.exempt)
+            Arc::make_mut(&mut state.world.objects.exempt)
                 .mark_namespace("default", NamespaceMark::Present);
         },
         |_, fence, _| fence.shut(),

@@ -170,7 +170,7 @@ impl Follower for TargetFollower {
             }
         }
         let before = numbers(&state, &target);
-        let current = |state: &ClusterState| state.world.workloads.get(&target)?.current;
+        let current = |state: &ClusterState| state.world.objects.workloads.get(&target)?.current;
         let current_before = current(&state);
         if let Some(slim) = slim::of_data(self.kind, &object.data) {
             state.world.upsert(target.clone(), slim);
@@ -283,7 +283,7 @@ mod tests {
         let [shop, other] =
             ["shop", "other"].map(|name| Kind::Deployment.identity("default", name));
         let replicas = |target: &Identity| {
-            let workload = cluster.lock().world.workloads.get(target).copied();
+            let workload = cluster.lock().world.objects.workloads.get(target).copied();
             workload.and_then(|it| it.replicas)
         };
         follower.begin_list();

@@ -168,7 +168,8 @@ async fn a_value_another_writer_reverts_at_once_is_reported_and_not_rewritten() 
     assert_eq!(bench.patched().len(), 1, "nobody fights: {:?}", bench.patched());
     let state = bench.cluster.lock();
     let object = policy("healthy-1");
-    let memory = state.world.cron_scalings[&object.identity].memory.as_ref().expect("it has one");
+    let memory =
+        state.world.cron_scaling.policies[&object.identity].memory.as_ref().expect("it has one");
     let undone = memory.rules[0].undone.as_ref().expect("it was noticed");
     assert_eq!(&*undone.message, "another writer has set replicas to 2 since");
     let target = state.world.target_of(&object).expect("it has one");
@@ -205,7 +206,7 @@ async fn a_denial_by_admission_is_not_a_missing_permission() {
     let written = bench.patched();
     assert!(!written.is_empty() && written.iter().all(|(_, path)| !path.contains("dryRun=All")));
     let state = bench.cluster.lock();
-    let memory = state.world.cron_scalings[&policy("healthy-1").identity].memory.as_ref();
+    let memory = state.world.cron_scaling.policies[&policy("healthy-1").identity].memory.as_ref();
     let failed = format!("{:?}", memory.expect("it has one").rules[0].executions);
     assert!(failed.contains("refused by admission: admission webhook"), "{failed}");
 }
@@ -245,7 +246,7 @@ async fn forbidden_targets_are_tried_a_few_at_a_time_and_briefly() {
 /// The results of a policy's firings, newest first.
 fn endings(bench: &TestBench, name: &str) -> Vec<Ending> {
     let state = bench.cluster.lock();
-    let memory = state.world.cron_scalings[&policy(name).identity].memory.as_ref();
+    let memory = state.world.cron_scaling.policies[&policy(name).identity].memory.as_ref();
     let rule = &memory.expect("turns were taken").rules[0];
     rule.executions.iter().map(|it| it.ending.clone()).collect()
 }

@@ -173,10 +173,11 @@ impl Targets {
             // It is already gone.
             None => return,
         };
-        let current = state.world.workloads.get(target).and_then(|workload| workload.current);
+        let current =
+            state.world.objects.workloads.get(target).and_then(|workload| workload.current);
         state.world.apply(action);
         // How many there are is up to the controller of the target.
-        if let Some(workload) = state.world.workloads.get_mut(target) {
+        if let Some(workload) = state.world.objects.workloads.get_mut(target) {
             workload.current = current;
         }
         state.targets.forget_changes(target);

@@ -10,13 +10,17 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    Bounds, Cause, CronRule, CronScaling, DesiredScale, Ending, Memory, RuleMemory, wake_at,
+    Bounds, Cause, CronRule, CronRules, CronScaling, DesiredScale, Ending, Memory, RuleMemory,
+    wake_at,
 };
-use crate::beginning::{Beginning, PriorWrite, RunStart};
+use crate::seam::{Beginning, FamilyState, PriorWrite, ViewMut};
 use crate::{
-    EffectReason, Exempt, Family, Field, Identity, PolicyName, PolicyObject, Reason, Target, Value,
-    Verdict, World,
+    Exempt, Family, Field, Identity, PolicyName, PolicyObject, Reason, Target, Value, Verdict,
 };
+
+/// Where a run begins, and what is held then, in the terms of cron rules.
+type Start = crate::seam::Start<CronRules>;
+type Held = PriorWrite<Reason<Cause>>;
 
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
@@ -32,13 +36,17 @@ struct Writer {
     since: Option<Timestamp>,
 }
 
-pub(super) fn begin(world: &mut World, policies: &[&Identity], beginning: Beginning) -> RunStart {
+pub(super) fn begin(
+    mut view: ViewMut<'_, CronRules>,
+    policies: &[&Identity],
+    beginning: Beginning,
+) -> Start {
     let Beginning { from, state_at, is_behind } = beginning;
-    let mut start = RunStart::default();
+    let mut start = Start::default();
     let mut by_target: BTreeMap<Target, Vec<Writer>> = BTreeMap::new();
-    let exempt = Arc::clone(&world.exempt);
+    let exempt = Arc::clone(&view.objects.exempt);
     for policy in policies {
-        let Some(object) = world.cron_scalings.get_mut(*policy) else { continue };
+        let Some(object) = view.state.policies.get_mut(*policy) else { continue };
         let Some(checked) = &mut object.policy else { continue };
         // Whoever changes nothing has changed nothing before either.
         if Exempt::of(&exempt, policy, Some(checked.target.identity())).is_some() {
@@ -53,8 +61,8 @@ pub(super) fn begin(world: &mut World, policies: &[&Identity], beginning: Beginn
     }
     for (target, writers) in by_target {
         match state_at {
-            Some(at) => begin_from_state(world, &target, &writers, at, from, &mut start),
-            None => replay(world, &target, &writers, from, &mut start),
+            Some(at) => begin_from_state(&mut view, &target, &writers, at, from, &mut start),
+            None => replay(&mut view, &target, &writers, from, &mut start),
         }
     }
     start
@@ -71,25 +79,25 @@ pub(super) fn keep_only_the_latest(policy: &mut CronScaling) {
 /// Every policy continues from its status. Firings that are sure to be overwritten before the
 /// beginning can be skipped.
 fn begin_from_state(
-    world: &mut World,
+    view: &mut ViewMut<'_, CronRules>,
     target: &Target,
     writers: &[Writer],
     at: Timestamp,
     from: Timestamp,
-    start: &mut RunStart,
+    start: &mut Start,
 ) {
     for writer in writers {
-        let object = world.cron_scalings.get(&writer.policy);
+        let object = view.state.policies.get(&writer.policy);
         let memory = object.and_then(|object| object.memory.as_ref());
         start.prior_writes.extend(memory.into_iter().flat_map(|memory| last_set(writer, memory)));
     }
     let is_overdue = |writer: &Writer| {
-        let object = world.cron_scalings.get(&writer.policy);
+        let object = view.state.policies.get(&writer.policy);
         object.is_some_and(|object| is_overdue(object, &writer.checked, at))
     };
     let first = first_that_matters(target, writers, from).filter(|first| *first > at);
     if let Some(first) = first.filter(|_| !writers.iter().any(is_overdue)) {
-        run_from(world, target, writers, first, start);
+        run_from(view, target, writers, first, start);
     } else {
         start.first_turns.extend(writers.iter().map(|writer| (name(&writer.policy), at)));
     }
@@ -113,7 +121,7 @@ fn is_overdue(
 
 /// The last known write of each rule, by field: a bound that it once moved is not set again by a
 /// firing that did not have to move it.
-fn last_set(writer: &Writer, memory: &Memory) -> Vec<PriorWrite> {
+fn last_set(writer: &Writer, memory: &Memory) -> Vec<Held> {
     let Writer { policy, checked, .. } = writer;
     let mut held = Vec::new();
     for (index, rule) in (0..).zip(&checked.rules) {
@@ -144,16 +152,16 @@ fn last_set(writer: &Writer, memory: &Memory) -> Vec<PriorWrite> {
 
 /// All rules fire from the instant at which the field that was named longest ago was last named.
 fn replay(
-    world: &mut World,
+    view: &mut ViewMut<'_, CronRules>,
     target: &Target,
     writers: &[Writer],
     from: Timestamp,
-    start: &mut RunStart,
+    start: &mut Start,
 ) {
     let first = first_that_matters(target, writers, from);
     start.replayed.as_if_in_force |=
         first.is_some() && writers.iter().any(|writer| writer.since.is_none());
-    run_from(world, target, writers, first.unwrap_or(from), start);
+    run_from(view, target, writers, first.unwrap_or(from), start);
 }
 
 /// Where a run has to begin so that the last writer of every field that a rule names is known. One
@@ -166,20 +174,20 @@ fn first_that_matters(target: &Target, writers: &[Writer], from: Timestamp) -> O
 /// Arms every rule from an instant on, and requests the turn of its first firing. A bound that no rule
 /// has named by then starts where it was moved to before.
 fn run_from(
-    world: &mut World,
+    view: &mut ViewMut<'_, CronRules>,
     target: &Target,
     writers: &[Writer],
     first: Timestamp,
-    start: &mut RunStart,
+    start: &mut Start,
 ) {
     if let Target::Autoscaler(autoscaler) = target {
         let named = last_named(target, writers, first);
         for field in Field::of_target(target).iter().filter(|field| !named.contains_key(field)) {
-            start.prior_writes.extend(made_way(world, autoscaler, *field, writers, first));
+            start.prior_writes.extend(made_way(view, autoscaler, *field, writers, first));
         }
     }
     for Writer { policy, checked, since } in writers {
-        let Some(object) = world.cron_scalings.get_mut(policy) else { continue };
+        let Some(object) = view.state.policies.get_mut(policy) else { continue };
         let handled = since.map_or(before(first), |since| since.max(before(first)));
         let rules = checked.rules.iter().map(|rule| RuleMemory::beginning(rule, handled));
         let memory = Memory { rules: rules.collect() };
@@ -218,13 +226,13 @@ fn names(desired: DesiredScale, field: Field) -> bool {
 /// equally far, the one that did so first counts; if that is unknown, the first one in order, so that
 /// it does not depend on where a run begins.
 fn made_way(
-    world: &mut World,
+    view: &mut ViewMut<'_, CronRules>,
     autoscaler: &Identity,
     field: Field,
     writers: &[Writer],
     from: Timestamp,
-) -> Option<PriorWrite> {
-    let live = field.read(world, autoscaler)?.number()?;
+) -> Option<Held> {
+    let live = view.objects.number(autoscaler, field)?;
     let is_upper = field == Field::MaxReplicas;
     let pushes = |bounds: Bounds| {
         let named = if is_upper { bounds.min() } else { bounds.max() };
@@ -248,7 +256,7 @@ fn made_way(
         }
     }
     let (bound, since, index, policy) = furthest?;
-    field.begin_with(world, autoscaler, bound);
+    view.objects.begin_with(autoscaler, field, bound);
     Some(PriorWrite {
         target: autoscaler.clone(),
         field,
@@ -286,26 +294,30 @@ fn first_effect(
 
 /// Lets an object be new just before an instant: as in a cluster, a firing at the instant of a creation is not of the new
 /// object.
-pub(crate) fn begin_anew(world: &mut World, policy: &Identity, at: Timestamp) {
-    if let Some(object) = world.cron_scalings.get_mut(policy) {
+pub(super) fn begin_anew(state: &mut FamilyState<CronRules>, policy: &Identity, at: Timestamp) {
+    if let Some(object) = state.policies.get_mut(policy) {
         (object.created, object.memory) = (Some(before(at)), None);
     }
 }
 
 /// Whether an object has the rules that it had in an earlier version of the world: the same names, in the same order, and
 /// nothing of them edited.
-pub(crate) fn goes_on(world: &World, policy: &Identity, earlier: &World) -> bool {
-    let rules = |world: &World| {
-        let checked = world.cron_scalings.get(policy)?.policy.as_ref()?;
+pub(super) fn goes_on(
+    state: &FamilyState<CronRules>,
+    policy: &Identity,
+    earlier: &FamilyState<CronRules>,
+) -> bool {
+    let rules = |state: &FamilyState<CronRules>| {
+        let checked = state.policies.get(policy)?.policy.as_ref()?;
         let rule = |rule: &CronRule| (Arc::clone(&rule.name), rule.fingerprint);
         Some((checked.target.clone(), checked.rules.iter().map(rule).collect::<Vec<_>>()))
     };
-    rules(world) == rules(earlier) && earlier.cron_scalings.contains_key(policy)
+    rules(state) == rules(earlier) && earlier.policies.contains_key(policy)
 }
 
-fn effect_reason(rule: u32, cause: Cause) -> EffectReason {
+fn effect_reason(rule: u32, cause: Cause) -> Reason<Cause> {
     let (verdict, rule) = (Verdict::Won, Some(rule));
-    EffectReason::CronScaling(Reason { rule, verdict, cause, since: None, until: None })
+    Reason { rule, verdict, cause, since: None, until: None }
 }
 
 fn name(policy: &Identity) -> PolicyName {

@@ -2,8 +2,9 @@
 
 use jiff::Timestamp;
 
-use super::{CronScaling, Memory};
-use crate::{Autoscaler, Exempt, Identity, Reach, Target, Unreachable, Workload, World};
+use super::{CronRules, CronScaling, Memory};
+use crate::seam::View;
+use crate::{Autoscaler, Exempt, Identity, Reach, Target, Unreachable, Workload};
 
 /// All inputs of a decision about the rules of one object.
 #[derive(Clone, Copy, Debug)]
@@ -35,20 +36,26 @@ pub enum TargetState<'a> {
 
 /// Gathers the inputs of a decision about the object of this name.
 #[must_use]
-pub fn gather<'a>(world: &'a World, scaling: &Identity, reach: &'a Reach) -> Option<Input<'a>> {
-    let object = world.cron_scalings.get(scaling)?;
+pub fn gather<'a>(
+    view: View<'a, CronRules>,
+    scaling: &Identity,
+    reach: &'a Reach,
+) -> Option<Input<'a>> {
+    let object = view.state.policies.get(scaling)?;
     let policy = object.policy.as_deref()?;
     let found = || match &policy.target {
-        Target::Workload(target) => world.workloads.get(target).copied().map(TargetState::Workload),
+        Target::Workload(target) => {
+            view.objects.workloads.get(target).copied().map(TargetState::Workload)
+        }
         Target::Autoscaler(target) => {
-            world.autoscalers.get(target).copied().map(TargetState::Autoscaler)
+            view.objects.autoscalers.get(target).copied().map(TargetState::Autoscaler)
         }
     };
     let target = match reach.lacks(policy.target.identity()) {
         Some(why) => TargetState::Unreachable(why),
         None => found().unwrap_or(TargetState::Missing),
     };
-    let exempt = Exempt::of(&world.exempt, scaling, Some(policy.target.identity()));
+    let exempt = Exempt::of(&view.objects.exempt, scaling, Some(policy.target.identity()));
     let (created, memory) = (object.created, object.memory.as_ref());
     Some(Input { policy, created, memory, target, exempt })
 }

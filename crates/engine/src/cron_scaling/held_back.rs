@@ -8,8 +8,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::begin::{before, keep_only_the_latest};
-use super::{CronRule, CronScaling, Memory, RuleMemory, wake_at};
-use crate::{Family, Fingerprint, PolicyName, World};
+use super::{CronRule, CronRules, CronScaling, Memory, RuleMemory, wake_at};
+use crate::seam::FamilyState;
+use crate::{Family, Fingerprint, PolicyName};
 
 /// An object whose new rules are suspended until they begin.
 #[derive(Clone, Debug)]
@@ -23,18 +24,18 @@ impl HeldBack {
     /// Suspends the rules of an object that neither an earlier version of the world nor the status of the object has as
     /// they are. `None` if there are none.
     pub fn hold(
-        world: &mut World,
+        state: &mut FamilyState<CronRules>,
         policy: &PolicyName,
-        earlier: Option<&World>,
+        earlier: Option<&FamilyState<CronRules>>,
     ) -> Option<HeldBack> {
         if policy.family != Family::CronScaling {
             return None;
         }
-        let object = world.cron_scalings.get_mut(&policy.identity)?;
+        let object = state.policies.get_mut(&policy.identity)?;
         let remembered = object.memory.iter().flat_map(|memory| &memory.rules);
         let mut known: Vec<(Arc<str>, Fingerprint)> =
             remembered.map(|rule| (Arc::clone(&rule.name), rule.fingerprint)).collect();
-        let earlier = earlier.and_then(|world| world.cron_scalings.get(&policy.identity));
+        let earlier = earlier.and_then(|state| state.policies.get(&policy.identity));
         let earlier = earlier.and_then(|object| object.policy.as_deref());
         let rules = earlier.into_iter().flat_map(|policy| &policy.rules);
         known.extend(rules.map(|rule| (Arc::clone(&rule.name), rule.fingerprint)));
@@ -58,9 +59,13 @@ impl HeldBack {
     }
 
     /// Lets the rules begin at an instant. Returns when their object has its next turn.
-    pub fn begin(self, world: &mut World, at: Timestamp) -> (PolicyName, Option<Timestamp>) {
+    pub fn begin(
+        self,
+        state: &mut FamilyState<CronRules>,
+        at: Timestamp,
+    ) -> (PolicyName, Option<Timestamp>) {
         let HeldBack { policy, mut whole } = self;
-        let Some(object) = world.cron_scalings.get_mut(&policy.identity) else {
+        let Some(object) = state.policies.get_mut(&policy.identity) else {
             return (policy, None);
         };
         keep_only_the_latest(Arc::make_mut(&mut whole));

@@ -7,120 +7,91 @@ use jiff::Timestamp;
 
 use super::memory::MAX_CLOCK_SKEW;
 use super::{
-    Cause, CronRule, CronScaling, Decision, DesiredScale, Ending, Execution, Input, Memory, Undone,
-    decide, explain, gather, next_firing, render, settle, skip_stopped, undone, wake_at,
+    Cause, CronRule, CronScaling, Decision, DesiredScale, Ending, Execution, Input, Memory,
+    Recorded, Undone, begin, deadline, decide, explain, gather, next_firing, render, settle,
+    skip_stopped, undone, wake_at,
 };
-use crate::answers::{ReplicasAskedFor, RuleExplanation};
-use crate::beginning::{Beginning, RunStart};
-use crate::families::{Logic, OpenDecision, Recorded};
 use crate::other_writer::ExternalChange;
-use crate::schedules::{RuleSchedule, Schedule};
-use crate::turn::{Closed, PolicyDecision};
-use crate::world::{Policies, PolicyObject};
+use crate::seam::{
+    Beginning, FamilyState, Happened, ObjectOf, Opening, PolicyDecision, PolicyFamily, Said,
+    Settlement, Start, Times, View, ViewMut,
+};
 use crate::{
-    Exempt, Field, Footprint, Identity, Outcome, Reach, Reason, Slim, Target, TargetReference,
-    Verdict, World,
+    Exempt, Field, Footprint, Identity, Occurrence, Outcome, Reach, Reason, ReplicasAskedFor,
+    RuleExplanation, RuleSchedule, Schedule, Target, TargetReference, Verdict,
 };
 
 /// How the message of a superseded firing starts in a status.
 pub const SUPERSEDED: &str = "superseded by";
 
 /// Cron rules, as a family of policies.
-pub(crate) struct CronRules;
+#[derive(Clone, Copy, Debug)]
+pub struct CronRules;
 
-fn policy_of<'w>(world: &'w World, policy: &Identity) -> Option<&'w CronScaling> {
-    world.cron_scalings.get(policy)?.policy.as_deref()
-}
+impl PolicyFamily for CronRules {
+    const FOLLOWS_SCHEDULES: bool = true;
+    const SETS_BY_FIRINGS: bool = true;
+    const IS_DATED: bool = true;
 
-impl Logic for CronRules {
-    fn names<'w>(&self, world: &'w World) -> Box<dyn Iterator<Item = &'w Identity> + 'w> {
-        Box::new(world.cron_scalings.keys())
+    type Policy = CronScaling;
+    type Memory = Memory;
+    type Extra = ();
+    type Input<'w> = Input<'w>;
+    type Decision = Decision;
+    type Cause = Cause;
+    type Record = Recorded;
+
+    fn gather<'w>(view: View<'w, Self>, policy: &Identity, at: Opening<'w>) -> Option<Input<'w>> {
+        gather(view, policy, at.reach)
     }
 
-    fn footprint(&self, world: &World, identity: &Identity) -> Option<Footprint> {
-        let policy = policy_of(world, identity)?;
+    fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
+        decide(input, now)
+    }
+
+    fn settle(
+        state: &mut FamilyState<Self>,
+        policy: &Identity,
+        open: PolicyDecision<Self>,
+        outcomes: &[Outcome],
+        times: Times,
+    ) -> Settlement<Self> {
+        let settled = settle(&open.policy, open.decision, outcomes, times.now);
+        let wake_at = wake_at(&open.policy, &settled.memory, times.opened_at);
+        if let Some(object) = state.policies.get_mut(policy) {
+            // It may have become invalid meanwhile. Its history stays.
+            let is_usable = object.policy.is_some();
+            let memory = settled.memory;
+            object.memory = Some(if is_usable { memory } else { memory.invalidated() });
+        }
+        Settlement { recorded: settled.recorded, effects: settled.effects, wake_at }
+    }
+
+    fn footprint(view: View<'_, CronRules>, identity: &Identity) -> Option<Footprint> {
+        let policy = view.state.policy(identity)?;
         let object = policy.target.identity();
         // Without a usable rule, nothing is ever written, and neither is what is exempt.
-        let is_exempt = Exempt::of(&world.exempt, identity, Some(object)).is_some();
+        let is_exempt = Exempt::of(&view.objects.exempt, identity, Some(object)).is_some();
         let is_idle = policy.rules.is_empty() || is_exempt;
         let fields = Field::of_target(&policy.target).iter().filter(|_| !is_idle);
         let writes = fields.map(|field| (object.clone(), *field)).collect();
         Some(Footprint { reads: vec![object.clone()], writes })
     }
 
-    fn target(&self, world: &World, policy: &Identity) -> Option<TargetReference> {
-        let policy = policy_of(world, policy)?;
-        let api_version = Arc::clone(&policy.target_version);
-        Some(TargetReference { target: policy.target.clone(), api_version })
-    }
-
-    fn zones(&self, world: &World, policy: &Identity) -> Vec<(Option<Arc<str>>, Zone)> {
-        let rules = policy_of(world, policy).into_iter().flat_map(|policy| &policy.rules);
-        rules.map(|rule| (Some(Arc::clone(&rule.name)), rule.firings.zone())).collect()
-    }
-
-    fn schedules(&self, world: &World, policy: &Identity) -> Vec<RuleSchedule> {
-        let rules = policy_of(world, policy).into_iter().flat_map(|policy| &policy.rules);
-        let of_rule = |rule: &CronRule| RuleSchedule {
-            rule: Arc::clone(&rule.name),
-            position: rule.position,
-            is_off: rule.suspended,
-            schedule: Schedule::Firings(rule.firings.clone()),
-            ranked: None,
-            asks_for: match rule.desired {
-                DesiredScale::Replicas(number) => Some(number.into()),
-                DesiredScale::Bounds(_) => None,
-            },
-            sets: rule.desired.fields().collect(),
-        };
-        rules.map(of_rule).collect()
-    }
-
-    fn follows_schedules(&self) -> bool {
-        true
-    }
-
-    fn open(
-        &self,
-        world: &World,
-        policy: &Identity,
-        reach: &Reach,
-        now: Timestamp,
-    ) -> Option<OpenDecision> {
-        let decision = decide(&gather(world, policy, reach)?, now);
-        let policy = Arc::clone(world.cron_scalings.get(policy)?.policy.as_ref()?);
-        Some(OpenDecision::CronScaling(PolicyDecision { policy, decision }))
-    }
-
-    fn skip_stopped(
-        &self,
-        world: &mut World,
-        policy: &Identity,
-        until: Timestamp,
-        now: Timestamp,
-    ) -> Option<Closed> {
-        let reach = Reach::everything();
-        let input = gather(world, policy, &reach)?;
-        let (memory, recorded) = skip_stopped(&input, until, now);
-        let wake_at = wake_at(input.policy, &memory, now);
-        world.cron_scalings.get_mut(policy)?.memory = Some(memory);
-        let recorded = recorded.into_iter().map(Recorded::CronScaling).collect();
-        Some(Closed { recorded, effects: Vec::new(), wake_at })
-    }
-
-    fn sets_by_firings(&self) -> bool {
-        true
+    fn describe(view: View<'_, Self>, policy: &Identity, reason: &Reason<Cause>) -> Option<Said> {
+        let policy = view.state.policy(policy)?;
+        let rule = reason.rule.and_then(|rule| policy.rules.get(rule as usize));
+        Some((rule.map(|rule| Arc::clone(&rule.name)), render(policy, reason)))
     }
 
     fn explain(
-        &self,
-        world: &World,
+        view: View<'_, CronRules>,
         policy: &Identity,
         _: Option<&Identity>,
         now: Timestamp,
     ) -> Vec<RuleExplanation> {
         let reach = Reach::everything();
-        let Some(input) = gather(world, policy, &reach) else { return Vec::new() };
+        let Some(input) = gather(view, policy, &reach) else { return Vec::new() };
         // The last firing explains the current state of the target; of earlier ones, only those
         // that are still the last write of a field matter.
         let last = input.policy.rules.iter().filter_map(|rule| newest(&input, rule));
@@ -141,40 +112,86 @@ impl Logic for CronRules {
                 _ => explained(input.policy, &reason),
             }
         });
-        let unusable = input.policy.unusable_rules.iter().map(|rule| RuleExplanation {
-            rule: Some(Arc::from(&*rule.name)),
-            position: Some(rule.position),
-            verdict: Verdict::Error,
-            message: "is invalid as written".to_owned(),
-            since: None,
-            until: None,
-            scored: None,
-            answered: None,
+        let unusable = input.policy.unusable_rules.iter().map(|rule| {
+            let (name, message) =
+                (Some(Arc::from(&*rule.name)), "is invalid as written".to_owned());
+            let position = Some(rule.position);
+            RuleExplanation { position, ..RuleExplanation::new(name, Verdict::Error, message) }
         });
         let mut explained: Vec<RuleExplanation> = usable.chain(unusable).collect();
         explained.sort_by_key(|it| it.position);
         explained
     }
 
-    fn reacts_to_changes(&self, world: &World, policy: &Identity, now: Timestamp) -> bool {
-        undone::reacts_to_changes(world, policy, now)
+    fn occurrence(_: View<'_, Self>, _: &Identity, record: &Recorded) -> Option<Happened> {
+        record.occurrence()
     }
 
-    fn detect_undone(
-        &self,
-        world: &mut World,
+    fn begin(view: ViewMut<'_, Self>, policies: &[&Identity], from: Beginning) -> Start<Self> {
+        begin::begin(view, policies, from)
+    }
+
+    fn stored(mut object: ObjectOf<Self>, before: Option<ObjectOf<Self>>) -> ObjectOf<Self> {
+        object.memory = before.and_then(|before| before.memory).or(object.memory);
+        if object.policy.is_none() {
+            object.memory = Some(object.memory.unwrap_or_default().invalidated());
+        }
+        object
+    }
+
+    fn remembering(told: Option<Memory>, before: Memory) -> Option<Memory> {
+        Some(told.unwrap_or_default().joined(before))
+    }
+
+    fn target(view: View<'_, CronRules>, policy: &Identity) -> Option<TargetReference> {
+        let policy = view.state.policy(policy)?;
+        let api_version = Arc::clone(&policy.target_version);
+        Some(TargetReference { target: policy.target.clone(), api_version })
+    }
+
+    fn deadline(open: &PolicyDecision<Self>) -> Option<Timestamp> {
+        deadline(&open.policy, &open.decision)
+    }
+
+    fn skip_stopped(
+        view: View<'_, Self>,
         policy: &Identity,
-        foreign: &[ExternalChange],
+        until: Timestamp,
         now: Timestamp,
-    ) -> Vec<Recorded> {
-        let recorded = undone::detect_undone(world, policy, foreign, now);
-        recorded.into_iter().map(Recorded::CronScaling).collect()
+    ) -> Option<(Memory, Settlement<Self>)> {
+        let reach = Reach::everything();
+        let input = gather(view, policy, &reach)?;
+        let (memory, recorded) = skip_stopped(&input, until, now);
+        let wake_at = wake_at(input.policy, &memory, now);
+        Some((memory, Settlement { recorded, effects: Vec::new(), wake_at }))
     }
 
-    fn asks_for(&self, world: &World, policy: &Identity) -> Option<ReplicasAskedFor> {
-        let checked = policy_of(world, policy)?;
+    fn zones(view: View<'_, CronRules>, policy: &Identity) -> Vec<(Option<Arc<str>>, Zone)> {
+        let rules = view.state.policy(policy).into_iter().flat_map(|policy| &policy.rules);
+        rules.map(|rule| (Some(Arc::clone(&rule.name)), rule.firings.zone())).collect()
+    }
+
+    fn schedules(view: View<'_, CronRules>, policy: &Identity) -> Vec<RuleSchedule> {
+        let rules = view.state.policy(policy).into_iter().flat_map(|policy| &policy.rules);
+        let of_rule = |rule: &CronRule| RuleSchedule {
+            rule: Arc::clone(&rule.name),
+            position: rule.position,
+            is_off: rule.suspended,
+            schedule: Schedule::Firings(rule.firings.clone()),
+            ranked: None,
+            asks_for: match rule.desired {
+                DesiredScale::Replicas(number) => Some(number.into()),
+                DesiredScale::Bounds(_) => None,
+            },
+            sets: rule.desired.fields().collect(),
+        };
+        rules.map(of_rule).collect()
+    }
+
+    fn asks_for(view: View<'_, CronRules>, policy: &Identity) -> Option<ReplicasAskedFor> {
+        let checked = view.state.policy(policy)?;
         let Target::Workload(workload) = &checked.target else { return None };
-        let is_exempt = Exempt::of(&world.exempt, policy, Some(workload)).is_some();
+        let is_exempt = Exempt::of(&view.objects.exempt, policy, Some(workload)).is_some();
         let rules = checked.rules.iter().filter(|rule| !rule.suspended && !is_exempt);
         let asked = rules.filter_map(|rule| match rule.desired {
             DesiredScale::Replicas(replicas) => Some((replicas, rule)),
@@ -186,23 +203,46 @@ impl Logic for CronRules {
         Some(ReplicasAskedFor { workload: workload.clone(), most, rule })
     }
 
-    fn begin(&self, world: &mut World, policies: &[&Identity], beginning: Beginning) -> RunStart {
-        super::begin::begin(world, policies, beginning)
+    fn reacts_to_changes(view: View<'_, Self>, policy: &Identity, now: Timestamp) -> bool {
+        undone::reacts_to_changes(view.state, policy, now)
     }
 
-    fn known_until(&self, world: &World, policy: &Identity) -> Option<Timestamp> {
-        let object = world.cron_scalings.get(policy)?;
-        // A policy that can never act says nothing about those it is connected to.
+    fn detect_undone(
+        view: ViewMut<'_, Self>,
+        policy: &Identity,
+        foreign: &[ExternalChange],
+        now: Timestamp,
+    ) -> Vec<Recorded> {
+        undone::detect_undone(view, policy, foreign, now)
+    }
+
+    /// A policy that can never act says nothing about those it is connected to.
+    fn known_until(state: &FamilyState<Self>, policy: &Identity) -> Option<Timestamp> {
+        let object = state.policies.get(policy)?;
         object.policy.as_ref().filter(|policy| !policy.rules.is_empty())?;
         object.memory.as_ref()?.known_until()
     }
 
-    fn slim(&self, world: &World, policy: &Identity) -> Option<Slim> {
-        world.cron_scalings.get(policy).cloned().map(Slim::CronScaling)
+    fn begin_anew(state: &mut FamilyState<Self>, policy: &Identity, at: Timestamp) {
+        begin::begin_anew(state, policy, at);
     }
 
-    fn remove(&self, world: &mut World, policy: &Identity) {
-        world.cron_scalings.remove(policy);
+    fn goes_on(state: &FamilyState<Self>, policy: &Identity, before: &FamilyState<Self>) -> bool {
+        begin::goes_on(state, policy, before)
+    }
+
+    fn moves_other_bound(cause: Cause) -> bool {
+        cause == Cause::MovedOtherBound
+    }
+
+    fn undone(record: &Recorded) -> Option<Field> {
+        let Recorded::Undone { field, .. } = record else { return None };
+        Some(*field)
+    }
+
+    fn superseded(record: &Recorded) -> Option<Arc<str>> {
+        let (occurrence, rule) = record.occurrence()?;
+        rule.filter(|_| occurrence == Occurrence::Superseded)
     }
 }
 
@@ -283,51 +323,9 @@ fn what_became(input: &Input<'_>, reason: Reason<Cause>, execution: &Execution) 
 
 fn explained(policy: &CronScaling, reason: &Reason<Cause>) -> RuleExplanation {
     let rule = reason.rule.and_then(|index| policy.rules.get(index as usize));
-    RuleExplanation {
-        rule: rule.map(|rule| Arc::clone(&rule.name)),
-        position: rule.map(|rule| rule.position),
-        verdict: reason.verdict,
-        message: render(policy, reason),
-        since: reason.since,
-        until: reason.until,
-        scored: None,
-        answered: None,
-    }
-}
-
-/// Stores an object, and keeps what is already remembered of it.
-pub(crate) fn upsert(
-    objects: &mut Policies<CronScaling, Memory>,
-    identity: Identity,
-    mut object: PolicyObject<CronScaling, Memory>,
-) {
-    let remembered = objects.remove(&identity).and_then(|before| before.memory);
-    object.memory = remembered.or(object.memory);
-    if object.policy.is_none() {
-        object.memory = Some(object.memory.unwrap_or_default().invalidated());
-    }
-    objects.insert(identity, object);
-}
-
-/// Settles an open turn in the world.
-pub(crate) fn close(
-    world: &mut World,
-    identity: &Identity,
-    open: PolicyDecision<CronScaling, Decision>,
-    outcomes: &[Outcome],
-    opened_at: Timestamp,
-    now: Timestamp,
-) -> Closed {
-    let settled = settle(&open.policy, open.decision, outcomes, now);
-    let wake_at = wake_at(&open.policy, &settled.memory, opened_at);
-    if let Some(object) = world.cron_scalings.get_mut(identity) {
-        // It may have become invalid meanwhile. Its history stays.
-        let is_usable = object.policy.is_some();
-        let memory = settled.memory;
-        object.memory = Some(if is_usable { memory } else { memory.invalidated() });
-    }
-    let recorded = settled.recorded.into_iter().map(Recorded::CronScaling).collect();
-    Closed { recorded, effects: settled.effects, wake_at }
+    let name = rule.map(|rule| Arc::clone(&rule.name));
+    let position = rule.map(|rule| rule.position);
+    RuleExplanation { position, ..RuleExplanation::of(reason, name, render(policy, reason)) }
 }
 
 /// What the rules of a world wait for.
@@ -345,10 +343,10 @@ pub struct FiringBacklog {
 
 /// What the rules of a world wait for at an instant.
 #[must_use]
-pub fn firing_backlog(world: &World, now: Timestamp) -> FiringBacklog {
-    let usable = world.cron_scalings.iter().filter_map(|(identity, object)| {
+pub fn firing_backlog(view: View<'_, CronRules>, now: Timestamp) -> FiringBacklog {
+    let usable = view.state.policies.iter().filter_map(|(identity, object)| {
         let (policy, memory) = object.policy.as_ref().zip(object.memory.as_ref())?;
-        let exempt = Exempt::of(&world.exempt, identity, Some(policy.target.identity()));
+        let exempt = Exempt::of(&view.objects.exempt, identity, Some(policy.target.identity()));
         // Firings wait while the mark of the namespace is unreadable.
         exempt.is_none_or(Exempt::is_unread).then_some((policy, memory))
     });

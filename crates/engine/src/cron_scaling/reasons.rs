@@ -1,11 +1,9 @@
 //! Why a rule did what it did, and how to say it.
 
-use std::sync::Arc;
-
 use jiff::{SignedDuration, Timestamp};
 
 use super::CronScaling;
-use crate::{Exempt, Identity, Reason, World};
+use crate::{Exempt, Reason};
 
 /// Why a rule did what it did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -101,15 +99,4 @@ pub fn render(policy: &CronScaling, reason: &Reason<Cause>) -> String {
             )
         }
     }
-}
-
-/// The rule of a reason by name, and the reason as a line for a person.
-pub(crate) fn describe(
-    world: &World,
-    policy: &Identity,
-    reason: &Reason<Cause>,
-) -> Option<(Option<Arc<str>>, String)> {
-    let policy = world.cron_scalings.get(policy)?.policy.as_deref()?;
-    let rule = reason.rule.and_then(|rule| policy.rules.get(rule as usize));
-    Some((rule.map(|rule| Arc::clone(&rule.name)), render(policy, reason)))
 }

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{CronScaling, Decision, Ending, Execution, Memory, Pending, Recorded, RuleMemory};
-use crate::turn::Effect;
-use crate::{EffectReason, Outcome, Value, Verdict};
+use super::{
+    Cause, CronScaling, Decision, Ending, Execution, Memory, Pending, Recorded, RuleMemory,
+};
+use crate::seam::Effect;
+use crate::{Outcome, Reason, Value, Verdict};
 
 /// The time between the first attempt and the second.
 const INITIAL_BACKOFF: SignedDuration = SignedDuration::from_secs(1);
@@ -21,7 +23,7 @@ pub struct Settled {
     /// What happened.
     pub recorded: Vec<Recorded>,
     /// Which fields were set.
-    pub effects: Vec<Effect>,
+    pub effects: Vec<Effect<Reason<Cause>>>,
 }
 
 /// Settles the attempts in progress.
@@ -68,7 +70,7 @@ pub fn settle(
         let done = rule.and_then(|rule| applied_by(&rule.name, &recorded));
         for (field, value) in done.into_iter().flat_map(super::Applied::fields) {
             let target = policy.target.identity().clone();
-            let (value, reason) = (Value::Number(value), EffectReason::CronScaling(reason));
+            let value = Value::Number(value);
             effects.push(Effect { target, field, value, reason });
         }
     }

@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Ending, Execution, Recorded, RuleMemory};
+use super::{CronRules, Ending, Execution, Recorded, RuleMemory};
 use crate::other_writer::ExternalChange;
-use crate::{Field, Identity, Value, World};
+use crate::seam::{FamilyState, ViewMut};
+use crate::{Field, Identity, Objects};
 
 /// A value that is replaced within this time after a firing counts as undone.
 const UNDO_WINDOW: SignedDuration = SignedDuration::from_mins(2);
@@ -58,8 +59,12 @@ struct LastSet {
 }
 
 /// Whether the rules of a policy need a turn because their target has changed.
-pub(crate) fn reacts_to_changes(world: &World, policy: &Identity, now: Timestamp) -> bool {
-    let object = world.cron_scalings.get(policy);
+pub(crate) fn reacts_to_changes(
+    state: &FamilyState<CronRules>,
+    policy: &Identity,
+    now: Timestamp,
+) -> bool {
+    let object = state.policies.get(policy);
     let Some(memory) = object.and_then(|object| object.memory.as_ref()) else { return false };
     memory.rules.iter().any(|rule| {
         let done = rule.executions.iter().filter(|it| it.ending.is_success());
@@ -71,13 +76,14 @@ pub(crate) fn reacts_to_changes(world: &World, policy: &Identity, now: Timestamp
 /// a known change by another writer counts: a different value may also be our own, from a write whose
 /// response was lost or from a rule that no longer exists.
 pub(crate) fn detect_undone(
-    world: &mut World,
+    view: ViewMut<'_, CronRules>,
     policy: &Identity,
     foreign: &[ExternalChange],
     now: Timestamp,
 ) -> Vec<Recorded> {
-    let Some(all) = last_sets(world, policy) else { return Vec::new() };
-    let object = world.cron_scalings.get_mut(policy);
+    let ViewMut { objects, state } = view;
+    let Some(all) = last_sets(objects, state, policy) else { return Vec::new() };
+    let object = state.policies.get_mut(policy);
     let Some(memory) = object.and_then(|object| object.memory.as_mut()) else { return Vec::new() };
     for (index, rule) in memory.rules.iter_mut().enumerate() {
         // A later firing, or an edit, starts afresh.
@@ -113,14 +119,16 @@ pub(crate) fn detect_undone(
 
 /// For each field of the target, the rule that set it last, if that was the rule's latest firing.
 /// `None` when nothing is known of the target.
-fn last_sets(world: &World, policy: &Identity) -> Option<Vec<LastSet>> {
-    let object = world.cron_scalings.get(policy)?;
+fn last_sets(
+    objects: &Objects,
+    state: &FamilyState<CronRules>,
+    policy: &Identity,
+) -> Option<Vec<LastSet>> {
+    let object = state.policies.get(policy)?;
     let (target, memory) = (&object.policy.as_ref()?.target, object.memory.as_ref()?);
     let fields = Field::of_target(target).iter();
-    let values = fields.filter_map(|field| match field.read(world, target.identity())? {
-        Value::Number(number) => Some((*field, number)),
-        Value::Text(_) | Value::Names(_) | Value::Numbers(_) | Value::Nothing => None,
-    });
+    let values =
+        fields.filter_map(|field| Some((*field, objects.number(target.identity(), *field)?)));
     let values: Vec<(Field, u32)> = values.collect();
     let is_known = !values.is_empty();
     let all = values.into_iter().filter_map(|(field, found)| {

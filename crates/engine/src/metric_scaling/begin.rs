@@ -1,15 +1,13 @@
 //! Where a run of autoscalers begins: at the current state, if that is known. Otherwise at its first instant, with the
 //! recommendations of the windows before it. Nothing was scaled then: the replicas were what others have left.
 
-use std::sync::Arc;
-
 use jiff::{SignedDuration, Timestamp};
 
 use super::decide::only_recommend;
 use super::memory::before;
-use super::{Memory, MetricScaling, gather};
-use crate::beginning::{Beginning, RunStart};
-use crate::{Exempt, Family, Identity, PolicyName, Reach, World};
+use super::{Autoscalers, Memory, MetricScaling, gather};
+use crate::seam::{Beginning, FamilyState, RunStart, Start, View, ViewMut};
+use crate::{Exempt, Family, Identity, PolicyName, Reach};
 
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
@@ -17,22 +15,26 @@ const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 /// and a window is an hour at most.
 const MAX_LOOKBACK: usize = 1024;
 
-pub(super) fn begin(world: &mut World, policies: &[&Identity], beginning: Beginning) -> RunStart {
-    let exempt = Arc::clone(&world.exempt);
+pub(super) fn begin(
+    view: ViewMut<'_, Autoscalers>,
+    policies: &[&Identity],
+    beginning: Beginning,
+) -> Start<Autoscalers> {
+    let ViewMut { objects, state } = view;
     let mut start = RunStart::default();
     for identity in policies {
-        let Some(object) = world.metric_scalings.get_mut(*identity) else { continue };
+        let Some(object) = state.policies.get_mut(*identity) else { continue };
         let Some(policy) = &object.policy else { continue };
-        if Exempt::of(&exempt, identity, Some(policy.target.identity())).is_some() {
+        if Exempt::of(&objects.exempt, identity, Some(policy.target.identity())).is_some() {
             continue;
         }
         // A run through time assumes that a target follows at once.
-        if let Some(workload) = world.workloads.get_mut(policy.target.identity()) {
+        if let Some(workload) = objects.workloads.get_mut(policy.target.identity()) {
             workload.current = None;
         }
         let name = PolicyName::new(Family::MetricScaling, (*identity).clone());
         // A status has the time of the last change, and not the time at which the replicas were read.
-        if let Some(seen) = world.seen_at.filter(|seen| *seen <= beginning.from) {
+        if let Some(seen) = objects.seen_at.filter(|seen| *seen <= beginning.from) {
             start.first_turns.push((name, seen));
             continue;
         }
@@ -48,38 +50,43 @@ pub(super) fn begin(world: &mut World, policies: &[&Identity], beginning: Beginn
 }
 
 /// Lets an autoscaler be new at an instant: it has recommended and scaled nothing.
-pub(crate) fn begin_anew(world: &mut World, autoscaler: &Identity, at: Timestamp) {
-    if let Some(object) = world.metric_scalings.get_mut(autoscaler) {
+pub(super) fn begin_anew(
+    state: &mut FamilyState<Autoscalers>,
+    autoscaler: &Identity,
+    at: Timestamp,
+) {
+    if let Some(object) = state.policies.get_mut(autoscaler) {
         (object.created, object.memory) = (Some(at), None);
     }
 }
 
-/// Gives an autoscaler its recommendations from before the first instant. Returns whether no answer to its queries changes
-/// at that instant.
-pub(crate) fn arrive(world: &mut World, autoscaler: &Identity, from: Timestamp) -> bool {
-    let Some(object) = world.metric_scalings.get(autoscaler) else { return false };
-    let Some(policy) = object.policy.clone() else { return false };
+/// What an autoscaler remembers with its recommendations from before the first instant, and whether no answer to its
+/// queries changes at that instant.
+pub(super) fn arrive(
+    view: View<'_, Autoscalers>,
+    autoscaler: &Identity,
+    from: Timestamp,
+) -> Option<(Option<Memory>, bool)> {
+    let object = view.state.policies.get(autoscaler)?;
+    let policy = object.policy.as_deref()?;
     let created = object.created.filter(|created| *created <= from);
     let known = object.memory.as_ref().and_then(Memory::known_until);
     let since = created.max(known);
-    let (memory, changes_at) = recommended_before(world, autoscaler, &policy, since, from);
-    if let Some(object) = world.metric_scalings.get_mut(autoscaler) {
-        object.memory = memory;
-    }
-    changes_at != Some(from)
+    let (memory, changes_at) = recommended_before(view, autoscaler, policy, since, from);
+    Some((memory, changes_at != Some(from)))
 }
 
 /// Whether an autoscaler has queries, and knows at an instant what all of them come to.
-pub(crate) fn decides(world: &World, autoscaler: &Identity, at: Timestamp) -> bool {
+pub(super) fn decides(view: View<'_, Autoscalers>, autoscaler: &Identity, at: Timestamp) -> bool {
     let reach = Reach::everything();
-    gather(world, autoscaler, &reach, at)
+    gather(view, autoscaler, &reach, at)
         .is_some_and(|it| !it.samples.is_empty() && it.samples.iter().all(Result::is_ok))
 }
 
 /// The memory with the recommendations of the windows before an instant, and the next instant at which an answer changes
 /// with time alone.
 fn recommended_before(
-    world: &World,
+    view: View<'_, Autoscalers>,
     autoscaler: &Identity,
     policy: &MetricScaling,
     since: Option<Timestamp>,
@@ -90,11 +97,11 @@ fn recommended_before(
         before(until, window).min(until.saturating_sub(NANOSECOND).unwrap_or(Timestamp::MIN));
     let mut next = Some(since.map_or(first, |since| since.max(first)));
     let reach = Reach::everything();
-    let mut memory = world.metric_scalings.get(autoscaler).and_then(|it| it.memory.clone());
+    let mut memory = view.state.policies.get(autoscaler).and_then(|it| it.memory.clone());
     let mut changes_at = None;
     for _ in 0..MAX_LOOKBACK {
         let Some(at) = next.filter(|at| *at < until) else { break };
-        let Some(input) = gather(world, autoscaler, &reach, at) else { break };
+        let Some(input) = gather(view, autoscaler, &reach, at) else { break };
         memory = Some(only_recommend(&input, memory.unwrap_or_default(), at));
         next = input.samples_change_at.filter(|change| *change > at);
         changes_at = next;

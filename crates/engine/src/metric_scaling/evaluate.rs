@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::query::{Aggregation, Expression, Operator, Step};
-use super::{FiniteNumber, SampleProblem};
-use crate::scheduled_capacity::value_at;
-use crate::{Identity, World};
+use super::{Autoscalers, FiniteNumber, SampleProblem};
+use crate::Identity;
+use crate::seam::View;
 
 /// What an expression, or a part of it, comes to.
 enum Evaluated<'a> {
@@ -30,13 +30,13 @@ struct Element<'a> {
 /// namespace is unreadable, the expression has no value.
 pub fn evaluate(
     expression: &Expression,
-    world: &World,
+    view: View<'_, Autoscalers>,
     at: Timestamp,
 ) -> Result<FiniteNumber, SampleProblem> {
-    if let Some(problem) = expression.selectors().find_map(|it| it.selects.unread(world)) {
+    if let Some(problem) = expression.selectors().find_map(|it| it.selects.unread(view)) {
         return Err(problem);
     }
-    let number = match evaluated(expression, world, at) {
+    let number = match evaluated(expression, view, at) {
         Evaluated::Scalar(number) => number,
         Evaluated::Vector(elements) => match elements.as_slice() {
             [] => return Err(SampleProblem::NoSample),
@@ -50,7 +50,11 @@ pub fn evaluate(
     FiniteNumber::new(number).ok_or(SampleProblem::NotFinite)
 }
 
-fn evaluated<'a>(expression: &'a Expression, world: &'a World, at: Timestamp) -> Evaluated<'a> {
+fn evaluated<'a>(
+    expression: &'a Expression,
+    view: View<'a, Autoscalers>,
+    at: Timestamp,
+) -> Evaluated<'a> {
     let mut results: Vec<Evaluated<'a>> = Vec::new();
     for step in expression.steps() {
         // Every step has its operands, see `Expression::new`.
@@ -58,8 +62,8 @@ fn evaluated<'a>(expression: &'a Expression, world: &'a World, at: Timestamp) ->
         let result = match step {
             Step::Number(number) => Evaluated::Scalar(*number),
             Step::Selector(selector) => {
-                let published = selector.selects.schedules(world).map(|(schedule, policy)| {
-                    let value = f64::from(value_at(policy, at));
+                let published = selector.selects.schedules(view).map(|(schedule, published)| {
+                    let value = f64::from(published.number_at(at));
                     Element { schedule: Some(schedule), value }
                 });
                 Evaluated::Vector(published.collect())

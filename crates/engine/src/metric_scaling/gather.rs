@@ -3,11 +3,11 @@
 use jiff::Timestamp;
 
 use super::{
-    Answer, Answerer, Expression, FiniteNumber, Memory, Metric, MetricScaling, SampleProblem,
-    Settings, evaluate,
+    Answer, Answerer, Autoscalers, Expression, FiniteNumber, Memory, Metric, MetricScaling,
+    SampleProblem, Settings, evaluate,
 };
-use crate::scheduled_capacity::next_change;
-use crate::{Exempt, Identity, Reach, Unreachable, Workload, World};
+use crate::seam::View;
+use crate::{Exempt, Identity, Reach, Unreachable, Workload};
 
 /// Everything a decision about one autoscaler looks at.
 #[derive(Clone, Debug)]
@@ -41,14 +41,18 @@ pub enum TargetState<'a> {
 
 /// When a schedule that a query of this autoscaler names publishes its next number.
 #[must_use]
-pub fn next_boundary(world: &World, autoscaler: &Identity, now: Timestamp) -> Option<Timestamp> {
-    let policy = world.metric_scalings.get(autoscaler)?.policy.as_deref()?;
-    let boundaries = policy.metrics.iter().filter_map(|metric| boundary(world, metric, now));
+pub fn next_boundary(
+    view: View<'_, Autoscalers>,
+    autoscaler: &Identity,
+    now: Timestamp,
+) -> Option<Timestamp> {
+    let policy = view.state.policies.get(autoscaler)?.policy.as_deref()?;
+    let boundaries = policy.metrics.iter().filter_map(|metric| boundary(view, metric, now));
     boundaries.min()
 }
 
-fn boundary(world: &World, metric: &Metric, now: Timestamp) -> Option<Timestamp> {
-    metric.query.schedules(world).filter_map(|(_, schedule)| next_change(schedule, now)).min()
+fn boundary(view: View<'_, Autoscalers>, metric: &Metric, now: Timestamp) -> Option<Timestamp> {
+    metric.query.schedules(view).filter_map(|(_, schedule)| schedule.next_change(now)).min()
 }
 
 /// How many changes of schedules that change nothing about a sample are looked past.
@@ -58,46 +62,46 @@ const MAX_LOOKAHEAD: usize = 64;
 /// exempt, or whose target is.
 #[must_use]
 pub fn gather<'a>(
-    world: &'a World,
+    view: View<'a, Autoscalers>,
     autoscaler: &Identity,
     reach: &'a Reach,
     now: Timestamp,
 ) -> Option<Input<'a>> {
-    let object = world.metric_scalings.get(autoscaler)?;
+    let object = view.state.policies.get(autoscaler)?;
     let policy = object.policy.as_deref()?;
     let target = policy.target.identity();
-    if Exempt::of(&world.exempt, autoscaler, Some(target)).is_some() {
+    if Exempt::of(&view.objects.exempt, autoscaler, Some(target)).is_some() {
         return None;
     }
-    let target = match (reach.lacks(target), world.workloads.get(target)) {
+    let target = match (reach.lacks(target), view.objects.workloads.get(target)) {
         (Some(why), _) => TargetState::Unreachable(why),
         (None, None) => TargetState::Missing,
         (None, Some(workload)) => TargetState::Workload(*workload),
     };
-    let all = policy.metrics.iter().map(|metric| sample(world, autoscaler, metric, now));
+    let all = policy.metrics.iter().map(|metric| sample(view, autoscaler, metric, now));
     let (samples, changes): (Vec<_>, Vec<_>) = all.unzip();
     let samples_change_at = changes.into_iter().flatten().min();
     let sampled_at = policy.metrics.iter().map(|metric| {
-        let sample = world.samples.of(autoscaler, &metric.query.text);
+        let sample = view.state.extra.of(autoscaler, &metric.query.text);
         sample.and_then(|sample| sample.at)
     });
     let sampled_at = sampled_at.collect();
     let memory = object.memory.as_ref();
-    let settings = world.samples.settings;
+    let settings = view.state.extra.settings;
     Some(Input { policy, memory, target, samples, sampled_at, samples_change_at, settings })
 }
 
 /// The answer to the query of a metric, and when time alone changes it.
 fn sample(
-    world: &World,
+    view: View<'_, Autoscalers>,
     autoscaler: &Identity,
     metric: &Metric,
     now: Timestamp,
 ) -> (Result<FiniteNumber, SampleProblem>, Option<Timestamp>) {
-    let Settings { answerer, oldest, .. } = world.samples.settings;
-    let Some(sample) = world.samples.of(autoscaler, &metric.query.text) else {
+    let Settings { answerer, oldest, .. } = view.state.extra.settings;
+    let Some(sample) = view.state.extra.of(autoscaler, &metric.query.text) else {
         return match (&metric.query.answer, answerer) {
-            (Answer::Published(expression), Answerer::Almanac) => published(world, expression, now),
+            (Answer::Published(expression), Answerer::Almanac) => published(view, expression, now),
             (Answer::External(why), Answerer::Almanac) => {
                 (Err(SampleProblem::External(why.clone())), None)
             }
@@ -105,11 +109,11 @@ fn sample(
         };
     };
     // Prometheus has no number of a schedule in an unreadable namespace, and would take a default.
-    if let Some(problem) = metric.query.unread(world) {
+    if let Some(problem) = metric.query.unread(view) {
         return (Err(problem), None);
     }
     // The number that Prometheus gives may be another one from a boundary on.
-    let boundary = sample.at.and_then(|_| boundary(world, metric, now));
+    let boundary = sample.at.and_then(|_| boundary(view, metric, now));
     let stale = sample.at.zip(oldest).and_then(|(at, oldest)| at.checked_add(oldest).ok());
     match (stale, sample.at) {
         (Some(stale), Some(at)) if stale <= now && sample.value.is_ok() => {
@@ -121,17 +125,17 @@ fn sample(
 
 /// What an expression over published numbers comes to, and when that changes.
 fn published(
-    world: &World,
+    view: View<'_, Autoscalers>,
     expression: &Expression,
     now: Timestamp,
 ) -> (Result<FiniteNumber, SampleProblem>, Option<Timestamp>) {
-    let current = evaluate(expression, world, now);
-    let read = || expression.selectors().flat_map(|it| it.selects.schedules(world));
-    let change_after = |at: Timestamp| read().filter_map(|(_, it)| next_change(it, at)).min();
+    let current = evaluate(expression, view, now);
+    let read = || expression.selectors().flat_map(|it| it.selects.schedules(view));
+    let change_after = |at: Timestamp| read().filter_map(|(_, it)| it.next_change(at)).min();
     let mut change = change_after(now);
     for _ in 0..MAX_LOOKAHEAD {
         let Some(at) = change else { break };
-        if evaluate(expression, world, at) != current {
+        if evaluate(expression, view, at) != current {
             break;
         }
         change = change_after(at);

@@ -2,132 +2,104 @@
 
 use std::sync::Arc;
 
-use almanac_calendar::Zone;
 use jiff::Timestamp;
 
 use super::decide::later;
 use super::reasons::{explained, metric_name};
 use super::{
-    Answer, Cause, Decision, FiniteNumber, Memory, MetricScaling, Sample, SampleProblem, decide,
-    explain, gather, presumed, settle,
+    Answer, Cause, Decision, FiniteNumber, Input, Memory, MetricScaling, Recorded, Sample,
+    SampleProblem, Samples, begin, decide, explain, gather, presumed, render, settle,
 };
-use crate::answers::{ReplicasAskedFor, RuleExplanation};
-use crate::beginning::{Beginning, RunStart};
-use crate::families::{Logic, OpenDecision, Recorded};
 use crate::other_writer::ExternalChange;
-use crate::turn::{Closed, PolicyDecision};
-use crate::world::{Policies, PolicyObject};
+use crate::seam::{
+    Beginning, FamilyState, Happened, Opening, PolicyDecision, PolicyFamily, Said, Settlement,
+    Start, Times, View, ViewMut,
+};
 use crate::{
-    Exempt, Field, Footprint, Identity, Outcome, Presumption, Reach, Reason, Slim, TargetReference,
-    Verdict, World,
+    Exempt, Field, Footprint, Identity, Outcome, Presumption, Reach, Reason, ReplicasAskedFor,
+    RuleExplanation, TargetReference, Verdict,
 };
 
 /// Autoscalers, as a family of policies.
-pub(crate) struct Autoscalers;
+#[derive(Clone, Copy, Debug)]
+pub struct Autoscalers;
 
 /// Why nothing comes of an autoscaler, if it or its target is exempt.
-fn exempt(world: &World, autoscaler: &Identity) -> Option<Exempt> {
-    let target = policy_of(world, autoscaler)?.target.identity();
-    Exempt::of(&world.exempt, autoscaler, Some(target))
+fn exempt(view: View<'_, Autoscalers>, autoscaler: &Identity) -> Option<Exempt> {
+    let target = view.state.policy(autoscaler)?.target.identity();
+    Exempt::of(&view.objects.exempt, autoscaler, Some(target))
 }
 
-fn policy_of<'w>(world: &'w World, policy: &Identity) -> Option<&'w MetricScaling> {
-    world.metric_scalings.get(policy)?.policy.as_deref()
-}
+impl PolicyFamily for Autoscalers {
+    const FOLLOWS_SCHEDULES: bool = true;
+    const FEEDS_BACK: bool = true;
+    const IS_DATED: bool = true;
 
-impl Logic for Autoscalers {
-    /// That it was replaced is known without them; this is about who has done it.
-    fn detect_undone(
-        &self,
-        world: &mut World,
-        identity: &Identity,
-        foreign: &[ExternalChange],
-        _: Timestamp,
-    ) -> Vec<Recorded> {
-        let object = world.metric_scalings.get_mut(identity);
-        let memory = object.and_then(|object| object.memory.as_mut());
-        if let Some(contest) = memory.and_then(|memory| memory.contest.as_mut()) {
-            let is_it =
-                |it: &&ExternalChange| it.field == Field::Replicas && it.to == contest.found;
-            contest.by =
-                foreign.iter().find(is_it).map(|it| Arc::clone(&it.by)).or(contest.by.take());
+    type Policy = MetricScaling;
+    type Memory = Memory;
+    type Extra = Samples;
+    type Input<'w> = Input<'w>;
+    type Decision = Decision;
+    type Cause = Cause;
+    type Record = Recorded;
+
+    fn gather<'w>(view: View<'w, Self>, policy: &Identity, at: Opening<'w>) -> Option<Input<'w>> {
+        gather(view, policy, at.reach, at.now)
+    }
+
+    fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
+        decide(input, now)
+    }
+
+    fn settle(
+        state: &mut FamilyState<Self>,
+        policy: &Identity,
+        open: PolicyDecision<Self>,
+        outcomes: &[Outcome],
+        times: Times,
+    ) -> Settlement<Self> {
+        let wake_at = open.decision.wake_at;
+        let settled = settle(&open.policy, open.decision, outcomes, times.now);
+        let retry = later(state.extra.settings.query_period, times.opened_at);
+        let wake_at =
+            if settled.is_done { wake_at } else { wake_at.into_iter().chain(retry).min() };
+        if let Some(object) = state.policies.get_mut(policy) {
+            object.memory = Some(settled.memory);
         }
-        Vec::new()
+        Settlement { recorded: settled.recorded, effects: settled.effects, wake_at }
     }
 
-    fn names<'w>(&self, world: &'w World) -> Box<dyn Iterator<Item = &'w Identity> + 'w> {
-        Box::new(world.metric_scalings.keys())
-    }
-
-    fn footprint(&self, world: &World, identity: &Identity) -> Option<Footprint> {
-        let policy = policy_of(world, identity)?;
+    fn footprint(view: View<'_, Self>, identity: &Identity) -> Option<Footprint> {
+        let policy = view.state.policy(identity)?;
         let target = policy.target.identity();
         let queries = policy.metrics.iter().map(|metric| &metric.query);
-        let schedules = queries.flat_map(|query| query.schedules(world));
+        let schedules = queries.flat_map(|query| query.schedules(view));
         let mut reads: Vec<Identity> = schedules.map(|(schedule, _)| schedule.clone()).collect();
         reads.push(target.clone());
         reads.sort_unstable();
         reads.dedup();
-        let is_exempt = exempt(world, identity).is_some();
+        let is_exempt = exempt(view, identity).is_some();
         let writes = (!is_exempt).then(|| (target.clone(), Field::Replicas));
         Some(Footprint { reads, writes: writes.into_iter().collect() })
     }
 
-    fn target(&self, world: &World, policy: &Identity) -> Option<TargetReference> {
-        let policy = policy_of(world, policy)?;
-        let api_version = Arc::clone(&policy.target_version);
-        Some(TargetReference { target: policy.target.clone(), api_version })
-    }
-
-    fn zones(&self, _: &World, _: &Identity) -> Vec<(Option<Arc<str>>, Zone)> {
-        Vec::new()
-    }
-
-    fn follows_schedules(&self) -> bool {
-        true
-    }
-
-    fn open(
-        &self,
-        world: &World,
-        policy: &Identity,
-        reach: &Reach,
-        now: Timestamp,
-    ) -> Option<OpenDecision> {
-        let decision = decide(&gather(world, policy, reach, now)?, now);
-        let policy = Arc::clone(world.metric_scalings.get(policy)?.policy.as_ref()?);
-        Some(OpenDecision::MetricScaling(PolicyDecision { policy, decision }))
-    }
-
-    /// While everything is stopped, nothing falls due that could be missed.
-    fn skip_stopped(
-        &self,
-        world: &mut World,
-        policy: &Identity,
-        _: Timestamp,
-        _: Timestamp,
-    ) -> Option<Closed> {
-        policy_of(world, policy)?;
-        Some(Closed { recorded: Vec::new(), effects: Vec::new(), wake_at: None })
-    }
-
-    fn feeds_back(&self) -> bool {
-        true
+    fn describe(view: View<'_, Self>, policy: &Identity, reason: &Reason<Cause>) -> Option<Said> {
+        let policy = view.state.policy(policy)?;
+        Some((reason.rule.map(metric_name), render(policy, reason)))
     }
 
     fn explain(
-        &self,
-        world: &World,
+        view: View<'_, Self>,
         policy: &Identity,
         _: Option<&Identity>,
         now: Timestamp,
     ) -> Vec<RuleExplanation> {
-        if let Some(exempt) = exempt(world, policy) {
+        if let Some(exempt) = exempt(view, policy) {
             let message = format!("not carried out; {exempt}");
             return vec![RuleExplanation::new(None, Verdict::Excluded, message)];
         }
         let reach = Reach::everything();
-        let Some(input) = gather(world, policy, &reach, now) else { return Vec::new() };
+        let Some(input) = gather(view, policy, &reach, now) else { return Vec::new() };
         let reasons = explain(&input, now);
         let last = input.memory.and_then(|memory| memory.last_scale);
         // What was set last and is wanted again has been so since then.
@@ -136,40 +108,55 @@ impl Logic for Autoscalers {
             reason.since.or(last.map(|last| last.at))
         };
         let lines = reasons.iter().map(|reason| RuleExplanation {
-            rule: reason.rule.map(metric_name),
-            position: reason.rule,
-            verdict: reason.verdict,
-            message: explained(&input, reason),
             since: since(reason),
-            until: reason.until,
-            scored: None,
             answered: reason.cause.answered(),
+            ..RuleExplanation::of(reason, reason.rule.map(metric_name), explained(&input, reason))
         });
         lines.collect()
     }
 
-    fn reacts_to_changes(&self, _: &World, _: &Identity, _: Timestamp) -> bool {
-        true
+    fn occurrence(_: View<'_, Self>, _: &Identity, record: &Recorded) -> Option<Happened> {
+        record.occurrence()
     }
 
-    fn follows_target(
-        &self,
-        world: &World,
-        policy: &Identity,
-        now: Timestamp,
-    ) -> Option<Timestamp> {
-        policy_of(world, policy).filter(|_| exempt(world, policy).is_none())?;
-        later(world.samples.settings.query_period, now)
+    fn begin(view: ViewMut<'_, Self>, policies: &[&Identity], from: Beginning) -> Start<Self> {
+        begin::begin(view, policies, from)
     }
 
-    fn presumptions(&self, world: &World, policy: &Identity) -> Vec<Presumption> {
-        let checked = policy_of(world, policy).filter(|_| exempt(world, policy).is_none());
+    fn remembering(told: Option<Memory>, before: Memory) -> Option<Memory> {
+        Some(match told {
+            Some(told) => told.joined(before),
+            None => before,
+        })
+    }
+
+    fn forget(samples: &mut Samples, policy: &Identity) {
+        samples.keep_only(policy, |_| false);
+    }
+
+    fn share(state: &FamilyState<Self>, part: &mut FamilyState<Self>) {
+        part.extra = state.extra.part(part.policies.keys());
+    }
+
+    fn target(view: View<'_, Self>, policy: &Identity) -> Option<TargetReference> {
+        let policy = view.state.policy(policy)?;
+        let api_version = Arc::clone(&policy.target_version);
+        Some(TargetReference { target: policy.target.clone(), api_version })
+    }
+
+    fn alternating_rules(view: View<'_, Self>, policy: &Identity) -> Option<usize> {
+        let policy = view.state.policy(policy).filter(|policy| policy.alternates())?;
+        Some(policy.metrics.len())
+    }
+
+    fn presumptions(view: View<'_, Self>, policy: &Identity) -> Vec<Presumption> {
+        let checked = view.state.policy(policy).filter(|_| exempt(view, policy).is_none());
         let Some(checked) = checked else { return Vec::new() };
         let target = checked.target.identity();
         let mut all = Vec::new();
         for metric in &checked.metrics {
             let query = &metric.query.text;
-            let sample = world.samples.of(policy, query);
+            let sample = view.state.extra.of(policy, query);
             match (sample.map(|sample| &sample.value), &metric.query.answer) {
                 (Some(Ok(number)), _) => {
                     let answer: Arc<str> = number.to_string().into();
@@ -199,90 +186,99 @@ impl Logic for Autoscalers {
         all
     }
 
-    fn asks_for(&self, world: &World, policy: &Identity) -> Option<ReplicasAskedFor> {
-        let checked = policy_of(world, policy).filter(|_| exempt(world, policy).is_none())?;
+    /// The autoscalers whose queries Almanac answers from this number, among others.
+    fn readers_of_number(view: View<'_, Self>, publisher: &Identity) -> Vec<Identity> {
+        let reads = |policy: &MetricScaling| {
+            let named = policy.metrics.iter().flat_map(|metric| &metric.query.names);
+            named.into_iter().any(|selects| selects.includes(publisher))
+        };
+        let all = view.state.policies.iter();
+        let readers = all.filter(|(_, it)| it.policy.as_deref().is_some_and(reads));
+        readers.map(|(reader, _)| reader.clone()).collect()
+    }
+
+    fn asks_for(view: View<'_, Self>, policy: &Identity) -> Option<ReplicasAskedFor> {
+        let checked = view.state.policy(policy).filter(|_| exempt(view, policy).is_none())?;
         let workload = checked.target.identity().clone();
         Some(ReplicasAskedFor { workload, most: checked.bounds.max(), rule: None })
     }
 
-    fn begin(&self, world: &mut World, policies: &[&Identity], beginning: Beginning) -> RunStart {
-        super::begin::begin(world, policies, beginning)
+    fn reacts_to_changes(_: View<'_, Self>, _: &Identity, _: Timestamp) -> bool {
+        true
     }
 
-    fn known_until(&self, world: &World, policy: &Identity) -> Option<Timestamp> {
-        let object = world.metric_scalings.get(policy)?;
+    fn follows_target(
+        view: View<'_, Self>,
+        policy: &Identity,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
+        view.state.policy(policy).filter(|_| exempt(view, policy).is_none())?;
+        later(view.state.extra.settings.query_period, now)
+    }
+
+    /// That it was replaced is known without them; this is about who has done it.
+    fn detect_undone(
+        view: ViewMut<'_, Self>,
+        policy: &Identity,
+        foreign: &[ExternalChange],
+        _: Timestamp,
+    ) -> Vec<Recorded> {
+        let object = view.state.policies.get_mut(policy);
+        let memory = object.and_then(|object| object.memory.as_mut());
+        if let Some(contest) = memory.and_then(|memory| memory.contest.as_mut()) {
+            let is_it =
+                |it: &&ExternalChange| it.field == Field::Replicas && it.to == contest.found;
+            contest.by =
+                foreign.iter().find(is_it).map(|it| Arc::clone(&it.by)).or(contest.by.take());
+        }
+        Vec::new()
+    }
+
+    fn known_until(state: &FamilyState<Self>, policy: &Identity) -> Option<Timestamp> {
+        let object = state.policies.get(policy)?;
         object.policy.as_ref()?;
         object.memory.as_ref()?.known_until()
     }
 
-    fn slim(&self, world: &World, policy: &Identity) -> Option<Slim> {
-        world.metric_scalings.get(policy).cloned().map(Slim::MetricScaling)
+    fn arrive(
+        view: View<'_, Self>,
+        policy: &Identity,
+        from: Timestamp,
+    ) -> Option<(Option<Memory>, bool)> {
+        begin::arrive(view, policy, from)
     }
 
-    fn remove(&self, world: &mut World, policy: &Identity) {
-        world.metric_scalings.remove(policy);
-        world.samples.keep_only(policy, |_| false);
+    fn begin_anew(state: &mut FamilyState<Self>, policy: &Identity, at: Timestamp) {
+        begin::begin_anew(state, policy, at);
+    }
+
+    fn goes_on(_: &FamilyState<Self>, policy: &Identity, before: &FamilyState<Self>) -> bool {
+        before.policies.contains_key(policy)
+    }
+
+    fn decides(view: View<'_, Self>, policy: &Identity, at: Timestamp) -> bool {
+        begin::decides(view, policy, at)
+    }
+
+    fn undone(record: &Recorded) -> Option<Field> {
+        matches!(record, Recorded::Undone { .. }).then_some(Field::Replicas)
     }
 }
 
 /// Lets the queries that `is_it` tells have the same answer all the time. How many autoscalers ask one of them.
-pub(crate) fn answer(
-    world: &mut World,
+pub fn answer(
+    state: &mut FamilyState<Autoscalers>,
     is_it: impl Fn(&str) -> bool,
     answer: &Result<FiniteNumber, SampleProblem>,
 ) -> usize {
     let mut asking = 0;
-    for (identity, object) in &world.metric_scalings {
+    for (identity, object) in &state.policies {
         let metrics = object.policy.iter().flat_map(|policy| &policy.metrics);
         let asked: Vec<_> = metrics.map(|it| &it.query.text).filter(|it| is_it(it)).collect();
         asking += usize::from(!asked.is_empty());
         for query in asked {
-            world.samples.hold(identity, Sample::assumed(Arc::clone(query), answer.clone()));
+            state.extra.hold(identity, Sample::assumed(Arc::clone(query), answer.clone()));
         }
     }
     asking
-}
-
-/// The autoscalers whose queries Almanac answers from the number of this schedule, among others.
-pub(crate) fn readers<'w>(
-    world: &'w World,
-    schedule: &'w Identity,
-) -> impl Iterator<Item = &'w Identity> {
-    let reads = |policy: &MetricScaling| {
-        let named = policy.metrics.iter().flat_map(|metric| &metric.query.names);
-        named.into_iter().any(|selects| selects.includes(schedule))
-    };
-    let all = world.metric_scalings.iter();
-    all.filter(move |(_, it)| it.policy.as_deref().is_some_and(reads)).map(|(reader, _)| reader)
-}
-
-/// Holds an object, and what is remembered of it since before.
-pub(crate) fn upsert(
-    objects: &mut Policies<MetricScaling, Memory>,
-    identity: Identity,
-    mut object: PolicyObject<MetricScaling, Memory>,
-) {
-    let remembered = objects.remove(&identity).and_then(|before| before.memory);
-    object.memory = remembered.or(object.memory);
-    objects.insert(identity, object);
-}
-
-/// Settles an open turn in the world.
-pub(crate) fn close(
-    world: &mut World,
-    identity: &Identity,
-    open: PolicyDecision<MetricScaling, Decision>,
-    outcomes: &[Outcome],
-    opened_at: Timestamp,
-    now: Timestamp,
-) -> Closed {
-    let wake_at = open.decision.wake_at;
-    let settled = settle(&open.policy, open.decision, outcomes, now);
-    let retry = later(world.samples.settings.query_period, opened_at);
-    let wake_at = if settled.is_done { wake_at } else { wake_at.into_iter().chain(retry).min() };
-    if let Some(object) = world.metric_scalings.get_mut(identity) {
-        object.memory = Some(settled.memory);
-    }
-    let recorded = settled.recorded.into_iter().map(Recorded::MetricScaling).collect();
-    Closed { recorded, effects: settled.effects, wake_at }
 }

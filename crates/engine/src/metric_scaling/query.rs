@@ -4,10 +4,10 @@
 
 use std::sync::Arc;
 
-use super::SampleProblem;
 use super::pattern::Pattern;
-use crate::scheduled_capacity::ScheduledCapacity;
-use crate::{Exemption, Identity, World};
+use super::{Autoscalers, SampleProblem};
+use crate::seam::{Publisher, View};
+use crate::{Exemption, Identity};
 
 /// A query of an autoscaler.
 #[derive(Clone, Debug)]
@@ -171,14 +171,14 @@ impl Query {
     /// The schedules whose numbers it names, as far as they publish any.
     pub(super) fn schedules<'a>(
         &'a self,
-        world: &'a World,
-    ) -> impl Iterator<Item = (&'a Identity, &'a ScheduledCapacity)> {
-        self.names.iter().flat_map(move |selects| selects.schedules(world))
+        view: View<'a, Autoscalers>,
+    ) -> impl Iterator<Item = Publisher<'a>> {
+        self.names.iter().flat_map(move |selects| selects.schedules(view))
     }
 
     /// The problem of a query over a schedule in an unreadable namespace.
-    pub(super) fn unread(&self, world: &World) -> Option<SampleProblem> {
-        self.names.iter().find_map(|selects| selects.unread(world))
+    pub(super) fn unread(&self, view: View<'_, Autoscalers>) -> Option<SampleProblem> {
+        self.names.iter().find_map(|selects| selects.unread(view))
     }
 }
 
@@ -194,17 +194,18 @@ impl Selects {
     /// The schedules that are meant, of those that publish a number: they can be used, and are not exempt.
     pub(super) fn schedules<'a>(
         &'a self,
-        world: &'a World,
-    ) -> impl Iterator<Item = (&'a Identity, &'a ScheduledCapacity)> {
-        self.usable(world).filter(|(schedule, _)| world.exempt.of(schedule).is_none())
+        view: View<'a, Autoscalers>,
+    ) -> impl Iterator<Item = Publisher<'a>> {
+        self.usable(view).filter(move |(schedule, _)| view.objects.exempt.of(schedule).is_none())
     }
 
     /// The problem of a selected schedule in a namespace whose mark is unreadable.
-    pub(super) fn unread(&self, world: &World) -> Option<SampleProblem> {
+    pub(super) fn unread(&self, view: View<'_, Autoscalers>) -> Option<SampleProblem> {
         let mut usable =
-            world.exempt.has_unread().then(|| self.usable(world)).into_iter().flatten();
-        let is_unread =
-            |schedule: &Identity| world.exempt.of(schedule) == Some(Exemption::UnreadNamespace);
+            view.objects.exempt.has_unread().then(|| self.usable(view)).into_iter().flatten();
+        let is_unread = |schedule: &Identity| {
+            view.objects.exempt.of(schedule) == Some(Exemption::UnreadNamespace)
+        };
         let (schedule, _) = usable.find(|(schedule, _)| is_unread(schedule))?;
         let why = format!(
             "the namespace {} of a schedule cannot be read, and may be marked with almanac.dev/ignore",
@@ -216,18 +217,15 @@ impl Selects {
     /// The selected schedules that are valid.
     fn usable<'a>(
         &'a self,
-        world: &'a World,
-    ) -> impl Iterator<Item = (&'a Identity, &'a ScheduledCapacity)> {
-        let all = &world.scheduled_capacities;
-        let named: Box<dyn Iterator<Item = &'a Identity> + 'a> = match self {
-            Selects::One(schedule) => {
-                Box::new(all.get_key_value(schedule).map(|(schedule, _)| schedule).into_iter())
-            }
+        view: View<'a, Autoscalers>,
+    ) -> Box<dyn Iterator<Item = Publisher<'a>> + 'a> {
+        match self {
+            Selects::One(schedule) => Box::new(view.peers.publisher(schedule).into_iter()),
             Selects::Matching(matchers) => {
-                Box::new(all.keys().filter(|schedule| matchers.iter().all(|it| it.holds(schedule))))
+                let all = view.peers.publishers();
+                Box::new(all.filter(|(it, _)| matchers.iter().all(|matcher| matcher.holds(it))))
             }
-        };
-        named.filter_map(|schedule| Some((schedule, all.get(schedule)?.policy.as_deref()?)))
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
     Amount, Direction, FiniteNumber, Input, Limited, MetricScaling, RatePolicy, Select, TargetType,
 };
 use crate::answers::Answered;
-use crate::{Identity, Reason, World, counted};
+use crate::{Reason, counted};
 
 /// What became of a metric, or of an autoscaler as a whole, and why.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -188,17 +188,7 @@ pub(super) fn metric_name(position: u32) -> Arc<str> {
     Arc::from(format!("metrics[{position}]"))
 }
 
-/// The metric of a reason by name, and the reason as a line for a person.
-pub(crate) fn describe(
-    world: &World,
-    policy: &Identity,
-    reason: &Reason<Cause>,
-) -> Option<(Option<Arc<str>>, String)> {
-    let policy = world.metric_scalings.get(policy)?.policy.as_deref()?;
-    Some((reason.rule.map(metric_name), render(policy, reason)))
-}
-
-/// The same line, with what is wrong with a sample.
+/// A reason as a line for a person, with what is wrong with a sample.
 pub(super) fn explained(input: &Input<'_>, reason: &Reason<Cause>) -> String {
     let position = reason.rule.map(|rule| rule as usize);
     let problem = position.and_then(|rule| input.samples.get(rule)?.as_ref().err());

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::{Cause, Decision, Limited, Memory, MetricScaling};
-use crate::turn::Effect;
-use crate::{EffectReason, Field, Occurrence, Outcome, Value, Verdict};
+use crate::seam::Effect;
+use crate::{Field, Occurrence, Outcome, Reason, Value, Verdict};
 
 /// Something that happened to an autoscaler.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -57,7 +57,7 @@ pub struct Settled {
     /// The records.
     pub recorded: Vec<Recorded>,
     /// Which fields were set.
-    pub effects: Vec<Effect>,
+    pub effects: Vec<Effect<Reason<Cause>>>,
     /// Whether everything is as it was decided, so that [`crate::Decision::wake_at`] holds.
     pub is_done: bool,
 }
@@ -117,7 +117,7 @@ pub fn settle(
         target: policy.target.identity().clone(),
         field: Field::Replicas,
         value: Value::Number(replicas),
-        reason: EffectReason::MetricScaling(*won),
+        reason: *won,
     };
     let effects = if is_done { vec![effect()] } else { Vec::new() };
     // A postponed write is not a failure; it has its own time.

@@ -5,25 +5,28 @@
 
 use std::collections::BTreeSet;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::logic::policy_of;
-use super::{gather, why_unknown};
-use crate::beginning::{Beginning, RunStart};
-use crate::{Family, Identity, PolicyName, World};
+use super::{Placements, gather, why_unknown};
+use crate::seam::{Beginning, RunStart, Start, View};
+use crate::{Family, Identity, PolicyName};
 
-pub(super) fn begin(world: &World, policies: &[&Identity], beginning: Beginning) -> RunStart {
+pub(super) fn begin(
+    view: View<'_, Placements>,
+    policies: &[&Identity],
+    beginning: Beginning,
+) -> Start<Placements> {
     let from = beginning.from;
-    let moment_before = from.checked_sub(SignedDuration::from_nanos(1)).unwrap_or(Timestamp::MIN);
     let first = match beginning.state_at {
         Some(seen) if seen < from => seen,
         // A decision of the moment before would count for the one at the beginning, which is the first there is.
-        _ if something_ends(world, policies, from) => from,
-        _ => moment_before,
+        _ if something_ends(view, policies, from) => from,
+        _ => beginning.moment_before(),
     };
     let mut begun = RunStart::default();
     for policy in policies {
-        if gather(world, policy).is_some() && why_unknown(world, policy).is_none() {
+        if gather(view, policy).is_some() && why_unknown(view, policy).is_none() {
             let name = PolicyName::new(Family::Placement, (*policy).clone());
             begun.first_turns.push((name, first));
         }
@@ -32,12 +35,13 @@ pub(super) fn begin(world: &World, policies: &[&Identity], beginning: Beginning)
 }
 
 /// Whether a score or a toleration ends at this very instant.
-fn something_ends(world: &World, policies: &[&Identity], at: Timestamp) -> bool {
-    let mut scores = world.hub.scores.values().flat_map(|of_clusters| of_clusters.values());
-    let tolerations = policies.iter().filter_map(|it| policy_of(world, it));
+fn something_ends(view: View<'_, Placements>, policies: &[&Identity], at: Timestamp) -> bool {
+    let mut scores =
+        view.state.extra.hub.scores.values().flat_map(|of_clusters| of_clusters.values());
+    let tolerations = policies.iter().filter_map(|it| policy_of(view, it));
     let tolerations = tolerations.flat_map(|policy| &policy.tolerations);
     let tolerated: BTreeSet<i64> = tolerations.filter_map(|it| it.seconds).collect();
-    let mut taints = world.hub.clusters.values().flat_map(|cluster| &cluster.taints);
+    let mut taints = view.state.extra.hub.clusters.values().flat_map(|cluster| &cluster.taints);
     scores.any(|it| it.valid_until == Some(at))
         || taints.any(|taint| {
             let for_so_long = taint.added.map(|added| at.duration_since(added));

@@ -10,10 +10,11 @@ use jiff::Timestamp;
 use super::predicates::{OfCandidates, matched};
 use super::shares::{STEPS_OF_A_CHANGE, evaluate_each};
 use super::{
-    Cluster, ClusterSet, Hub, Matched, Memory, Placement, PlacementDecision, Prioritizer,
-    ScoreSource, Scores, Standing,
+    Cluster, ClusterSet, GROUP, Hub, Matched, Memory, Placement, PlacementDecision, Placements,
+    Prioritizer, ScoreSource, Scores, Standing,
 };
-use crate::{Family, Identity, PolicyName, World};
+use crate::seam::View;
+use crate::{Family, Identity, PolicyName};
 
 /// All inputs of a decision.
 #[derive(Clone, Debug)]
@@ -58,25 +59,25 @@ pub struct Candidate<'a> {
 /// decision about one that is disabled, being deleted or exempt, or that cannot be used as written: what it has
 /// selected so far stays.
 #[must_use]
-pub fn gather<'a>(world: &'a World, placement: &Identity) -> Option<Input<'a>> {
-    let (identity, object) = world.placements.get_key_value(placement)?;
+pub fn gather<'a>(view: View<'a, Placements>, placement: &Identity) -> Option<Input<'a>> {
+    let (identity, object) = view.state.policies.get_key_value(placement)?;
     let policy = object.policy.as_deref()?;
-    if policy.standing != Standing::Active || world.exempt.of(placement).is_some() {
+    if policy.standing != Standing::Active || view.objects.exempt.of(placement).is_some() {
         return None;
     }
-    let hub = &*world.hub;
+    let hub = &*view.state.extra.hub;
     let bound = bound_sets(hub, placement.namespace());
     let sets = named_sets(policy, &bound);
-    if unusable_set(world, placement).is_some() {
+    if unusable_set(view, placement).is_some() {
         return None;
     }
-    let decisions = world.decisions.of_placement(placement);
+    let decisions = view.state.extra.decisions.of_placement(placement);
     let own = own_counts(placement, &decisions);
     let mut candidates = candidates(hub, &sets, &own);
     let mut busiest = 0;
     if policy.balances() {
-        count_others(world, &mut candidates, &own);
-        busiest = world.decisions.busiest_without(&own);
+        count_others(view, &mut candidates, &own);
+        busiest = view.state.extra.decisions.busiest_without(&own);
     }
     let add_on_scores = policy.prioritizers.iter().map(|it| match &it.score {
         ScoreSource::AddOn { resource, .. } => scores(hub.scores.get(resource), &candidates),
@@ -119,10 +120,14 @@ fn is_bound(hub: &Hub, namespace: &str, set: &str) -> bool {
 }
 
 /// A set that a placement selects from, and of which it cannot be said which clusters it has.
-pub(super) fn unusable_set<'a>(world: &'a World, placement: &Identity) -> Option<&'a Arc<str>> {
-    let policy = world.placements.get(placement)?.policy.as_deref()?;
-    let bound = bound_sets(&world.hub, placement.namespace());
-    let is_unusable = |set: &&Arc<str>| world.hub.sets.get(*set) == Some(&ClusterSet::Unusable);
+pub(super) fn unusable_set<'a>(
+    view: View<'a, Placements>,
+    placement: &Identity,
+) -> Option<&'a Arc<str>> {
+    let policy = view.state.policies.get(placement)?.policy.as_deref()?;
+    let bound = bound_sets(&view.state.extra.hub, placement.namespace());
+    let is_unusable =
+        |set: &&Arc<str>| view.state.extra.hub.sets.get(*set) == Some(&ClusterSet::Unusable);
     bound.into_iter().filter(|set| wants(policy, set)).find(is_unusable)
 }
 
@@ -163,8 +168,12 @@ fn candidates<'a>(
     candidates
 }
 
-fn count_others(world: &World, candidates: &mut [Candidate<'_>], own: &BTreeMap<&str, u32>) {
-    let mut counts = world.decisions.counts().peekable();
+fn count_others(
+    view: View<'_, Placements>,
+    candidates: &mut [Candidate<'_>],
+    own: &BTreeMap<&str, u32>,
+) {
+    let mut counts = view.state.extra.decisions.counts().peekable();
     for candidate in candidates {
         let name: &str = candidate.name;
         let all = advance(&mut counts, name, |(cluster, _)| &***cluster).map_or(0, |(_, all)| all);
@@ -215,12 +224,16 @@ fn advance<Item>(
 /// The placements whose decision may be another one because of what has changed: an object of the hub that is new,
 /// was edited or is gone. Whoever changes one asks before and after: a cluster may be in other sets then. What one
 /// placement has selected counts for others at their next turns, and at once only for the one whose it is.
-pub(crate) fn readers<'w>(world: &'w World, changed: &Identity) -> Vec<&'w Identity> {
+pub(super) fn readers(view: View<'_, Placements>, changed: &Identity) -> Vec<Identity> {
+    if changed.group() != GROUP {
+        return Vec::new();
+    }
     if changed.kind() == "PlacementDecision" {
-        return world.decisions.placements_of(changed, &world.placements);
+        let placements = view.state.extra.decisions.placements_of(changed, &view.state.policies);
+        return placements.into_iter().cloned().collect();
     }
     // The status of one that cannot be used says what it lacks besides.
-    let active = world.placements.iter().filter_map(|(identity, object)| {
+    let active = view.state.policies.iter().filter_map(|(identity, object)| {
         let policy = object.policy.as_deref()?;
         let reads = matches!(policy.standing, Standing::Active | Standing::Unusable);
         reads.then_some((identity, policy))
@@ -236,31 +249,33 @@ pub(crate) fn readers<'w>(world: &'w World, changed: &Identity) -> Vec<&'w Ident
                 | ScoreSource::AllocatableMemory => false,
             };
             let asks = policy.prioritizers.iter().any(asks) || policy.reads_scores(name);
-            asks && may_select(world, identity, policy, namespace)
+            asks && may_select(view, identity, policy, namespace)
         }
         "ManagedClusterSetBinding" => identity.namespace() == namespace,
-        "ManagedCluster" => may_select(world, identity, policy, name),
+        "ManagedCluster" => may_select(view, identity, policy, name),
         "ManagedClusterSet" => {
-            is_bound(&world.hub, identity.namespace(), name) && wants(policy, name)
+            is_bound(&view.state.extra.hub, identity.namespace(), name) && wants(policy, name)
         }
         _ => false,
     };
-    active.filter(|(identity, policy)| reads(identity, policy)).map(|(it, _)| it).collect()
+    active.filter(|(identity, policy)| reads(identity, policy)).map(|(it, _)| it.clone()).collect()
 }
 
 /// Whether a placement reads something else of the scores in an object when these take the place of those that are there.
 /// It is decided again when scores end that it reads: that these end later makes no difference before.
-pub(crate) fn reads_otherwise(
-    world: &World,
+#[must_use]
+pub fn reads_otherwise(
+    view: View<'_, Placements>,
     placement: &Identity,
     object: &Identity,
     scores: Option<&Scores>,
     now: Timestamp,
 ) -> bool {
-    let of_resource = world.hub.scores.get(object.name());
+    let of_resource = view.state.extra.hub.scores.get(object.name());
     let known = of_resource.and_then(|it| it.get(object.namespace()));
     let (Some(known), Some(scores)) = (known, scores) else { return known != scores };
-    let Some(policy) = world.placements.get(placement).and_then(|it| it.policy.as_deref()) else {
+    let Some(policy) = view.state.policies.get(placement).and_then(|it| it.policy.as_deref())
+    else {
         return false;
     };
     let counts = |it: &Prioritizer| match &it.score {
@@ -278,14 +293,23 @@ pub(crate) fn reads_otherwise(
 }
 
 /// The placements that may select a cluster by expressions.
-pub(crate) fn readers_by_expressions<'w>(
-    world: &'w World,
+pub fn readers_by_expressions(
+    view: View<'_, Placements>,
+    cluster: &str,
+) -> impl Iterator<Item = PolicyName> {
+    let asked = asked_by_expressions(view, cluster);
+    asked.map(|(identity, ..)| PolicyName::new(Family::Placement, identity.clone()))
+}
+
+/// The same, with their rules and what is remembered of them.
+fn asked_by_expressions<'w>(
+    view: View<'w, Placements>,
     cluster: &str,
 ) -> impl Iterator<Item = (&'w Identity, &'w Placement, Option<&'w Memory>)> {
-    world.placements.iter().filter_map(move |(identity, object)| {
+    view.state.policies.iter().filter_map(move |(identity, object)| {
         let policy = object.policy.as_deref()?;
         let asks = policy.standing == Standing::Active && policy.has_expressions();
-        let asks = asks && may_select(world, identity, policy, cluster);
+        let asks = asks && may_select(view, identity, policy, cluster);
         asks.then_some((identity, policy, object.memory.as_ref()))
     })
 }
@@ -293,18 +317,25 @@ pub(crate) fn readers_by_expressions<'w>(
 /// The placements that may select a cluster by expressions, with what these say of it at `now`; `None` for those of which
 /// it would take too much to say. Of a placement that knows already that this cluster takes it too much, that is what
 /// they say.
-pub(crate) fn matched_by_expressions(
-    world: &World,
+#[must_use]
+pub fn matched_by_expressions(
+    view: View<'_, Placements>,
     cluster: &Identity,
     now: Timestamp,
 ) -> Vec<(PolicyName, Option<Matched>)> {
-    let Some((name, cluster)) = world.hub.clusters.get_key_value(cluster.name()) else {
+    let Some((name, cluster)) = view.state.extra.hub.clusters.get_key_value(cluster.name()) else {
         return Vec::new();
     };
     let candidate = Candidate { name, cluster, is_selected: false, selected_by_others: 0 };
-    let placements: Vec<_> = readers_by_expressions(world, name).collect();
+    let placements: Vec<_> = asked_by_expressions(view, name).collect();
     let all = evaluate_each(STEPS_OF_A_CHANGE, placements.len(), |position, steps| {
-        matched(placements[position].1, (&world.hub.scores).into(), &candidate, now, steps)
+        matched(
+            placements[position].1,
+            (&view.state.extra.hub.scores).into(),
+            &candidate,
+            now,
+            steps,
+        )
     });
     let matched = placements.into_iter().zip(all).map(|((identity, _, memory), it)| {
         let is_known = memory.is_some_and(|it| it.costly.contains_key(name));
@@ -315,8 +346,13 @@ pub(crate) fn matched_by_expressions(
 }
 
 /// Whether a cluster is one of the candidates of a placement.
-fn may_select(world: &World, placement: &Identity, policy: &Placement, cluster: &str) -> bool {
-    let hub = &*world.hub;
+fn may_select(
+    view: View<'_, Placements>,
+    placement: &Identity,
+    policy: &Placement,
+    cluster: &str,
+) -> bool {
+    let hub = &*view.state.extra.hub;
     let Some(cluster) = hub.clusters.get(cluster) else { return false };
     let mut bound = bound_sets(hub, placement.namespace()).into_iter();
     bound.any(|set| {

@@ -1,4 +1,4 @@
-//! What a hub knows of its clusters, and one decision of a placement.
+//! What a hub knows of its clusters.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,6 +6,8 @@ use std::sync::Arc;
 use almanac_expressions::{Document, Quantity};
 use jiff::Timestamp;
 
+use super::DecisionLedger;
+use crate::objects::PlacementDecision;
 use crate::{Identity, LabelSelector, Labels};
 
 /// The API group of everything here.
@@ -204,19 +206,6 @@ impl Scores {
     }
 }
 
-/// One `PlacementDecision`: clusters that a placement has selected.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct PlacementDecision {
-    /// The placement, in the same namespace, by the label.
-    pub placement: Option<Arc<str>>,
-    /// The name of the group; empty for none.
-    pub group: Arc<str>,
-    /// The index of the group, as the label has it.
-    pub group_index: Option<u32>,
-    /// The clusters.
-    pub clusters: Box<[Arc<str>]>,
-}
-
 /// The slim form of an object of a hub, other than a placement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum HubObject {
@@ -243,6 +232,15 @@ pub struct Hub {
     pub bindings: BTreeMap<Arc<str>, BTreeMap<Arc<str>, Arc<str>>>,
     /// The scores: by the name of the object, and by the cluster.
     pub scores: BTreeMap<Arc<str>, BTreeMap<Arc<str>, Scores>>,
+}
+
+/// What placements look at.
+#[derive(Clone, Debug, Default)]
+pub struct HubState {
+    /// The objects they select from. Parts of a world share it.
+    pub hub: Arc<Hub>,
+    /// Their selections.
+    pub decisions: DecisionLedger,
 }
 
 impl Hub {

@@ -3,40 +3,95 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use almanac_calendar::Zone;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::ledger::decision_number;
 use super::{
-    Decision, DecisionLedger, HubChange, HubObject, Memory, Placement, ScoreSource, Scores, decide,
-    explain, gather, presumed, settle, why_not_decided, why_unknown,
+    Cause, Decision, DecisionLedger, HubChange, HubObject, HubState, Input, Memory, Placement,
+    Recorded, ScoreSource, Scores, decide, describe, explain, gather, presumed, readers, settle,
+    why_not_decided, why_unknown,
 };
-use crate::answers::{Division, EndedScore, RuleExplanation};
-use crate::beginning::{Beginning, RunStart};
-use crate::families::{Logic, OpenDecision, Recorded};
-use crate::turn::{Closed, PolicyDecision};
-use crate::world::{Policies, PolicyObject};
+use crate::seam::{
+    Beginning, DecisionParts, FamilyState, Happened, InfluenceLimit, ObjectOf, Opening,
+    PolicyDecision, PolicyFamily, PolicyObject, Said, Settlement, Start, Times, View, ViewMut,
+};
 use crate::{
-    Field, Footprint, Identity, Outcome, Presumption, Reach, Slim, TargetReference, Value, Verdict,
-    World, few,
+    Action, Division, EndedScore, Field, Footprint, Identity, Occurrence, Outcome, Presumption,
+    Reason, RuleExplanation, Value, Verdict, few,
 };
 
 /// Placements, as a family of policies.
-pub(crate) struct Placements;
+#[derive(Clone, Copy, Debug)]
+pub struct Placements;
 
-impl Logic for Placements {
-    fn names<'w>(&self, world: &'w World) -> Box<dyn Iterator<Item = &'w Identity> + 'w> {
-        Box::new(world.placements.keys())
+impl PolicyFamily for Placements {
+    const DECIDES_TOGETHER: bool = true;
+    const FEEDS_BACK: bool = true;
+    const INFLUENCE: InfluenceLimit = InfluenceLimit {
+        at_once: 20,
+        longest_pause: SignedDuration::from_mins(10),
+        interval: Some(SignedDuration::from_mins(5)),
+    };
+
+    type Policy = Placement;
+    type Memory = Memory;
+    type Extra = HubState;
+    type Input<'w> = Input<'w>;
+    type Decision = Decision;
+    type Cause = Cause;
+    type Record = Recorded;
+
+    fn gather<'w>(view: View<'w, Self>, policy: &Identity, _: Opening<'w>) -> Option<Input<'w>> {
+        gather(view, policy)
+    }
+
+    fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
+        decide(input, now)
+    }
+
+    fn open(view: View<'_, Self>, policy: &Identity, at: Opening<'_>) -> Option<Decision> {
+        match gather(view, policy) {
+            Some(input) => Some(decide(&input, at.now)),
+            None => Decision::first(view, policy),
+        }
+    }
+
+    fn settle(
+        state: &mut FamilyState<Self>,
+        policy: &Identity,
+        open: PolicyDecision<Self>,
+        outcomes: &[Outcome],
+        times: Times,
+    ) -> Settlement<Self> {
+        let wake_at = open.decision.wake_at;
+        if !open.decision.is_decided {
+            return Settlement { wake_at, ..Settlement::NOTHING };
+        }
+        let kept = |(identity, object): (&Identity, &PolicyObject<Placement, Memory>)| {
+            let memory = object.memory.as_ref().filter(|_| identity != policy);
+            memory.map(|it| it.known.len())
+        };
+        let kept = state.policies.iter().filter_map(kept).sum();
+        let object = state.policies.get_mut(policy);
+        // What an edited one was decided by says nothing about what it is now.
+        let object = object.filter(|it| it.policy.as_deref() == Some(&*open.policy));
+        let memory = object.as_ref().and_then(|object| object.memory.clone());
+        let settled = settle(policy, open.decision, outcomes, memory, times.opened_at);
+        if let (Some(memory), Some(object)) = (settled.memory, object) {
+            let known = memory.known.clone().beside(kept);
+            object.memory = Some(Memory { known, ..memory });
+        }
+        Settlement { recorded: settled.recorded, effects: settled.effects, wake_at }
     }
 
     /// A placement that ranks by the decisions of others reads all of them, so it connects all placements. That
     /// they all read the first of them says as much.
-    fn footprint(&self, world: &World, policy: &Identity) -> Option<Footprint> {
-        policy_of(world, policy)?;
+    fn footprint(view: View<'_, Self>, policy: &Identity) -> Option<Footprint> {
+        policy_of(view, policy)?;
         let mut footprint = Footprint::default();
         footprint.writes.push((policy.clone(), Field::Clusters));
         let usable = || {
-            let all = world.placements.iter();
+            let all = view.state.policies.iter();
             all.filter_map(|(identity, object)| Some((identity, usable(object)?)))
         };
         if usable().any(|(_, policy)| policy.balances()) {
@@ -45,57 +100,21 @@ impl Logic for Placements {
         Some(footprint)
     }
 
-    fn target(&self, _: &World, _: &Identity) -> Option<TargetReference> {
-        None
-    }
-
-    fn zones(&self, _: &World, _: &Identity) -> Vec<(Option<Arc<str>>, Zone)> {
-        Vec::new()
-    }
-
-    fn open(
-        &self,
-        world: &World,
-        policy: &Identity,
-        _: &Reach,
-        now: Timestamp,
-    ) -> Option<OpenDecision> {
-        let decision = match gather(world, policy) {
-            Some(input) => decide(&input, now),
-            None => Decision::first(world, policy)?,
-        };
-        let policy = Arc::clone(world.placements.get(policy)?.policy.as_ref()?);
-        Some(OpenDecision::Placement(PolicyDecision { policy, decision }))
-    }
-
-    /// While everything is stopped, nothing falls due that could be missed.
-    fn skip_stopped(
-        &self,
-        world: &mut World,
-        policy: &Identity,
-        _: Timestamp,
-        _: Timestamp,
-    ) -> Option<Closed> {
-        world.placements.get(policy)?;
-        Some(Closed { recorded: Vec::new(), effects: Vec::new(), wake_at: None })
-    }
-
-    fn feeds_back(&self) -> bool {
-        true
+    fn describe(view: View<'_, Self>, policy: &Identity, reason: &Reason<Cause>) -> Option<Said> {
+        describe(view, policy, reason)
     }
 
     fn explain(
-        &self,
-        world: &World,
+        view: View<'_, Self>,
         policy: &Identity,
         _: Option<&Identity>,
         now: Timestamp,
     ) -> Vec<RuleExplanation> {
-        if let Some(why) = why_not_decided(world, policy) {
+        if let Some(why) = why_not_decided(view, policy) {
             let message = format!("not decided, so what it has selected stays; {why}");
             return vec![whole(Verdict::Excluded, message)];
         }
-        let Some(input) = gather(world, policy) else { return Vec::new() };
+        let Some(input) = gather(view, policy) else { return Vec::new() };
         let namespace = policy.namespace();
         let without_sets = match (input.bound_sets, input.sets.is_empty()) {
             (0, _) => format!("no ManagedClusterSet is bound to the namespace {namespace}"),
@@ -111,14 +130,69 @@ impl Logic for Placements {
         vec![whole(Verdict::Excluded, without_sets)]
     }
 
+    /// The score or the taint by which it selects others.
+    fn occurrence(view: View<'_, Self>, policy: &Identity, record: &Recorded) -> Option<Happened> {
+        let described = describe(view, policy, &record.reason);
+        Some((Occurrence::Selects, described.and_then(|(rule, _)| rule)))
+    }
+
+    fn begin(view: ViewMut<'_, Self>, policies: &[&Identity], from: Beginning) -> Start<Self> {
+        super::begin::begin(view.alone(), policies, from)
+    }
+
+    /// What an earlier spec was decided by says nothing about a new one.
+    fn stored(object: ObjectOf<Self>, before: Option<ObjectOf<Self>>) -> ObjectOf<Self> {
+        object.with_memory_of_same(before)
+    }
+
+    fn share(state: &FamilyState<Self>, part: &mut FamilyState<Self>) {
+        if !part.policies.is_empty() {
+            part.extra = state.extra.clone();
+        }
+    }
+
+    fn is_stopped(view: View<'_, Self>, policy: &Identity) -> bool {
+        view.state.policies.contains_key(policy)
+    }
+
+    fn why_not_carried_out(view: View<'_, Self>, policy: &Identity) -> Option<String> {
+        why_not_decided(view, policy)
+    }
+
+    fn ended_scores(view: View<'_, Self>, policy: &Identity, at: Timestamp) -> Vec<EndedScore> {
+        let Some(input) = gather(view, policy) else { return Vec::new() };
+        let mut ended = BTreeSet::new();
+        for (prioritizer, scores) in input.policy.prioritizers.iter().zip(&input.add_on_scores) {
+            let ScoreSource::AddOn { resource, .. } = &prioritizer.score else { continue };
+            for (candidate, scores) in input.candidates.iter().zip(scores) {
+                let end = scores.and_then(|it| it.valid_until);
+                // One that cannot be read is told of the object itself.
+                let end = end.filter(|end| *end <= at && *end != Scores::UNREADABLE);
+                let (resource, cluster) = (Arc::clone(resource), Arc::clone(candidate.name));
+                ended.extend(end.map(|end| EndedScore { resource, cluster, end }));
+            }
+        }
+        ended.into_iter().collect()
+    }
+
+    fn presumptions(view: View<'_, Self>, policy: &Identity) -> Vec<Presumption> {
+        let Some(input) = gather(view, policy) else { return Vec::new() };
+        if let Some(why) = why_unknown(view, policy) {
+            return vec![presumed::unknown_selection(policy, why)];
+        }
+        let is_steady = input.policy.prioritizers.iter().any(|it| it.score == ScoreSource::Steady);
+        let afresh =
+            (is_steady && input.decisions.is_empty()).then(|| presumed::selects_afresh(policy));
+        afresh.into_iter().collect()
+    }
+
     /// What is selected has changed the very scores that it was selected by.
     fn decides_otherwise(
-        &self,
-        world: &World,
+        view: View<'_, Self>,
         policy: &Identity,
         now: Timestamp,
     ) -> Option<RuleExplanation> {
-        let input = gather(world, policy).filter(|it| !it.candidates.is_empty())?;
+        let input = gather(view, policy).filter(|it| !it.candidates.is_empty())?;
         let verdicts = explain(&input, now);
         if verdicts.iter().any(|it| it.verdict == Verdict::Error) {
             return None;
@@ -136,59 +210,37 @@ impl Logic for Placements {
         Some(whole(Verdict::Inactive, message))
     }
 
-    fn presumptions(&self, world: &World, policy: &Identity) -> Vec<Presumption> {
-        let Some(input) = gather(world, policy) else { return Vec::new() };
-        if let Some(why) = why_unknown(world, policy) {
-            return vec![presumed::unknown_selection(policy, why)];
-        }
-        let is_steady = input.policy.prioritizers.iter().any(|it| it.score == ScoreSource::Steady);
-        let afresh =
-            (is_steady && input.decisions.is_empty()).then(|| presumed::selects_afresh(policy));
-        afresh.into_iter().collect()
+    fn divisions(view: View<'_, Self>, policy: &Identity) -> Vec<Division> {
+        divisions(view, policy)
     }
 
-    fn ended_scores(&self, world: &World, policy: &Identity, at: Timestamp) -> Vec<EndedScore> {
-        let Some(input) = gather(world, policy) else { return Vec::new() };
-        let mut ended = BTreeSet::new();
-        for (prioritizer, scores) in input.policy.prioritizers.iter().zip(&input.add_on_scores) {
-            let ScoreSource::AddOn { resource, .. } = &prioritizer.score else { continue };
-            for (candidate, scores) in input.candidates.iter().zip(scores) {
-                let end = scores.and_then(|it| it.valid_until);
-                // One that cannot be read is told of the object itself.
-                let end = end.filter(|end| *end <= at && *end != Scores::UNREADABLE);
-                let (resource, cluster) = (Arc::clone(resource), Arc::clone(candidate.name));
-                ended.extend(end.map(|end| EndedScore { resource, cluster, end }));
-            }
-        }
-        ended.into_iter().collect()
+    fn readers_of_object(view: View<'_, Self>, changed: &Identity) -> Vec<Identity> {
+        readers(view, changed)
     }
 
-    fn influenced_by(&self, world: &World, policy: &Identity) -> Vec<Identity> {
-        let balancing = world.placements.iter().filter(|(identity, object)| {
+    fn influenced_by(view: View<'_, Self>, policy: &Identity) -> Vec<Identity> {
+        let balancing = view.state.policies.iter().filter(|(identity, object)| {
             *identity != policy && usable(object).is_some_and(Placement::selects_by_balance)
         });
         balancing.map(|(identity, _)| identity.clone()).collect()
     }
+}
 
-    fn begin(&self, world: &mut World, policies: &[&Identity], beginning: Beginning) -> RunStart {
-        super::begin::begin(world, policies, beginning)
+impl DecisionParts for Decision {
+    fn actions(&self) -> &[Action] {
+        &self.actions
     }
 
-    fn known_until(&self, _: &World, _: &Identity) -> Option<Timestamp> {
-        None
-    }
-
-    fn slim(&self, world: &World, policy: &Identity) -> Option<Slim> {
-        world.placements.get(policy).cloned().map(Slim::Placement)
-    }
-
-    fn remove(&self, world: &mut World, policy: &Identity) {
-        world.placements.remove(policy);
+    fn take_actions(&mut self) -> Vec<Action> {
+        std::mem::take(&mut self.actions)
     }
 }
 
-pub(super) fn policy_of<'w>(world: &'w World, policy: &Identity) -> Option<&'w Placement> {
-    usable(world.placements.get(policy)?)
+pub(super) fn policy_of<'w>(
+    view: View<'w, Placements>,
+    policy: &Identity,
+) -> Option<&'w Placement> {
+    usable(view.state.policies.get(policy)?)
 }
 
 fn usable(object: &PolicyObject<Placement, Memory>) -> Option<&Placement> {
@@ -199,22 +251,10 @@ fn whole(verdict: Verdict, message: String) -> RuleExplanation {
     RuleExplanation::new(None, verdict, message)
 }
 
-/// Holds a placement, with what is remembered of it. What an earlier spec was decided by says nothing
-/// about a new one.
-pub(crate) fn upsert(
-    objects: &mut Policies<Placement, Memory>,
-    identity: Identity,
-    mut object: PolicyObject<Placement, Memory>,
-) {
-    let before = objects.remove(&identity).filter(|before| before.policy == object.policy);
-    object.memory = before.and_then(|before| before.memory).or(object.memory);
-    objects.insert(identity, object);
-}
-
 /// Holds an object of a hub.
-pub(crate) fn upsert_hub_object(world: &mut World, identity: Identity, object: HubObject) {
+pub(crate) fn upsert_hub_object(state: &mut HubState, identity: Identity, object: HubObject) {
     let (namespace, name) = (Arc::from(identity.namespace()), Arc::from(identity.name()));
-    let hub = Arc::make_mut(&mut world.hub);
+    let hub = Arc::make_mut(&mut state.hub);
     match object {
         HubObject::Cluster(cluster) => {
             hub.clusters.insert(name, Arc::new(cluster));
@@ -228,20 +268,25 @@ pub(crate) fn upsert_hub_object(world: &mut World, identity: Identity, object: H
         HubObject::Scores(scores) => {
             hub.scores.entry(name).or_default().insert(namespace, scores);
         }
-        HubObject::Decision(decision) => world.decisions.insert(identity, decision),
+        HubObject::Decision(decision) => state.decisions.insert(identity, decision),
     }
 }
 
 /// What is new about an object of a hub, compared with what the world has.
-pub(crate) fn hub_change(world: &World, identity: &Identity, object: &HubObject) -> HubChange {
+#[must_use]
+pub fn hub_change(
+    view: View<'_, Placements>,
+    identity: &Identity,
+    object: &HubObject,
+) -> HubChange {
     let is_known = match object {
         HubObject::Cluster(cluster) => {
-            let known = world.hub.clusters.get(identity.name());
+            let known = view.state.extra.hub.clusters.get(identity.name());
             return known.map_or(HubChange::Any, |known| cluster.change_from(known));
         }
-        HubObject::Decision(decision) => world.decisions.get(identity) == Some(decision),
+        HubObject::Decision(decision) => view.state.extra.decisions.get(identity) == Some(decision),
         HubObject::Set(_) | HubObject::Binding(_) | HubObject::Scores(_) => {
-            world.hub.has(identity, object)
+            view.state.extra.hub.has(identity, object)
         }
     };
     match object {
@@ -255,11 +300,11 @@ pub(crate) fn hub_change(world: &World, identity: &Identity, object: &HubObject)
 }
 
 /// Removes an object of a hub.
-pub(crate) fn remove_hub_object(world: &mut World, object: &Identity) {
+pub(crate) fn remove_hub_object(state: &mut HubState, object: &Identity) {
     if object.kind() == "PlacementDecision" {
-        world.decisions.remove(object);
+        state.decisions.remove(object);
     } else {
-        Arc::make_mut(&mut world.hub).remove(object);
+        Arc::make_mut(&mut state.hub).remove(object);
     }
 }
 
@@ -275,15 +320,15 @@ pub(crate) fn selected(decisions: &DecisionLedger, placement: &Identity) -> Opti
 /// How many clusters the decisions of a placement have. One that is in two of them, as while it goes from one to the
 /// other, counts twice.
 #[must_use]
-pub fn selected_clusters(world: &World, placement: &Identity) -> usize {
-    let own = world.decisions.of_placement(placement).into_values();
+pub fn selected_clusters(view: View<'_, Placements>, placement: &Identity) -> usize {
+    let own = view.state.extra.decisions.of_placement(placement).into_values();
     let own = own.filter(|it| it.placement.as_deref() == Some(placement.name()));
     own.map(|it| it.clusters.len()).sum()
 }
 
 /// The decisions of a placement, in the order of their groups.
-pub(crate) fn divisions(world: &World, placement: &Identity) -> Vec<Division> {
-    let own = world.decisions.of_placement(placement);
+fn divisions(view: View<'_, Placements>, placement: &Identity) -> Vec<Division> {
+    let own = view.state.extra.decisions.of_placement(placement);
     let own = own.into_iter().filter(|(_, it)| it.placement.as_deref() == Some(placement.name()));
     let divisions = own.map(|(identity, decision)| Division {
         object: identity.name().into(),
@@ -294,34 +339,4 @@ pub(crate) fn divisions(world: &World, placement: &Identity) -> Vec<Division> {
     let mut divisions: Vec<Division> = divisions.collect();
     divisions.sort_by_key(|it| (it.group, decision_number(&it.object, placement.name())));
     divisions
-}
-
-/// Settles an open turn.
-pub(crate) fn close(
-    world: &mut World,
-    placement: &Identity,
-    open: PolicyDecision<Placement, Decision>,
-    outcomes: &[Outcome],
-    opened_at: Timestamp,
-) -> Closed {
-    let wake_at = open.decision.wake_at;
-    if !open.decision.is_decided {
-        return Closed { recorded: Vec::new(), effects: Vec::new(), wake_at };
-    }
-    let kept = |(identity, object): (&Identity, &PolicyObject<Placement, Memory>)| {
-        let memory = object.memory.as_ref().filter(|_| identity != placement);
-        memory.map(|it| it.known.len())
-    };
-    let kept = world.placements.iter().filter_map(kept).sum();
-    let object = world.placements.get_mut(placement);
-    // What an edited one was decided by says nothing about what it is now.
-    let object = object.filter(|it| it.policy.as_deref() == Some(&*open.policy));
-    let memory = object.as_ref().and_then(|object| object.memory.clone());
-    let settled = settle(placement, open.decision, outcomes, memory, opened_at);
-    if let (Some(memory), Some(object)) = (settled.memory, object) {
-        let known = memory.known.clone().beside(kept);
-        object.memory = Some(Memory { known, ..memory });
-    }
-    let recorded = settled.recorded.into_iter().map(Recorded::Placement).collect();
-    Closed { recorded, effects: settled.effects, wake_at }
 }

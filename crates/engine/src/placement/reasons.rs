@@ -10,11 +10,12 @@ use jiff::Timestamp;
 use super::predicates::{matched, shown, why_none};
 use super::shares::STEPS_OF_A_DECISION;
 use super::{
-    Eligibility, Exclusion, Input, Matched, Placement, Ranked, Ranking, RawScore, ScoreSource,
-    Scores, Taint, gather,
+    Eligibility, Exclusion, Input, Matched, Placement, Placements, Ranked, Ranking, RawScore,
+    ScoreSource, Scores, Taint, gather,
 };
 use crate::answers::RuleExplanation;
-use crate::{Identity, Reason, ScorePart, Scored, Verdict, World, counted, few};
+use crate::seam::View;
+use crate::{Identity, Reason, ScorePart, Scored, Verdict, counted, few};
 
 /// What a selection follows from. Candidates are told by their position in the [`Input`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -151,11 +152,11 @@ fn name<'a>(input: &Input<'a>, candidate: u32) -> &'a str {
 
 /// The score or taint of a reason by name, and the reason as a line for a person.
 pub(crate) fn describe(
-    world: &World,
+    view: View<'_, Placements>,
     placement: &Identity,
     reason: &Reason<Cause>,
 ) -> Option<(Option<Arc<str>>, String)> {
-    let input = gather(world, placement)?;
+    let input = gather(view, placement)?;
     Some((rule_name(&input, reason), render(&input, reason)))
 }
 

@@ -6,10 +6,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::{Blamed, Cause, Decision, KnownMatches, Satisfaction};
-use crate::turn::Effect;
-use crate::{
-    EffectReason, Field, Identity, Occurrence, Outcome, Reason, RuleExplanation, Value, World,
-};
+use crate::seam::Effect;
+use crate::{Field, Identity, Outcome, Reason, RuleExplanation, Value};
 
 /// What is remembered between two decisions. What was selected is in the `PlacementDecision`s.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -50,25 +48,13 @@ pub struct Recorded {
     pub told: Vec<RuleExplanation>,
 }
 
-impl Recorded {
-    /// What happened, and the score or the taint by which it did.
-    pub(crate) fn occurrence(
-        &self,
-        world: &World,
-        placement: &Identity,
-    ) -> (Occurrence, Option<Arc<str>>) {
-        let described = super::describe(world, placement, &self.reason);
-        (Occurrence::Selects, described.and_then(|(rule, _)| rule))
-    }
-}
-
 /// What follows from a decision and its outcomes.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Settled {
     /// What happened.
     pub recorded: Vec<Recorded>,
     /// What is selected, whether or not it had to be written.
-    pub effects: Vec<Effect>,
+    pub effects: Vec<Effect<Reason<Cause>>>,
     /// What is remembered.
     pub memory: Option<Memory>,
 }
@@ -101,12 +87,7 @@ pub fn settle(
         return Settled { memory: Some(memory), ..Settled::default() };
     }
     let value = Value::Names(Arc::new(decision.clusters.iter().cloned().collect()));
-    let effect = Effect {
-        target: placement.clone(),
-        field: Field::Clusters,
-        value,
-        reason: EffectReason::Placement(reason),
-    };
+    let effect = Effect { target: placement.clone(), field: Field::Clusters, value, reason };
     let recorded = is_other.then(|| Recorded {
         at: now,
         selected: u32::try_from(decision.clusters.len()).unwrap_or(u32::MAX),

@@ -5,39 +5,45 @@ use std::collections::BTreeMap;
 use super::gather::{bound_sets, gather, named_sets, unusable_set};
 use super::ledger::decision_identity;
 use super::logic::policy_of;
-use super::{Cause, ClusterSet, Decision, KnownMatches, PlacementDecision, Satisfaction, Standing};
-use crate::{Action, Exempt, Identity, Reason, Verdict, World};
+use super::{
+    Cause, ClusterSet, Decision, KnownMatches, PlacementDecision, Placements, Satisfaction,
+    Standing,
+};
+use crate::seam::View;
+use crate::{Action, Exempt, Identity, Reason, Verdict};
 
 /// Why a usable placement is not decided; `None` if it is.
-pub(crate) fn why_not_decided(world: &World, placement: &Identity) -> Option<String> {
-    let policy = policy_of(world, placement)?;
+pub(crate) fn why_not_decided(view: View<'_, Placements>, placement: &Identity) -> Option<String> {
+    let policy = policy_of(view, placement)?;
     Some(match policy.standing {
         Standing::Disabled => "an annotation disables it".to_owned(),
         Standing::Terminating => "it is being deleted".to_owned(),
         Standing::Unusable => "its spec has an error".to_owned(),
-        Standing::Active => match Exempt::of(&world.exempt, placement, None) {
+        Standing::Active => match Exempt::of(&view.objects.exempt, placement, None) {
             Some(exempt) => exempt.to_string(),
-            None => format!(
-                "the selector of its set {} cannot be used",
-                unusable_set(world, placement)?
-            ),
+            None => {
+                format!("the selector of its set {} cannot be used", unusable_set(view, placement)?)
+            }
         },
     })
 }
 
 /// Why the selection of a placement is unknown; `None` if it is known, or not decided. A hub that was read has all its
 /// clusters; files may lack them.
-pub(crate) fn why_unknown(world: &World, placement: &Identity) -> Option<&'static str> {
-    let is_without = world.seen_at.is_none() && world.hub.clusters.is_empty();
-    let is_unknown = is_without && gather(world, placement).is_some();
+pub(crate) fn why_unknown(
+    view: View<'_, Placements>,
+    placement: &Identity,
+) -> Option<&'static str> {
+    let is_without = view.objects.seen_at.is_none() && view.state.extra.hub.clusters.is_empty();
+    let is_unknown = is_without && gather(view, placement).is_some();
     is_unknown.then_some("there is no ManagedCluster in the files")
 }
 
 /// Why a placement whose spec or set has an error has not enough clusters, without its spec: by its sets alone.
 #[must_use]
-pub fn unsatisfied(world: &World, placement: &Identity) -> Option<Satisfaction> {
-    let policy = world.placements.get(placement)?.policy.as_deref()?;
-    let hub = &*world.hub;
+pub fn unsatisfied(view: View<'_, Placements>, placement: &Identity) -> Option<Satisfaction> {
+    let policy = view.state.policies.get(placement)?.policy.as_deref()?;
+    let hub = &*view.state.extra.hub;
     let bound = bound_sets(hub, placement.namespace());
     let sets = named_sets(policy, &bound);
     let members: Vec<_> = sets.iter().filter_map(|it| Some((*it, hub.sets.get(*it)?))).collect();
@@ -58,15 +64,16 @@ pub fn unsatisfied(world: &World, placement: &Identity) -> Option<Satisfaction> 
 impl Decision {
     /// Creates an empty first `PlacementDecision` for a placement whose spec or set has an error from the beginning,
     /// as Open Cluster Management does: consumers wait for one.
-    pub(super) fn first(world: &World, placement: &Identity) -> Option<Decision> {
-        let policy = world.placements.get(placement)?.policy.as_deref()?;
+    pub(super) fn first(view: View<'_, Placements>, placement: &Identity) -> Option<Decision> {
+        let policy = view.state.policies.get(placement)?.policy.as_deref()?;
         let has_error = match policy.standing {
             Standing::Unusable => true,
-            Standing::Active => unusable_set(world, placement).is_some(),
+            Standing::Active => unusable_set(view, placement).is_some(),
             Standing::Disabled | Standing::Terminating => false,
         };
-        let is_exempt = world.exempt.of(placement).is_some();
-        if !has_error || is_exempt || !world.decisions.of_placement(placement).is_empty() {
+        let is_exempt = view.objects.exempt.of(placement).is_some();
+        if !has_error || is_exempt || !view.state.extra.decisions.of_placement(placement).is_empty()
+        {
             return None;
         }
         let name = format!("{}-decision-1", placement.name());

@@ -3,24 +3,27 @@
 
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
+use super::Levels;
+use crate::seam::{Beginning, RunStart, Start, ViewMut};
+use crate::{Family, Identity, PolicyName};
 
-use crate::beginning::{Beginning, RunStart};
-use crate::{Family, Identity, PolicyName, World};
-
-pub(super) fn begin(world: &mut World, policies: &[&Identity], beginning: Beginning) -> RunStart {
+pub(super) fn begin(
+    view: ViewMut<'_, Levels>,
+    policies: &[&Identity],
+    beginning: Beginning,
+) -> Start<Levels> {
     // Whoever has no cluster takes it that a node that is only named has no labels.
-    let named: Vec<Arc<str>> = world.pods.values().filter_map(|pod| pod.node.clone()).collect();
+    let named: Vec<Arc<str>> =
+        view.objects.pods.values().filter_map(|pod| pod.node.clone()).collect();
     for node in named {
-        world.nodes.entry(node).or_default();
+        view.objects.nodes.entry(node).or_default();
     }
-    let moment_before = beginning.from.checked_sub(SignedDuration::from_nanos(1));
-    let moment_before = moment_before.unwrap_or(Timestamp::MIN);
     let mut begun = RunStart::default();
+    let view = view.alone();
     for policy in policies {
-        if super::gather(world, policy).is_some() {
+        if super::gather(view, policy).is_some() {
             let name = PolicyName::new(Family::QosLevels, (*policy).clone());
-            begun.first_turns.push((name, moment_before));
+            begun.first_turns.push((name, beginning.moment_before()));
         }
     }
     begun

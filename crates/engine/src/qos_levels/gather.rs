@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{LevelFormat, ListInForce, Pod, QosLevels};
-use crate::{Identity, Labels, World};
+use super::{LevelFormat, Levels, ListInForce, Pod, QosLevels};
+use crate::seam::View;
+use crate::{Identity, Labels};
 
 /// How the agent of a cluster runs.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -53,13 +54,13 @@ pub(super) enum Standing<'a> {
 }
 
 /// What a `ConfigMap` is to the agent. Of several, the first by its name counts, be it usable or not.
-pub(super) fn standing<'a>(world: &'a World, config: &Identity) -> Standing<'a> {
-    let namespace = world.agent.config_namespace.as_deref();
+pub(super) fn standing<'a>(view: View<'a, Levels>, config: &Identity) -> Standing<'a> {
+    let namespace = view.state.extra.config_namespace.as_deref();
     let is_here = |it: &Identity| namespace.is_none_or(|namespace| namespace == it.namespace());
     if !is_here(config) {
         return Standing::Elsewhere;
     }
-    match world.qos_levels.keys().find(|it| is_here(it)) {
+    match view.state.policies.keys().find(|it| is_here(it)) {
         Some(first) if first != config => Standing::After(first),
         _ => Standing::InForce,
     }
@@ -68,54 +69,59 @@ pub(super) fn standing<'a>(world: &'a World, config: &Identity) -> Standing<'a> 
 /// Gathers the inputs of a decision about the levels in the `ConfigMap` of this name. Nothing has to be
 /// fetched. There is no decision about one that does not count, or is exempt.
 #[must_use]
-pub fn gather<'a>(world: &'a World, config: &Identity) -> Option<Input<'a>> {
-    gather_from(world, config, world.pods.iter(), true)
+pub fn gather<'a>(view: View<'a, Levels>, config: &Identity) -> Option<Input<'a>> {
+    gather_from(view, config, view.objects.pods.iter(), true)
 }
 
 /// The same for a single pod, at no cost for the others.
 #[must_use]
-pub fn gather_only<'a>(world: &'a World, config: &Identity, pod: &Identity) -> Option<Input<'a>> {
-    gather_from(world, config, world.pods.get_key_value(pod).into_iter(), false)
+pub fn gather_only<'a>(
+    view: View<'a, Levels>,
+    config: &Identity,
+    pod: &Identity,
+) -> Option<Input<'a>> {
+    gather_from(view, config, view.objects.pods.get_key_value(pod).into_iter(), false)
 }
 
 fn gather_from<'a>(
-    world: &'a World,
+    view: View<'a, Levels>,
     config: &Identity,
     pods: impl Iterator<Item = (&'a Identity, &'a Pod)>,
     is_about_all: bool,
 ) -> Option<Input<'a>> {
-    let (identity, object) = world.qos_levels.get_key_value(config)?;
+    let (identity, object) = view.state.policies.get_key_value(config)?;
     let policy = object.policy.as_deref()?;
-    if standing(world, config) != Standing::InForce || world.exempt.of(config).is_some() {
+    if standing(view, config) != Standing::InForce || view.objects.exempt.of(config).is_some() {
         return None;
     }
-    let mut lists = Lists::new(world, policy);
-    let pods = pods
-        .filter(|(identity, pod)| pod.left_alone.is_none() && world.exempt.of(identity).is_none());
+    let mut lists = Lists::new(view, policy);
+    let pods = pods.filter(|(identity, pod)| {
+        pod.left_alone.is_none() && view.objects.exempt.of(identity).is_none()
+    });
     let pods = pods.map(|(identity, pod)| FollowingPod { identity, pod, list: lists.of(pod) });
     let pods = pods.collect();
-    let format = world.agent.level_format;
+    let format = view.state.extra.level_format;
     Some(Input { identity, policy, format, pods, is_about_all })
 }
 
 /// The lists of the nodes, each found once.
 struct Lists<'a> {
-    world: &'a World,
+    view: View<'a, Levels>,
     policy: &'a QosLevels,
     without_node: ListInForce<'a>,
     of_nodes: BTreeMap<&'a str, ListInForce<'a>>,
 }
 
 impl<'a> Lists<'a> {
-    fn new(world: &'a World, policy: &'a QosLevels) -> Self {
+    fn new(view: View<'a, Levels>, policy: &'a QosLevels) -> Self {
         let without_node = policy.in_force(None);
-        Lists { world, policy, without_node, of_nodes: BTreeMap::new() }
+        Lists { view, policy, without_node, of_nodes: BTreeMap::new() }
     }
 
     fn of(&mut self, pod: &'a Pod) -> ListInForce<'a> {
         let Some(node) = pod.node.as_deref() else { return self.without_node };
-        let (world, policy) = (self.world, self.policy);
-        *self.of_nodes.entry(node).or_insert_with(|| match labels_of(world, node) {
+        let (view, policy) = (self.view, self.policy);
+        *self.of_nodes.entry(node).or_insert_with(|| match labels_of(view, node) {
             Some(labels) => policy.in_force(Some(labels)),
             None if policy.asks_for_node_labels() => ListInForce::UnknownNode,
             None => policy.in_force(Some(&Labels::default())),
@@ -124,6 +130,6 @@ impl<'a> Lists<'a> {
 }
 
 /// The labels of a node of this name, if it is known.
-pub(super) fn labels_of<'a>(world: &'a World, node: &str) -> Option<&'a Labels> {
-    world.nodes.get(node).map(|node| &node.labels)
+pub(super) fn labels_of<'a>(view: View<'a, Levels>, node: &str) -> Option<&'a Labels> {
+    view.objects.nodes.get(node).map(|node| &node.labels)
 }

@@ -9,22 +9,21 @@ use jiff::Timestamp;
 use super::gather::{Standing, labels_of, standing};
 use super::reasons::policy_name;
 use super::{
-    Decision, FollowingPod, Input, ListInForce, QosLevels, decide, explain, gather, gather_only,
-    render, settle,
+    AgentSettings, Cause, Decision, FollowingPod, Input, ListInForce, QosLevels, Recorded, decide,
+    explain, gather, gather_only, render, settle,
 };
-use crate::answers::{RuleExplanation, Unmatched};
-use crate::beginning::{Beginning, RunStart};
-use crate::families::{Logic, OpenDecision, Recorded};
-use crate::schedules::{RuleSchedule, Schedule};
-use crate::turn::{Closed, PolicyDecision};
-use crate::world::{Policies, PolicyObject};
+use crate::seam::{
+    Beginning, DecisionParts, FamilyState, Happened, ObjectOf, Opening, PolicyDecision,
+    PolicyFamily, Said, Settlement, Start, Times, View, ViewMut,
+};
 use crate::{
-    Consequence, Exempt, Field, Footprint, Identity, LabelSelector, Labels, Outcome, Presumption,
-    Reach, Slim, TargetReference, Verdict, World,
+    Action, Consequence, Exempt, Field, Footprint, Identity, LabelSelector, Labels, Outcome,
+    Policies, Presumption, Reason, RuleExplanation, RuleSchedule, Schedule, Unmatched, Verdict,
 };
 
 /// Levels of pods, as a family of policies.
-pub(crate) struct Levels;
+#[derive(Clone, Copy, Debug)]
+pub struct Levels;
 
 /// The pods that a `ConfigMap` may ever change, with their nodes.
 fn concerned<'a>(input: &Input<'a>) -> impl Iterator<Item = FollowingPod<'a>> {
@@ -49,16 +48,46 @@ fn concerned<'a>(input: &Input<'a>) -> impl Iterator<Item = FollowingPod<'a>> {
     })
 }
 
-impl Logic for Levels {
-    fn names<'w>(&self, world: &'w World) -> Box<dyn Iterator<Item = &'w Identity> + 'w> {
-        Box::new(world.qos_levels.keys())
+impl PolicyFamily for Levels {
+    const DECIDES_TOGETHER: bool = true;
+    const FOLLOWS_SCHEDULES: bool = true;
+
+    type Policy = QosLevels;
+    type Memory = ();
+    type Extra = AgentSettings;
+    type Input<'w> = Input<'w>;
+    type Decision = Decision;
+    type Cause = Cause;
+    type Record = Recorded;
+
+    fn gather<'w>(view: View<'w, Self>, policy: &Identity, at: Opening<'w>) -> Option<Input<'w>> {
+        match at.reach.only_object() {
+            Some(pod) => gather_only(view, policy, pod),
+            None => gather(view, policy),
+        }
+    }
+
+    fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
+        decide(input, now)
+    }
+
+    fn settle(
+        _: &mut FamilyState<Self>,
+        _: &Identity,
+        open: PolicyDecision<Self>,
+        outcomes: &[Outcome],
+        times: Times,
+    ) -> Settlement<Self> {
+        let wake_at = open.decision.wake_at;
+        let settled = settle(open.decision, outcomes, times.opened_at);
+        Settlement { recorded: settled.recorded, effects: settled.effects, wake_at }
     }
 
     /// One that does not count belongs to the one that does: without that, it would count.
-    fn footprint(&self, world: &World, policy: &Identity) -> Option<Footprint> {
-        let input = match standing(world, policy) {
-            Standing::InForce => gather(world, policy)?,
-            Standing::After(first) => gather(world, first)?,
+    fn footprint(view: View<'_, Self>, policy: &Identity) -> Option<Footprint> {
+        let input = match standing(view, policy) {
+            Standing::InForce => gather(view, policy)?,
+            Standing::After(first) => gather(view, first)?,
             Standing::Elsewhere => return None,
         };
         let mut footprint = Footprint::default();
@@ -68,19 +97,74 @@ impl Logic for Levels {
         Some(footprint)
     }
 
-    fn target(&self, _: &World, _: &Identity) -> Option<TargetReference> {
-        None
+    fn describe(view: View<'_, Self>, policy: &Identity, reason: &Reason<Cause>) -> Option<Said> {
+        let levels = view.state.policy(policy)?;
+        Some((policy_name(levels, reason), render(levels, reason)))
     }
 
-    fn zones(&self, world: &World, policy: &Identity) -> Vec<(Option<Arc<str>>, Zone)> {
-        let Some(levels) = policy_of(world, policy) else { return Vec::new() };
+    fn explain(
+        view: View<'_, Self>,
+        policy: &Identity,
+        object: Option<&Identity>,
+        now: Timestamp,
+    ) -> Vec<RuleExplanation> {
+        let Some(levels) = view.state.policy(policy) else { return Vec::new() };
+        if let Some(message) = why_not_carried_out(view, policy) {
+            return vec![whole(Verdict::Excluded, message)];
+        }
+        let Some(input) = gather(view, policy) else { return Vec::new() };
+        let Some(object) = object.filter(|object| *object != policy) else {
+            return explain_lists(levels, now);
+        };
+        let Some(following) = input.pods.iter().find(|it| it.identity == object) else {
+            return why_left_alone(view, object)
+                .map(|why| whole(Verdict::Excluded, why))
+                .into_iter()
+                .collect();
+        };
+        let reasons = explain(following, now);
+        let lines = reasons.iter().map(|reason| {
+            RuleExplanation::of(reason, policy_name(levels, reason), render(levels, reason))
+        });
+        lines.collect()
+    }
+
+    fn occurrence(_: View<'_, Self>, _: &Identity, record: &Recorded) -> Option<Happened> {
+        record.occurrence()
+    }
+
+    fn begin(view: ViewMut<'_, Self>, policies: &[&Identity], from: Beginning) -> Start<Self> {
+        super::begin::begin(view, policies, from)
+    }
+
+    /// The last usable form counts of what cannot be used.
+    fn stored(mut object: ObjectOf<Self>, before: Option<ObjectOf<Self>>) -> ObjectOf<Self> {
+        object.policy = match (object.policy, before.and_then(|before| before.policy)) {
+            (Some(policy), Some(before)) => {
+                Some(Arc::new(policy.as_ref().clone().keeping(&before)))
+            }
+            (policy, before) => policy.or(before),
+        };
+        object
+    }
+
+    fn share(state: &FamilyState<Self>, part: &mut FamilyState<Self>) {
+        part.extra = state.extra.clone();
+    }
+
+    fn without_pods(state: &FamilyState<Self>) -> FamilyState<Self> {
+        FamilyState { policies: Policies::new(), extra: state.extra.clone() }
+    }
+
+    fn zones(view: View<'_, Self>, policy: &Identity) -> Vec<(Option<Arc<str>>, Zone)> {
+        let Some(levels) = view.state.policy(policy) else { return Vec::new() };
         let policies = levels.lists().flat_map(|(_, list)| list);
         policies.map(|it| (Some(Arc::clone(&it.name)), it.windows.zone())).collect()
     }
 
     /// Positions are counted through all lists, in the order of [`QosLevels::lists`].
-    fn schedules(&self, world: &World, policy: &Identity) -> Vec<RuleSchedule> {
-        let Some(levels) = policy_of(world, policy) else { return Vec::new() };
+    fn schedules(view: View<'_, Self>, policy: &Identity) -> Vec<RuleSchedule> {
+        let Some(levels) = view.state.policy(policy) else { return Vec::new() };
         let policies = (0..).zip(levels.lists().flat_map(|(_, list)| list));
         let schedules = policies.map(|(position, it)| RuleSchedule {
             rule: Arc::clone(&it.name),
@@ -94,119 +178,50 @@ impl Logic for Levels {
         schedules.collect()
     }
 
-    fn unmatched(&self, world: &World, policy: &Identity) -> Vec<Unmatched> {
-        let Some(levels) = policy_of(world, policy) else { return Vec::new() };
+    fn why_not_carried_out(view: View<'_, Self>, policy: &Identity) -> Option<String> {
+        why_not_carried_out(view, policy)
+    }
+
+    fn unmatched(view: View<'_, Self>, policy: &Identity) -> Vec<Unmatched> {
+        let Some(levels) = view.state.policy(policy) else { return Vec::new() };
         let policies = (0..).zip(levels.lists().flat_map(|(_, list)| list));
-        let seen = world.pods.len();
+        let seen = view.objects.pods.len();
         let is_idle = |selector: &LabelSelector| {
-            seen > 0 && !world.pods.values().any(|pod| selector.selects(&pod.labels))
+            seen > 0 && !view.objects.pods.values().any(|pod| selector.selects(&pod.labels))
         };
         let idle = policies.filter(|(_, it)| it.is_enabled && is_idle(&it.selector));
         idle.map(|(position, _)| Unmatched { position: Some(position), what: "pods", seen })
             .collect()
     }
 
-    fn follows_schedules(&self) -> bool {
-        true
-    }
-
-    fn open(
-        &self,
-        world: &World,
-        policy: &Identity,
-        reach: &Reach,
-        now: Timestamp,
-    ) -> Option<OpenDecision> {
-        let input = match reach.only_object() {
-            Some(pod) => gather_only(world, policy, pod)?,
-            None => gather(world, policy)?,
-        };
-        let decision = decide(&input, now);
-        let policy = Arc::clone(world.qos_levels.get(policy)?.policy.as_ref()?);
-        Some(OpenDecision::QosLevels(PolicyDecision { policy, decision }))
-    }
-
-    /// While everything is stopped, nothing falls due that could be missed.
-    fn skip_stopped(
-        &self,
-        world: &mut World,
-        policy: &Identity,
-        _: Timestamp,
-        _: Timestamp,
-    ) -> Option<Closed> {
-        policy_of(world, policy)?;
-        Some(Closed { recorded: Vec::new(), effects: Vec::new(), wake_at: None })
-    }
-
-    fn explain(
-        &self,
-        world: &World,
-        policy: &Identity,
-        object: Option<&Identity>,
-        now: Timestamp,
-    ) -> Vec<RuleExplanation> {
-        let Some(levels) = policy_of(world, policy) else { return Vec::new() };
-        if let Some(message) = why_not_carried_out(world, policy) {
-            return vec![whole(Verdict::Excluded, message)];
-        }
-        let Some(input) = gather(world, policy) else { return Vec::new() };
-        let Some(object) = object.filter(|object| *object != policy) else {
-            return explain_lists(levels, now);
-        };
-        let Some(following) = input.pods.iter().find(|it| it.identity == object) else {
-            return why_left_alone(world, object)
-                .map(|why| whole(Verdict::Excluded, why))
-                .into_iter()
-                .collect();
-        };
-        let reasons = explain(following, now);
-        let lines = reasons.iter().map(|reason| RuleExplanation {
-            rule: policy_name(levels, reason),
-            position: reason.rule,
-            verdict: reason.verdict,
-            message: render(levels, reason),
-            since: reason.since,
-            until: reason.until,
-            scored: None,
-            answered: None,
-        });
-        lines.collect()
-    }
-
-    fn presumptions(&self, world: &World, policy: &Identity) -> Vec<Presumption> {
-        let Some(input) = gather(world, policy) else { return Vec::new() };
+    fn presumptions(view: View<'_, Self>, policy: &Identity) -> Vec<Presumption> {
+        let Some(input) = gather(view, policy) else { return Vec::new() };
         let mut nodes: BTreeSet<Arc<str>> = BTreeSet::new();
         let mut presumed = Vec::new();
         for FollowingPod { identity, pod, .. } in concerned(&input) {
             if pod.is_template {
                 presumed.push(template_stands_for_pods(identity));
             }
-            let unknown = pod.node.as_ref().filter(|node| labels_of(world, node).is_none());
+            let unknown = pod.node.as_ref().filter(|node| labels_of(view, node).is_none());
             nodes.extend(unknown.filter(|_| input.policy.asks_for_node_labels()).cloned());
         }
         presumed.extend(nodes.iter().map(Presumption::node_without_labels));
         presumed
     }
 
-    fn begin(&self, world: &mut World, policies: &[&Identity], beginning: Beginning) -> RunStart {
-        super::begin::begin(world, policies, beginning)
-    }
-
-    fn known_until(&self, _: &World, _: &Identity) -> Option<Timestamp> {
-        None
-    }
-
-    fn slim(&self, world: &World, policy: &Identity) -> Option<Slim> {
-        world.qos_levels.get(policy).cloned().map(Slim::QosLevels)
-    }
-
-    fn remove(&self, world: &mut World, policy: &Identity) {
-        world.qos_levels.remove(policy);
+    fn happened_to(record: &Recorded) -> Option<&Identity> {
+        Some(&record.pod)
     }
 }
 
-fn policy_of<'w>(world: &'w World, policy: &Identity) -> Option<&'w QosLevels> {
-    world.qos_levels.get(policy)?.policy.as_deref()
+impl DecisionParts for Decision {
+    fn actions(&self) -> &[Action] {
+        &self.actions
+    }
+
+    fn take_actions(&mut self) -> Vec<Action> {
+        std::mem::take(&mut self.actions)
+    }
 }
 
 /// No pods of a workload are in sight, so its template stands for them.
@@ -223,25 +238,25 @@ fn whole(verdict: Verdict, message: String) -> RuleExplanation {
 }
 
 /// Why nothing comes of a `ConfigMap`, if nothing does.
-pub(crate) fn why_not_carried_out(world: &World, config: &Identity) -> Option<String> {
-    match standing(world, config) {
+fn why_not_carried_out(view: View<'_, Levels>, config: &Identity) -> Option<String> {
+    match standing(view, config) {
         Standing::InForce => {
-            let exempt = Exempt::of(&world.exempt, config, None)?;
+            let exempt = Exempt::of(&view.objects.exempt, config, None)?;
             Some(format!("not carried out; {exempt}"))
         }
         Standing::After(first) => {
             Some(format!("not carried out; {first} is there too, and counts"))
         }
         Standing::Elsewhere => {
-            let namespace = world.agent.config_namespace.as_deref().unwrap_or_default();
+            let namespace = view.state.extra.config_namespace.as_deref().unwrap_or_default();
             Some(format!("not carried out; the agent's ConfigMap is in the namespace {namespace}"))
         }
     }
 }
 
 /// Why no policy is about an object, although it is there.
-fn why_left_alone(world: &World, object: &Identity) -> Option<String> {
-    let pod = world.pods.get(object)?;
+fn why_left_alone(view: View<'_, Levels>, object: &Identity) -> Option<String> {
+    let pod = view.objects.pods.get(object)?;
     if let Some(why) = pod.left_alone {
         let why = match why {
             super::LeftAlone::Finished => "the pod has run to its end",
@@ -250,7 +265,7 @@ fn why_left_alone(world: &World, object: &Identity) -> Option<String> {
         };
         return Some(format!("it stays as it is; {why}"));
     }
-    world.exempt.of(object).map(|why| format!("it stays as it is; {}", Exempt::Target(why)))
+    view.objects.exempt.of(object).map(|why| format!("it stays as it is; {}", Exempt::Target(why)))
 }
 
 /// The state of every policy, whatever the pods.
@@ -271,41 +286,11 @@ fn explain_lists(levels: &QosLevels, now: Timestamp) -> Vec<RuleExplanation> {
         );
         let change = Some(windows).filter(|_| policy.is_enabled);
         RuleExplanation {
-            rule: Some(Arc::clone(&policy.name)),
             position: Some(position),
-            verdict,
-            message,
             since: change.and_then(|it| it.previous_transition(now)).map(|it| it.at),
             until: change.and_then(|it| it.next_transition(now)).map(|it| it.at),
-            scored: None,
-            answered: None,
+            ..RuleExplanation::new(Some(Arc::clone(&policy.name)), verdict, message)
         }
     });
     lines.collect()
-}
-
-/// Holds an object, with the last usable form of what cannot be used in it.
-pub(crate) fn upsert(
-    objects: &mut Policies<QosLevels, ()>,
-    identity: Identity,
-    mut object: PolicyObject<QosLevels, ()>,
-) {
-    let before = objects.remove(&identity).and_then(|before| before.policy);
-    object.policy = match (object.policy, before) {
-        (Some(policy), Some(before)) => Some(Arc::new(policy.as_ref().clone().keeping(&before))),
-        (policy, before) => policy.or(before),
-    };
-    objects.insert(identity, object);
-}
-
-/// Settles an open turn.
-pub(crate) fn close(
-    open: PolicyDecision<QosLevels, Decision>,
-    outcomes: &[Outcome],
-    opened_at: Timestamp,
-) -> Closed {
-    let wake_at = open.decision.wake_at;
-    let settled = settle(open.decision, outcomes, opened_at);
-    let recorded = settled.recorded.into_iter().map(Recorded::QosLevels).collect();
-    Closed { recorded, effects: settled.effects, wake_at }
 }

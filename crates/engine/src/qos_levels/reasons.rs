@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{QosLevels, QosPolicy};
-use crate::{Identity, Reason, World};
+use crate::Reason;
 
 /// Why a policy sets the level of a pod, or does not. `entry` is the entry of `nodesConfig` that the list is
 /// from; `None` for the list of all nodes.
@@ -104,14 +104,4 @@ fn policy(list: &[QosPolicy], rule: Option<u32>) -> Option<&QosPolicy> {
 pub(super) fn policy_name(levels: &QosLevels, reason: &Reason<Cause>) -> Option<Arc<str>> {
     let list = list(levels, reason.cause.entry());
     policy(list, reason.rule).map(|policy| Arc::clone(&policy.name))
-}
-
-/// The policy of a reason by name, and the reason as a line for a person.
-pub(crate) fn describe(
-    world: &World,
-    config: &Identity,
-    reason: &Reason<Cause>,
-) -> Option<(Option<Arc<str>>, String)> {
-    let levels = world.qos_levels.get(config)?.policy.as_deref()?;
-    Some((policy_name(levels, reason), render(levels, reason)))
 }

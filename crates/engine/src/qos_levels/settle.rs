@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{DecidedPod, Decision};
-use crate::turn::Effect;
-use crate::{EffectReason, Field, Identity, Occurrence, Outcome, Value};
+use super::{Cause, DecidedPod, Decision};
+use crate::seam::Effect;
+use crate::{Field, Identity, Occurrence, Outcome, Reason, Value};
 
 /// The level of a pod has changed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -48,7 +48,7 @@ pub struct Settled {
     /// What happened.
     pub recorded: Vec<Recorded>,
     /// Which levels are set, whether or not they had to be written.
-    pub effects: Vec<Effect>,
+    pub effects: Vec<Effect<Reason<Cause>>>,
 }
 
 /// What the writes have come to. `outcomes` are those of the actions, in their order. A write that failed
@@ -71,7 +71,7 @@ pub fn settle(decision: Decision, outcomes: &[Outcome], now: Timestamp) -> Settl
             value: value_of(pod.wanted.level),
             target: pod.pod,
             field: Field::QosLevel,
-            reason: EffectReason::QosLevels(pod.reason),
+            reason: pod.reason,
         });
     }
     settled

@@ -1,7 +1,8 @@
 //! The inputs of a decision about scheduled capacity.
 
-use super::{Published, ScheduledCapacity};
-use crate::{Identity, World};
+use super::{Published, ScheduledCapacity, Schedules};
+use crate::Identity;
+use crate::seam::View;
 
 /// All inputs of a decision about one schedule.
 #[derive(Clone, Copy, Debug)]
@@ -17,10 +18,10 @@ pub struct Input<'a> {
 /// Gathers the inputs of a decision about the schedule of this name. Nothing has to be fetched. There is
 /// no decision about one that is exempt: no number is published.
 #[must_use]
-pub fn gather<'a>(world: &'a World, schedule: &Identity) -> Option<Input<'a>> {
-    let (identity, object) = world.scheduled_capacities.get_key_value(schedule)?;
+pub fn gather<'a>(view: View<'a, Schedules>, schedule: &Identity) -> Option<Input<'a>> {
+    let (identity, object) = view.state.policies.get_key_value(schedule)?;
     let policy = object.policy.as_deref()?;
-    if world.exempt.of(schedule).is_some() {
+    if view.objects.exempt.of(schedule).is_some() {
         return None;
     }
     Some(Input { identity, policy, published: object.memory.as_ref() })

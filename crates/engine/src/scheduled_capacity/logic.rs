@@ -7,41 +7,121 @@ use jiff::Timestamp;
 
 use super::reasons::behaviour_name;
 use super::{
-    Behaviour, Decision, Published, ScheduledCapacity, decide, explain, gather, render, settle,
+    Behaviour, Cause, Decision, Input, Published, Recorded, ScheduledCapacity, decide, explain,
+    gather, next_change, render, settle, value_at,
 };
-use crate::answers::RuleExplanation;
-use crate::beginning::{Beginning, RunStart};
-use crate::families::{Logic, OpenDecision, Recorded};
-use crate::schedules::{RuleSchedule, Schedule};
-use crate::turn::{Closed, PolicyDecision};
-use crate::world::{Policies, PolicyObject};
+use crate::seam::{
+    Beginning, FamilyState, Happened, ObjectOf, Opening, PolicyDecision, PolicyFamily,
+    PublishesNumber, Said, Settlement, Start, Times, View, ViewMut,
+};
 use crate::{
-    Exempt, Field, Footprint, Identity, Outcome, Reach, Slim, TargetReference, Verdict, World,
+    Exempt, Field, Footprint, Identity, Outcome, Reason, RuleExplanation, RuleSchedule, Schedule,
+    Verdict,
 };
 
 /// Schedules, as a family of policies.
-pub(crate) struct Schedules;
+#[derive(Clone, Copy, Debug)]
+pub struct Schedules;
 
-impl Logic for Schedules {
-    fn names<'w>(&self, world: &'w World) -> Box<dyn Iterator<Item = &'w Identity> + 'w> {
-        Box::new(world.scheduled_capacities.keys())
+impl PolicyFamily for Schedules {
+    const FOLLOWS_SCHEDULES: bool = true;
+    const PUBLISHES: bool = true;
+
+    type Policy = ScheduledCapacity;
+    type Memory = Published;
+    type Extra = ();
+    type Input<'w> = Input<'w>;
+    type Decision = Decision;
+    type Cause = Cause;
+    type Record = Recorded;
+
+    fn gather<'w>(view: View<'w, Self>, policy: &Identity, _: Opening<'w>) -> Option<Input<'w>> {
+        gather(view, policy)
     }
 
-    fn footprint(&self, world: &World, policy: &Identity) -> Option<Footprint> {
-        gather(world, policy)?;
+    fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
+        decide(input, now)
+    }
+
+    fn settle(
+        state: &mut FamilyState<Self>,
+        policy: &Identity,
+        open: PolicyDecision<Self>,
+        outcomes: &[Outcome],
+        times: Times,
+    ) -> Settlement<Self> {
+        let wake_at = open.decision.wake_at;
+        let object = state.policies.get_mut(policy);
+        let before = object.as_ref().and_then(|object| object.memory);
+        let settled = settle(policy, before, open.decision, outcomes, times.opened_at);
+        if let Some(object) = object.filter(|object| object.policy.is_some()) {
+            object.memory = settled.memory;
+        }
+        Settlement { recorded: settled.recorded, effects: settled.effects, wake_at }
+    }
+
+    fn footprint(view: View<'_, Self>, policy: &Identity) -> Option<Footprint> {
+        gather(view, policy)?;
         Some(Footprint { reads: Vec::new(), writes: vec![(policy.clone(), Field::Value)] })
     }
 
-    fn target(&self, _: &World, _: &Identity) -> Option<TargetReference> {
-        None
+    fn describe(view: View<'_, Self>, policy: &Identity, reason: &Reason<Cause>) -> Option<Said> {
+        let policy = gather(view, policy)?.policy;
+        Some((reason.rule.map(behaviour_name), render(policy, reason)))
     }
 
-    fn zones(&self, world: &World, policy: &Identity) -> Vec<(Option<Arc<str>>, Zone)> {
-        gather(world, policy).map(|input| (None, input.policy.zone)).into_iter().collect()
+    fn explain(
+        view: View<'_, Self>,
+        policy: &Identity,
+        _: Option<&Identity>,
+        now: Timestamp,
+    ) -> Vec<RuleExplanation> {
+        if let Some(exempt) = Exempt::of(&view.objects.exempt, policy, None) {
+            let message = format!("not published; {exempt}");
+            return vec![RuleExplanation::new(None, Verdict::Excluded, message)];
+        }
+        let Some(input) = gather(view, policy) else { return Vec::new() };
+        let mut reasons = explain(&input, now);
+        reasons.sort_by_key(|reason| reason.rule);
+        let explained = reasons.iter().map(|reason| {
+            RuleExplanation::of(
+                reason,
+                reason.rule.map(behaviour_name),
+                render(input.policy, reason),
+            )
+        });
+        explained.collect()
     }
 
-    fn schedules(&self, world: &World, policy: &Identity) -> Vec<RuleSchedule> {
-        let behaviours = gather(world, policy).map(|input| input.policy.behaviours.iter());
+    fn occurrence(view: View<'_, Self>, policy: &Identity, record: &Recorded) -> Option<Happened> {
+        // The first published value was decided before, by another process.
+        record.before?;
+        let (what, behaviour) = record.occurrence(gather(view, policy)?.policy);
+        Some((what, behaviour.map(behaviour_name)))
+    }
+
+    fn begin(view: ViewMut<'_, Self>, policies: &[&Identity], from: Beginning) -> Start<Self> {
+        super::begin::begin(view, policies, from)
+    }
+
+    /// An invalid schedule publishes nothing.
+    fn stored(mut object: ObjectOf<Self>, before: Option<ObjectOf<Self>>) -> ObjectOf<Self> {
+        let remembered = before.and_then(|before| before.memory);
+        object.memory = remembered.or(object.memory).filter(|_| object.policy.is_some());
+        object
+    }
+
+    /// A number changes nothing by itself.
+    fn is_stopped(_: View<'_, Self>, _: &Identity) -> bool {
+        false
+    }
+
+    fn zones(view: View<'_, Self>, policy: &Identity) -> Vec<(Option<Arc<str>>, Zone)> {
+        gather(view, policy).map(|input| (None, input.policy.zone)).into_iter().collect()
+    }
+
+    fn schedules(view: View<'_, Self>, policy: &Identity) -> Vec<RuleSchedule> {
+        let behaviours = gather(view, policy).map(|input| input.policy.behaviours.iter());
         let of_behaviour = |(position, behaviour): (u32, &Behaviour)| RuleSchedule {
             rule: behaviour_name(position),
             position,
@@ -53,112 +133,14 @@ impl Logic for Schedules {
         };
         (0..).zip(behaviours.into_iter().flatten()).map(of_behaviour).collect()
     }
-
-    fn follows_schedules(&self) -> bool {
-        true
-    }
-
-    fn open(
-        &self,
-        world: &World,
-        policy: &Identity,
-        _: &Reach,
-        now: Timestamp,
-    ) -> Option<OpenDecision> {
-        let decision = decide(&gather(world, policy)?, now);
-        let policy = Arc::clone(world.scheduled_capacities.get(policy)?.policy.as_ref()?);
-        Some(OpenDecision::ScheduledCapacity(PolicyDecision { policy, decision }))
-    }
-
-    fn explain(
-        &self,
-        world: &World,
-        policy: &Identity,
-        _: Option<&Identity>,
-        now: Timestamp,
-    ) -> Vec<RuleExplanation> {
-        if let Some(exempt) = Exempt::of(&world.exempt, policy, None) {
-            return vec![RuleExplanation {
-                rule: None,
-                position: None,
-                verdict: Verdict::Excluded,
-                message: format!("not published; {exempt}"),
-                since: None,
-                until: None,
-                scored: None,
-                answered: None,
-            }];
-        }
-        let Some(input) = gather(world, policy) else { return Vec::new() };
-        let mut reasons = explain(&input, now);
-        reasons.sort_by_key(|reason| reason.rule);
-        let explained = reasons.iter().map(|reason| RuleExplanation {
-            rule: reason.rule.map(behaviour_name),
-            position: reason.rule,
-            verdict: reason.verdict,
-            message: render(input.policy, reason),
-            since: reason.since,
-            until: reason.until,
-            scored: None,
-            answered: None,
-        });
-        explained.collect()
-    }
-
-    fn begin(&self, world: &mut World, policies: &[&Identity], beginning: Beginning) -> RunStart {
-        super::begin::begin(world, policies, beginning)
-    }
-
-    fn skip_stopped(
-        &self,
-        _: &mut World,
-        _: &Identity,
-        _: Timestamp,
-        _: Timestamp,
-    ) -> Option<Closed> {
-        None
-    }
-
-    fn known_until(&self, _: &World, _: &Identity) -> Option<Timestamp> {
-        None
-    }
-
-    fn slim(&self, world: &World, policy: &Identity) -> Option<Slim> {
-        world.scheduled_capacities.get(policy).cloned().map(Slim::ScheduledCapacity)
-    }
-
-    fn remove(&self, world: &mut World, policy: &Identity) {
-        world.scheduled_capacities.remove(policy);
-    }
 }
 
-/// Stores an object, and keeps what it published last.
-pub(crate) fn upsert(
-    objects: &mut Policies<ScheduledCapacity, Published>,
-    identity: Identity,
-    mut object: PolicyObject<ScheduledCapacity, Published>,
-) {
-    let remembered = objects.remove(&identity).and_then(|before| before.memory);
-    // An invalid schedule publishes nothing.
-    object.memory = remembered.or(object.memory).filter(|_| object.policy.is_some());
-    objects.insert(identity, object);
-}
-
-/// Settles an open turn in the world.
-pub(crate) fn close(
-    world: &mut World,
-    identity: &Identity,
-    open: PolicyDecision<ScheduledCapacity, Decision>,
-    outcomes: &[Outcome],
-    opened_at: Timestamp,
-) -> Closed {
-    let wake_at = open.decision.wake_at;
-    let object = world.scheduled_capacities.get_mut(identity);
-    let before = object.as_ref().and_then(|object| object.memory);
-    let settled = settle(identity, before, open.decision, outcomes, opened_at);
-    if let Some(object) = object.filter(|object| object.policy.is_some()) {
-        object.memory = settled.memory;
+impl PublishesNumber for ScheduledCapacity {
+    fn number_at(&self, at: Timestamp) -> u32 {
+        value_at(self, at)
     }
-    let recorded = settled.recorded.into_iter().map(Recorded::ScheduledCapacity).collect();
-    Closed { recorded, effects: settled.effects, wake_at }
+
+    fn next_change(&self, after: Timestamp) -> Option<Timestamp> {
+        next_change(self, after)
+    }
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{ScheduledCapacity, gather};
-use crate::{Identity, Reason, World};
+use super::ScheduledCapacity;
+use crate::Reason;
 
 /// Why a behavior won or lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,14 +48,4 @@ pub fn render(policy: &ScheduledCapacity, reason: &Reason<Cause>) -> String {
 /// Behaviors have no names; they are named after their position in the spec.
 pub(super) fn behaviour_name(position: u32) -> Arc<str> {
     Arc::from(format!("behaviors[{position}]"))
-}
-
-/// The behavior of a reason by name, and the reason as a line for a person.
-pub(crate) fn describe(
-    world: &World,
-    policy: &Identity,
-    reason: &Reason<Cause>,
-) -> Option<(Option<Arc<str>>, String)> {
-    let policy = gather(world, policy)?.policy;
-    Some((reason.rule.map(behaviour_name), render(policy, reason)))
 }

@@ -1,13 +1,10 @@
 //! What a schedule remembers: the number it publishes, which its status shows.
 
-use std::sync::Arc;
-
 use jiff::Timestamp;
 
-use super::reasons::behaviour_name;
-use super::{Decision, ScheduledCapacity, gather};
-use crate::turn::Effect;
-use crate::{EffectReason, Field, Identity, Occurrence, Outcome, Value, World};
+use super::{Cause, Decision, ScheduledCapacity};
+use crate::seam::Effect;
+use crate::{Field, Identity, Occurrence, Outcome, Reason, Value};
 
 /// What a schedule publishes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,17 +60,6 @@ impl Recorded {
             None => (Occurrence::Closes, won_before),
         }
     }
-
-    pub(crate) fn named_occurrence(
-        &self,
-        world: &World,
-        policy: &Identity,
-    ) -> Option<(Occurrence, Option<Arc<str>>)> {
-        // The first published value was decided before, by another process.
-        self.before?;
-        let (what, behaviour) = self.occurrence(gather(world, policy)?.policy);
-        Some((what, behaviour.map(behaviour_name)))
-    }
 }
 
 /// What follows from a decision and its outcomes.
@@ -84,7 +70,7 @@ pub struct Settled {
     /// What happened.
     pub recorded: Vec<Recorded>,
     /// Which fields were set.
-    pub effects: Vec<Effect>,
+    pub effects: Vec<Effect<Reason<Cause>>>,
 }
 
 /// The memory after the decided number was published, or was not.
@@ -109,7 +95,7 @@ pub fn settle(
         target: schedule.clone(),
         field: Field::Value,
         value: Value::Number(published.value),
-        reason: EffectReason::ScheduledCapacity(reason),
+        reason,
     };
     let record = || Recorded { at: now, before, published };
     Settled {

@@ -1,19 +1,25 @@
 //! Where a run of units begins: at its first instant, with the pods there are. What other policies have done before is
 //! what these pods are there by, so nothing of it is poured again.
 
-use crate::beginning::{Beginning, RunStart};
-use crate::{Family, Identity, PolicyName, World};
+use crate::seam::{Beginning, RunStart, Start, ViewMut};
+use crate::{Family, Identity, PolicyName};
 
-use super::Pouring;
 use super::gather::{all_in_force, in_force};
+use super::{Pouring, Units};
 
-pub(super) fn begin(world: &mut World, policies: &[&Identity], beginning: Beginning) -> RunStart {
+pub(super) fn begin(
+    view: ViewMut<'_, Units>,
+    policies: &[&Identity],
+    beginning: Beginning,
+) -> Start<Units> {
+    let ViewMut { objects, state } = view;
     let mut begun = RunStart::default();
-    if world.pouring.is_none() {
-        let pouring = Pouring::new(&world.fleet, all_in_force(world), beginning.from);
-        world.pouring = Some(Box::new(pouring));
+    if state.extra.pouring.is_none() {
+        let pouring =
+            Pouring::new(&state.extra.fleet, all_in_force(objects, state), beginning.from);
+        state.extra.pouring = Some(Box::new(pouring));
     }
-    for policy in policies.iter().filter(|policy| in_force(world, policy).is_some()) {
+    for policy in policies.iter().filter(|policy| in_force(objects, state, policy).is_some()) {
         let name = PolicyName::new(Family::Units, (*policy).clone());
         begun.first_turns.push((name, beginning.from));
     }

@@ -8,11 +8,12 @@ use super::filling::described;
 use super::gather::{all_in_force, in_force};
 use super::policy::OUTSIDE;
 use super::{
-    DeletionCost, Pod, PolicyReport, Pouring, ResourcePolicy, Ruling, Space, Unit,
+    DeletionCost, Pod, PolicyReport, Pouring, ResourcePolicy, Ruling, Space, Unit, Units,
     Verdict as PodVerdict, count_of_pods,
 };
 use crate::answers::RuleExplanation;
-use crate::{Exempt, Identity, Verdict, World, counted, few, few_joined};
+use crate::seam::View;
+use crate::{Exempt, Identity, Verdict, counted, few, few_joined};
 
 /// How many workloads are named, and of the others how many they are.
 const NAMED: usize = 3;
@@ -28,17 +29,19 @@ struct Next {
 
 /// Explains a pod that a policy may govern, or the policy.
 pub(super) fn explain(
-    world: &World,
+    view: View<'_, Units>,
     identity: &Identity,
     object: Option<&Identity>,
 ) -> Vec<RuleExplanation> {
-    if let Some(exempt) = Exempt::of(&world.exempt, identity, None) {
+    if let Some(exempt) = Exempt::of(&view.objects.exempt, identity, None) {
         return vec![line(None, Verdict::Excluded, format!("not carried out; {exempt}"))];
     }
-    let Some((identity, policy)) = in_force(world, identity) else { return Vec::new() };
+    let Some((identity, policy)) = in_force(view.objects, view.state, identity) else {
+        return Vec::new();
+    };
     match object.filter(|object| *object != identity) {
-        Some(pod) => explain_pod(world, identity, policy, pod),
-        None => explain_policy(world, identity, policy),
+        Some(pod) => explain_pod(view, identity, policy, pod),
+        None => explain_policy(view, identity, policy),
     }
 }
 
@@ -116,15 +119,19 @@ fn lacks(unit: Option<&Unit>, space: Space) -> String {
 
 /// A pod as the files have it: what was poured since is told beside.
 fn explain_pod(
-    world: &World,
+    view: View<'_, Units>,
     policy_identity: &Identity,
     policy: &ResourcePolicy,
     identity: &Identity,
 ) -> Vec<RuleExplanation> {
-    let Some(poured) = world.pouring.as_deref() else { return Vec::new() };
-    let mut found = Pouring::new(&world.fleet, all_in_force(world), poured.from());
+    let Some(poured) = view.state.extra.pouring.as_deref() else { return Vec::new() };
+    let mut found = Pouring::new(
+        &view.state.extra.fleet,
+        all_in_force(view.objects, view.state),
+        poured.from(),
+    );
     let is_overdue = |gone: &Timestamp| *gone <= poured.from();
-    let pod = world.fleet.pods.get(identity);
+    let pod = view.state.extra.fleet.pods.get(identity);
     if let Some(gone) =
         pod.filter(|it| !it.is_finished).and_then(|it| it.deleted).filter(is_overdue)
     {
@@ -263,11 +270,11 @@ fn foretold(
 
 /// How full each unit is, where the next pod goes, and what is not as it should be.
 fn explain_policy(
-    world: &World,
+    view: View<'_, Units>,
     identity: &Identity,
     policy: &ResourcePolicy,
 ) -> Vec<RuleExplanation> {
-    let Some(poured) = world.pouring.as_deref() else { return Vec::new() };
+    let Some(poured) = view.state.extra.pouring.as_deref() else { return Vec::new() };
     let Some(report) = poured.ledger().report(identity) else { return Vec::new() };
     let of_policy = |(workload, pod): &(&Identity, &Pod)| {
         workload.namespace() == identity.namespace() && policy.pod_selector.selects(&pod.labels)
@@ -373,8 +380,9 @@ fn named(workloads: &[&str]) -> Option<String> {
 }
 
 /// Whether a policy has to do with a pod, as far as its selector goes.
-pub(crate) fn selects(world: &World, policy: &Identity, pod: &Identity) -> bool {
-    let (Some((identity, policy)), Some(it)) = (in_force(world, policy), world.fleet.pods.get(pod))
+pub(crate) fn selects(view: View<'_, Units>, policy: &Identity, pod: &Identity) -> bool {
+    let (Some((identity, policy)), Some(it)) =
+        (in_force(view.objects, view.state, policy), view.state.extra.fleet.pods.get(pod))
     else {
         return false;
     };

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Node, Owner, Pod};
-use crate::{Autoscaler, Identity, Labels, Workload, World};
+use super::{Node, Owner, Pod, Pouring};
+use crate::{Autoscaler, Identity, Labels, Objects, Workload};
 
 /// The label by which a `Deployment` tells the pods of a revision from those of another.
 pub(super) const REVISION: &str = "pod-template-hash";
@@ -26,6 +26,15 @@ pub struct Fleet {
     pub autoscalers: BTreeMap<Identity, Identity>,
     /// The number of the first pod of a `StatefulSet`, where that is not 0.
     pub first_numbers: BTreeMap<Identity, u64>,
+}
+
+/// What units look at.
+#[derive(Clone, Debug, Default)]
+pub struct FleetState {
+    /// The pods and nodes that they are about, where a run begins. Parts of a world share it.
+    pub fleet: Arc<Fleet>,
+    /// The pods in units as assigned since; `None` before a run has begun.
+    pub pouring: Option<Box<Pouring>>,
 }
 
 /// One object of a fleet.
@@ -55,10 +64,10 @@ pub struct Replicas<'w> {
 }
 
 impl<'w> Replicas<'w> {
-    /// Those in a world.
-    pub(crate) fn in_world(world: &'w World) -> Replicas<'w> {
-        let (workloads, autoscalers) = (&world.workloads, &world.autoscalers);
-        Replicas { workloads, autoscalers, autoscaler_of: &world.fleet.autoscalers }
+    /// Those of objects.
+    pub(crate) fn of_objects(objects: &'w Objects, state: &'w FleetState) -> Replicas<'w> {
+        let (workloads, autoscalers) = (&objects.workloads, &objects.autoscalers);
+        Replicas { workloads, autoscalers, autoscaler_of: &state.fleet.autoscalers }
     }
 
     /// Those of a workload, if they are known. An autoscaler lets a workload without replicas be.

@@ -1,7 +1,8 @@
 //! The inputs of a decision about units: the policy, and what its pods are poured by.
 
-use super::{Pouring, Replicas, ResourcePolicy};
-use crate::{Identity, World};
+use super::{Pouring, Replicas, ResourcePolicy, Units};
+use crate::seam::{FamilyState, View};
+use crate::{Identity, Objects};
 
 /// All inputs of a decision.
 #[derive(Clone, Copy, Debug)]
@@ -18,26 +19,28 @@ pub struct Input<'a> {
 
 /// Gathers the inputs of a decision. There is none about a policy that is exempt, and none before pods are poured.
 #[must_use]
-pub fn gather<'a>(world: &'a World, identity: &Identity) -> Option<Input<'a>> {
-    let (identity, policy) = in_force(world, identity)?;
-    let pouring = world.pouring.as_deref()?;
-    let replicas = Replicas::in_world(world);
+pub fn gather<'a>(view: View<'a, Units>, identity: &Identity) -> Option<Input<'a>> {
+    let (identity, policy) = in_force(view.objects, view.state, identity)?;
+    let pouring = view.state.extra.pouring.as_deref()?;
+    let replicas = Replicas::of_objects(view.objects, &view.state.extra);
     Some(Input { identity, policy, pouring, replicas })
 }
 
 /// A policy that can be used and is not exempt.
 pub(super) fn in_force<'a>(
-    world: &'a World,
+    objects: &Objects,
+    state: &'a FamilyState<Units>,
     identity: &Identity,
 ) -> Option<(&'a Identity, &'a ResourcePolicy)> {
-    let (identity, object) = world.resource_policies.get_key_value(identity)?;
+    let (identity, object) = state.policies.get_key_value(identity)?;
     let policy = object.policy.as_deref()?;
-    world.exempt.of(identity).is_none().then_some((identity, policy))
+    objects.exempt.of(identity).is_none().then_some((identity, policy))
 }
 
 /// All policies that can be used and are not exempt, in order.
-pub(super) fn all_in_force(
-    world: &World,
-) -> impl Iterator<Item = (&Identity, &ResourcePolicy)> + Clone {
-    world.resource_policies.keys().filter_map(|it| in_force(world, it))
+pub(super) fn all_in_force<'a>(
+    objects: &'a Objects,
+    state: &'a FamilyState<Units>,
+) -> impl Iterator<Item = (&'a Identity, &'a ResourcePolicy)> + Clone {
+    state.policies.keys().filter_map(|it| in_force(objects, state, it))
 }

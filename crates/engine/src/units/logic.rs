@@ -1,9 +1,8 @@
 //! The family's implementation of the interface that all families share.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use almanac_calendar::Zone;
 use jiff::Timestamp;
 
 use super::filling::filling;
@@ -11,37 +10,76 @@ use super::fleet::REVISION;
 use super::gather::{all_in_force, in_force};
 use super::pouring::MOST_PODS;
 use super::{
-    Decision, Memory, Pod, Replicas, ResourcePolicy, Strategy, Unit, decide, gather, presumed,
-    settle,
+    Cause, Decision, FleetState, Input, Memory, Pod, Recorded, Replicas, ResourcePolicy, Strategy,
+    Unit, decide, gather, presumed, render, settle,
 };
-use crate::answers::{RuleExplanation, Unmatched};
-use crate::beginning::{Beginning, RunStart};
-use crate::families::{Logic, OpenDecision, Recorded};
-use crate::turn::{Closed, PolicyDecision};
-use crate::world::{Policies, PolicyObject};
+use crate::seam::{
+    Beginning, DecisionParts, FamilyState, Happened, ObjectOf, Opening, PolicyDecision,
+    PolicyFamily, Said, Settlement, Start, Times, View, ViewMut,
+};
 use crate::{
-    Field, Footprint, Identity, Outcome, Presumption, Reach, Slim, TargetReference, World,
+    Action, Field, Footprint, Identity, Objects, Occurrence, Outcome, Presumption, Reason,
+    RuleExplanation, Unmatched,
 };
 
 /// Units of nodes, as a family of policies.
-pub(crate) struct Units;
+#[derive(Clone, Copy, Debug)]
+pub struct Units;
 
-impl Logic for Units {
-    fn names<'w>(&self, world: &'w World) -> Box<dyn Iterator<Item = &'w Identity> + 'w> {
-        Box::new(world.resource_policies.keys())
+impl PolicyFamily for Units {
+    const DECIDES_TOGETHER: bool = true;
+    const EXPLAINS_PARTS: bool = true;
+
+    type Policy = ResourcePolicy;
+    type Memory = Memory;
+    type Extra = FleetState;
+    type Input<'w> = Input<'w>;
+    type Decision = Decision;
+    type Cause = Cause;
+    type Record = Recorded;
+
+    fn gather<'w>(view: View<'w, Self>, policy: &Identity, _: Opening<'w>) -> Option<Input<'w>> {
+        gather(view, policy)
+    }
+
+    fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
+        decide(input, now)
+    }
+
+    fn settle(
+        state: &mut FamilyState<Self>,
+        policy: &Identity,
+        open: PolicyDecision<Self>,
+        _: &[Outcome],
+        times: Times,
+    ) -> Settlement<Self> {
+        let wake_at = open.decision.wake_at;
+        let pouring = state.extra.pouring.as_deref_mut();
+        let filled = pouring.and_then(|pouring| filling(pouring, policy, &open.policy));
+        let (Some(filled), Some(object)) = (filled, state.policies.get_mut(policy)) else {
+            return Settlement { wake_at, ..Settlement::NOTHING };
+        };
+        let memory = object.memory.as_ref();
+        let settled = settle(policy, &open.policy, &filled, memory, times.opened_at);
+        object.memory = Some(Memory {
+            unit_pods: filled.unit_pods,
+            pending_pods: filled.pending_pods,
+            full: filled.reason.cause.full,
+        });
+        Settlement { recorded: settled.recorded, effects: settled.effects, wake_at }
     }
 
     /// Policies of one namespace may select the same pods. Those of all namespaces share what nodes have, if the nodes say
     /// what that is. That they all read the first of them says as much.
-    fn footprint(&self, world: &World, policy: &Identity) -> Option<Footprint> {
-        let (identity, checked) = in_force(world, policy)?;
-        let mut reads = workloads_and_autoscalers(world, identity, checked);
-        let is_shared = shares_nodes(world);
-        let connected = all_in_force(world).find(|(other, policy)| {
+    fn footprint(view: View<'_, Self>, policy: &Identity) -> Option<Footprint> {
+        let (identity, checked) = in_force(view.objects, view.state, policy)?;
+        let mut reads = workloads_and_autoscalers(view, identity, checked);
+        let is_shared = shares_nodes(view);
+        let connected = all_in_force(view.objects, view.state).find(|(other, policy)| {
             let is_near = is_shared || other.namespace() == identity.namespace();
-            is_near && has_pods(world, other, policy)
+            is_near && has_pods(view, other, policy)
         });
-        let has_pods = has_pods(world, identity, checked);
+        let has_pods = has_pods(view, identity, checked);
         let connected = connected.map(|(first, _)| first.clone());
         reads.extend(connected.filter(|first| has_pods && first != identity));
         let fields = [Field::UnitPods, Field::PendingPods];
@@ -49,19 +87,53 @@ impl Logic for Units {
         Some(Footprint { reads, writes: writes.collect() })
     }
 
-    fn target(&self, _: &World, _: &Identity) -> Option<TargetReference> {
-        None
+    fn describe(view: View<'_, Self>, policy: &Identity, reason: &Reason<Cause>) -> Option<Said> {
+        let policy = view.state.policy(policy)?;
+        let unit = reason.rule.and_then(|rule| policy.units.get(usize::try_from(rule).ok()?));
+        Some((unit.map(|unit| Arc::clone(&unit.name)), render(policy, reason)))
     }
 
-    fn zones(&self, _: &World, _: &Identity) -> Vec<(Option<Arc<str>>, Zone)> {
-        Vec::new()
+    fn explain(
+        view: View<'_, Self>,
+        policy: &Identity,
+        object: Option<&Identity>,
+        _: Timestamp,
+    ) -> Vec<RuleExplanation> {
+        super::explain::explain(view, policy, object)
     }
 
-    fn unmatched(&self, world: &World, identity: &Identity) -> Vec<Unmatched> {
-        let policy = world.resource_policies.get(identity).and_then(|it| it.policy.as_ref());
+    fn occurrence(_: View<'_, Self>, _: &Identity, record: &Recorded) -> Option<Happened> {
+        let what = if record.is_full { Occurrence::Overflows } else { Occurrence::Suffices };
+        Some((what, Some(Arc::clone(&record.unit))))
+    }
+
+    fn begin(view: ViewMut<'_, Self>, policies: &[&Identity], from: Beginning) -> Start<Self> {
+        super::begin::begin(view, policies, from)
+    }
+
+    fn stored(object: ObjectOf<Self>, before: Option<ObjectOf<Self>>) -> ObjectOf<Self> {
+        object.with_memory_of_same(before)
+    }
+
+    fn share(state: &FamilyState<Self>, part: &mut FamilyState<Self>) {
+        if !part.policies.is_empty() {
+            part.extra.fleet = Arc::clone(&state.extra.fleet);
+        }
+    }
+
+    fn without_pods(_: &FamilyState<Self>) -> FamilyState<Self> {
+        FamilyState::default()
+    }
+
+    fn is_stopped(view: View<'_, Self>, policy: &Identity) -> bool {
+        in_force(view.objects, view.state, policy).is_some()
+    }
+
+    fn unmatched(view: View<'_, Self>, identity: &Identity) -> Vec<Unmatched> {
+        let policy = view.state.policies.get(identity).and_then(|it| it.policy.as_ref());
         let Some(policy) = policy else { return Vec::new() };
-        let (pods, nodes) = (&world.fleet.pods, &world.fleet.nodes);
-        let pods = pods.iter().chain(&world.fleet.templates);
+        let (pods, nodes) = (&view.state.extra.fleet.pods, &view.state.extra.fleet.nodes);
+        let pods = pods.iter().chain(&view.state.extra.fleet.templates);
         let here: Vec<_> = pods.filter(|(it, _)| it.namespace() == identity.namespace()).collect();
         let is_idle = !here.iter().any(|(_, pod)| policy.pod_selector.selects(&pod.labels));
         let none = |position, what, seen: usize| Unmatched { position, what, seen };
@@ -73,48 +145,12 @@ impl Logic for Units {
         of_pods.into_iter().chain(of_nodes).collect()
     }
 
-    fn open(
-        &self,
-        world: &World,
-        policy: &Identity,
-        _: &Reach,
-        now: Timestamp,
-    ) -> Option<OpenDecision> {
-        let decision = decide(&gather(world, policy)?, now);
-        let policy = Arc::clone(world.resource_policies.get(policy)?.policy.as_ref()?);
-        Some(OpenDecision::Units(PolicyDecision { policy, decision }))
-    }
-
-    /// While everything is stopped, nothing falls due that could be missed.
-    fn skip_stopped(
-        &self,
-        world: &mut World,
-        policy: &Identity,
-        _: Timestamp,
-        _: Timestamp,
-    ) -> Option<Closed> {
-        in_force(world, policy)?;
-        Some(Closed { recorded: Vec::new(), effects: Vec::new(), wake_at: None })
-    }
-
-    fn explain(
-        &self,
-        world: &World,
-        policy: &Identity,
-        object: Option<&Identity>,
-        _: Timestamp,
-    ) -> Vec<RuleExplanation> {
-        super::explain::explain(world, policy, object)
-    }
-
-    fn explains_parts(&self) -> bool {
-        true
-    }
-
-    fn presumptions(&self, world: &World, policy: &Identity) -> Vec<Presumption> {
-        let Some((identity, checked)) = in_force(world, policy) else { return Vec::new() };
+    fn presumptions(view: View<'_, Self>, policy: &Identity) -> Vec<Presumption> {
+        let Some((identity, checked)) = in_force(view.objects, view.state, policy) else {
+            return Vec::new();
+        };
         let mut all = Vec::new();
-        if world.fleet.nodes.is_empty() {
+        if view.state.extra.fleet.nodes.is_empty() {
             let uses_outside = checked.strategy == Strategy::Prefer;
             all.push(presumed::nodes_enough(identity, uses_outside));
         }
@@ -125,8 +161,10 @@ impl Logic for Units {
         }
         let mut nodes: BTreeSet<&Arc<str>> = BTreeSet::new();
         let mut has_revision = false;
-        for (_, pod) in selected_pods(world, identity, checked) {
-            nodes.extend(pod.node.iter().filter(|node| !world.fleet.nodes.contains_key(*node)));
+        for (_, pod) in selected_pods(view, identity, checked) {
+            nodes.extend(
+                pod.node.iter().filter(|node| !view.state.extra.fleet.nodes.contains_key(*node)),
+            );
             has_revision |= pod.labels.get(REVISION).is_some();
         }
         all.extend(nodes.into_iter().map(Presumption::node_without_labels));
@@ -134,13 +172,13 @@ impl Logic for Units {
         if by_revision && !has_revision {
             all.push(presumed::one_revision(identity));
         }
-        let asked = highest_asked(world);
-        for (workload, _) in selected_workloads(world, identity, checked) {
+        let asked = view.peers.replicas_asked_for();
+        for (workload, _) in selected_workloads(view, identity, checked) {
             let asked = asked.get(workload).copied();
-            if let Some(autoscaler) = world.fleet.autoscalers.get(workload) {
+            if let Some(autoscaler) = view.state.extra.fleet.autoscalers.get(workload) {
                 all.push(presumed::within_bounds(autoscaler, workload));
             }
-            let there = world.workloads.get(workload).and_then(|it| it.replicas);
+            let there = view.objects.workloads.get(workload).and_then(|it| it.replicas);
             if there.max(asked).is_some_and(|most| most > MOST_PODS) {
                 all.push(presumed::too_many_pods(workload, MOST_PODS));
             } else if there.is_none() {
@@ -150,138 +188,92 @@ impl Logic for Units {
         all
     }
 
+    fn selects(view: View<'_, Self>, policy: &Identity, pod: &Identity) -> bool {
+        super::explain::selects(view, policy, pod)
+    }
+
+    fn follows(view: View<'_, Self>, policy: &Identity) -> Vec<Identity> {
+        let Some((identity, checked)) = in_force(view.objects, view.state, policy) else {
+            return Vec::new();
+        };
+        workloads_and_autoscalers(view, identity, checked)
+    }
+
     fn follows_target(
-        &self,
-        world: &World,
+        view: View<'_, Self>,
         policy: &Identity,
         now: Timestamp,
     ) -> Option<Timestamp> {
-        in_force(world, policy)?;
-        Some(world.pouring.as_ref().map_or(now, |pouring| pouring.from().max(now)))
-    }
-
-    fn follows(&self, world: &World, policy: &Identity) -> Vec<Identity> {
-        let Some((identity, checked)) = in_force(world, policy) else { return Vec::new() };
-        workloads_and_autoscalers(world, identity, checked)
+        in_force(view.objects, view.state, policy)?;
+        Some(view.state.extra.pouring.as_ref().map_or(now, |pouring| pouring.from().max(now)))
     }
 
     /// Pods of different policies share what nodes have.
-    fn influenced_by(&self, world: &World, policy: &Identity) -> Vec<Identity> {
-        let others = shares_nodes(world).then(|| all_in_force(world).map(|(other, _)| other));
+    fn influenced_by(view: View<'_, Self>, policy: &Identity) -> Vec<Identity> {
+        let others = shares_nodes(view)
+            .then(|| all_in_force(view.objects, view.state).map(|(other, _)| other));
         others.into_iter().flatten().filter(|other| *other != policy).cloned().collect()
-    }
-
-    fn begin(&self, world: &mut World, policies: &[&Identity], beginning: Beginning) -> RunStart {
-        super::begin::begin(world, policies, beginning)
-    }
-
-    fn known_until(&self, _: &World, _: &Identity) -> Option<Timestamp> {
-        None
-    }
-
-    fn slim(&self, world: &World, policy: &Identity) -> Option<Slim> {
-        world.resource_policies.get(policy).cloned().map(Slim::Units)
-    }
-
-    fn remove(&self, world: &mut World, policy: &Identity) {
-        world.resource_policies.remove(policy);
     }
 }
 
-/// For each workload, the highest number of replicas that any policy may set.
-fn highest_asked(world: &World) -> BTreeMap<Identity, u32> {
-    let mut highest = BTreeMap::new();
-    for asked in world.policies().filter_map(|policy| world.asks_for(&policy)) {
-        let known = highest.entry(asked.workload).or_default();
-        *known = asked.most.max(*known);
+impl DecisionParts for Decision {
+    fn actions(&self) -> &[Action] {
+        &self.actions
     }
-    highest
+
+    fn take_actions(&mut self) -> Vec<Action> {
+        std::mem::take(&mut self.actions)
+    }
 }
 
 /// Whether pods of different policies may take each other's room.
-fn shares_nodes(world: &World) -> bool {
-    world.fleet.nodes.values().any(|node| node.allocatable.is_some())
+fn shares_nodes(view: View<'_, Units>) -> bool {
+    view.state.extra.fleet.nodes.values().any(|node| node.allocatable.is_some())
 }
 
-fn has_pods(world: &World, identity: &Identity, policy: &ResourcePolicy) -> bool {
-    selected_workloads(world, identity, policy).next().is_some()
-        || selected_pods(world, identity, policy).next().is_some()
+fn has_pods(view: View<'_, Units>, identity: &Identity, policy: &ResourcePolicy) -> bool {
+    selected_workloads(view, identity, policy).next().is_some()
+        || selected_pods(view, identity, policy).next().is_some()
 }
 
 /// What the number of pods depends on that a policy selects.
 fn workloads_and_autoscalers(
-    world: &World,
+    view: View<'_, Units>,
     identity: &Identity,
     policy: &ResourcePolicy,
 ) -> Vec<Identity> {
-    let workloads = selected_workloads(world, identity, policy).map(|(workload, _)| workload);
-    let autoscaler_of = |workload| world.fleet.autoscalers.get(workload);
+    let workloads = selected_workloads(view, identity, policy).map(|(workload, _)| workload);
+    let autoscaler_of = |workload| view.state.extra.fleet.autoscalers.get(workload);
     workloads.flat_map(|it| [Some(it), autoscaler_of(it)]).flatten().cloned().collect()
 }
 
 /// The workloads whose pods a policy selects, with a pod as each makes it.
 pub(super) fn selected_workloads<'w>(
-    world: &'w World,
+    view: View<'w, Units>,
     identity: &'w Identity,
     policy: &'w ResourcePolicy,
 ) -> impl Iterator<Item = (&'w Identity, &'w Pod)> {
-    let here = world.fleet.templates_in(identity.namespace());
+    let here = view.state.extra.fleet.templates_in(identity.namespace());
     here.filter(|(_, pod)| pod.ungoverned.is_none() && policy.pod_selector.selects(&pod.labels))
 }
 
 /// The pods that a policy selects where a run begins, but for those that have run to their end.
 pub(super) fn selected_pods<'w>(
-    world: &'w World,
+    view: View<'w, Units>,
     identity: &'w Identity,
     policy: &'w ResourcePolicy,
 ) -> impl Iterator<Item = (&'w Identity, &'w Pod)> {
-    let here = world.fleet.pods_in(identity.namespace());
+    let here = view.state.extra.fleet.pods_in(identity.namespace());
     here.filter(|(_, pod)| {
         let may_be_governed = pod.ungoverned.is_none() && !pod.is_finished;
         may_be_governed && policy.pod_selector.selects(&pod.labels)
     })
 }
 
-/// Holds a policy, with what is remembered of it.
-pub(crate) fn upsert(
-    objects: &mut Policies<ResourcePolicy, Memory>,
-    identity: Identity,
-    mut object: PolicyObject<ResourcePolicy, Memory>,
-) {
-    let before = objects.remove(&identity).filter(|before| before.policy == object.policy);
-    object.memory = before.and_then(|before| before.memory).or(object.memory);
-    objects.insert(identity, object);
-}
-
 /// Lets the pods be as many as they are to be.
-pub(crate) fn pour(world: &mut World, at: Timestamp) -> Outcome {
-    let Some(mut pouring) = world.pouring.take() else { return Outcome::Unchanged };
-    let is_changed = pouring.pour(Replicas::in_world(world), at);
-    world.pouring = Some(pouring);
+pub(crate) fn pour(objects: &Objects, state: &mut FleetState, at: Timestamp) -> Outcome {
+    let Some(mut pouring) = state.pouring.take() else { return Outcome::Unchanged };
+    let is_changed = pouring.pour(Replicas::of_objects(objects, state), at);
+    state.pouring = Some(pouring);
     if is_changed { Outcome::Done } else { Outcome::Unchanged }
-}
-
-/// Settles an open turn.
-pub(crate) fn close(
-    world: &mut World,
-    identity: &Identity,
-    open: &PolicyDecision<ResourcePolicy, Decision>,
-    opened_at: Timestamp,
-) -> Closed {
-    let mut closed =
-        Closed { recorded: Vec::new(), effects: Vec::new(), wake_at: open.decision.wake_at };
-    let pouring = world.pouring.as_deref_mut();
-    let filled = pouring.and_then(|pouring| filling(pouring, identity, &open.policy));
-    let (Some(filled), Some(object)) = (filled, world.resource_policies.get_mut(identity)) else {
-        return closed;
-    };
-    let settled = settle(identity, &open.policy, &filled, object.memory.as_ref(), opened_at);
-    object.memory = Some(Memory {
-        unit_pods: filled.unit_pods,
-        pending_pods: filled.pending_pods,
-        full: filled.reason.cause.full,
-    });
-    closed.recorded = settled.recorded.into_iter().map(Recorded::Units).collect();
-    closed.effects = settled.effects;
-    closed
 }

@@ -1,9 +1,7 @@
 //! Why the pods of a policy are where they are, and how to say it.
 
-use std::sync::Arc;
-
 use super::{ResourcePolicy, Space, Unit};
-use crate::{Identity, NAMED, Reason, World, counted, few, few_joined};
+use crate::{NAMED, Reason, counted, few, few_joined};
 
 /// Why the pods of a policy are where they are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -185,15 +183,4 @@ fn told(before: &str, units: &[String], one: &str, several: &str) -> Option<Stri
         }
         _ => format!("{before}units {}{several}", few(units)),
     })
-}
-
-/// The unit of a reason by name, and the reason as a line for a person.
-pub(crate) fn describe(
-    world: &World,
-    identity: &Identity,
-    reason: &Reason<Cause>,
-) -> Option<(Option<Arc<str>>, String)> {
-    let policy = world.resource_policies.get(identity)?.policy.as_deref()?;
-    let unit = reason.rule.and_then(|rule| policy.units.get(usize::try_from(rule).ok()?));
-    Some((unit.map(|unit| Arc::clone(&unit.name)), render(policy, reason)))
 }

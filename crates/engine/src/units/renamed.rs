@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::policy::OUTSIDE;
-use super::{ResourcePolicy, Unit};
-use crate::{Identity, Value, World};
+use super::{ResourcePolicy, Unit, Units};
+use crate::seam::FamilyState;
+use crate::{Identity, Value};
 
 /// The policies of a world that are the same in a later one but for names, by their old name.
 #[derive(Clone, Debug, Default)]
@@ -23,17 +24,17 @@ struct Names {
 impl Renamed {
     /// What has got other names from one world to the other.
     #[must_use]
-    pub fn between(old: &World, new: &World) -> Renamed {
+    pub fn between(old: &FamilyState<Units>, new: &FamilyState<Units>) -> Renamed {
         let mut renamed = BTreeMap::new();
         let mut taken: BTreeSet<&Identity> = BTreeSet::new();
         for (identity, policy) in policies(old) {
-            let found = if let Some(object) = new.resource_policies.get(identity) {
+            let found = if let Some(object) = new.policies.get(identity) {
                 let same = object.policy.as_deref();
                 same.and_then(|same| Some((identity, units_renamed(policy, same)?)))
             } else {
                 let is_free = |other: &Identity| {
                     other.namespace() == identity.namespace()
-                        && !old.resource_policies.contains_key(other)
+                        && !old.policies.contains_key(other)
                         && !taken.contains(other)
                 };
                 policies(new)
@@ -91,8 +92,8 @@ impl Names {
     }
 }
 
-fn policies(world: &World) -> impl Iterator<Item = (&Identity, &ResourcePolicy)> {
-    let all = world.resource_policies.iter();
+fn policies(state: &FamilyState<Units>) -> impl Iterator<Item = (&Identity, &ResourcePolicy)> {
+    let all = state.policies.iter();
     all.filter_map(|(identity, object)| Some((identity, object.policy.as_deref()?)))
 }
 

@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use super::ResourcePolicy;
 use super::filling::Filling;
 use super::reasons::{Cause, UnitSet};
-use crate::turn::Effect;
-use crate::{EffectReason, Field, Identity, Occurrence, Reason, Value};
+use crate::seam::Effect;
+use crate::{Field, Identity, Reason, Value};
 
 /// What is remembered between two decisions: what was last told.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -32,21 +32,13 @@ pub struct Recorded {
     pub is_full: bool,
 }
 
-impl Recorded {
-    /// What happened to which unit.
-    pub(crate) fn occurrence(&self) -> (Occurrence, Option<Arc<str>>) {
-        let what = if self.is_full { Occurrence::Overflows } else { Occurrence::Suffices };
-        (what, Some(Arc::clone(&self.unit)))
-    }
-}
-
 /// What follows from pouring.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Settled {
     /// What happened.
     pub recorded: Vec<Recorded>,
     /// The numbers that have changed.
-    pub effects: Vec<Effect>,
+    pub effects: Vec<Effect<Reason<Cause>>>,
 }
 
 /// What has changed since the last time.
@@ -62,7 +54,7 @@ pub fn settle(
         let is_about_waiting = field == Field::PendingPods;
         let cause = Cause { is_about_waiting, ..filling.reason.cause };
         let rule = filling.reason.rule.filter(|_| !is_about_waiting);
-        let reason = EffectReason::Units(Reason { rule, cause, ..filling.reason });
+        let reason = Reason { rule, cause, ..filling.reason };
         Effect { target: identity.clone(), field, value: value.clone(), reason }
     };
     let mut settled = Settled::default();

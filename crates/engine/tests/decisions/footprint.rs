@@ -16,7 +16,7 @@ fn add_rules_of(world: &mut World, name: &str, target: &str) {
 
 fn add_schedule(world: &mut World, name: &str) -> PolicyName {
     let producer = Schedule::utc(1).with(4, "hours=9", "hours=17").published();
-    let object = producer.world.scheduled_capacities[&producer.identity].clone();
+    let object = producer.world.scheduled_capacity.policies[&producer.identity].clone();
     let identity = Identity::new("autoscaling.karpenter.sh", "MetricsProducer", "default", name);
     world.upsert(identity.clone(), Slim::ScheduledCapacity(object));
     PolicyName::new(Family::ScheduledCapacity, identity)
@@ -112,7 +112,7 @@ fn an_invalid_policy_is_an_island_that_touches_nothing() {
 #[test]
 fn a_world_without_policies_has_no_islands() {
     let mut world = World::default();
-    world.workloads.insert(workload("shop").identity().clone(), Workload::default());
+    world.objects.workloads.insert(workload("shop").identity().clone(), Workload::default());
     assert_eq!(named(&world), [[""; 0]; 0]);
 }
 
@@ -122,12 +122,15 @@ fn a_part_of_a_world_has_only_what_its_policies_touch() {
     for (name, target) in [("a", "shop"), ("b", "shop"), ("c", "till")] {
         add_rules_of(&mut world, name, target);
         let object = workload(target).identity().clone();
-        world.workloads.insert(object, Workload { replicas: Some(3), ..Workload::default() });
+        world
+            .objects
+            .workloads
+            .insert(object, Workload { replicas: Some(3), ..Workload::default() });
     }
     for island in islands(&world) {
         let part = world.part(&island);
         assert!(part.policies().eq(island.iter().cloned()));
-        assert_eq!(part.workloads.len(), 1);
+        assert_eq!(part.objects.workloads.len(), 1);
         assert_eq!(islands(&part), [island]);
     }
 }
@@ -152,7 +155,7 @@ fn every_policy_is_in_the_one_island_of_all_that_write_its_target() {
         found.sort();
         prop_assert!(found.iter().eq(&world.policies().collect::<Vec<_>>()), "{islands:?}");
         let target = |policy: &PolicyName| {
-            let object = world.cron_scalings.get(&policy.identity);
+            let object = world.cron_scaling.policies.get(&policy.identity);
             object.and_then(|it| it.policy.as_ref()).map(|it| it.target.clone())
         };
         let targets: Vec<Option<Target>> = islands.iter().map(|it| target(&it[0])).collect();

@@ -141,7 +141,7 @@ fn the_result_for_a_policy_removed_before_closing_is_recorded_but_not_remembered
     let turn = carry_out(open, &mut scaling.world, monday("09:03"));
     assert_eq!(turn.recorded.len(), 1);
     assert_eq!(effects(&turn), [(Field::Replicas, Value::Number(5))]);
-    assert!(scaling.world.cron_scalings.is_empty());
+    assert!(scaling.world.cron_scaling.policies.is_empty());
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn a_schedule_edited_before_closing_publishes_the_old_value() {
     let mut producer = office_hours();
     let open = producer.open(monday("09:00"));
     let edited = Schedule::utc(1).with(6, "hours=9", "hours=17").published();
-    let edited = edited.world.scheduled_capacities[&edited.identity].clone();
+    let edited = edited.world.scheduled_capacity.policies[&edited.identity].clone();
     producer.world.upsert(producer.identity.clone(), Slim::ScheduledCapacity(edited));
     let turn = carry_out(open, &mut producer.world, monday("09:00:01"));
     assert_eq!(effects(&turn), [(Field::Value, Value::Number(4))]);
@@ -200,7 +200,7 @@ fn a_schedule_invalidated_or_removed_before_closing_publishes_nothing() {
     let open = removed.open(monday("09:00"));
     removed.world.remove_policy(&name);
     let _ = carry_out(open, &mut removed.world, monday("09:00"));
-    assert!(removed.world.scheduled_capacities.is_empty());
+    assert!(removed.world.scheduled_capacity.policies.is_empty());
 }
 
 #[test]

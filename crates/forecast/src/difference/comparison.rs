@@ -53,7 +53,8 @@ impl<'a> Comparison<'a> {
     #[must_use]
     pub fn new(before: Option<Forecast<'a>>, after: Option<Forecast<'a>>) -> Comparison<'a> {
         let both = before.as_ref().zip(after.as_ref());
-        let renamed = both.map(|(one, other)| Renamed::between(one.world(), other.world()));
+        let renamed =
+            both.map(|(one, other)| Renamed::between(&one.world().units, &other.world().units));
         let renamed = renamed.unwrap_or_default();
         let autoscalers = both.map(|(one, other)| RenamedAutoscalers::between(one, other));
         let autoscalers = autoscalers.unwrap_or_default();
@@ -124,8 +125,8 @@ impl<'a> Comparison<'a> {
     fn are_incomparable(&self, before: &Series, after: &Series) -> bool {
         let policy = |forecast: Option<&'_ Forecast<'a>>| {
             let world = forecast?.world();
-            let object = world.placements.get(&after.target)?;
-            Some((object.policy.clone(), world.hub.clone()))
+            let object = world.placement.policies.get(&after.target)?;
+            Some((object.policy.clone(), world.placement.extra.hub.clone()))
         };
         let is_unknown = |it: &Series| it.segments.iter().all(|segment| segment.value.is_none());
         let may_differ = || match (is_unknown(before), is_unknown(after)) {

@@ -47,8 +47,8 @@ impl RenamedAutoscalers {
 
 /// The autoscalers of a world that another one has not, by what they scale.
 fn only_in<'w>(world: &'w World, other: &World) -> BTreeMap<&'w Identity, &'w MetricScaling> {
-    let all = world.metric_scalings.iter();
-    let own = all.filter(|(name, _)| !other.metric_scalings.contains_key(*name));
+    let all = world.metric_scaling.policies.iter();
+    let own = all.filter(|(name, _)| !other.metric_scaling.policies.contains_key(*name));
     let valid = own.filter_map(|(_, object)| object.policy.as_deref());
     valid.map(|policy| (policy.target.identity(), policy)).collect()
 }

@@ -22,12 +22,14 @@ impl Watch<'_> {
     }
 
     fn compare_with_bounds(&mut self, workload: &Identity) {
-        let Some(autoscaler) = self.world.fleet.autoscalers.get(workload) else { return };
+        let Some(autoscaler) = self.world.units.extra.fleet.autoscalers.get(workload) else {
+            return;
+        };
         let current = |object: &Identity, field| {
             self.held.get(&(object.clone(), field)).map(|it| it.current.clone())
         };
         let Some(replicas) = current(workload, Field::Replicas) else { return };
-        let given = self.world.autoscalers.get(autoscaler);
+        let given = self.world.objects.autoscalers.get(autoscaler);
         let set = [Field::MinReplicas, Field::MaxReplicas].map(|field| current(autoscaler, field));
         let number = |write: &Option<Write>| write.as_ref().and_then(Write::number);
         let min = number(&set[0]).or(given.and_then(|it| it.min_replicas)).unwrap_or(1);

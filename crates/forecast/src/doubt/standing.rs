@@ -39,7 +39,7 @@ pub fn standing_doubts(world: &World, policy: &PolicyName, from: Timestamp) -> V
         let about = About::SelectsNothing { position, what, seen };
         doubts.push(Doubt { policy: policy.clone(), rule: None, about, at: Vec::new() });
     }
-    if let Some(metrics) = world.alternating_metrics(policy) {
+    if let Some(metrics) = world.alternating_rules(policy) {
         let about = About::MetricsAlternate { metrics };
         doubts.push(Doubt { policy: policy.clone(), rule: None, about, at: Vec::new() });
     }

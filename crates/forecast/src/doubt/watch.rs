@@ -96,16 +96,22 @@ impl<'w> Watch<'w> {
             ((*policy).clone(), rules.collect())
         });
         let mut autoscaled: BTreeMap<&Identity, Vec<&Identity>> = BTreeMap::new();
-        if !world.fleet.autoscalers.is_empty() {
+        if !world.units.extra.fleet.autoscalers.is_empty() {
             for (object, _) in policies.iter().flat_map(|it| world.footprint(it).writes) {
-                if let Some((workload, autoscaler)) = world.fleet.autoscalers.get_key_value(&object)
+                if let Some((workload, autoscaler)) =
+                    world.units.extra.fleet.autoscalers.get_key_value(&object)
                 {
                     autoscaled.entry(autoscaler).or_default().push(workload);
                 }
             }
         }
-        let scores =
-            world.hub.scores.iter().flat_map(|(score, of)| of.iter().map(move |it| (score, it)));
+        let scores = world
+            .placement
+            .extra
+            .hub
+            .scores
+            .iter()
+            .flat_map(|(score, of)| of.iter().map(move |it| (score, it)));
         let mut ends_of_scores: BTreeMap<Timestamp, Vec<Score>> = BTreeMap::new();
         for (score, (cluster, it)) in scores {
             if let Some(until) = it.valid_until {
@@ -303,7 +309,7 @@ impl<'w> Watch<'w> {
         }
         match (field, write.value.as_ref()) {
             (Field::Replicas, _) => {
-                let workload = self.world.fleet.autoscalers.get_key_value(target);
+                let workload = self.world.units.extra.fleet.autoscalers.get_key_value(target);
                 self.unsettled.1.extend(workload.map(|(workload, _)| workload));
             }
             (Field::MinReplicas | Field::MaxReplicas, _) => {
@@ -366,7 +372,7 @@ impl<'w> Watch<'w> {
 
     /// The placements that have selected no cluster.
     fn selecting_nothing(&self) -> Vec<Doubt> {
-        let seen = self.world.hub.clusters.len();
+        let seen = self.world.placement.extra.hub.clusters.len();
         let nothing = self.placements.iter().filter(|it| seen > 0 && !self.selecting.contains(*it));
         let doubt = |policy: &PolicyName| Doubt {
             policy: policy.clone(),

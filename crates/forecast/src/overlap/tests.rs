@@ -53,7 +53,7 @@ proptest! {
             ScheduledCapacity { zone, default_value: 1, behaviours: behaviours.clone().into() };
         let mut world = World::default();
         let identity = names::metrics_producer("shop").identity;
-        world.scheduled_capacities.insert(identity.clone(), PolicyObject::new(policy));
+        world.scheduled_capacity.policies.insert(identity.clone(), PolicyObject::new(policy));
         let period = Period::new(from, to).unwrap();
         let forecast = Forecast::new(&world, period, AssumedValues::new());
         let overlaps = forecast.open_windows(0).of(&identity);
@@ -77,7 +77,7 @@ proptest! {
 fn meetings(policies: &[&[(&str, &str, u32)]]) -> Vec<String> {
     let mut world = World::default();
     let target = names::workload("shop");
-    world.workloads.insert(target.identity().clone(), Workload::default());
+    world.objects.workloads.insert(target.identity().clone(), Workload::default());
     for (number, of_policy) in policies.iter().enumerate() {
         let rules = of_policy.iter().enumerate().map(|(position, (name, cron, replicas))| {
             rules::rule(name, cron, *replicas).checked(position, &target)
@@ -89,7 +89,7 @@ fn meetings(policies: &[&[(&str, &str, u32)]]) -> Vec<String> {
             unusable_rules: Box::default(),
         };
         let identity = names::cron_federated_hpa(&format!("policy-{number}")).identity;
-        world.cron_scalings.insert(identity, PolicyObject::new(policy));
+        world.cron_scaling.policies.insert(identity, PolicyObject::new(policy));
     }
     let period = Period::new(at("2026-11-23T00:00:00Z"), at("2026-11-25T00:00:00Z")).unwrap();
     let part = Forecast::new(&world, period, AssumedValues::new()).part(0);

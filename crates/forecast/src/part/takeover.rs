@@ -79,7 +79,8 @@ impl<'a> Takeover<'a> {
         for policy in &policies {
             let sets_by_firings = world.sets_by_firings(policy);
             if known.is_some() && sets_by_firings {
-                held_back.extend(HeldBack::hold(&mut world, policy, before));
+                let before = before.map(|before| &before.cron_scaling);
+                held_back.extend(HeldBack::hold(&mut world.cron_scaling, policy, before));
             } else if sets_by_firings
                 || !self.goes_on(&world, policy) && !has_history(&world, policy)
             {
@@ -183,7 +184,8 @@ impl<'a> Takeover<'a> {
     /// Whether an object was in the version before and is not in a world: it is deleted, and not left as it is.
     pub(super) fn has_lost(&self, world: &World, object: &Identity) -> bool {
         let has = |world: &World| {
-            world.workloads.contains_key(object) || world.autoscalers.contains_key(object)
+            world.objects.workloads.contains_key(object)
+                || world.objects.autoscalers.contains_key(object)
         };
         self.before.as_ref().is_some_and(|before| has(before.world)) && !has(world)
     }
@@ -191,7 +193,7 @@ impl<'a> Takeover<'a> {
 
 /// Whether the status of an autoscaler says what it has recommended and scaled.
 fn has_history(world: &World, policy: &PolicyName) -> bool {
-    let object = world.metric_scalings.get(&policy.identity);
+    let object = world.metric_scaling.policies.get(&policy.identity);
     policy.family == Family::MetricScaling && object.is_some_and(|it| it.memory.is_some())
 }
 
@@ -204,7 +206,7 @@ fn decides_again(world: &World, object: &Identity, writer: &PolicyName, from: Ti
             && (name == *writer || of.multiplies())
             && decides(world, &name, from)
     };
-    let all = world.metric_scalings.iter();
+    let all = world.metric_scaling.policies.iter();
     let mut valid = all.filter_map(|(name, it)| Some((name, it.policy.as_deref()?)));
     writer.family == Family::MetricScaling && valid.any(is_it)
 }

@@ -78,17 +78,17 @@ fn world_of(Scalings { of_workload, policies }: &Scalings) -> World {
     let target = if *of_workload {
         let target = names::workload("shop");
         let workload = Workload { replicas: Some(2), ..Workload::default() };
-        world.workloads.insert(target.identity().clone(), workload);
+        world.objects.workloads.insert(target.identity().clone(), workload);
         target
     } else {
         let target = names::autoscaler("shop");
         let bounds = Autoscaler { min_replicas: Some(2), max_replicas: Some(4) };
-        world.autoscalers.insert(target.identity().clone(), bounds);
+        world.objects.autoscalers.insert(target.identity().clone(), bounds);
         target
     };
     for (number, rules) in policies.iter().enumerate() {
         let (identity, policy) = scaling(&format!("policy-{number}"), &target, rules);
-        world.cron_scalings.insert(identity, PolicyObject::new(policy));
+        world.cron_scaling.policies.insert(identity, PolicyObject::new(policy));
     }
     world
 }
@@ -120,7 +120,7 @@ fn any_schedule() -> impl Strategy<Value = World> {
         let policy = ScheduledCapacity { zone, default_value: 1, behaviours: behaviours.into() };
         let mut world = World::default();
         let identity = names::metrics_producer("shop").identity;
-        world.scheduled_capacities.insert(identity, PolicyObject::new(policy));
+        world.scheduled_capacity.policies.insert(identity, PolicyObject::new(policy));
         world
     })
 }

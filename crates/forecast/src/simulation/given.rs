@@ -24,7 +24,7 @@ impl Simulation {
     pub(super) fn take_over(&mut self, inherited: Inherited, from: Timestamp) {
         let Inherited { left, yields_to_later, held_back } = inherited;
         for held in held_back {
-            let (policy, next) = held.begin(&mut self.world, from);
+            let (policy, next) = held.begin(&mut self.world.cron_scaling, from);
             self.agenda.set(&policy, next);
         }
         for (place, held) in left {
@@ -35,7 +35,7 @@ impl Simulation {
             let Some(number) = held.value.as_ref().and_then(Value::number) else { continue };
             *write = held;
             let (target, field) = place;
-            field.begin_with(&mut self.world, &target, number);
+            self.world.objects.begin_with(&target, field, number);
             for follower in self.followers.get(&target).into_iter().flatten() {
                 self.agenda.bring_forward(follower, from);
             }
@@ -47,7 +47,7 @@ impl Simulation {
         for ((target, field), write) in &mut self.last_writes {
             let place = (target.clone(), *field);
             if let Some(&number) = assumed.get(&place) {
-                field.begin_with(&mut self.world, target, number);
+                self.world.objects.begin_with(target, *field, number);
                 for follower in self.followers.get(target).into_iter().flatten() {
                     self.agenda.bring_forward(follower, from);
                 }
@@ -83,7 +83,7 @@ impl Simulation {
         let is_crossed =
             write.value.as_ref().and_then(Value::number).is_some_and(|it| crosses(number, it));
         if is_crossed {
-            other.begin_with(&mut self.world, target, number);
+            self.world.objects.begin_with(target, other, number);
             let value = Some(Value::Number(number));
             *write = LastWrite { value, origin: Origin::made_way(), since: None };
             let (target, field) = place;

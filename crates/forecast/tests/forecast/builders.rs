@@ -53,6 +53,7 @@ pub(crate) struct Building(World);
 impl Building {
     pub(crate) fn workload(mut self, name: &str, replicas: u32) -> Building {
         self.0
+            .objects
             .workloads
             .insert(deployment(name), Workload { replicas: Some(replicas), ..Workload::default() });
         self
@@ -60,7 +61,7 @@ impl Building {
 
     pub(crate) fn autoscaler(mut self, name: &str, min: u32, max: u32) -> Building {
         let bounds = Autoscaler { min_replicas: Some(min), max_replicas: Some(max) };
-        self.0.autoscalers.insert(autoscaler(name), bounds);
+        self.0.objects.autoscalers.insert(autoscaler(name), bounds);
         self
     }
 
@@ -72,7 +73,7 @@ impl Building {
             rules: rules.collect(),
             unusable_rules: Box::default(),
         };
-        self.0.cron_scalings.insert(cron_policy(name).identity, PolicyObject::new(policy));
+        self.0.cron_scaling.policies.insert(cron_policy(name).identity, PolicyObject::new(policy));
         self
     }
 
@@ -83,14 +84,14 @@ impl Building {
         created: Option<&str>,
         memory: Option<Memory>,
     ) -> Building {
-        let object = self.0.cron_scalings.get_mut(&cron_policy(name).identity).unwrap();
+        let object = self.0.cron_scaling.policies.get_mut(&cron_policy(name).identity).unwrap();
         (object.created, object.memory) = (created.map(at), memory);
         self
     }
 
     /// The world was seen to be so, as a cluster is.
     pub(crate) fn seen_at(mut self, text: &str) -> Building {
-        self.0.seen_at = Some(at(text));
+        self.0.objects.seen_at = Some(at(text));
         self
     }
 
@@ -102,7 +103,10 @@ impl Building {
     ) -> Building {
         let policy =
             ScheduledCapacity { zone: Zone::utc(), default_value, behaviours: behaviours.into() };
-        self.0.scheduled_capacities.insert(schedule(name).identity, PolicyObject::new(policy));
+        self.0
+            .scheduled_capacity
+            .policies
+            .insert(schedule(name).identity, PolicyObject::new(policy));
         self
     }
 

@@ -114,8 +114,9 @@ proptest! {
 
     #[test]
     fn other_names_and_parts_are_no_difference(world in worlds()) {
-        let mut renamed = World { cron_scalings: BTreeMap::new(), ..world.clone() };
-        for (identity, object) in &world.cron_scalings {
+        let mut renamed = world.clone();
+        renamed.cron_scaling.policies.clear();
+        for (identity, object) in &world.cron_scaling.policies {
             let mut object = object.clone();
             let mut policy = object.policy.as_deref().unwrap().clone();
             for rule in &mut policy.rules {
@@ -124,7 +125,7 @@ proptest! {
             object.policy = Some(policy.into());
             let name = format!("other-{}", identity.name());
             let other = Identity::new(identity.group(), identity.kind(), identity.namespace(), name);
-            renamed.cron_scalings.insert(other, object);
+            renamed.cron_scaling.policies.insert(other, object);
         }
         prop_assert_eq!(differences(&world, &renamed, fortnight()), Vec::new());
     }

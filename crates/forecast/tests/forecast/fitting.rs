@@ -142,7 +142,7 @@ fn a_workload_scaled_by_a_query_without_a_result_is_unknown() {
     let mut world = shop_and_cart(&[("0 12 * * *", 9)]);
     let policy = autoscalers::Autoscaler::of("cart", 1, 50).by(autoscalers::external("up"));
     let name = names::horizontal_autoscaler("cart").identity;
-    world.metric_scalings.insert(name, PolicyObject::new(policy.checked()));
+    world.metric_scaling.policies.insert(name, PolicyObject::new(policy.checked()));
     assert_eq!(said(&world, &pods(15, both())), [""; 0]);
     assert_eq!(said(&world, &pods(9, both())).len(), 1, "the others are known");
 }

@@ -106,7 +106,7 @@ fn stepped(world: &World, period: Period, mut each: impl FnMut(Timestamp, &Stepp
     let mut stepped = Stepped::new(world);
     let mut now = period.from() - SETTLES;
     while now < period.to() {
-        for object in world.cron_scalings.values() {
+        for object in world.cron_scaling.policies.values() {
             stepped.fire(object.policy.as_deref().unwrap(), now);
         }
         if now >= period.from() {
@@ -119,10 +119,10 @@ fn stepped(world: &World, period: Period, mut each: impl FnMut(Timestamp, &Stepp
 impl Stepped<'_> {
     fn new(world: &World) -> Stepped<'_> {
         let mut numbers = BTreeMap::new();
-        for (target, live) in &world.workloads {
+        for (target, live) in &world.objects.workloads {
             numbers.extend(live.replicas.map(|it| ((target.clone(), Field::Replicas), it)));
         }
-        for (target, live) in &world.autoscalers {
+        for (target, live) in &world.objects.autoscalers {
             let fields = [Field::MinReplicas, Field::MaxReplicas].into_iter();
             let bounds = fields.zip([live.min_replicas, live.max_replicas]);
             numbers.extend(bounds.filter_map(|(field, it)| Some(((target.clone(), field), it?))));
@@ -168,7 +168,7 @@ impl Stepped<'_> {
     }
 
     fn value(&self, target: &Identity, field: Field, now: Timestamp) -> Option<Value> {
-        let number = match self.world.scheduled_capacities.get(target) {
+        let number = match self.world.scheduled_capacity.policies.get(target) {
             Some(object) => Some(scheduled(object.policy.as_deref().unwrap(), now)),
             None => self.numbers.get(&(target.clone(), field)).copied(),
         };
@@ -243,10 +243,11 @@ fn stepping_detects_a_forecast_shifted_by_a_minute() {
     let day = period("2026-03-02T00:00:00Z", "2026-03-03T00:00:00Z");
     let later = CronScaling {
         rules: Box::from([rule("open", "1 8 * * *", 10), rule("close", "0 20 * * *", 3)]),
-        ..world.cron_scalings[&cron_policy("s").identity].policy.as_deref().unwrap().clone()
+        ..world.cron_scaling.policies[&cron_policy("s").identity].policy.as_deref().unwrap().clone()
     };
     let mut shifted = world.clone();
-    shifted.cron_scalings.get_mut(&cron_policy("s").identity).unwrap().policy = Some(later.into());
+    shifted.cron_scaling.policies.get_mut(&cron_policy("s").identity).unwrap().policy =
+        Some(later.into());
     let series = series(&shifted, day, Field::Replicas);
     let mut differences = 0;
     stepped(&world, day, |now, stepped| {

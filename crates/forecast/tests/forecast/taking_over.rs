@@ -196,7 +196,7 @@ fn a_policy_that_is_added_beside_a_status_does_not_fire_before() {
     let added = Building::default()
         .scaling("added", to_workload("shop"), vec![rule("half", "30 8 * * *", 30)])
         .world();
-    after.cron_scalings.extend(added.cron_scalings);
+    after.cron_scaling.policies.extend(added.cron_scaling.policies);
     let expected = ["05 09:00 12 nobody", "06 08:00 12 s/open", "06 08:30 30 added/half"];
     assert_eq!(told_of(Some(&before), &after, two_days()), expected);
 }
@@ -260,7 +260,7 @@ fn scaled(name: &str, autoscaler: Autoscaler) -> World {
     let night = vec![daily("17", "9", 10, 0)];
     let mut world = Building::default().workload("shop", 3).schedule("nodes", 6, night).world();
     let policy = PolicyObject::new(autoscaler.checked());
-    world.metric_scalings.insert(horizontal_autoscaler(name).identity, policy);
+    world.metric_scaling.policies.insert(horizontal_autoscaler(name).identity, policy);
     world
 }
 
@@ -298,7 +298,7 @@ fn a_renamed_autoscaler_begins_without_recommendations_and_the_difference_says_s
     let soon = period("2026-03-05T09:02:00Z", "2026-03-05T12:00:00Z");
     let of = |name| {
         let mut world = scaled(name, of_nodes());
-        world.workloads.get_mut(&deployment("shop")).unwrap().replicas = Some(10);
+        world.objects.workloads.get_mut(&deployment("shop")).unwrap().replicas = Some(10);
         world
     };
     assert_eq!(differences_in(&of("a"), &of("a"), soon), []);
@@ -313,7 +313,7 @@ fn a_renamed_autoscaler_begins_without_recommendations_and_the_difference_says_s
 #[test]
 fn replicas_that_no_file_states_are_those_that_the_window_of_an_autoscaler_holds() {
     let mut world = scaled("a", of_nodes());
-    world.workloads.get_mut(&deployment("shop")).unwrap().replicas = None;
+    world.objects.workloads.get_mut(&deployment("shop")).unwrap().replicas = None;
     let lowered = (at("2026-03-05T09:05:00Z"), Some(Value::Number(6)));
     for from in ["2026-03-05T08:58:00Z", "2026-03-05T09:02:00Z"] {
         let soon = period(from, "2026-03-05T12:00:00Z");
@@ -337,7 +337,7 @@ proptest! {
     #[test]
     fn rules_that_are_only_renamed_change_nothing(world in worlds()) {
         let mut renamed = world.clone();
-        for object in renamed.cron_scalings.values_mut() {
+        for object in renamed.cron_scaling.policies.values_mut() {
             let mut policy = object.policy.as_deref().unwrap().clone();
             for rule in &mut policy.rules {
                 rule.name = format!("other-{}", rule.name).into();

@@ -45,7 +45,8 @@ fn a_selection_from_clusters_or_on_a_hub_is_known() {
     let day = period("2026-03-05T00:00:00Z", "2026-03-06T00:00:00Z");
     let of_files = series(&placed(&["east"]), day, Field::Clusters);
     assert_eq!(of_files.segments[0].value, Some(Value::names(["east"])));
-    let of_hub = World { seen_at: Some(day.from()), ..placed(&[]) };
+    let mut of_hub = placed(&[]);
+    of_hub.objects.seen_at = Some(day.from());
     let of_hub = series(&of_hub, day, Field::Clusters);
     assert!(of_hub.segments.iter().all(|it| it.value.is_some()), "{of_hub:?}");
 }

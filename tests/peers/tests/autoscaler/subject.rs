@@ -20,8 +20,9 @@ pub(crate) fn live(case: &Case) -> Vec<u32> {
     );
     let target = named("apps", "Deployment");
     let mut world = World::default();
-    world.samples.settings.query_period = SignedDuration::from_secs(case.query_period.into());
-    world.samples.settings.tolerance = f64::from(case.tolerance) / 1_000.0;
+    world.metric_scaling.extra.settings.query_period =
+        SignedDuration::from_secs(case.query_period.into());
+    world.metric_scaling.extra.settings.tolerance = f64::from(case.tolerance) / 1_000.0;
     let object = PolicyObject::new(meaning(case, &target));
     world.upsert(policy.identity.clone(), Slim::MetricScaling(object));
 
@@ -36,10 +37,10 @@ pub(crate) fn live(case: &Case) -> Vec<u32> {
         let now = instant(step.second);
         for (index, sample) in samples(step).enumerate() {
             let query = query(index).text;
-            world.samples.hold(&policy.identity, Sample::asked(query, now, sample));
+            world.metric_scaling.extra.hold(&policy.identity, Sample::asked(query, now, sample));
         }
         turn::take(&mut world, &policy, now).expect("a turn");
-        let workload = world.workloads.get(&target).expect("the target");
+        let workload = world.objects.workloads.get(&target).expect("the target");
         replicas = workload.replicas.expect("the target's replicas");
         answers.push(replicas);
     }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use almanac_api::checking::{CheckContext, check_json};
 use almanac_api::kinds::Kind;
-use almanac_engine::placement::{Input, Ranking, RawScore, gather};
-use almanac_engine::turn::{self, PolicyDecision};
-use almanac_engine::{Family, Identity, OpenDecision, PolicyName, Reach, RuleExplanation, World};
+use almanac_engine::placement::{Input, Placements, Ranking, RawScore, gather};
+use almanac_engine::turn;
+use almanac_engine::{Family, Identity, PolicyName, Reach, RuleExplanation, World};
 use almanac_second_scheduler::generate::Change;
 use almanac_second_scheduler::{Decision, Key, Missing};
 use jiff::Timestamp;
@@ -63,10 +63,8 @@ impl Subject {
         let (namespace, name) = placement;
         let policy = PolicyName::new(Family::Placement, Kind::Placement.identity(namespace, name));
         let open = turn::open(&self.world, &policy, &Reach::everything(), now)?;
-        let OpenDecision::Placement(PolicyDecision { decision, .. }) = open.decision() else {
-            panic!("the decision is none about a placement");
-        };
-        let input = gather(&self.world, &policy.identity)?;
+        let decision = &open.decision().of::<Placements>().unwrap().decision;
+        let input = gather(self.world.view(), &policy.identity)?;
         let ranking = Ranking::of(&input, now);
         let is_last = ranking.ranked.iter().filter(|it| it.is_shunned);
         let last = texts(is_last.map(|it| input.candidates[it.candidate as usize].name));

@@ -1,4 +1,4 @@
-//! No module of a crate uses another one that uses it.
+//! No module of a crate uses another one that uses it, and no family of policies uses another one.
 //!
 //! A module is here what is directly in `src`: a file, and the directory of its name. It uses what its paths lead to:
 //! those that begin with `crate`, or with as many `super` as reach the root. A re-export counts as the module that it
@@ -29,30 +29,6 @@ const KNOWN: &[(&str, &[&str])] = &[
     ),
     // The message about too many steps has their number.
     ("almanac-expressions", &["failure", "meter"]),
-    // The World has the types of all families, and each family takes the World.
-    (
-        "almanac-engine",
-        &[
-            "action",
-            "answers",
-            "beginning",
-            "cron_scaling",
-            "decision",
-            "families",
-            "field",
-            "footprint",
-            "metric_scaling",
-            "other_writer",
-            "placement",
-            "qos_levels",
-            "scheduled_capacity",
-            "schedules",
-            "slim",
-            "turn",
-            "units",
-            "world",
-        ],
-    ),
     // A simulation begins with what an earlier part has left.
     ("almanac-forecast", &["doubt", "overlap", "part", "series", "simulation"]),
     // What is carried is a part of what a build is named after.
@@ -102,6 +78,7 @@ pub(super) fn check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
         let of_member = KNOWN.iter().filter(|(package, _)| *package == member.name);
         let known: Vec<&[&str]> = of_member.map(|(_, modules)| *modules).collect();
         findings.extend(compare(&place, &graph, &known));
+        findings.extend(joined_families(&place, &graph));
     }
     let is_member = |name: &str| workspace.members.iter().any(|member| member.name == name);
     let strange = KNOWN.iter().filter(|(package, _)| !is_member(package));
@@ -179,6 +156,25 @@ fn compare(place: &str, graph: &Graph, known: &[&[&str]]) -> Vec<Finding> {
     let is_there = |known: &[&str]| cycles.iter().any(|cycle| cycle.iter().eq(known.iter()));
     findings.extend(known.iter().filter(|it| !is_there(it)).map(|it| gone(place, it)));
     findings
+}
+
+/// A family of policies looks at no other one. They are the modules that `families` lists and that implement what `seam`
+/// asks.
+fn joined_families(place: &str, graph: &Graph) -> Vec<Finding> {
+    let listed = graph.get("families").into_iter().flat_map(BTreeMap::keys);
+    let uses = |module: &String| graph.get(module).filter(|uses| uses.contains_key("seam"));
+    let families: Vec<(&String, _)> = listed.filter_map(|it| Some((it, uses(it)?))).collect();
+    let joined = families.iter().flat_map(|(family, uses)| {
+        let others = uses.iter().filter(|(used, _)| families.iter().any(|(it, _)| it == used));
+        others.map(move |(other, file)| (family, other, file))
+    });
+    let finding = |(family, other, file)| {
+        let message = format!(
+            "the family `{family}` uses the family `{other}` in {file}; ask for what it needs through `Peers` of `seam`"
+        );
+        Finding::error(place, message)
+    };
+    joined.map(finding).collect()
 }
 
 fn gone(place: &str, modules: &[&str]) -> Finding {
@@ -286,6 +282,26 @@ mod tests {
     fn a_module_that_uses_an_item_of_the_root_is_a_cycle() {
         let files = [("main.rs", "mod a; const VERSION: u8 = 1;"), ("a.rs", "use crate::VERSION;")];
         assert!(messages(&files, &[])[0].starts_with("2 modules use each other (a, the root)"));
+    }
+
+    #[test]
+    fn a_family_that_uses_another_one_is_an_error_and_what_they_share_is_none() {
+        let of = |first: &'static str| {
+            let files = [
+                ("lib.rs", "mod a; mod b; mod families; mod objects; mod seam;"),
+                ("a.rs", first),
+                ("b.rs", "use crate::objects; use crate::seam;"),
+                ("families.rs", "use crate::{a, b, objects, seam};"),
+                ("objects.rs", ""),
+                ("seam.rs", "use crate::objects;"),
+            ];
+            let owned = files.map(|(file, text)| (file.to_owned(), text.to_owned()));
+            let findings = joined_families("crates/x/src", &graph(&owned).unwrap());
+            findings.into_iter().map(|finding| finding.message).collect::<Vec<_>>()
+        };
+        assert_eq!(of("use crate::objects; use crate::seam;"), [""; 0]);
+        let expected = "the family `a` uses the family `b` in a.rs; ask for what it needs through `Peers` of `seam`";
+        assert_eq!(of("use crate::seam; use crate::b;"), [expected]);
     }
 
     #[test]

@@ -116,7 +116,7 @@ fn all_read<'s>(
     for (subject, name) in splits {
         for (number, place) in places.iter().enumerate() {
             let resources = read(&place.world, subject, name);
-            let objects = place.world.hub.clusters.keys().flat_map(|cluster| {
+            let objects = place.world.placement.extra.hub.clusters.keys().flat_map(|cluster| {
                 let resources = resources.iter();
                 resources.map(move |it| Kind::AddOnPlacementScore.identity(cluster, it))
             });
@@ -129,21 +129,22 @@ fn all_read<'s>(
 
 /// The objects of which a placement reads a score, by name. Expressions read all the scores of an object.
 fn resources_read(world: &World, _: &Subject, score: &str) -> BTreeSet<Arc<str>> {
-    let placements = world.placements.values().filter_map(|it| it.policy.as_deref());
-    let read = placements.flat_map(|it| resources(it, score).chain(it.read_resources(&world.hub)));
+    let placements = world.placement.policies.values().filter_map(|it| it.policy.as_deref());
+    let read = placements
+        .flat_map(|it| resources(it, score).chain(it.read_resources(&world.placement.extra.hub)));
     read.cloned().collect()
 }
 
 /// The object that is meant by its whole name, if an expression may read it.
 fn resources_computed(world: &World, subject: &Subject, _: &str) -> BTreeSet<Arc<str>> {
-    let mut placements = world.placements.values().filter_map(|it| it.policy.as_deref());
+    let mut placements = world.placement.policies.values().filter_map(|it| it.policy.as_deref());
     let name = subject.whole_name().filter(|name| placements.any(|it| it.reads_scores(name)));
     name.map(Arc::from).into_iter().collect()
 }
 
 /// How long scores are valid can only be assumed where there are some.
 fn is_there(world: &World, object: &Identity) -> bool {
-    let of_resource = world.hub.scores.get(object.name());
+    let of_resource = world.placement.extra.hub.scores.get(object.name());
     of_resource.is_some_and(|it| it.contains_key(object.namespace()))
 }
 
@@ -160,7 +161,7 @@ fn resources<'w>(placement: &'w Placement, score: &str) -> impl Iterator<Item = 
 }
 
 fn assume_of(place: &mut InputPlace, object: &Identity, name: &str, assumption: &Assumption) {
-    let hub = Arc::make_mut(&mut place.world.hub);
+    let hub = Arc::make_mut(&mut place.world.placement.extra.hub);
     let of_resource = hub.scores.entry(object.name().into()).or_default();
     let scores = of_resource.entry(object.namespace().into()).or_default();
     let said = match assumption {

@@ -234,7 +234,7 @@ pub(crate) async fn ensure_agreed(cluster: &Cluster) -> TestResult {
     let now = Timestamp::now();
     let world = world(cluster, now).await?;
     for policy in world.policies().filter(|it| it.family == Family::Placement) {
-        let Some(input) = gather(&world, &policy.identity) else { continue };
+        let Some(input) = gather(world.view(), &policy.identity) else { continue };
         let decision = decide(&input, now);
         check_placement(&input, now, &decision).stop();
         ensure!(decision.actions.is_empty(), "{policy} has still to do {:#?}", decision.actions);

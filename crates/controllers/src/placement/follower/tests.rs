@@ -50,7 +50,7 @@ impl Stage {
 
     fn is_known(&self) -> bool {
         let state = self.cluster.lock();
-        let is_held = state.world.decisions.get(&decision()).is_some();
+        let is_held = state.world.placement.extra.decisions.get(&decision()).is_some();
         assert_eq!(state.hub.decision(&decision()).is_some(), is_held);
         is_held
     }
@@ -123,7 +123,15 @@ fn what_is_told_late_of_an_earlier_decision_of_the_name_is_no_news() {
     let mut stage = Stage::set();
     stage.decisions.upsert(told("2", "8", "c2"));
     let clusters = |stage: &Stage| {
-        stage.cluster.lock().world.decisions.get(&decision()).map(|it| it.clusters.clone())
+        stage
+            .cluster
+            .lock()
+            .world
+            .placement
+            .extra
+            .decisions
+            .get(&decision())
+            .map(|it| it.clusters.clone())
     };
     let known = clusters(&stage);
     stage.decisions.upsert(told("1", "5", "c1"));

@@ -71,10 +71,10 @@ fn a_firing_missed_before_the_world_was_seen_is_not_carried_out() {
     let rules = [rule("r", "3 9 * * *", 5)];
     let mut scaling = Scaling::of_workload(1, &rules);
     scaling.turn(monday("09:00"));
-    scaling.world.seen_at = Some(monday("09:30"));
+    scaling.world.objects.seen_at = Some(monday("09:30"));
     let run = Run::beginning(scaling.world.clone(), monday("09:40"));
     let target = scaling.target().identity().clone();
-    assert_eq!(run.world.workloads[&target].replicas, Some(1));
+    assert_eq!(run.world.objects.workloads[&target].replicas, Some(1));
     scaling.world = run.world;
     assert_eq!(scaling.history("r"), ["09:03:00 missed by 1620 s"]);
     assert_eq!(run.last_writes.len(), 0);
@@ -85,7 +85,7 @@ fn a_firing_due_when_the_world_was_seen_is_carried_out_then() {
     let rules = [rule("r", "3 9 * * *", 5)];
     let mut scaling = Scaling::of_workload(1, &rules);
     scaling.turn(monday("09:00"));
-    scaling.world.seen_at = Some(monday("09:05"));
+    scaling.world.objects.seen_at = Some(monday("09:05"));
     let run = Run::beginning(scaling.world.clone(), monday("09:40"));
     let holder = run.last_write_of(&scaling.target(), Field::Replicas).unwrap();
     assert_eq!((holder.value, holder.since), (Some(5), Some(monday("09:05"))));
@@ -134,7 +134,7 @@ fn an_invalid_policy_has_no_first_turn_and_affects_no_other() {
 fn a_value_changed_since_by_another_writer_is_left_alone() {
     let mut world = lived(&moves_both(), monday("09:00"));
     let live = Autoscaler { min_replicas: Some(1), max_replicas: Some(20) };
-    world.autoscalers.insert(autoscaler("shop").identity().clone(), live);
+    world.objects.autoscalers.insert(autoscaler("shop").identity().clone(), live);
     let run = Run::beginning(world, monday("10:00"));
     assert_eq!(run.bounds_of(&autoscaler("shop")), (Some(1), Some(20)));
     // What it was set to is told all the same.

@@ -87,7 +87,7 @@ impl Case {
         let mut world = World::default();
         let (min_replicas, max_replicas) = self.live;
         let live = Autoscaler { min_replicas, max_replicas };
-        world.autoscalers.insert(autoscaler("shop").identity().clone(), live);
+        world.objects.autoscalers.insert(autoscaler("shop").identity().clone(), live);
         for (index, rules) in self.objects.iter().enumerate() {
             add_rules(&mut world, &format!("object-{index}"), autoscaler("shop"), rules);
         }
@@ -205,8 +205,8 @@ fn seen(case: &Case, known: [Known; 2], is_dated: bool) -> World {
     let mut life = Run::from_turns_at(case.world(), seen_at - SignedDuration::from_hours(50), &[]);
     life.until(seen_at);
     let mut world = life.world;
-    world.seen_at = is_dated.then_some(seen_at);
-    for (object, known) in world.cron_scalings.values_mut().zip(known) {
+    world.objects.seen_at = is_dated.then_some(seen_at);
+    for (object, known) in world.cron_scaling.policies.values_mut().zip(known) {
         match known {
             Known::Status => {}
             Known::Created(minutes) => {
@@ -229,7 +229,10 @@ fn known_until(world: &World) -> Option<Timestamp> {
             rules.clone().flat_map(|rule| rule.executions.iter().map(Execution::executed));
         executed.chain(rules.map(|rule| rule.handled)).max()
     };
-    world.seen_at.or_else(|| world.cron_scalings.values().filter_map(of_object).max())
+    world
+        .objects
+        .seen_at
+        .or_else(|| world.cron_scaling.policies.values().filter_map(of_object).max())
 }
 
 #[test]
@@ -248,7 +251,7 @@ fn skipping_firings_that_are_sure_to_be_repeated_changes_nothing() {
         let short = Run::beginning(world.clone(), case.until());
         let (at, mut through) = match known_until(&world) {
             Some(at) => (at, Run::from_turns_at(world.clone(), at, &short.start.prior_writes)),
-            None if world.cron_scalings.values().all(|object| object.created.is_some()) => {
+            None if world.cron_scaling.policies.values().all(|object| object.created.is_some()) => {
                 (case.from(), Run::from_creations(world.clone()))
             }
             // Of some nothing is known; what their past has left has a property of its own.

@@ -12,7 +12,7 @@ use crate::support::run::{LastWrite, Run, add_rules, object_name};
 fn world(rules: &[Rule]) -> World {
     let mut world = World::default();
     let live = Autoscaler { min_replicas: Some(2), max_replicas: Some(5) };
-    world.autoscalers.insert(autoscaler("shop").identity().clone(), live);
+    world.objects.autoscalers.insert(autoscaler("shop").identity().clone(), live);
     add_rules(&mut world, "rules", autoscaler("shop"), rules);
     world
 }
@@ -65,14 +65,14 @@ fn replaying_the_past_is_reported_with_its_reason() {
     assert_eq!(replayed, Replayed { as_if_in_force: true, predates_state: false });
 
     let mut seen_later = world(&rules);
-    seen_later.seen_at = Some(instant("2026-03-06T00:00:00Z"));
+    seen_later.objects.seen_at = Some(instant("2026-03-06T00:00:00Z"));
     let replayed = Run::beginning(seen_later.clone(), thursday()).start.replayed;
     assert_eq!(replayed, Replayed { as_if_in_force: true, predates_state: true });
     let replayed = Run::beginning(seen_later, instant("2026-03-06T00:00:00Z")).start.replayed;
     assert_eq!(replayed, Replayed::default());
 
     let mut created_later = world(&rules);
-    let object = created_later.cron_scalings.get_mut(&object_name("rules")).unwrap();
+    let object = created_later.cron_scaling.policies.get_mut(&object_name("rules")).unwrap();
     object.created = Some(instant("2026-03-06T00:00:00Z"));
     let replayed = Run::beginning(created_later, thursday()).start.replayed;
     assert_eq!(replayed, Replayed { as_if_in_force: true, predates_state: true });

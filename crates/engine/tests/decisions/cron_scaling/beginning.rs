@@ -110,7 +110,7 @@ fn a_workload_is_scaled_to_zero_and_from_zero() {
 fn a_workload_without_replicas_is_written() {
     let mut scaling = Scaling::of_workload(5, &[rule("r", "3 * * * *", 5)]);
     let target = scaling.target().identity().clone();
-    scaling.world.workloads.insert(target, almanac_engine::Workload::default());
+    scaling.world.objects.workloads.insert(target, almanac_engine::Workload::default());
     scaling.turn(monday("09:00"));
     assert!(scaling.turn(monday("09:03")));
 }

@@ -18,7 +18,7 @@ fn hourly() -> Scaling {
 }
 
 fn mark_namespace(scaling: &mut Scaling, mark: NamespaceMark) {
-    Arc::make_mut(&mut scaling.world.exempt).mark_namespace("default", mark);
+    Arc::make_mut(&mut scaling.world.objects.exempt).mark_namespace("default", mark);
 }
 
 /// A rule in an unreadable namespace.
@@ -32,7 +32,7 @@ fn unread(rule_name: &str, schedule: &str) -> Scaling {
 
 fn mark_target(scaling: &mut Scaling, is_marked: bool) {
     let target = scaling.target().identity().clone();
-    Arc::make_mut(&mut scaling.world.exempt).mark(&target, is_marked);
+    Arc::make_mut(&mut scaling.world.objects.exempt).mark(&target, is_marked);
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn a_firing_that_is_being_tried_is_dropped_as_soon_as_it_is_exempt() {
 #[test]
 fn everything_in_an_exempt_namespace_is_left_alone() {
     let mut scaling = hourly();
-    scaling.world.exempt = Arc::new(Exemptions::of_namespaces(["default"]));
+    scaling.world.objects.exempt = Arc::new(Exemptions::of_namespaces(["default"]));
     scaling.run_until(monday("09:30"));
     assert_eq!(scaling.replicas(), Some(1));
     let [explained] = scaling.explained(monday("09:30")).try_into().unwrap();
@@ -92,7 +92,7 @@ fn what_falls_due_while_a_namespace_cannot_be_read_is_carried_out_once_it_can() 
     scaling.run_until(monday("09:04"));
     assert_eq!(scaling.replicas(), Some(1));
     assert_eq!(scaling.history("r"), Vec::<String>::new());
-    let backlog = firing_backlog(&scaling.world, monday("09:04"));
+    let backlog = firing_backlog(scaling.world.view(), monday("09:04"));
     assert_eq!((backlog.armed, backlog.oldest_overdue), (1, Some(monday("09:03"))));
     let [explained] = scaling.explained(monday("09:04")).try_into().unwrap();
     let why = "not carried out; the namespace of the object cannot be read, and may be marked with almanac.dev/ignore";
@@ -131,7 +131,7 @@ fn a_rule_that_is_edited_or_added_while_its_namespace_cannot_be_read_counts_from
     scaling.edit(&[rule("first", "7 * * * *", 4), rule("r", "9 * * * *", 6)]);
     assert!(!scaling.turn(monday("09:06")));
     assert!(!scaling.turn(monday("09:08")));
-    let overdue = |scaling: &Scaling, at| firing_backlog(&scaling.world, at).oldest_overdue;
+    let overdue = |scaling: &Scaling, at| firing_backlog(scaling.world.view(), at).oldest_overdue;
     assert_eq!(overdue(&scaling, monday("09:08")), Some(monday("09:07")));
     // Only firings after the edit are carried out.
     mark_namespace(&mut scaling, NamespaceMark::Absent);

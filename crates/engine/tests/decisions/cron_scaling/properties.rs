@@ -8,9 +8,11 @@
 //! what was handled is forgotten, where each firing has to be recorded once.
 
 use almanac_checker::check_cron_scaling;
-use almanac_engine::cron_scaling::{Decision, Input, Memory, RuleMemory, TargetState, decide};
+use almanac_engine::cron_scaling::{
+    CronRules, Decision, Input, Memory, RuleMemory, TargetState, decide,
+};
 use almanac_engine::turn::{self, Turn};
-use almanac_engine::{Autoscaler, OpenDecision, Outcome, Reach, Workload};
+use almanac_engine::{Autoscaler, Outcome, Reach, Workload};
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
@@ -175,11 +177,12 @@ impl<'a> Life<'a> {
         let target = self.scaling.target().identity().clone();
         let world = &mut self.scaling.world;
         match self.hidden.take() {
-            Some(TargetState::Workload(it)) => drop(world.workloads.insert(target, it)),
-            Some(TargetState::Autoscaler(it)) => drop(world.autoscalers.insert(target, it)),
+            Some(TargetState::Workload(it)) => drop(world.objects.workloads.insert(target, it)),
+            Some(TargetState::Autoscaler(it)) => drop(world.objects.autoscalers.insert(target, it)),
             _ => {
-                let workload = world.workloads.remove(&target).map(TargetState::Workload);
-                let autoscaler = world.autoscalers.remove(&target).map(TargetState::Autoscaler);
+                let workload = world.objects.workloads.remove(&target).map(TargetState::Workload);
+                let autoscaler =
+                    world.objects.autoscalers.remove(&target).map(TargetState::Autoscaler);
                 self.hidden = workload.or(autoscaler);
             }
         }
@@ -202,7 +205,7 @@ impl<'a> Life<'a> {
         let name = self.scaling.name();
         let mut open = turn::open(&self.scaling.world, &name, &self.scaling.reach, now)
             .ok_or_else(|| fail("it has no turn"))?;
-        if let OpenDecision::CronScaling(opened) = open.decision_mut() {
+        if let Some(opened) = open.decision_mut().of_mut::<CronRules>() {
             opened.decision = decision.clone();
         }
         let before = self.scaling.memory().cloned();

@@ -196,7 +196,7 @@ fn an_unhandled_due_firing_is_overdue_and_a_failed_one_is_retried() {
     scaling.turn(monday("09:00"));
     let seen = |scaling: &Scaling, at: &str| {
         let FiringBacklog { armed, next, oldest_overdue, retrying } =
-            firing_backlog(&scaling.world, monday(at));
+            firing_backlog(scaling.world.view(), monday(at));
         assert_eq!(armed, 2);
         (next, oldest_overdue, retrying)
     };

@@ -157,10 +157,10 @@ fn an_edit_resets_detection_and_a_deleted_target_is_not_undone() {
     let mut scaling = scaled();
     scaling.set_replicas(2);
     noticed(&mut scaling, monday("09:03:15"));
-    let workloads = std::mem::take(&mut scaling.world.workloads);
+    let workloads = std::mem::take(&mut scaling.world.objects.workloads);
     assert!(noticed(&mut scaling, monday("09:03:20")).is_empty());
     assert!(is_undone(&scaling), "nothing is known to have changed");
-    scaling.world.workloads = workloads;
+    scaling.world.objects.workloads = workloads;
     scaling.edit(&[rule("r", "3 * * * *", 4)]);
     scaling.turn(monday("09:03:30"));
     assert!(!is_undone(&scaling));

@@ -54,12 +54,12 @@ fn answer_where(steps: Steps, exempt: impl FnOnce(&mut Exemptions)) -> Result<f6
     let mut world = World::default();
     for (name, value) in [("a", 2), ("b", 5)] {
         let object = PolicyObject::new(Schedule::utc(value).checked());
-        world.scheduled_capacities.insert(names::metrics_producer(name).identity, object);
+        world.scheduled_capacity.policies.insert(names::metrics_producer(name).identity, object);
     }
     let broken = PolicyObject { policy: None, created: None, memory: None };
-    world.scheduled_capacities.insert(names::metrics_producer("broken").identity, broken);
-    exempt(Arc::make_mut(&mut world.exempt));
-    let answer = evaluate(&Expression::new(steps).unwrap(), &world, monday("09:00"));
+    world.scheduled_capacity.policies.insert(names::metrics_producer("broken").identity, broken);
+    exempt(Arc::make_mut(&mut world.objects.exempt));
+    let answer = evaluate(&Expression::new(steps).unwrap(), world.view(), monday("09:00"));
     answer.map(FiniteNumber::get)
 }
 

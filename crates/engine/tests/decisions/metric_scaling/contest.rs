@@ -58,7 +58,7 @@ fn what_comes_under_the_name_of_a_deleted_target_is_no_interference() {
     let target = scaling.target.clone();
     scaling.world.remove(&target);
     scaling.turn_that_ends(monday("09:00:10"), &Outcome::Withdrawn);
-    scaling.world.workloads.insert(target, Workload { replicas: Some(2), current: None });
+    scaling.world.objects.workloads.insert(target, Workload { replicas: Some(2), current: None });
     assert_eq!(scaling.turn(monday("09:00:20")), 8);
     assert!(matches!(scaling.recorded()[..], [Recorded::Scaled { from: Some(2), to: 8, .. }]));
 }

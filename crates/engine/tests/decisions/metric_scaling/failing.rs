@@ -40,12 +40,12 @@ fn with_one_sample_that_cannot_be_used_nothing_is_scaled_by_the_others() {
 #[test]
 fn an_answer_is_too_old_as_soon_as_it_is_as_old_as_it_may_be() {
     let mut scaling = Scaling::new(Autoscaler::of("shop", 0, 100).by(external("q")), 5);
-    scaling.world.samples.settings.oldest = Some(seconds(30));
-    let answer = scaling.world.samples.settings;
+    scaling.world.metric_scaling.extra.settings.oldest = Some(seconds(30));
+    let answer = scaling.world.metric_scaling.extra.settings;
     assert_eq!(answer.oldest, Some(seconds(30)));
     let value = Ok(almanac_engine::metric_scaling::FiniteNumber::new(5.0).unwrap());
     let sample = Sample::asked(Arc::from("q"), monday("09:00"), value);
-    scaling.world.samples.hold(&scaling.name.identity.clone(), sample);
+    scaling.world.metric_scaling.extra.hold(&scaling.name.identity.clone(), sample);
     scaling.turn(monday("09:00"));
     assert_eq!(scaling.wake_at(), Some(monday("09:00:30")));
     let explained = scaling.explained(monday("09:00:30"));
@@ -60,7 +60,7 @@ fn a_target_that_is_missing_or_cannot_be_read_is_left_alone() {
     let reach = Reach::without(scaling.target.clone(), why);
     let open = turn::open(&scaling.world, &scaling.name, &reach, monday("09:00")).unwrap();
     assert_eq!(open.actions(), []);
-    scaling.world.workloads.clear();
+    scaling.world.objects.workloads.clear();
     assert_eq!(scaling.decide(monday("09:00")).actions, []);
 }
 
@@ -69,18 +69,18 @@ fn what_is_exempt_has_no_turn_and_a_schedule_that_is_exempt_publishes_nothing() 
     let mut scaling = Scaling::new(Autoscaler::of("shop", 0, 100).by(scheduled("shop")), 5);
     let schedule = names::metrics_producer("shop").identity;
     let object = PolicyObject::new(Schedule::utc(8).checked());
-    scaling.world.scheduled_capacities.insert(schedule.clone(), object);
+    scaling.world.scheduled_capacity.policies.insert(schedule.clone(), object);
     let mut exempt = Exemptions::default();
     exempt.mark(&schedule, true);
-    scaling.world.exempt = Arc::new(exempt);
+    scaling.world.objects.exempt = Arc::new(exempt);
     assert_eq!(scaling.turn(monday("09:00")), 5);
     let mut exempt = Exemptions::default();
     exempt.mark(&scaling.target, true);
-    scaling.world.exempt = Arc::new(exempt);
+    scaling.world.objects.exempt = Arc::new(exempt);
     let reach = Reach::everything();
     assert!(turn::open(&scaling.world, &scaling.name, &reach, monday("09:01")).is_none());
     assert_eq!(scaling.world.footprint(&scaling.name).writes, []);
-    scaling.world.exempt = Arc::default();
+    scaling.world.objects.exempt = Arc::default();
     assert_eq!(scaling.turn(monday("09:02")), 8);
 }
 
@@ -90,7 +90,7 @@ fn where_nobody_knows_the_replicas_only_what_does_not_depend_on_them_is_set() {
     {
         let policy = Autoscaler::of("shop", 0, 100).with(external("q"), target_type, 1_000);
         let mut scaling = Scaling::new(policy, 5);
-        scaling.world.workloads.insert(scaling.target.clone(), Workload::default());
+        scaling.world.objects.workloads.insert(scaling.target.clone(), Workload::default());
         scaling.answer("q", 8.0);
         let decision = scaling.decide(monday("09:00"));
         assert_eq!(decision.actions.is_empty(), expected.is_none());
@@ -132,16 +132,18 @@ fn prometheus_has_no_number_of_a_schedule_in_an_unreadable_namespace() {
     let query = Query { names, ..external(text) };
     let mut scaling = Scaling::new(Autoscaler::of("shop", 0, 100).by(query), 5);
     let object = PolicyObject::new(Schedule::utc(8).checked());
-    scaling.world.scheduled_capacities.insert(schedule, object);
+    scaling.world.scheduled_capacity.policies.insert(schedule, object);
     // The default of the query, since its schedule publishes nothing.
     scaling.answer(text, 0.0);
-    Arc::make_mut(&mut scaling.world.exempt).mark_namespace("harbour", NamespaceMark::Unread);
+    Arc::make_mut(&mut scaling.world.objects.exempt)
+        .mark_namespace("harbour", NamespaceMark::Unread);
     assert_eq!(scaling.turn(monday("09:00")), 5);
     let [explained] = scaling.explained(monday("09:00")).try_into().unwrap();
     assert!(
         explained.contains("the namespace harbour of a schedule cannot be read"),
         "{explained}"
     );
-    Arc::make_mut(&mut scaling.world.exempt).mark_namespace("harbour", NamespaceMark::Absent);
+    Arc::make_mut(&mut scaling.world.objects.exempt)
+        .mark_namespace("harbour", NamespaceMark::Absent);
     assert_eq!(scaling.turn(monday("09:01")), 0);
 }

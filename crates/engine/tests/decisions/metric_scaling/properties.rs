@@ -3,9 +3,9 @@
 
 use almanac_checker::check_metric_scaling;
 use almanac_engine::metric_scaling::{
-    Amount, Decision, Input, RatePolicy, ScalingRules, Select, decide, gather,
+    Amount, Autoscalers, Decision, Input, RatePolicy, ScalingRules, Select, decide, gather,
 };
-use almanac_engine::{Action, OpenDecision, Outcome, Reach, World, turn};
+use almanac_engine::{Action, Outcome, Reach, World, turn};
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
@@ -241,7 +241,7 @@ impl Life<'_> {
 
     fn decision(&self, now: Timestamp) -> Result<Decision, TestCaseError> {
         let reach = Reach::everything();
-        let input = gather(&self.scaling.world, &self.scaling.name.identity, &reach, now)
+        let input = gather(self.scaling.world.view(), &self.scaling.name.identity, &reach, now)
             .ok_or_else(|| fail("it cannot be gathered"))?;
         let decision = (self.decide)(&input, now);
         let violations = check_metric_scaling(&input, now, &decision);
@@ -268,7 +268,7 @@ impl Life<'_> {
         let reach = Reach::everything();
         let mut open = turn::open(&self.scaling.world, &self.scaling.name, &reach, now)
             .ok_or_else(|| fail("it has no turn"))?;
-        if let OpenDecision::MetricScaling(opened) = open.decision_mut() {
+        if let Some(opened) = open.decision_mut().of_mut::<Autoscalers>() {
             opened.decision = decision;
         }
         let expected = match self.answers {

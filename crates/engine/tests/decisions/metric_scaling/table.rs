@@ -91,7 +91,7 @@ fn a_tenth_above_is_within_a_tenth_as_a_tenth_below_is() {
     let at = |answer: f64| {
         let policy = Autoscaler::of("shop", 0, 100).with(external("q"), TargetType::Value, 10_000);
         let mut scaling = Scaling::new(policy, 5);
-        scaling.world.samples.settings.tolerance = 0.1;
+        scaling.world.metric_scaling.extra.settings.tolerance = 0.1;
         scaling.answer("q", answer);
         scaling.turn(monday("09:00"))
     };
@@ -103,7 +103,7 @@ fn an_answer_within_the_tolerance_changes_nothing() {
     let at_tolerance = |tolerance: f64| {
         let policy = Autoscaler::of("shop", 0, 100).with(external("q"), TargetType::Value, 10_000);
         let mut scaling = Scaling::new(policy, 5);
-        scaling.world.samples.settings.tolerance = tolerance;
+        scaling.world.metric_scaling.extra.settings.tolerance = tolerance;
         scaling.answer("q", 10.5);
         scaling.turn(monday("09:00"))
     };

@@ -21,7 +21,11 @@ fn it_wakes_when_a_schedule_that_it_asks_says_another_number() {
     let mut scaling = Scaling::new(Autoscaler::of("shop", 0, 100).by(scheduled("shop")), 1);
     let schedule = Schedule::utc(2).daily(2, "08:00", "12:00").daily(7, "10:00", "17:00");
     let object = PolicyObject::new(schedule.checked());
-    scaling.world.scheduled_capacities.insert(names::metrics_producer("shop").identity, object);
+    scaling
+        .world
+        .scheduled_capacity
+        .policies
+        .insert(names::metrics_producer("shop").identity, object);
     assert_eq!(scaling.turn(monday("09:00")), 2);
     assert_eq!(scaling.wake_at(), Some(monday("12:00")));
     assert_eq!(scaling.turn(monday("12:00")), 7);

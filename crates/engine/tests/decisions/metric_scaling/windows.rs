@@ -133,7 +133,7 @@ fn a_number_that_multiplies_the_replicas_counts_once() {
     let answer = |scaling: &mut Scaling, number: f64, at: Timestamp| {
         let value = Ok(FiniteNumber::new(number).unwrap());
         let sample = Sample::asked(Arc::from("q"), at, value);
-        scaling.world.samples.hold(&scaling.name.identity.clone(), sample);
+        scaling.world.metric_scaling.extra.hold(&scaling.name.identity.clone(), sample);
     };
     answer(&mut scaling, 2.0, monday("09:00"));
     assert_eq!(scaling.turn(monday("09:00:00.1")), 10);

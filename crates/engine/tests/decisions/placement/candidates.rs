@@ -135,9 +135,9 @@ fn a_placement_that_cannot_be_used_is_disabled_deleted_or_exempt_keeps_what_it_h
         [" Excluded: not decided, so what it has selected stays; it is being deleted"]
     );
     fleet.set(Placement::default());
-    fleet.world.exempt = Arc::new(Exemptions::of_namespaces(["default"]));
+    fleet.world.objects.exempt = Arc::new(Exemptions::of_namespaces(["default"]));
     assert!(is_left_alone(&fleet));
-    fleet.world.exempt = Arc::default();
+    fleet.world.objects.exempt = Arc::default();
     fleet.set(Placement::unusable([].into()));
     assert!(is_left_alone(&fleet));
     assert_eq!(fleet.decisions(), ["web-decision-1 0 : a"]);
@@ -171,9 +171,9 @@ fn a_placement_whose_set_has_an_error_gets_an_empty_first_decision_too() {
 #[test]
 fn a_placement_with_an_error_that_is_exempt_or_whose_decision_name_is_taken_gets_none() {
     let mut fleet = Fleet::new(&["a"], Placement::unusable([].into()));
-    fleet.world.exempt = Arc::new(Exemptions::of_namespaces(["default"]));
+    fleet.world.objects.exempt = Arc::new(Exemptions::of_namespaces(["default"]));
     assert_eq!(first_turn(&mut fleet), None, "it is exempt");
-    fleet.world.exempt = Arc::default();
+    fleet.world.objects.exempt = Arc::default();
     add_decision(&mut fleet.world, "web-decision-1", decision("other", &["a"]));
     assert_eq!(first_turn(&mut fleet), None, "the name is taken");
 }
@@ -181,7 +181,7 @@ fn a_placement_with_an_error_that_is_exempt_or_whose_decision_name_is_taken_gets
 #[test]
 fn the_sets_of_a_placement_with_an_error_say_why_it_selects_nothing() {
     let mut fleet = Fleet::new(&["a"], Placement::unusable([].into()));
-    let reason = |fleet: &Fleet| unsatisfied(&fleet.world, &Fleet::name().identity).unwrap();
+    let reason = |fleet: &Fleet| unsatisfied(fleet.world.view(), &Fleet::name().identity).unwrap();
     assert_eq!(reason(&fleet), Satisfaction::NoneMatches);
     fleet.set(Placement::unusable(["other".into()].into()));
     assert_eq!(reason(&fleet), Satisfaction::NoneOfItsSets);

@@ -1,6 +1,6 @@
 //! What expressions may cost: each cluster has a share of its own, and of what takes more than that, nothing is assumed.
 
-use almanac_engine::placement::{Cluster, Expression, Satisfaction};
+use almanac_engine::placement::{Cluster, Expression, Satisfaction, matched_by_expressions};
 use almanac_engine::{Outcome, Recorded};
 use almanac_fixtures::placements::{
     add_cluster, add_decision, add_placement, add_scores, decision, object, scores, taint,
@@ -143,7 +143,8 @@ fn taints_deletion_and_the_end_of_a_binding_count_whatever_expressions_cost() {
     add_cluster(&mut fleet.world, "c001", gone);
     zones(&mut fleet, 3..4, 100);
     assert_eq!(after(&mut fleet, "12:10"), "c002");
-    let bindings = fleet.world.hub.bindings["default"].keys().cloned().collect::<Vec<_>>();
+    let bindings =
+        fleet.world.placement.extra.hub.bindings["default"].keys().cloned().collect::<Vec<_>>();
     for binding in bindings {
         fleet.world.remove(&object("ManagedClusterSetBinding", "default", &binding));
     }
@@ -278,9 +279,9 @@ fn woken(placements: &[(&str, &str)], before: Cluster, after: Cluster) -> String
         add_placement(&mut fleet.world, name, by(&[&[expression]]));
     }
     let a = object("ManagedCluster", "", "a");
-    let before = fleet.world.matched_by_expressions(&a, monday("12:00"));
+    let before = matched_by_expressions(fleet.world.view(), &a, monday("12:00"));
     add_cluster(&mut fleet.world, "a", after);
-    let after = fleet.world.matched_by_expressions(&a, monday("12:00"));
+    let after = matched_by_expressions(fleet.world.view(), &a, monday("12:00"));
     let woken =
         after.iter().zip(&before).filter(|(after, before)| after != before || after.1.is_none());
     woken.map(|(after, _)| after.0.identity.name().to_owned()).collect::<Vec<_>>().join(" ")
@@ -310,9 +311,11 @@ fn a_placement_that_knows_that_a_cluster_costs_too_much_is_not_woken_by_its_hear
     let mut fleet = Fleet::new(&[], by(&[&[COSTLY]]));
     zones(&mut fleet, 0..1, 100);
     let said = |fleet: &Fleet| {
-        let all = fleet
-            .world
-            .matched_by_expressions(&object("ManagedCluster", "", "c000"), monday("12:00"));
+        let all = matched_by_expressions(
+            fleet.world.view(),
+            &object("ManagedCluster", "", "c000"),
+            monday("12:00"),
+        );
         all.into_iter().map(|(_, it)| it).collect::<Vec<_>>()
     };
     assert_eq!(said(&fleet), [None], "it is decided what that comes to");

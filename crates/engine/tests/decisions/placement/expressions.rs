@@ -2,7 +2,7 @@
 
 use almanac_engine::placement::{
     Cluster, ClusterSelector, Document, Expression, HubChange, HubObject, Placement,
-    PrioritizerMode, Scores,
+    PrioritizerMode, Scores, hub_change, matched_by_expressions, reads_otherwise,
 };
 use almanac_engine::{Identity, PolicyName};
 use almanac_fixtures::placements::{
@@ -202,10 +202,10 @@ fn what_only_expressions_read_matters_to_those_that_say_something_else_of_it() {
     };
     let mut changed = |to: Cluster| {
         let a = object("ManagedCluster", "", "a");
-        let change = fleet.world.hub_change(&a, &HubObject::Cluster(to.clone()));
-        let before = fleet.world.matched_by_expressions(&a, monday("12:00"));
+        let change = hub_change(fleet.world.view(), &a, &HubObject::Cluster(to.clone()));
+        let before = matched_by_expressions(fleet.world.view(), &a, monday("12:00"));
         add_cluster(&mut fleet.world, "a", to);
-        let after = fleet.world.matched_by_expressions(&a, monday("12:00"));
+        let after = matched_by_expressions(fleet.world.view(), &a, monday("12:00"));
         let other = after.into_iter().filter(|it| !before.contains(it));
         let other: Vec<String> = other.map(|it| it.0.identity.name().to_owned()).collect();
         (change, other.join(" "))
@@ -298,7 +298,13 @@ fn a_change_of_scores_matters_to_those_that_read_what_is_new_or_ends_sooner() {
         let after = scores(values, until.map(monday));
         let names = ["web", "load", "cpu"].into_iter().filter(|name| {
             let name = placement_name(name);
-            fleet.world.reads_otherwise(&name, &object, Some(&after), monday("12:00"))
+            reads_otherwise(
+                fleet.world.view(),
+                &name.identity,
+                &object,
+                Some(&after),
+                monday("12:00"),
+            )
         });
         names.collect::<Vec<_>>().join(" ")
     };
@@ -308,5 +314,11 @@ fn a_change_of_scores_matters_to_those_that_read_what_is_new_or_ends_sooner() {
     assert_eq!(concerned(&[("load", 90)], Some("11:30")), "web load cpu");
     assert_eq!(concerned(&[("load", 91)], Some("13:00")), "web load");
     assert_eq!(concerned(&[("load", 90), ("cpu", 1)], None), "web cpu");
-    assert!(fleet.world.reads_otherwise(&placement_name("web"), &object, None, monday("12:00")));
+    assert!(reads_otherwise(
+        fleet.world.view(),
+        &placement_name("web").identity,
+        &object,
+        None,
+        monday("12:00")
+    ));
 }

@@ -100,7 +100,7 @@ fn every_fault_is_caught_by_its_check() {
         let spoil = *spoil;
         failures(500, case(), move |case| {
             let world = case.world(false);
-            let input = gather(&world, &placement_name("web").identity).unwrap();
+            let input = gather(world.view(), &placement_name("web").identity).unwrap();
             let mut decision = decide(&input, case.now);
             spoil(&input, case.now, &mut decision);
             let violations = check_placement(&input, case.now, &decision);

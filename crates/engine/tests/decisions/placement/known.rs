@@ -14,7 +14,7 @@ use crate::support::placements::Fleet;
 use crate::support::property::holds;
 
 fn memory(fleet: &Fleet) -> Memory {
-    gather(&fleet.world, &Fleet::name().identity).unwrap().memory.expect("it has had a turn")
+    gather(fleet.world.view(), &Fleet::name().identity).unwrap().memory.expect("it has had a turn")
 }
 
 fn names(fleet: &Fleet) -> String {
@@ -36,7 +36,7 @@ fn only_those_clusters_are_evaluated_again_that_have_changed() {
     other.memory = Some(known);
     fleet.world.upsert(placement_name("web").identity, Slim::Placement(other));
     add_cluster(&mut fleet.world, "b", with_zones(1));
-    let input = gather(&fleet.world, &Fleet::name().identity).unwrap();
+    let input = gather(fleet.world.view(), &Fleet::name().identity).unwrap();
     let selected = decide(&input, monday("12:01")).clusters;
     assert_eq!(selected, ["a".into(), "c".into()]);
 }
@@ -88,7 +88,7 @@ fn the_decision_is_the_same_whether_or_not_anything_is_known() {
                 apply(&mut fleet, change);
             }
             let now = monday(&format!("12:{minute:02}"));
-            let mut input = gather(&fleet.world, &Fleet::name().identity).unwrap();
+            let mut input = gather(fleet.world.view(), &Fleet::name().identity).unwrap();
             let known: Decision = decide(&input, now);
             if let Some(memory) = &mut input.memory {
                 memory.known = KnownMatches::default();

@@ -167,7 +167,7 @@ impl Case {
 }
 
 fn decided(world: &World, now: Timestamp) -> Result<Decision, TestCaseError> {
-    let input = gather(world, &placement_name("web").identity).unwrap();
+    let input = gather(world.view(), &placement_name("web").identity).unwrap();
     let decision = decide(&input, now);
     let violations = check_placement(&input, now, &decision);
     if violations.is_empty() { Ok(decision) } else { Err(fail(violations.to_string())) }
@@ -209,7 +209,7 @@ fn says(world: &World, now: Timestamp) -> Result<Said, TestCaseError> {
     let reasons = world.explain(&placement_name("web"), now);
     // Of two taints, the first that counts is named, and that may be another one later.
     let behind = " puts it behind others with the same total";
-    let is_tainted = |name: &str| !world.hub.clusters[name].taints.is_empty();
+    let is_tainted = |name: &str| !world.placement.extra.hub.clusters[name].taints.is_empty();
     let all: Vec<String> =
         reasons.iter().map(|it| format!("{:?} {}", it.rule, it.message)).collect();
     let lines = reasons.into_iter().map(|it| match (it.verdict, it.message.split_once(behind)) {
@@ -348,7 +348,7 @@ fn a_cluster_that_comes_or_goes_never_reverses_the_order_of_two_others_by_what_i
             case.placement.prioritizers = scored.prioritizers.clone();
             let world = case.world(false);
             // Less is never ahead, whatever the others have; both may come to the same total.
-            let amount = |it: &str| world.hub.clusters.get(it)?.allocatable_cpu;
+            let amount = |it: &str| world.placement.extra.hub.clusters.get(it)?.allocatable_cpu;
             let ranked = ranked(&world, case.now).into_iter();
             let ranked: Vec<_> =
                 ranked.filter_map(|(it, total)| Some((total, amount(&it)?))).collect();

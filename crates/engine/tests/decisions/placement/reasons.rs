@@ -210,8 +210,8 @@ fn a_turn_during_which_the_placement_is_edited_is_not_remembered() {
         add_placement(world, "web", edited.clone());
         world.apply(action)
     });
-    let known = gather(&fleet.world, &Fleet::name().identity).unwrap().memory;
+    let known = gather(fleet.world.view(), &Fleet::name().identity).unwrap().memory;
     assert_eq!(known, None);
     let _turn = fleet.turn(monday("12:01"));
-    assert!(gather(&fleet.world, &Fleet::name().identity).unwrap().memory.is_some());
+    assert!(gather(fleet.world.view(), &Fleet::name().identity).unwrap().memory.is_some());
 }

@@ -87,7 +87,7 @@ fn a_write_that_fails_is_wanted_again_and_what_was_selected_is_still_there() {
         world.apply(action)
     });
     assert!(failed.recorded.is_empty() && failed.effects.is_empty());
-    let shown = fleet.world.decisions.iter().flat_map(|(_, it)| &it.clusters);
+    let shown = fleet.world.placement.extra.decisions.iter().flat_map(|(_, it)| &it.clusters);
     let shown: std::collections::BTreeSet<&str> = shown.map(|it| &**it).collect();
     assert!(all[1..].iter().all(|it| shown.contains(it)));
     let again = fleet.turn(monday("12:02"));

@@ -29,7 +29,7 @@ fn the_design_counts_when_both_are_there() {
     cluster.turn("09:30");
     assert_eq!(cluster.shows("pod"), "-1 1 p -1");
     assert_eq!(islands(&cluster.world).len(), 1, "one would count without the other");
-    let why = cluster.world.why_no_levels(&config_map(SECOND)).unwrap();
+    let why = cluster.world.why_not_carried_out(&config_map(SECOND)).unwrap();
     assert_eq!(
         why,
         "not carried out; ConfigMap volcano-system/volcano-agent-config is there too, and counts"
@@ -60,9 +60,10 @@ fn the_other_one_takes_over_when_the_first_is_deleted() {
 fn one_in_another_namespace_is_not_looked_for() {
     let mut cluster = cluster();
     let elsewhere = Some("kube-agents".into());
-    cluster.world.agent = AgentSettings { config_namespace: elsewhere, ..AgentSettings::default() };
+    cluster.world.qos_levels.extra =
+        AgentSettings { config_namespace: elsewhere, ..AgentSettings::default() };
     assert!(cluster.turn_of(&config_map(FIRST), monday("09:30"), World::apply).is_none());
-    let why = cluster.world.why_no_levels(&config_map(FIRST)).unwrap();
+    let why = cluster.world.why_not_carried_out(&config_map(FIRST)).unwrap();
     assert_eq!(why, "not carried out; the agent's ConfigMap is in the namespace kube-agents");
 }
 
@@ -70,6 +71,6 @@ fn one_in_another_namespace_is_not_looked_for() {
 fn one_that_is_exempt_neither_sets_nor_restores_anything() {
     let mut cluster = cluster();
     cluster.turn("09:30");
-    cluster.world.exempt = Exemptions::of_namespaces(["volcano-system"]).into();
+    cluster.world.objects.exempt = Exemptions::of_namespaces(["volcano-system"]).into();
     assert!(cluster.turn_of(&config_map(FIRST), monday("11:00"), World::apply).is_none());
 }

@@ -12,7 +12,7 @@ fn policy(name: &str, target: i64) -> QosPolicy {
 /// A pod on each of the nodes `plain`, `pool` (`pool=x`) and `both` (`pool=x,gpu=y`), and one without.
 fn cluster(of: QosLevels) -> Cluster {
     let mut cluster = Cluster::new([]);
-    cluster.world.qos_levels.clear();
+    cluster.world.qos_levels.policies.clear();
     cluster.configure(FIRST, of);
     for (node, labels) in [("plain", ""), ("pool", "pool=x"), ("both", "pool=x,gpu=y")] {
         cluster.add_node(node, labels);
@@ -53,7 +53,7 @@ fn of_a_node_that_is_not_known_nothing_is_concluded_from_its_labels() {
     let global = levels([policy("global", -1)]);
     let on_unknown = |of: QosLevels| {
         let mut cluster = cluster(of);
-        cluster.world.nodes.clear();
+        cluster.world.objects.nodes.clear();
         levels_of(&mut cluster)
     };
     assert_eq!(on_unknown(global.clone()), ["-1", "-1", "-1", "-1"]);

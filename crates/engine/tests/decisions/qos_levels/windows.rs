@@ -43,7 +43,8 @@ fn each_change_of_a_level_is_recorded_once_with_the_policy_and_the_levels() {
 fn a_process_that_restarts_inside_or_after_a_window_does_what_it_would_have_done() {
     let mut cluster = night();
     cluster.turn("22:00");
-    let written = cluster.world.qos_levels.values().next().unwrap().policy.clone().unwrap();
+    let written =
+        cluster.world.qos_levels.policies.values().next().unwrap().policy.clone().unwrap();
     cluster.restart(written.as_ref().clone());
     assert!(cluster.turn("23:00").done.is_empty(), "inside, there is nothing to do");
     cluster.restart(written.as_ref().clone());

@@ -99,7 +99,7 @@ type SpoilTurn = fn(&mut Turn, &mut World);
 
 const TURN_FAULTS: [Fault<SpoilTurn>; 12] = [
     ("forget the number", "is settled as", |_, world| {
-        world.scheduled_capacities.values_mut().for_each(|it| it.memory = None);
+        world.scheduled_capacity.policies.values_mut().for_each(|it| it.memory = None);
     }),
     ("never wake", "wakes at None instead of", |it, _| it.wake_at = None),
     ("did something else", "is not what was done", |it, _| drop(it.done.pop())),
@@ -111,7 +111,8 @@ const TURN_FAULTS: [Fault<SpoilTurn>; 12] = [
         it.effects.iter_mut().for_each(|effect| effect.value = Value::Number(77));
     }),
     ("leave another value in the world", "are not the effects", |_, world| {
-        let published = world.scheduled_capacities.values_mut().filter_map(|it| it.memory.as_mut());
+        let published =
+            world.scheduled_capacity.policies.values_mut().filter_map(|it| it.memory.as_mut());
         published.for_each(|published| published.value = 77);
     }),
     ("forget to record another winner", "records []", |it, _| it.recorded.clear()),

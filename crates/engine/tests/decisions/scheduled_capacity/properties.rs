@@ -6,10 +6,10 @@ use std::cmp::Reverse;
 use almanac_calendar::{DailyWindow, PatternWindow, Windows, Zone};
 use almanac_checker::check_scheduled_capacity;
 use almanac_engine::scheduled_capacity::{
-    Behaviour, Change, Decision, Input, LOOKS_AHEAD, ScheduledCapacity, decide,
+    Behaviour, Change, Decision, Input, LOOKS_AHEAD, ScheduledCapacity, Schedules, decide,
 };
 use almanac_engine::turn;
-use almanac_engine::{OpenDecision, Outcome, Reach};
+use almanac_engine::{Outcome, Reach};
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
@@ -162,7 +162,7 @@ fn check_turn(
     let decision = decide(&producer.input(), now);
     let mut open = turn::open(&producer.world, &producer.name(), &Reach::everything(), now)
         .ok_or_else(|| fail("it has no turn"))?;
-    if let OpenDecision::ScheduledCapacity(opened) = open.decision_mut() {
+    if let Some(opened) = open.decision_mut().of_mut::<Schedules>() {
         opened.decision = decision;
     }
     let outcomes: Vec<Outcome> =

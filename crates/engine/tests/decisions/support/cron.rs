@@ -2,13 +2,13 @@
 
 use almanac_checker::{ClosedTurn, Violations, check_cron_scaling, check_cron_settled};
 use almanac_engine::cron_scaling::{
-    self, Applied, CronScaling, Decision, Ending, Execution, Input, Memory, RuleMemory, gather,
-    next_firing,
+    self, Applied, CronRules, CronScaling, Decision, Ending, Execution, Input, Memory, RuleMemory,
+    gather, next_firing,
 };
 use almanac_engine::turn::{self, OpenTurn, Turn};
 use almanac_engine::{
-    Action, Autoscaler, Family, Identity, OpenDecision, Outcome, PolicyName, PolicyObject, Reach,
-    Target, Unreachable, Workload, World,
+    Action, Autoscaler, Family, Identity, Outcome, PolicyName, PolicyObject, Reach, Target,
+    Unreachable, Workload, World,
 };
 use almanac_fixtures::names;
 use jiff::Timestamp;
@@ -18,14 +18,7 @@ pub(crate) use almanac_fixtures::rules::{Rule, bounds, checked, rule};
 
 /// What was decided at the opening of a turn.
 pub(crate) fn decision_of(open: &OpenTurn) -> &Decision {
-    match open.decision() {
-        OpenDecision::CronScaling(open) => &open.decision,
-        OpenDecision::ScheduledCapacity(_) => panic!("it is the turn of a schedule"),
-        OpenDecision::MetricScaling(_) => panic!("it is the turn of an autoscaler"),
-        OpenDecision::QosLevels(_) => panic!("it is the turn of levels"),
-        OpenDecision::Placement(_) => panic!("it is the turn of a placement"),
-        OpenDecision::Units(_) => panic!("it is the turn of units of nodes"),
-    }
+    &open.decision().of::<CronRules>().expect("it is the turn of cron rules").decision
 }
 
 /// Closes a turn in a world; what it came to, and what does not hold of that.
@@ -36,13 +29,11 @@ pub(crate) fn close(
     now: Timestamp,
     spoil: &dyn Fn(&mut Turn),
 ) -> (Turn, Violations) {
-    let OpenDecision::CronScaling(decided) = open.decision().clone() else {
-        panic!("it is the turn of a schedule")
-    };
+    let decided = open.decision().of::<CronRules>().expect("it is the turn of cron rules").clone();
     let (identity, opened_at) = (open.policy().identity.clone(), open.at());
     let mut turn = open.close(world, outcomes.to_vec(), now);
     spoil(&mut turn);
-    let memory = world.cron_scalings[&identity].memory.as_ref().unwrap();
+    let memory = world.cron_scaling.policies[&identity].memory.as_ref().unwrap();
     let violations = check_cron_settled(&ClosedTurn {
         policy: &decided.policy,
         opened_at,
@@ -90,7 +81,7 @@ impl Scaling {
         let identity = names::cron_federated_hpa("shop").identity;
         let mut world = World::default();
         let object = PolicyObject::new(checked(target, rules, &[]));
-        world.cron_scalings.insert(identity.clone(), object);
+        world.cron_scaling.policies.insert(identity.clone(), object);
         let reach = Reach::everything();
         Scaling { world, identity, reach, written: Vec::new(), last: None, wake_at: None }
     }
@@ -101,7 +92,7 @@ impl Scaling {
     }
 
     pub(crate) fn object(&mut self) -> &mut PolicyObject<CronScaling, Memory> {
-        self.world.cron_scalings.get_mut(&self.identity).unwrap()
+        self.world.cron_scaling.policies.get_mut(&self.identity).unwrap()
     }
 
     pub(crate) fn name(&self) -> PolicyName {
@@ -109,7 +100,7 @@ impl Scaling {
     }
 
     pub(crate) fn policy(&self) -> &CronScaling {
-        self.world.cron_scalings[&self.identity].policy.as_ref().unwrap()
+        self.world.cron_scaling.policies[&self.identity].policy.as_ref().unwrap()
     }
 
     pub(crate) fn target(&self) -> Target {
@@ -117,7 +108,7 @@ impl Scaling {
     }
 
     pub(crate) fn input(&self) -> Input<'_> {
-        gather(&self.world, &self.identity, &self.reach).unwrap()
+        gather(self.world.view(), &self.identity, &self.reach).unwrap()
     }
 
     /// Somebody edits the rules.
@@ -148,6 +139,7 @@ impl Scaling {
     pub(crate) fn set_replicas(&mut self, replicas: u32) {
         let target = self.target().identity().clone();
         self.world
+            .objects
             .workloads
             .insert(target, Workload { replicas: Some(replicas), ..Workload::default() });
     }
@@ -155,15 +147,15 @@ impl Scaling {
     pub(crate) fn set_bounds(&mut self, min: Option<u32>, max: Option<u32>) {
         let target = self.target().identity().clone();
         let autoscaler = Autoscaler { min_replicas: min, max_replicas: max };
-        self.world.autoscalers.insert(target, autoscaler);
+        self.world.objects.autoscalers.insert(target, autoscaler);
     }
 
     pub(crate) fn replicas(&self) -> Option<u32> {
-        self.world.workloads[self.target().identity()].replicas
+        self.world.objects.workloads[self.target().identity()].replicas
     }
 
     pub(crate) fn live_bounds(&self) -> (Option<u32>, Option<u32>) {
-        let autoscaler = self.world.autoscalers[self.target().identity()];
+        let autoscaler = self.world.objects.autoscalers[self.target().identity()];
         (autoscaler.min_replicas, autoscaler.max_replicas)
     }
 
@@ -226,7 +218,7 @@ impl Scaling {
     }
 
     pub(crate) fn memory(&self) -> Option<&Memory> {
-        self.world.cron_scalings[&self.identity].memory.as_ref()
+        self.world.cron_scaling.policies[&self.identity].memory.as_ref()
     }
 
     pub(crate) fn rule_memory(&self, name: &str) -> &RuleMemory {

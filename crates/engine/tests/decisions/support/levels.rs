@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use almanac_checker::check_qos_levels;
 use almanac_engine::qos_levels::{
-    LevelFormat, Node, Pod, QosAnnotations, QosLevels, QosPolicy, Recorded, gather,
+    LevelFormat, Levels, Node, Pod, QosAnnotations, QosLevels, QosPolicy, Recorded, gather,
 };
 use almanac_engine::turn::{self, Turn};
 use almanac_engine::{
@@ -44,7 +44,7 @@ impl Cluster {
     /// Deletes a `ConfigMap`; a shell that knows of none holds an empty one.
     pub(crate) fn delete_config(&mut self, name: &str) {
         self.world.remove_policy(&config_map(name));
-        if self.world.qos_levels.is_empty() {
+        if self.world.qos_levels.policies.is_empty() {
             self.configure(FIRST, QosLevels::none());
         }
     }
@@ -70,11 +70,11 @@ impl Cluster {
     }
 
     pub(crate) fn pod(&mut self, name: &str) -> &mut Pod {
-        self.world.pods.get_mut(&pod_name(name)).unwrap()
+        self.world.objects.pods.get_mut(&pod_name(name)).unwrap()
     }
 
     pub(crate) fn format(&mut self, format: LevelFormat) {
-        self.world.agent.level_format = format;
+        self.world.qos_levels.extra.level_format = format;
     }
 
     /// Its user writes the level of a pod, or removes it.
@@ -112,8 +112,8 @@ impl Cluster {
         mut write: impl FnMut(&mut World, &almanac_engine::Action) -> Outcome,
     ) -> Option<Turn> {
         let open = turn::open(&self.world, config, &Reach::everything(), now)?;
-        let input = gather(&self.world, &config.identity).unwrap();
-        let almanac_engine::OpenDecision::QosLevels(decided) = open.decision() else { panic!() };
+        let input = gather(self.world.view(), &config.identity).unwrap();
+        let decided = open.decision().of::<Levels>().unwrap();
         check_qos_levels(&input, now, &decided.decision).stop();
         let actions = open.actions().to_vec();
         let outcomes: Vec<Outcome> = actions.iter().map(|it| write(&mut self.world, it)).collect();

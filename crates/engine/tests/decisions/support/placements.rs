@@ -1,9 +1,9 @@
 //! A world with clusters and placements, and its turns, each checked.
 
 use almanac_checker::check_placement;
-use almanac_engine::placement::{Cluster, Decision, Placement, gather};
+use almanac_engine::placement::{Cluster, Decision, Placement, Placements, gather};
 use almanac_engine::turn::{self, Turn};
-use almanac_engine::{Action, OpenDecision, Outcome, PolicyName, Reach, World};
+use almanac_engine::{Action, Outcome, PolicyName, Reach, World};
 use almanac_fixtures::placements::{
     add_cluster, add_placement, add_scores, cluster, hub, placement_name, scores,
 };
@@ -49,7 +49,7 @@ impl Fleet {
 
     /// What is decided, checked.
     pub(crate) fn decide(&self, now: Timestamp) -> Decision {
-        let input = gather(&self.world, &Fleet::name().identity).unwrap();
+        let input = gather(self.world.view(), &Fleet::name().identity).unwrap();
         let decision = almanac_engine::placement::decide(&input, now);
         check_placement(&input, now, &decision).stop();
         decision
@@ -73,8 +73,8 @@ impl Fleet {
         mut write: impl FnMut(&mut World, &Action) -> Outcome,
     ) -> Turn {
         let open = turn::open(&self.world, &Fleet::name(), &Reach::everything(), now).unwrap();
-        let input = gather(&self.world, &Fleet::name().identity).unwrap();
-        let OpenDecision::Placement(decided) = open.decision() else { panic!() };
+        let input = gather(self.world.view(), &Fleet::name().identity).unwrap();
+        let decided = open.decision().of::<Placements>().unwrap();
         check_placement(&input, now, &decided.decision).stop();
         let actions = open.actions().to_vec();
         let mut is_done = true;
@@ -89,7 +89,7 @@ impl Fleet {
 
     /// The decisions there are, each in a line: `web-decision-1 0 canary: a b`.
     pub(crate) fn decisions(&self) -> Vec<String> {
-        let shown = self.world.decisions.iter().map(|(identity, decision)| {
+        let shown = self.world.placement.extra.decisions.iter().map(|(identity, decision)| {
             let index = decision.group_index.map_or("-".to_owned(), |it| it.to_string());
             let clusters = decision.clusters.iter().map(|it| &**it).collect::<Vec<_>>().join(" ");
             format!("{} {index} {}: {clusters}", identity.name(), decision.group)
@@ -99,7 +99,7 @@ impl Fleet {
 
     /// The clusters in all decisions there are, in order.
     pub(crate) fn selects_now(&self) -> Vec<String> {
-        let clusters = self.world.decisions.iter().flat_map(|(_, it)| &it.clusters);
+        let clusters = self.world.placement.extra.decisions.iter().flat_map(|(_, it)| &it.clusters);
         let mut clusters: Vec<String> = clusters.map(ToString::to_string).collect();
         clusters.sort();
         clusters

@@ -54,7 +54,7 @@ impl Run {
 
     /// Begins with a turn of everybody when they were created.
     pub(crate) fn from_creations(world: World) -> Run {
-        let created = |policy: &PolicyName| world.cron_scalings[&policy.identity].created;
+        let created = |policy: &PolicyName| world.cron_scaling.policies[&policy.identity].created;
         let turns: Vec<(PolicyName, Timestamp)> =
             world.policies().filter_map(|it| created(&it).map(|at| (it, at))).collect();
         Run::of(world, turns, &[])
@@ -86,7 +86,7 @@ impl Run {
             let policy = policy.clone();
             let reach = Reach::everything();
             let open = turn::open(&self.world, &policy, &reach, at).unwrap();
-            let input = gather(&self.world, &policy.identity, &reach).unwrap();
+            let input = gather(self.world.view(), &policy.identity, &reach).unwrap();
             check_cron_scaling(&input, at, decision_of(&open)).stop();
             let outcomes: Vec<_> =
                 open.actions().iter().map(|action| self.world.apply(action)).collect();
@@ -107,7 +107,7 @@ impl Run {
 
     /// The bounds of an autoscaler as they are now.
     pub(crate) fn bounds_of(&self, target: &Target) -> (Option<u32>, Option<u32>) {
-        let autoscaler = self.world.autoscalers[target.identity()];
+        let autoscaler = self.world.objects.autoscalers[target.identity()];
         (autoscaler.min_replicas, autoscaler.max_replicas)
     }
 }

@@ -2,12 +2,12 @@
 
 use almanac_checker::check_metric_scaling;
 use almanac_engine::metric_scaling::{
-    Decision, FiniteNumber, Memory, MetricScaling, Recorded, Sample, SampleProblem, gather,
+    Autoscalers, Decision, FiniteNumber, Memory, MetricScaling, Recorded, Sample, SampleProblem,
+    gather,
 };
 use almanac_engine::turn::{self, OpenTurn, Turn};
 use almanac_engine::{
-    self as engine, Identity, OpenDecision, Outcome, PolicyName, PolicyObject, Reach, Workload,
-    World,
+    self as engine, Identity, Outcome, PolicyName, PolicyObject, Reach, Workload, World,
 };
 use almanac_fixtures::names;
 use jiff::Timestamp;
@@ -34,7 +34,7 @@ impl Scaling {
     pub(crate) fn of(policy: MetricScaling, replicas: u32) -> Scaling {
         let (name, target) = (names::horizontal_autoscaler("shop"), names::deployment("shop"));
         let mut world = World::default();
-        world.metric_scalings.insert(name.identity.clone(), PolicyObject::new(policy));
+        world.metric_scaling.policies.insert(name.identity.clone(), PolicyObject::new(policy));
         let mut scaling = Scaling { world, name, target, last: None };
         scaling.set(replicas);
         scaling
@@ -43,12 +43,12 @@ impl Scaling {
     /// Somebody else sets the replicas, and there are as many at once.
     pub(crate) fn set(&mut self, replicas: u32) {
         let workload = Workload { replicas: Some(replicas), current: None };
-        self.world.workloads.insert(self.target.clone(), workload);
+        self.world.objects.workloads.insert(self.target.clone(), workload);
     }
 
     /// There are so many replicas, whatever is set.
     pub(crate) fn there_are(&mut self, current: u32) {
-        self.world.workloads.get_mut(&self.target).unwrap().current = Some(current);
+        self.world.objects.workloads.get_mut(&self.target).unwrap().current = Some(current);
     }
 
     /// The answer to a query from now on.
@@ -58,26 +58,26 @@ impl Scaling {
 
     pub(crate) fn sample(&mut self, query: &str, value: Result<FiniteNumber, SampleProblem>) {
         let sample = Sample::assumed(query.into(), value);
-        self.world.samples.hold(&self.name.identity, sample);
+        self.world.metric_scaling.extra.hold(&self.name.identity, sample);
     }
 
     pub(crate) fn replicas(&self) -> Option<u32> {
-        self.world.workloads[&self.target].replicas
+        self.world.objects.workloads[&self.target].replicas
     }
 
     pub(crate) fn memory(&self) -> Option<&Memory> {
-        self.world.metric_scalings[&self.name.identity].memory.as_ref()
+        self.world.metric_scaling.policies[&self.name.identity].memory.as_ref()
     }
 
     pub(crate) fn remember(&mut self, memory: Option<Memory>) {
-        self.world.metric_scalings.get_mut(&self.name.identity).unwrap().memory = memory;
+        self.world.metric_scaling.policies.get_mut(&self.name.identity).unwrap().memory = memory;
     }
 
     /// Opens a turn, and checks what is decided.
     pub(crate) fn open(&self, now: Timestamp) -> OpenTurn {
         let reach = Reach::everything();
         let open = turn::open(&self.world, &self.name, &reach, now).unwrap();
-        let input = gather(&self.world, &self.name.identity, &reach, now).unwrap();
+        let input = gather(self.world.view(), &self.name.identity, &reach, now).unwrap();
         check_metric_scaling(&input, now, decision_of(&open)).stop();
         open
     }
@@ -138,8 +138,5 @@ impl Scaling {
 }
 
 fn decision_of(open: &OpenTurn) -> &Decision {
-    match open.decision() {
-        OpenDecision::MetricScaling(open) => &open.decision,
-        other => panic!("{other:?} is of another family"),
-    }
+    &open.decision().of::<Autoscalers>().expect("it is the turn of an autoscaler").decision
 }

@@ -4,11 +4,11 @@ use almanac_checker::{
     ClosedSchedule, Violations, check_schedule_settled, check_scheduled_capacity,
 };
 use almanac_engine::scheduled_capacity::{
-    self, Cause, Change, Decision, Input, Published, ScheduledCapacity, explain, gather,
+    self, Cause, Change, Decision, Input, Published, ScheduledCapacity, Schedules, explain, gather,
 };
 use almanac_engine::turn::{self, OpenTurn, Turn};
 use almanac_engine::{
-    Action, Family, Identity, OpenDecision, Outcome, PolicyName, PolicyObject, Reach, Reason, World,
+    Action, Family, Identity, Outcome, PolicyName, PolicyObject, Reach, Reason, World,
 };
 use almanac_fixtures::names;
 use jiff::Timestamp;
@@ -30,14 +30,7 @@ impl Publish for Schedule {
 
 /// What was decided at the opening of a turn.
 pub(crate) fn decision_of(open: &OpenTurn) -> &Decision {
-    match open.decision() {
-        OpenDecision::ScheduledCapacity(open) => &open.decision,
-        OpenDecision::CronScaling(_) => panic!("it is the turn of cron rules"),
-        OpenDecision::MetricScaling(_) => panic!("it is the turn of an autoscaler"),
-        OpenDecision::QosLevels(_) => panic!("it is the turn of levels"),
-        OpenDecision::Placement(_) => panic!("it is the turn of a placement"),
-        OpenDecision::Units(_) => panic!("it is the turn of units of nodes"),
-    }
+    &open.decision().of::<Schedules>().expect("it is the turn of a schedule").decision
 }
 
 /// What becomes of a turn, and of the world, after the engine has closed it.
@@ -50,11 +43,9 @@ pub(crate) fn close(
     outcomes: &[Outcome],
     spoil: Close<'_>,
 ) -> (Turn, Violations) {
-    let OpenDecision::ScheduledCapacity(decided) = open.decision().clone() else {
-        panic!("it is the turn of cron rules")
-    };
+    let decided = open.decision().of::<Schedules>().expect("it is the turn of a schedule").clone();
     let (identity, opened_at) = (open.policy().identity.clone(), open.at());
-    let before = world.scheduled_capacities[&identity].memory;
+    let before = world.scheduled_capacity.policies[&identity].memory;
     let mut turn = open.close(world, outcomes.to_vec(), opened_at);
     spoil(&mut turn, world);
     let violations = check_schedule_settled(&ClosedSchedule {
@@ -82,12 +73,12 @@ impl Producer {
     pub(crate) fn new(policy: ScheduledCapacity) -> Producer {
         let identity = names::metrics_producer("shop").identity;
         let mut world = World::default();
-        world.scheduled_capacities.insert(identity.clone(), PolicyObject::new(policy));
+        world.scheduled_capacity.policies.insert(identity.clone(), PolicyObject::new(policy));
         Producer { world, identity, last: None }
     }
 
     pub(crate) fn input(&self) -> Input<'_> {
-        gather(&self.world, &self.identity).unwrap()
+        gather(self.world.view(), &self.identity).unwrap()
     }
 
     pub(crate) fn name(&self) -> PolicyName {
@@ -127,7 +118,7 @@ impl Producer {
     }
 
     pub(crate) fn memory(&self) -> Option<Published> {
-        self.world.scheduled_capacities[&self.identity].memory
+        self.world.scheduled_capacity.policies[&self.identity].memory
     }
 
     /// One turn, checked; its actions and when it wants to be woken.

@@ -52,8 +52,16 @@ fn pods_of_the_same_cost_go_the_newest_first() {
         .pod("web-7d9-z", of_web("7d9", Some("b1"), -30))
         .workload("web", "app=a", 1)
         .begun();
-    let left: Vec<&str> =
-        shop.world.pouring.as_ref().unwrap().pods().map(|(pod, _)| pod.name()).collect();
+    let left: Vec<&str> = shop
+        .world
+        .units
+        .extra
+        .pouring
+        .as_ref()
+        .unwrap()
+        .pods()
+        .map(|(pod, _)| pod.name())
+        .collect();
     assert_eq!(left, ["web-7d9-z"]);
 }
 

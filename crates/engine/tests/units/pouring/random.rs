@@ -18,13 +18,13 @@ const SHOPS: u64 = 400;
 /// What is there, as somebody else sees it.
 fn seen(shop: &Shop) -> Seen {
     let world = &shop.world;
-    let policies = world.resource_policies.iter();
+    let policies = world.units.policies.iter();
     let policies =
         policies.filter_map(|(name, it)| Some((name.clone(), (**it.policy.as_ref()?).clone())));
-    let pods = world.pouring.as_ref().unwrap().pods();
+    let pods = world.units.extra.pouring.as_ref().unwrap().pods();
     Seen {
         policies: policies.collect(),
-        nodes: world.fleet.nodes.clone(),
+        nodes: world.units.extra.fleet.nodes.clone(),
         pods: pods.map(|(name, pod)| (name.clone(), pod.clone())).collect(),
         ..Seen::default()
     }
@@ -188,7 +188,7 @@ fn wrongly_gone(before: &Seen, now: &Seen) -> Option<String> {
 }
 
 fn told(shop: &Shop) -> BTreeMap<String, Value> {
-    let policies = shop.world.resource_policies.keys();
+    let policies = shop.world.units.policies.keys();
     let told = policies.filter_map(|policy| {
         Some((policy.name().to_owned(), Field::UnitPods.read(&shop.world, policy)?))
     });
@@ -205,7 +205,7 @@ fn whatever_is_scaled_no_cap_is_passed_and_no_pod_waits_that_could_have_a_node()
         let mut shop = shop.begun();
         // What is counted before anything is poured: with all scaled as it is, nothing but what is there.
         let mut began = seen(&shop);
-        began.pods = shop.world.fleet.pods.clone();
+        began.pods = shop.world.units.extra.fleet.pods.clone();
         for at in 0..10 {
             if at > 0 {
                 shop.scale(&workload(["x", "y", "z"][rng.usize(..3)]), rng.u32(0..9));

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use almanac_checker::check_units;
 use almanac_engine::turn::{self, Turn};
-use almanac_engine::units::{FleetObject, Node, Owner, Pod, ResourcePolicy, Resources, gather};
+use almanac_engine::units::{
+    FleetObject, Node, Owner, Pod, ResourcePolicy, Resources, Units, gather,
+};
 use almanac_engine::{
-    Family, Field, Identity, OpenDecision, PolicyName, PolicyObject, Reach, Slim, Value, Workload,
-    World, begin,
+    Family, Field, Identity, PolicyName, PolicyObject, Reach, Slim, Value, Workload, World, begin,
 };
 
 use crate::support::{NAMESPACE, labels, pod_name, policy_name, second};
@@ -117,8 +118,8 @@ impl Shop {
     fn turn(&mut self, policy: &PolicyName, at: i64) -> Option<Turn> {
         let now = second(at);
         let open = turn::open(&self.world, policy, &Reach::everything(), now)?;
-        let input = gather(&self.world, &policy.identity)?;
-        let OpenDecision::Units(decided) = open.decision() else { return None };
+        let input = gather(self.world.view(), &policy.identity)?;
+        let decided = open.decision().of::<Units>()?;
         check_units(&input, now, &decided.decision).stop();
         let actions = open.actions().to_vec();
         let outcomes = actions.iter().map(|action| self.world.apply(action)).collect();
@@ -133,7 +134,7 @@ impl Shop {
 
     /// The nodes of the pods whose names begin so, in the order of the names; `-` for none.
     pub(super) fn nodes(&self, beginning: &str) -> String {
-        let pods = self.world.pouring.as_ref().unwrap().pods();
+        let pods = self.world.units.extra.pouring.as_ref().unwrap().pods();
         let own = pods.filter(|(pod, _)| pod.name().starts_with(beginning));
         own.map(|(_, it)| it.node.as_deref().unwrap_or("-")).collect::<Vec<_>>().join(" ")
     }

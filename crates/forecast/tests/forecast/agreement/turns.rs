@@ -61,7 +61,7 @@ fn recommended(case: &Case, scaler: &Scaler, world: &World, replicas: u32) -> Op
             Err(sample) => sample,
             Ok(number) => {
                 let schedule = names::metrics_producer(&format!("s{number}")).identity;
-                let policy = world.scheduled_capacities.get(&schedule)?.policy.as_ref()?;
+                let policy = world.scheduled_capacity.policies.get(&schedule)?.policy.as_ref()?;
                 value_at(policy, at)
             }
         };
@@ -95,7 +95,7 @@ fn changes_at_the_beginning(case: &Case, scaler: &Scaler, world: &World) -> bool
         return false;
     }
     let schedule = names::metrics_producer(&format!("s{number}")).identity;
-    let Some(object) = world.scheduled_capacities.get(&schedule) else { return false };
+    let Some(object) = world.scheduled_capacity.policies.get(&schedule) else { return false };
     let policy = object.policy.as_ref().unwrap();
     let from = case.from();
     value_at(policy, from - SignedDuration::from_nanos(1)) != value_at(policy, from)
@@ -108,19 +108,19 @@ fn begun(case: &Case) -> (World, Timelines) {
     for number in 0..case.deployments.len() {
         let last = last_firing(case, number, from);
         let replicas = last.as_ref().map_or(case.deployments[number], |it| it.3);
-        world.workloads.get_mut(&deployment(number)).unwrap().replicas = Some(replicas);
+        world.objects.workloads.get_mut(&deployment(number)).unwrap().replicas = Some(replicas);
         let by = last.map(|(_, policy, rule, _)| (policy, Some(rule)));
         let change = (from, Some(Value::Number(replicas)), by);
         timelines.insert((deployment(number), Field::Replicas), vec![change]);
     }
-    for object in world.cron_scalings.values_mut() {
+    for object in world.cron_scaling.policies.values_mut() {
         object.created = Some(from - SignedDuration::from_secs(1));
     }
     for (number, scaler) in case.scalers.iter().enumerate() {
-        let target = world.workloads[&deployment(scaler.deployment)];
+        let target = world.objects.workloads[&deployment(scaler.deployment)];
         let memory = recommended(case, scaler, &world, target.replicas.unwrap());
         let name = names::horizontal_autoscaler(&format!("h{number}")).identity;
-        world.metric_scalings.get_mut(&name).unwrap().memory = memory;
+        world.metric_scaling.policies.get_mut(&name).unwrap().memory = memory;
     }
     (world, timelines)
 }
@@ -197,7 +197,9 @@ pub(super) fn run(case: &Case, until: Timestamp) -> Timelines {
 /// The pods become as many as the Deployments of a world are to have.
 fn follow(pods: &mut Option<Pods>, world: &World, timelines: &mut Timelines, at: Timestamp) {
     let Some(pods) = pods else { return };
-    pods.become_as_many([0, 1].map(|it| world.workloads[&deployment(it)].replicas.unwrap()));
+    pods.become_as_many(
+        [0, 1].map(|it| world.objects.workloads[&deployment(it)].replicas.unwrap()),
+    );
     pods.tell(timelines, at);
 }
 

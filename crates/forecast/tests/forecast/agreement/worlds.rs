@@ -336,7 +336,11 @@ impl Scaler {
         if let Err(sample) = self.answer {
             let answer = Ok(FiniteNumber::new(f64::from(sample)).unwrap());
             let text: Arc<str> = format!("q{number}").into();
-            world.answer(|asked| *asked == *text, &answer);
+            almanac_engine::metric_scaling::answer(
+                &mut world.metric_scaling,
+                |asked| *asked == *text,
+                &answer,
+            );
         }
     }
 }

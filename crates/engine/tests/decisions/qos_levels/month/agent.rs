@@ -5,12 +5,10 @@ use std::sync::Arc;
 
 use almanac_checker::check_qos_levels;
 use almanac_engine::qos_levels::{
-    Decision, FollowingPod, Input, ListInForce, Node, NodeLists, PolicyList, QosLevels, decide,
-    gather,
+    Decision, FollowingPod, Input, Levels, ListInForce, Node, NodeLists, PolicyList, QosLevels,
+    decide, gather,
 };
-use almanac_engine::{
-    Identity, OpenDecision, Outcome, PolicyName, PolicyObject, Reach, Slim, World, turn,
-};
+use almanac_engine::{Identity, Outcome, PolicyName, PolicyObject, Reach, Slim, World, turn};
 use fastrand::Rng;
 use jiff::Timestamp;
 
@@ -69,22 +67,22 @@ impl<'a> Agent<'a> {
         self.due = due.collect();
         let was_without = std::mem::replace(&mut self.is_without, cluster.configs.is_empty());
         if was_without || !self.logic.keeps_lists {
-            self.world.qos_levels.clear();
+            self.world.qos_levels.policies.clear();
         }
-        self.world.qos_levels.retain(|name, _| cluster.configs.contains_key(name));
+        self.world.qos_levels.policies.retain(|name, _| cluster.configs.contains_key(name));
         let none = self.is_without.then(|| (super::cluster::first_config(), QosLevels::none()));
         for (name, levels) in cluster.configs.clone().into_iter().chain(none) {
             let slim = Slim::QosLevels(PolicyObject::new(levels));
             self.world.upsert(name, slim);
         }
-        self.world.pods.clear();
+        self.world.objects.pods.clear();
         self.seen.clear();
         for (name, (pod, version)) in &cluster.pods {
-            self.world.pods.insert(name.clone(), pod.clone());
+            self.world.objects.pods.insert(name.clone(), pod.clone());
             self.seen.insert(name.clone(), *version);
         }
         for (name, labels) in &cluster.nodes {
-            self.world.nodes.insert(Arc::clone(name), Node { labels: labels.clone() });
+            self.world.objects.nodes.insert(Arc::clone(name), Node { labels: labels.clone() });
         }
     }
 
@@ -97,7 +95,7 @@ impl<'a> Agent<'a> {
         fails: Fails,
         rng: &mut Rng,
     ) -> Result<Option<Timestamp>, String> {
-        if sees || self.world.qos_levels.is_empty() {
+        if sees || self.world.qos_levels.policies.is_empty() {
             self.see(cluster);
         }
         let mut wake_at = None;
@@ -105,7 +103,7 @@ impl<'a> Agent<'a> {
         for config in configs {
             let reach = Reach::everything();
             let Some(mut open) = turn::open(&self.world, &config, &reach, now) else { continue };
-            let input = gather(&self.world, &config.identity).unwrap();
+            let input = gather(self.world.view(), &config.identity).unwrap();
             let decision = (self.logic.decide)(&input, now);
             if self.logic.is_checked {
                 let violations = check_qos_levels(&input, now, &decision);
@@ -113,11 +111,11 @@ impl<'a> Agent<'a> {
                     return Err(format!("the decision breaks a rule:\n{violations}"));
                 }
             }
-            let OpenDecision::QosLevels(opened) = open.decision_mut() else { panic!() };
+            let opened = open.decision_mut().of_mut::<Levels>().unwrap();
             opened.decision = decision;
             let mut outcomes: Vec<Outcome> = Vec::new();
             for action in open.actions() {
-                let pod = &self.world.pods[action.target()];
+                let pod = &self.world.objects.pods[action.target()];
                 if cluster.list_of(&self.levels(), pod).is_none() {
                     let pod = action.target();
                     return Err(format!(

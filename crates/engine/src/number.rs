@@ -1,4 +1,4 @@
-//! The numbers of metric scaling: samples, and the targets they are compared with. Both are decimal numbers to
+//! Numbers that are not counts: samples, and the targets they are compared with. Both are decimal numbers to
 //! whoever writes and reads them, so they are divided as such: 0.07 is 7 % of 1, not a little more.
 
 use std::fmt;

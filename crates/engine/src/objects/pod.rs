@@ -109,13 +109,13 @@ impl QosAnnotations {
 
     /// The pod as its user wants it.
     #[must_use]
-    pub(super) fn restored(&self) -> QosAnnotations {
+    pub(crate) fn restored(&self) -> QosAnnotations {
         QosAnnotations { level: self.level_of_user(), ..QosAnnotations::default() }
     }
 
     /// The pod while a policy sets its level.
     #[must_use]
-    pub(super) fn under(&self, policy: &Arc<str>, level: Option<Arc<str>>) -> QosAnnotations {
+    pub(crate) fn under(&self, policy: &Arc<str>, level: Option<Arc<str>>) -> QosAnnotations {
         let or_empty = |text: Option<Arc<str>>| Some(text.unwrap_or_default());
         QosAnnotations {
             original: or_empty(self.level_of_user()),

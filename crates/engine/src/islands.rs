@@ -1,0 +1,103 @@
+//! Which policies are connected by what they read and write.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{Footprint, Identity, PolicyName, World};
+
+/// Splits policies into islands: two are connected where one writes what the other reads or writes.
+/// What both only read connects nothing.
+///
+/// Policies are in order within their island, and islands in the order of the first object that is
+/// written in each.
+#[must_use]
+pub fn islands(world: &World) -> Vec<Vec<PolicyName>> {
+    let policies: Vec<(PolicyName, Footprint)> = world
+        .policies()
+        .map(|policy| {
+            let footprint = world.footprint(&policy);
+            (policy, footprint)
+        })
+        .collect();
+    let mut written: BTreeMap<&Identity, usize> = BTreeMap::new();
+    let mut groups = Groups::new(policies.len());
+    for (index, (_, footprint)) in policies.iter().enumerate() {
+        for (object, _) in &footprint.writes {
+            let first = *written.entry(object).or_insert(index);
+            groups.join(first, index);
+        }
+    }
+    for (index, (_, footprint)) in policies.iter().enumerate() {
+        for object in &footprint.reads {
+            if let Some(writer) = written.get(object) {
+                groups.join(*writer, index);
+            }
+        }
+    }
+    // A policy that writes nothing is represented by itself.
+    let mut first_written: BTreeMap<usize, &Identity> = BTreeMap::new();
+    for (index, (policy, footprint)) in policies.iter().enumerate() {
+        let root = groups.root(index);
+        let written = footprint.writes.iter().map(|(object, _)| object).min();
+        let own = written.unwrap_or(&policy.identity);
+        first_written.entry(root).and_modify(|first| *first = own.min(*first)).or_insert(own);
+    }
+    let mut islands: BTreeMap<(&Identity, usize), Vec<PolicyName>> = BTreeMap::new();
+    for (index, (policy, _)) in policies.iter().enumerate() {
+        let root = groups.root(index);
+        islands.entry((first_written[&root], root)).or_default().push(policy.clone());
+    }
+    islands.into_values().collect()
+}
+
+/// The policies of an island on which the values of an object depend: those that set it, those that set an input of these,
+/// and the whole family where policies share nodes, clusters or pods.
+#[must_use]
+pub fn with_a_part_in(world: &World, island: &[PolicyName], object: &Identity) -> Vec<PolicyName> {
+    let footprints: Vec<Footprint> = island.iter().map(|it| world.footprint(it)).collect();
+    let mut writers: BTreeMap<&Identity, Vec<usize>> = BTreeMap::new();
+    for (index, footprint) in footprints.iter().enumerate() {
+        for (written, _) in &footprint.writes {
+            writers.entry(written).or_default().push(index);
+        }
+    }
+    let (mut found, mut families) = (BTreeSet::new(), BTreeSet::new());
+    let mut left: Vec<usize> = writers.get(object).cloned().unwrap_or_default();
+    while let Some(index) = left.pop() {
+        if !found.insert(index) {
+            continue;
+        }
+        let of_reads = footprints[index].reads.iter().filter_map(|it| writers.get(it)).flatten();
+        left.extend(of_reads.filter(|it| !found.contains(it)));
+        let family = island[index].family;
+        if family.decides_together() && families.insert(family) {
+            left.extend((0..island.len()).filter(|it| island[*it].family == family));
+        }
+    }
+    found.into_iter().map(|index| island[index].clone()).collect()
+}
+
+/// A union-find structure.
+struct Groups {
+    parents: Vec<usize>,
+}
+
+impl Groups {
+    fn new(length: usize) -> Groups {
+        Groups { parents: (0..length).collect() }
+    }
+
+    fn root(&mut self, index: usize) -> usize {
+        let mut root = index;
+        while self.parents[root] != root {
+            self.parents[root] = self.parents[self.parents[root]];
+            root = self.parents[root];
+        }
+        root
+    }
+
+    fn join(&mut self, one: usize, other: usize) {
+        let (one, other) = (self.root(one), self.root(other));
+        // The smaller one stays the root, so that the result does not depend on the order.
+        self.parents[one.max(other)] = one.min(other);
+    }
+}

@@ -1,0 +1,317 @@
+//! What every family is asked, and what a family may be asked besides.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use almanac_calendar::Zone;
+use jiff::Timestamp;
+
+use super::{
+    Beginning, DecisionParts, FamilyState, InfluenceLimit, Opening, PolicyDecision, PolicyObject,
+    RunStart, Settlement, Times, View, ViewMut,
+};
+use crate::other_writer::ExternalChange;
+use crate::{
+    Division, EndedScore, Field, Footprint, Identity, Occurrence, Outcome, Presumption, Reason,
+    ReplicasAskedFor, RuleExplanation, RuleSchedule, TargetReference, Unmatched,
+};
+
+/// A rule by name, and a line for a person.
+pub type Said = (Option<Arc<str>>, String);
+
+/// What happened, and to which rule.
+pub type Happened = (Occurrence, Option<Arc<str>>);
+
+/// Where policies of a family begin.
+pub type Start<F> = RunStart<Reason<<F as PolicyFamily>::Cause>>;
+
+/// An object of a family, with its memory.
+pub type ObjectOf<F> = PolicyObject<<F as PolicyFamily>::Policy, <F as PolicyFamily>::Memory>;
+
+/// A family of policies.
+///
+/// What has no default here is what makes a family; of the rest, each one says what is true of it. A question about a
+/// policy that is not there, or of which nothing can be used, has an empty answer.
+#[expect(clippy::must_use_candidate, reason = "nobody asks without a use for the answer")]
+pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
+    /// A checked policy.
+    type Policy: Clone + Debug + Send + Sync + 'static;
+    /// What is remembered of one between two turns.
+    type Memory: Clone + Debug + Send + Sync + 'static;
+    /// What the family looks at that no other one does.
+    type Extra: Clone + Debug + Default + Send + Sync + 'static;
+    /// What a decision depends on.
+    type Input<'w>;
+    /// A decision.
+    type Decision: DecisionParts + Clone + Debug + Send + Sync + 'static;
+    /// Why a value was set.
+    type Cause: Copy + Eq + Debug + Send + Sync + 'static;
+    /// Something that happened to a policy.
+    type Record: Clone + Eq + Debug;
+
+    /// What a decision depends on; `None` if there is none.
+    fn gather<'w>(
+        view: View<'w, Self>,
+        policy: &Identity,
+        at: Opening<'w>,
+    ) -> Option<Self::Input<'w>>;
+
+    /// Decides.
+    fn decide(input: &Self::Input<'_>, now: Timestamp) -> Self::Decision;
+
+    /// Remembers what follows from the outcomes of a decision's actions, and returns the rest of it.
+    fn settle(
+        state: &mut FamilyState<Self>,
+        policy: &Identity,
+        open: PolicyDecision<Self>,
+        outcomes: &[Outcome],
+        times: Times,
+    ) -> Settlement<Self>;
+
+    /// What a policy reads and writes; `None` for an invalid one.
+    fn footprint(view: View<'_, Self>, policy: &Identity) -> Option<Footprint>;
+
+    /// The rule of a reason by name, and the reason as a line for a person. `None` when the policy is not as it was.
+    fn describe(
+        view: View<'_, Self>,
+        policy: &Identity,
+        reason: &Reason<Self::Cause>,
+    ) -> Option<Said>;
+
+    /// The verdict on every rule of a policy whose turns are taken until `now`, in the order of the
+    /// spec, as far as `object` is concerned. That matters only if it sets something of several objects.
+    fn explain(
+        view: View<'_, Self>,
+        policy: &Identity,
+        object: Option<&Identity>,
+        now: Timestamp,
+    ) -> Vec<RuleExplanation>;
+
+    /// What happened to which rule; `None` for an intermediate step.
+    fn occurrence(
+        view: View<'_, Self>,
+        policy: &Identity,
+        record: &Self::Record,
+    ) -> Option<Happened>;
+
+    /// Brings policies to where a run begins.
+    fn begin(view: ViewMut<'_, Self>, policies: &[&Identity], beginning: Beginning) -> Start<Self>;
+
+    /// Whether each policy depends on all others of the family.
+    const DECIDES_TOGETHER: bool = false;
+    /// Whether what its policies set follows from the order in which rules came last, whatever came before.
+    const FOLLOWS_SCHEDULES: bool = false;
+    /// Whether a policy decides otherwise once its decision is carried out, so that its last turn is what explains
+    /// a value.
+    const FEEDS_BACK: bool = false;
+    /// Whether what a policy sets holds since its rule fired last, even if the rule had set the same before.
+    const SETS_BY_FIRINGS: bool = false;
+    /// Whether what is explained are parts of a value rather than rules that set it.
+    const EXPLAINS_PARTS: bool = false;
+    /// Whether its policies publish a number that others may read.
+    const PUBLISHES: bool = false;
+    /// Whether it makes a difference when an object was created.
+    const IS_DATED: bool = false;
+    /// How often its policies are decided in a row because of each other.
+    const INFLUENCE: InfluenceLimit = InfluenceLimit::DEFAULT;
+
+    /// Decides for a policy at the opening of its turn.
+    fn open(view: View<'_, Self>, policy: &Identity, at: Opening<'_>) -> Option<Self::Decision> {
+        Some(Self::decide(&Self::gather(view, policy, at)?, at.now))
+    }
+
+    /// What is stored of an object over an earlier one. The earlier memory outweighs the status, because it is later.
+    fn stored(mut object: ObjectOf<Self>, before: Option<ObjectOf<Self>>) -> ObjectOf<Self> {
+        object.memory = before.and_then(|before| before.memory).or(object.memory);
+        object
+    }
+
+    /// What is remembered of an object, given what its status says and what was remembered before.
+    fn remembering(told: Option<Self::Memory>, _: Self::Memory) -> Option<Self::Memory> {
+        told
+    }
+
+    /// Lets go of what is there of a policy that is gone.
+    fn forget(_: &mut Self::Extra, _: &Identity) {}
+
+    /// Gives a part of a world what its policies look at.
+    fn share(_: &FamilyState<Self>, _: &mut FamilyState<Self>) {}
+
+    /// The same without what only policies about pods look at, which may be much.
+    fn without_pods(state: &FamilyState<Self>) -> FamilyState<Self> {
+        state.clone()
+    }
+
+    /// The object that has to be fetched before a policy's turn, if there is one.
+    fn target(_: View<'_, Self>, _: &Identity) -> Option<TargetReference> {
+        None
+    }
+
+    /// Until when, inclusively, the actions may be carried out; `None` when they never come too late.
+    fn deadline(_: &PolicyDecision<Self>) -> Option<Timestamp> {
+        None
+    }
+
+    /// Whether a policy takes no turns while everything is stopped: it is valid, and changes something by itself.
+    fn is_stopped(view: View<'_, Self>, policy: &Identity) -> bool {
+        view.state.policy(policy).is_some()
+    }
+
+    /// What such a policy remembers, and what happened, when firings due up to `until` are not carried out; `None` where
+    /// nothing falls due that could be missed.
+    fn skip_stopped(
+        _: View<'_, Self>,
+        _: &Identity,
+        _until: Timestamp,
+        _now: Timestamp,
+    ) -> Option<(Self::Memory, Settlement<Self>)> {
+        None
+    }
+
+    /// The time zones of its schedules, each with the name of its rule.
+    fn zones(_: View<'_, Self>, _: &Identity) -> Vec<(Option<Arc<str>>, Zone)> {
+        Vec::new()
+    }
+
+    /// Its schedules, in the order of its rules; suspended rules too.
+    fn schedules(_: View<'_, Self>, _: &Identity) -> Vec<RuleSchedule> {
+        Vec::new()
+    }
+
+    /// Why nothing comes of a policy that can be used as written, if nothing does.
+    fn why_not_carried_out(_: View<'_, Self>, _: &Identity) -> Option<String> {
+        None
+    }
+
+    /// The selectors of a policy that select none of what is in the world, although there is some.
+    fn unmatched(_: View<'_, Self>, _: &Identity) -> Vec<Unmatched> {
+        Vec::new()
+    }
+
+    /// The scores that a policy ranks by and that have ended.
+    fn ended_scores(_: View<'_, Self>, _: &Identity, _: Timestamp) -> Vec<EndedScore> {
+        Vec::new()
+    }
+
+    /// How many rules a policy has, if its direction says which of them counts and none lasts.
+    fn alternating_rules(_: View<'_, Self>, _: &Identity) -> Option<usize> {
+        None
+    }
+
+    /// What its turns take for granted when they are taken without a cluster.
+    fn presumptions(_: View<'_, Self>, _: &Identity) -> Vec<Presumption> {
+        Vec::new()
+    }
+
+    /// What a policy would decide if it decided once more, where that is something else.
+    fn decides_otherwise(_: View<'_, Self>, _: &Identity, _: Timestamp) -> Option<RuleExplanation> {
+        None
+    }
+
+    /// How what a policy has set is divided, if it is.
+    fn divisions(_: View<'_, Self>, _: &Identity) -> Vec<Division> {
+        Vec::new()
+    }
+
+    /// Whether a pod is among those that a policy selects and explains the parts of.
+    fn selects(_: View<'_, Self>, _: &Identity, _pod: &Identity) -> bool {
+        false
+    }
+
+    /// The policies that may decide otherwise because a policy that publishes a number is new, was edited or is gone.
+    fn readers_of_number(_: View<'_, Self>, _publisher: &Identity) -> Vec<Identity> {
+        Vec::new()
+    }
+
+    /// The policies that may decide otherwise because an object that they read, other than a policy, is new, was edited
+    /// or is gone.
+    fn readers_of_object(_: View<'_, Self>, _changed: &Identity) -> Vec<Identity> {
+        Vec::new()
+    }
+
+    /// How many replicas a policy may ever set of a workload, by each of its rules.
+    fn asks_for(_: View<'_, Self>, _: &Identity) -> Option<ReplicasAskedFor> {
+        None
+    }
+
+    /// Whether a policy needs a turn because its target has changed.
+    fn reacts_to_changes(_: View<'_, Self>, _: &Identity, _: Timestamp) -> bool {
+        false
+    }
+
+    /// The objects that a policy has another turn after if another one changes them.
+    fn follows(view: View<'_, Self>, policy: &Identity) -> Vec<Identity> {
+        let target = Self::target(view, policy);
+        target.map(|reference| reference.target.identity().clone()).into_iter().collect()
+    }
+
+    /// When a policy has another turn because another one has just changed what it follows; `None` when that
+    /// does not matter to it.
+    fn follows_target(_: View<'_, Self>, _: &Identity, _: Timestamp) -> Option<Timestamp> {
+        None
+    }
+
+    /// The policies of the family that may decide otherwise because this one has just set something.
+    fn influenced_by(_: View<'_, Self>, _: &Identity) -> Vec<Identity> {
+        Vec::new()
+    }
+
+    /// Detects values of a policy that other writers have replaced; returns what is new.
+    fn detect_undone(
+        _: ViewMut<'_, Self>,
+        _: &Identity,
+        _: &[ExternalChange],
+        _: Timestamp,
+    ) -> Vec<Self::Record> {
+        Vec::new()
+    }
+
+    /// Until when the state of a policy is known; `None` when nothing is known.
+    fn known_until(_: &FamilyState<Self>, _: &Identity) -> Option<Timestamp> {
+        None
+    }
+
+    /// What a policy remembers at the first instant of a run once everything before it has been run, and whether nothing
+    /// changes there for it; `None` if that makes no difference.
+    fn arrive(
+        _: View<'_, Self>,
+        _: &Identity,
+        _from: Timestamp,
+    ) -> Option<(Option<Self::Memory>, bool)> {
+        None
+    }
+
+    /// Lets a policy be new at an instant. It makes no difference where what is wanted depends on an instant, on what is
+    /// there by then, and on nothing that was done before.
+    fn begin_anew(_: &mut FamilyState<Self>, _: &Identity, _: Timestamp) {}
+
+    /// Whether a policy goes on with what it did in an earlier state.
+    fn goes_on(_: &FamilyState<Self>, _: &Identity, _before: &FamilyState<Self>) -> bool {
+        true
+    }
+
+    /// Whether a policy decides at an instant by itself.
+    fn decides(_: View<'_, Self>, _: &Identity, _: Timestamp) -> bool {
+        true
+    }
+
+    /// Whether another field had to make way for the one that was set.
+    fn moves_other_bound(_: Self::Cause) -> bool {
+        false
+    }
+
+    /// The field that another writer has undone, if that is what happened.
+    fn undone(_: &Self::Record) -> Option<Field> {
+        None
+    }
+
+    /// The rule that fired while another one decided, if that is what happened.
+    fn superseded(_: &Self::Record) -> Option<Arc<str>> {
+        None
+    }
+
+    /// The object it happened to, if the policy sets something of several objects.
+    fn happened_to(_: &Self::Record) -> Option<&Identity> {
+        None
+    }
+}

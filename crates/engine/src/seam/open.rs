@@ -1,0 +1,140 @@
+//! What has been decided in a turn, and what follows from the outcomes.
+
+use std::any::Any;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::PolicyFamily;
+use crate::{Action, Decision, Field, Identity, Reach, Reason, Value};
+
+/// The parts of a decision that every family has.
+pub trait DecisionParts {
+    /// The actions that it wants.
+    fn actions(&self) -> &[Action];
+
+    /// Takes the actions out; settling only needs their outcomes.
+    fn take_actions(&mut self) -> Vec<Action>;
+}
+
+impl<Cause, Memory, Recorded> DecisionParts for Decision<Cause, Memory, Recorded> {
+    fn actions(&self) -> &[Action] {
+        &self.actions
+    }
+
+    fn take_actions(&mut self) -> Vec<Action> {
+        std::mem::take(&mut self.actions)
+    }
+}
+
+/// A policy as it was when its turn was opened, and what was decided for it.
+#[derive(Clone, Debug)]
+pub struct PolicyDecision<F: PolicyFamily> {
+    /// The policy at that time.
+    pub policy: Arc<F::Policy>,
+    /// What was decided.
+    pub decision: F::Decision,
+}
+
+/// When a turn is opened, and how far it reaches.
+#[derive(Clone, Copy, Debug)]
+pub struct Opening<'w> {
+    /// When.
+    pub now: Timestamp,
+    /// What could not be fetched, and what it is about.
+    pub reach: &'w Reach,
+}
+
+/// When a turn was opened, and when it is settled.
+#[derive(Clone, Copy, Debug)]
+pub struct Times {
+    /// When it was opened.
+    pub opened_at: Timestamp,
+    /// When it is settled.
+    pub now: Timestamp,
+}
+
+/// What follows from a decision and its outcomes, besides the memory.
+#[derive(Clone, Debug)]
+pub struct Settlement<F: PolicyFamily> {
+    /// What happened.
+    pub recorded: Vec<F::Record>,
+    /// Which fields were set.
+    pub effects: Vec<Effect<Reason<F::Cause>>>,
+    /// When the policy wants its next turn.
+    pub wake_at: Option<Timestamp>,
+}
+
+impl<F: PolicyFamily> Settlement<F> {
+    /// Nothing has happened, and nothing falls due.
+    pub(crate) const NOTHING: Self =
+        Settlement { recorded: Vec::new(), effects: Vec::new(), wake_at: None };
+}
+
+/// A field that a policy has set, and why in the terms of `R`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Effect<R> {
+    /// The object.
+    pub target: Identity,
+    /// The field.
+    pub field: Field,
+    /// What it is now.
+    pub value: Value,
+    /// Why.
+    pub reason: R,
+}
+
+impl<R> Effect<R> {
+    /// The same, with its reason in other terms.
+    pub(crate) fn because<S>(self, reason: impl FnOnce(R) -> S) -> Effect<S> {
+        let Effect { target, field, value, reason: why } = self;
+        Effect { target, field, value, reason: reason(why) }
+    }
+}
+
+/// The decision of any family.
+trait AnyDecision: Any + Debug + Send + Sync {
+    fn boxed(&self) -> Box<dyn AnyDecision>;
+}
+
+impl<F: PolicyFamily> AnyDecision for PolicyDecision<F> {
+    fn boxed(&self) -> Box<dyn AnyDecision> {
+        Box::new(self.clone())
+    }
+}
+
+/// The decision made at the opening of a turn, with its policy. Only a turn that waits for an API server needs it: one
+/// that the world itself carries out knows its family from beginning to end.
+#[derive(Debug)]
+pub struct OpenDecision(Box<dyn AnyDecision>);
+
+impl Clone for OpenDecision {
+    fn clone(&self) -> Self {
+        Self(self.0.boxed())
+    }
+}
+
+impl OpenDecision {
+    pub(crate) fn new<F: PolicyFamily>(decision: PolicyDecision<F>) -> Self {
+        Self(Box::new(decision))
+    }
+
+    /// The decision, if it is about a policy of this family.
+    #[must_use]
+    pub fn of<F: PolicyFamily>(&self) -> Option<&PolicyDecision<F>> {
+        let any: &dyn Any = &*self.0;
+        any.downcast_ref()
+    }
+
+    /// The same, for tests that put a fault into it.
+    pub fn of_mut<F: PolicyFamily>(&mut self) -> Option<&mut PolicyDecision<F>> {
+        let any: &mut dyn Any = &mut *self.0;
+        any.downcast_mut()
+    }
+
+    pub(crate) fn into<F: PolicyFamily>(self) -> Option<PolicyDecision<F>> {
+        let any: Box<dyn Any> = self.0;
+        any.downcast().ok().map(|decision| *decision)
+    }
+}

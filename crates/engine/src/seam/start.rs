@@ -1,0 +1,79 @@
+//! Where a run of policies begins, as their family has it.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::{Field, Identity, PolicyName, Value};
+
+/// How connected policies begin.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Beginning {
+    /// The first instant of the run.
+    pub from: Timestamp,
+    /// The instant at which the world was in its current state; `None` when its past is replayed
+    /// instead.
+    pub state_at: Option<Timestamp>,
+    /// Whether the past is replayed because the known state is later.
+    pub is_behind: bool,
+}
+
+/// Where a run begins.
+#[derive(Clone, Debug)]
+pub struct RunStart<R> {
+    /// The first turn of each policy. It may lie before the beginning; the run then starts there.
+    pub first_turns: Vec<(PolicyName, Timestamp)>,
+    /// Those that begin with what others have left before the first instant, see [`crate::arrive`].
+    pub arriving: Vec<PolicyName>,
+    /// The last known writer of each field before the first turn.
+    pub prior_writes: Vec<PriorWrite<R>>,
+    /// How the past was replayed.
+    pub replayed: Replayed,
+}
+
+/// The last write of a field before the first turn.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PriorWrite<R> {
+    /// The object.
+    pub target: Identity,
+    /// The field.
+    pub field: Field,
+    /// The value it was set to. Another writer may have changed it since.
+    pub value: Value,
+    /// The policy that set it.
+    pub policy: PolicyName,
+    /// Why.
+    pub reason: R,
+    /// When; `None` when that was too long ago to be known.
+    pub since: Option<Timestamp>,
+}
+
+/// Whether and why the past was replayed.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct Replayed {
+    /// Some policies with an unknown past were assumed to have been in force before.
+    pub as_if_in_force: bool,
+    /// Some policies are known only in a state later than the beginning.
+    pub predates_state: bool,
+}
+
+impl Beginning {
+    /// Just before the first instant of the run, so that what changes at that instant is a change.
+    pub(crate) fn moment_before(self) -> Timestamp {
+        self.from.checked_sub(SignedDuration::from_nanos(1)).unwrap_or(Timestamp::MIN)
+    }
+}
+
+// A derived one would ask it of the reason.
+impl<R> Default for RunStart<R> {
+    fn default() -> Self {
+        let (first_turns, arriving, prior_writes) = (Vec::new(), Vec::new(), Vec::new());
+        Self { first_turns, arriving, prior_writes, replayed: Replayed::default() }
+    }
+}
+
+impl<R> PriorWrite<R> {
+    /// The same, with its reason in other terms.
+    pub(crate) fn because<S>(self, reason: impl FnOnce(R) -> S) -> PriorWrite<S> {
+        let PriorWrite { target, field, value, policy, reason: why, since } = self;
+        PriorWrite { target, field, value, policy, reason: reason(why), since }
+    }
+}

@@ -1,0 +1,69 @@
+//! What a world has of a family: its policies, each with its memory, and what only that family looks at.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::PolicyFamily;
+use crate::Identity;
+
+/// A policy in the world: its rules, and its memory.
+#[derive(Clone, Debug)]
+pub struct PolicyObject<Policy, Memory> {
+    /// The checked policy; `None` while nothing in it is usable as written. Shared with its open
+    /// turns.
+    pub policy: Option<Arc<Policy>>,
+    /// When the object was created with its current spec; `None` when that is unknown.
+    pub created: Option<Timestamp>,
+    /// The memory from its status; `None` when it has no status yet. A status that is there but
+    /// cannot be read is an empty memory, not none: it does not make the object new.
+    pub memory: Option<Memory>,
+}
+
+/// The policies of a family, by object.
+pub type Policies<Policy, Memory> = BTreeMap<Identity, PolicyObject<Policy, Memory>>;
+
+impl<Policy, Memory> PolicyObject<Policy, Memory> {
+    /// A policy of which nothing can be used, and nothing is known.
+    pub(crate) const UNUSABLE: Self = Self { policy: None, created: None, memory: None };
+
+    /// A policy without a status or a creation time.
+    #[must_use]
+    pub fn new(policy: Policy) -> Self {
+        Self { policy: Some(Arc::new(policy)), created: None, memory: None }
+    }
+}
+
+/// What a world has of one family.
+#[derive(Clone, Debug)]
+pub struct FamilyState<F: PolicyFamily> {
+    /// Its policies.
+    pub policies: Policies<F::Policy, F::Memory>,
+    /// What it looks at that no other family does.
+    pub extra: F::Extra,
+}
+
+// A derived one would ask it of the family.
+impl<F: PolicyFamily> Default for FamilyState<F> {
+    fn default() -> Self {
+        Self { policies: Policies::new(), extra: F::Extra::default() }
+    }
+}
+
+impl<F: PolicyFamily> FamilyState<F> {
+    /// A policy, if something of it can be used.
+    #[must_use]
+    pub fn policy(&self, policy: &Identity) -> Option<&F::Policy> {
+        self.policies.get(policy)?.policy.as_deref()
+    }
+}
+
+impl<Policy: PartialEq, Memory> PolicyObject<Policy, Memory> {
+    /// The same over an earlier one, of which the memory counts only if it had the same policy.
+    pub(crate) fn with_memory_of_same(mut self, before: Option<Self>) -> Self {
+        let before = before.filter(|before| before.policy == self.policy);
+        self.memory = before.and_then(|before| before.memory).or(self.memory);
+        self
+    }
+}
