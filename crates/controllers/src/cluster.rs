@@ -116,12 +116,12 @@ mod tests {
     #[test]
     fn a_target_that_is_gone_is_no_longer_exempt() {
         let mut state = ClusterState::default();
-        let before = state.world.exempt.clone();
+        let before = state.world.objects.exempt.clone();
         let target = names::deployment("shop");
         state.targets.insert(target.clone(), entry(1));
         exemptions::change(&mut state.world, |exempt| exempt.mark(&target, true));
         assert!(state.remove_target(&target));
-        assert_eq!(state.world.exempt, before);
+        assert_eq!(state.world.objects.exempt, before);
         assert!(!state.remove_target(&target));
     }
 }

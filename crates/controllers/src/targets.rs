@@ -77,9 +77,6 @@ const MISSING_KIND_TTL: Duration = Duration::from_secs(30);
 /// requests it again.
 const MAX_MISSING_KINDS: usize = 1_000;
 
-/// The longest group, kind or version, in bytes. An API server has none as long.
-const MAX_NAME_LENGTH: usize = 512;
-
 /// How many targets may be probed at once for whether they may now be changed. A probe occupies a
 /// turn, and thousands of targets may be forbidden at a time.
 const MAX_CONCURRENT_TRIALS: usize = 4;
@@ -266,10 +263,6 @@ impl Targets {
 
     async fn kind_of(&self, reference: &TargetReference) -> Result<Arc<Kind>, TargetError> {
         let (identity, api_version) = (reference.target.identity(), &*reference.api_version);
-        let names = [identity.group(), identity.kind(), api_version];
-        if names.iter().any(|name| name.len() > MAX_NAME_LENGTH) {
-            return Err(TargetError::Problem(TargetProblem::UnknownKind));
-        }
         let wanted_at = Instant::now();
         if let Some(known) = self.known(identity, api_version, wanted_at) {
             return known;

@@ -147,10 +147,11 @@ pub async fn follow_selected(
             Ok(Next::WatchFrom(version)) => {
                 if is_watch {
                     pauses.reset();
+                    // A list may be allowed where the watch after it is not.
+                    is_withheld = false;
+                    refused.reset();
                 }
                 next = Next::WatchFrom(version);
-                is_withheld = false;
-                refused.reset();
             }
             Ok(Next::List) => {
                 next = Next::List;

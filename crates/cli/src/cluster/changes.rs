@@ -4,6 +4,7 @@
 //! nodes, namespaces, `ConfigMaps` and kinds that only the cluster knows are too many or too busy: what changes of them
 //! shows when the cluster is read again. A watch that is refused is tried again now and then.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use anyhow::Context as _;
 use clap::Args;
 use jiff::Timestamp;
 use kube::Client;
-use kube::api::ApiResource;
+use kube::api::{ApiResource, DynamicObject};
 use tokio::runtime::Runtime;
 use tokio::sync::Notify;
 use tokio::time::timeout;
@@ -88,12 +89,24 @@ fn watched() -> impl Iterator<Item = (ApiResource, bool)> {
 /// Notifies of each change of a kind, without end.
 async fn watch(client: Client, kind: ApiResource, selection: Selection, changed: Arc<Notify>) {
     let mut deliveries = Deliveries::begin(client, kind, selection);
+    let (mut listed, mut last) = (0, None);
     while let Some(delivery) = deliveries.receive().await {
         match delivery {
-            Delivery::ListBegins | Delivery::Listed(_) => {}
+            Delivery::ListBegins => listed = 0,
+            Delivery::Listed(object) => listed ^= hash_of(&object),
+            // A list with the same objects as the last one is no change; where only watches are refused, they repeat.
+            Delivery::ListComplete if last.replace(listed) == Some(listed) => {}
             Delivery::Changed(_) | Delivery::Gone(_) | Delivery::ListComplete => {
                 changed.notify_one();
             }
         }
     }
+}
+
+/// A number that stands for an object as it is now.
+fn hash_of(object: &DynamicObject) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let metadata = &object.metadata;
+    (&metadata.namespace, &metadata.name, &metadata.resource_version).hash(&mut hasher);
+    hasher.finish()
 }

@@ -298,7 +298,7 @@ mod tests {
                 follower.upsert(node(&format!("goes-{number}")));
                 follower.delete(node(&format!("goes-{number}")));
             }
-            assert_eq!(known.lock().world.nodes.len(), 1);
+            assert_eq!(known.lock().world.objects.nodes.len(), 1);
             assert_eq!(follower.listed.as_ref().map_or(0, BTreeSet::len), 0);
         }
     }

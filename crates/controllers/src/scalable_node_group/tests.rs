@@ -184,7 +184,7 @@ async fn a_deleted_group_without_nodes_has_no_further_turn_while_it_is_held() {
         |groups| groups.switch.update(Some("stop")),
         |groups| {
             let mut state = groups.cluster.lock();
-            Arc::make_mut(&mut state.world.exempt)
+            Arc::make_mut(&mut state.world.objects.exempt)
                 .mark_namespace("default", NamespaceMark::Present);
         },
         |groups| groups.cluster.lock().node_groups.listed.clear(),

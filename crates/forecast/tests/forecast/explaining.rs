@@ -114,7 +114,7 @@ fn a_value_is_dated_by_a_run_from_a_week_before_the_day() {
     let follows = Autoscaler::of("shop", 1, 10).by(scheduled("nodes"));
     let follows = PolicyObject::new(follows.down(at_once(Select::Max)).checked());
     let autoscaler = horizontal_autoscaler("shop");
-    world.metric_scalings.insert(autoscaler.identity.clone(), follows);
+    world.metric_scaling.policies.insert(autoscaler.identity.clone(), follows);
     let since = |text: &str| {
         let explanation = explain(&world, &autoscaler, at(text)).unwrap();
         assert_eq!(value(&explanation, Field::Replicas), Some(5));

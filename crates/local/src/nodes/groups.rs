@@ -163,7 +163,10 @@ impl NodeGroups {
                     simulator.adopt(&node).await?;
                     Vec::new()
                 }
-                Delivery::Gone(node) => vec![node.name_any()],
+                Delivery::Gone(node) => {
+                    listed.remove(&node.name_any());
+                    vec![node.name_any()]
+                }
                 Delivery::ListComplete => {
                     known.keys().filter(|name| !listed.contains(*name)).cloned().collect()
                 }

@@ -370,6 +370,18 @@ async fn a_missing_permission_is_logged_once_until_it_is_granted_and_missing_aga
     assert_eq!(warnings.lines().len(), 2, "{:?}", warnings.lines());
 }
 
+#[tokio::test(start_paused = true)]
+async fn lists_are_rare_where_only_the_watch_after_them_is_forbidden() {
+    let (stub, warnings) = (stub_with(&["a"]), Warnings::collect());
+    let forbidden = Fault::answer(StatusCode::FORBIDDEN, "configmaps is forbidden").always();
+    stub.inject(forbidden.matching(ReceivedRequest::is_watch));
+    let following = Following::begin(&stub);
+    following.after(300).await;
+    let lists = stub.requests_where(is_list).len();
+    assert!((2..=30).contains(&lists), "{lists}");
+    assert_eq!(warnings.lines().len(), 1, "{:?}", warnings.lines());
+}
+
 /// The versions that lists have asked for; a dash for the latest.
 fn versions_listed(stub: &Stub) -> Vec<String> {
     let lists = stub.requests_where(is_list);

@@ -95,7 +95,7 @@ async fn targets_read_on_demand_go_with_their_policies() {
     let stub = Stub::new();
     stub.serve(late());
     let mut bench = TestBench::at("2026-11-20T07:00:00Z", &stub);
-    let read = |bench: &TestBench| bench.cluster.lock().world.workloads.len();
+    let read = |bench: &TestBench| bench.cluster.lock().world.objects.workloads.len();
     for round in 0..20 {
         let name = format!("shop-{round}");
         stub.put(target(LATE, "Late", &name));
@@ -124,7 +124,7 @@ async fn a_target_whose_policy_goes_while_it_is_read_is_not_kept() {
     bench.run(2).await;
     assert_ne!(bench.requests_for("/shop/scale"), 0);
     let state = bench.cluster.lock();
-    assert!(state.targets.get(&shop).is_none() && state.world.workloads.is_empty());
+    assert!(state.targets.get(&shop).is_none() && state.world.objects.workloads.is_empty());
 }
 
 #[tokio::test(start_paused = true)]
@@ -143,13 +143,4 @@ async fn results_for_kinds_that_are_not_served_expire_and_are_limited_in_number(
     tokio::time::advance(MISSING_KIND_TTL).await;
     kinds.note_missing(name(0), unknown);
     assert_eq!(kinds.missing.len(), 1);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_kind_with_a_longer_name_than_any_is_unknown_without_a_request() {
-    let mut bench = TestBench::at(BEGIN, &Stub::new());
-    bench.upsert(at_nine("shop", LATE, &"K".repeat(MAX_NAME_LENGTH + 1)));
-    bench.run(35).await;
-    assert_eq!(bench.not_ready_reason(&policy("shop")), Some("TargetUnknownKind"));
-    assert_eq!(bench.requests_for("late.example.com"), 0);
 }
