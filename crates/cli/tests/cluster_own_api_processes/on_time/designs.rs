@@ -6,10 +6,10 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::controller::{
-    CRON, Cluster, Controller, DEPLOYMENT, FEDERATED, HORIZONTAL, Kind, deployment, federated,
-    head_start, horizontal, on_cluster,
+    CRON, Cluster, Controller, DEPLOYMENT, FEDERATED, HORIZONTAL, Kind, condition, deployment,
+    federated, head_start, horizontal, on_cluster,
 };
-use crate::on_time::histories::{condition, fired_once, history, rules_of};
+use crate::on_time::histories::{fired_once, history, rules_of};
 
 const NAME: &str = "cron-federated-hpa";
 const BOUNDARY: &str = "2026-11-30T08:30:00Z";

@@ -6,10 +6,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::controller::{
-    CRON, Cluster, Controller, DEPLOYMENT, PRODUCER, SCHEDULE_OF_THE_DESIGN, cron, deployment,
-    head_start, on_cluster, target,
+    CRON, Cluster, Controller, DEPLOYMENT, PRODUCER, SCHEDULE_OF_THE_DESIGN, condition, cron,
+    deployment, head_start, on_cluster, target,
 };
-use crate::on_time::histories::condition;
 
 /// Monday, nine o'clock in Los Angeles.
 const BOUNDARY: &str = "2026-11-30T17:00:00Z";

@@ -8,9 +8,11 @@
 mod head_start;
 mod objects;
 
+use std::ops::RangeBounds;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use almanac_fixtures::objects::scalable_definition;
 use almanac_harness::{
     AuditLog, AuditedRequest, ControlPlaneOptions, Kubectl, MemoryLimit, Observation, OwnTest,
     PATIENCE, Program, TestResult, await_condition, client_for, on_own_control_plane,
@@ -26,8 +28,8 @@ pub(crate) use almanac_fixtures::objects::{
 };
 pub(crate) use head_start::head_start;
 pub(crate) use objects::{
-    AUTOSCALER, CRON, CRON_VERSION, DEPLOYMENT, FEDERATED, HORIZONTAL, Kind, LEASE, NODE,
-    NODE_GROUP, PRODUCER, SCHEDULE_OF_THE_DESIGN, STATEFUL,
+    AUTOSCALER, CRON, CRON_VERSION, DEFINITION, DEPLOYMENT, FEDERATED, HORIZONTAL, Kind, LEASE,
+    NODE, NODE_GROUP, PRODUCER, SCHEDULE_OF_THE_DESIGN, STATEFUL,
 };
 
 /// Where the definitions of the kinds are.
@@ -102,19 +104,20 @@ impl Cluster {
     /// Waits until every definition there is can be used.
     pub(crate) async fn await_definitions(&self) -> TestResult {
         await_condition("the definitions to be established", PATIENCE, async || {
-            let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-            let list = self.request("GET", path, "", &Value::Null).await?;
-            let all = list["items"].as_array().context("no list of definitions")?;
-            let is_established = |definition: &&Value| {
-                let conditions = definition["status"]["conditions"].as_array();
-                conditions.into_iter().flatten().any(|condition| {
-                    condition["type"] == "Established" && condition["status"] == "True"
-                })
-            };
+            let all = self.list(DEFINITION, "").await?;
+            let is_established = |it: &&Value| condition(&it["status"], "Established")[0] == "True";
             let established = all.iter().filter(is_established).count();
             Ok(Observation::of(established == all.len(), format!("{established} are")))
         })
         .await
+    }
+
+    /// Defines kinds that have a scale: the group, the version and the kind of each, and its scope.
+    pub(crate) async fn define(&self, kinds: &[([&str; 3], &str)]) -> TestResult {
+        for (kind, scope) in kinds {
+            self.create(DEFINITION, "", &scalable_definition(*kind, scope)).await?;
+        }
+        self.await_definitions().await
     }
 
     /// The same for another test, whose runtime is another one.
@@ -155,14 +158,10 @@ impl Cluster {
         Ok(())
     }
 
-    /// Makes an object; what the API server has stored.
-    pub(crate) async fn create(
-        &self,
-        kind: Kind,
-        namespace: &str,
-        object: &Value,
-    ) -> Result<Value> {
-        self.request("POST", &kind.collection(namespace), "application/json", object).await
+    /// Makes an object.
+    pub(crate) async fn create(&self, kind: Kind, namespace: &str, object: &Value) -> TestResult {
+        self.request("POST", &kind.collection(namespace), "application/json", object).await?;
+        Ok(())
     }
 
     /// Changes an object with a merge patch.
@@ -183,9 +182,10 @@ impl Cluster {
         namespace: &str,
         name: &str,
         status: &Value,
-    ) -> Result<Value> {
+    ) -> TestResult {
         let path = format!("{}/status", kind.path(namespace, name));
-        self.request("PATCH", &path, MERGE, &json!({ "status": status })).await
+        self.request("PATCH", &path, MERGE, &json!({ "status": status })).await?;
+        Ok(())
     }
 
     /// Deletes an object.
@@ -275,6 +275,24 @@ impl Cluster {
         .await
     }
 
+    /// Waits until so many Events about an object begin like this, and returns the first of them.
+    pub(crate) async fn await_events(
+        &self,
+        (namespace, about): (&str, &str),
+        beginning: &str,
+        count: impl RangeBounds<usize>,
+    ) -> Result<String> {
+        await_condition(&format!("the event {beginning:?}"), PATIENCE, async || {
+            let events = self.events(namespace, about).await?;
+            let told: Vec<_> = events.iter().filter(|it| it.starts_with(beginning)).collect();
+            Ok(match told.first() {
+                Some(first) if count.contains(&told.len()) => Observation::Holds((*first).clone()),
+                _ => Observation::NotYet(format!("{events:?}")),
+            })
+        })
+        .await
+    }
+
     /// What almanac has sent so far for targets: neither statuses, nor Events, nor leases.
     pub(crate) async fn target_writes(&self) -> Result<Vec<AuditedRequest>> {
         let writes = self.writes().await?;
@@ -319,6 +337,14 @@ const MERGE: &str = "application/merge-patch+json";
 fn is_not_found(error: &anyhow::Error) -> bool {
     let error = error.downcast_ref::<kube::Error>();
     matches!(error, Some(kube::Error::Api(status)) if status.code == 404)
+}
+
+/// The condition of a status: its status, its reason and its message.
+pub(crate) fn condition<'a>(status: &'a Value, about: &str) -> [&'a str; 3] {
+    let mut all = status["conditions"].as_array().into_iter().flatten();
+    let found = all.find(|condition| condition["type"] == about);
+    let field = |name: &str| found.and_then(|it| it[name].as_str()).unwrap_or_default();
+    ["status", "reason", "message"].map(field)
 }
 
 /// The tests themselves are clients too, of another name.
@@ -384,6 +410,16 @@ impl Controller {
         Timestamp::now().saturating_add(self.ahead).unwrap_or(Timestamp::MAX)
     }
 
+    /// Waits until its policy clock shows more than an instant.
+    pub(crate) async fn await_clock(&self, instant: Timestamp) -> TestResult {
+        let ahead = Duration::try_from(instant.duration_since(self.now())).unwrap_or_default();
+        await_condition(&format!("the clock to show {instant}"), ahead + PATIENCE, async || {
+            let now = self.now();
+            Ok(Observation::of(now > instant, now))
+        })
+        .await
+    }
+
     /// What its policy clock showed when the API server answered a write.
     pub(crate) fn time_of(&self, write: &AuditedRequest) -> Result<Timestamp> {
         let at: Timestamp = write.at.parse()?;
@@ -395,6 +431,16 @@ impl Controller {
         let status = self.program.stop().await?;
         ensure!(status.success(), "the controller ended with {status}: {}", self.program.log()?);
         Ok(())
+    }
+
+    /// Waits until it answers with this line of its metrics.
+    pub(crate) async fn await_metric(&self, line: &str) -> TestResult {
+        let metric = line.split(['{', ' ']).next().unwrap_or(line);
+        await_condition(&format!("the metric {line}"), PATIENCE, async || {
+            let found = self.scrape(metric).await?;
+            Ok(Observation::of(found.iter().any(|it| it == line), format!("{found:?}")))
+        })
+        .await
     }
 
     /// What it answers Prometheus: the lines of a metric, without comments.

@@ -25,6 +25,8 @@ pub(crate) const AUTOSCALER: Kind =
 pub(crate) const NODE_GROUP: Kind =
     Kind { root: "/apis/autoscaling.karpenter.sh/v1alpha1", plural: "scalablenodegroups" };
 pub(crate) const NODE: Kind = Kind { root: "/api/v1", plural: "nodes" };
+pub(crate) const DEFINITION: Kind =
+    Kind { root: "/apis/apiextensions.k8s.io/v1", plural: "customresourcedefinitions" };
 pub(crate) const LEASE: Kind = Kind { root: "/apis/coordination.k8s.io/v1", plural: "leases" };
 
 impl Kind {
