@@ -7,8 +7,8 @@ use anyhow::ensure;
 use serde_json::{Value, json};
 
 use crate::controller::{
-    AUTOSCALER, CRON, Cluster, DEPLOYMENT, FEDERATED, Kind, NODE_GROUP, PRODUCER,
-    SCHEDULE_OF_THE_DESIGN, condition, cron, deployment, federated, target,
+    AUTOSCALER, CRON, Cluster, DEPLOYMENT, FEDERATED, Kind, NODE_GROUP, PRODUCER, condition, cron,
+    deployment, federated, schedule_of_the_design, target,
 };
 use crate::placement::stage::{PLACEMENT, await_selected, place, prepare};
 
@@ -34,7 +34,7 @@ async fn create_policies(cluster: &Cluster) -> TestResult {
     let of_bounds = target("autoscaling.karmada.io/v1alpha1", "FederatedHPA", "bounds");
     cluster.create(CRON, NAMESPACE, &cron("bounds", &of_bounds, &rule)).await?;
 
-    let schedule = SCHEDULE_OF_THE_DESIGN.replace("schedule:", "scheduleSpec:");
+    let schedule = schedule_of_the_design().replace("schedule:", "scheduleSpec:");
     let schedule = schedule.replace("hours: 17", "hours: '17'").replace("hours: 9", "hours: '9'");
     cluster.create_text(NAMESPACE, &schedule).await?;
     let of_tide = target("apps/v1", "Deployment", "tide");

@@ -13,8 +13,8 @@ use crate::autoscaler::autoscalers::{
     NAMESPACE, await_condition_of, await_replicas, scalings, scheduled,
 };
 use crate::controller::{
-    AUTOSCALER, Cluster, Controller, DEPLOYMENT, Kind, NODE_GROUP, SCHEDULE_OF_THE_DESIGN,
-    STATEFUL, condition, deployment, head_start, on_cluster, stateful, target,
+    AUTOSCALER, Cluster, Controller, DEPLOYMENT, Kind, NODE_GROUP, STATEFUL, condition, deployment,
+    head_start, on_cluster, schedule_of_the_design, stateful, target,
 };
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -63,7 +63,7 @@ async fn grant(test: &OwnTest, cluster: &Cluster) -> Result<ServiceAccountAccess
 }
 
 async fn make_targets(cluster: &Cluster) -> TestResult {
-    cluster.create_text(NAMESPACE, SCHEDULE_OF_THE_DESIGN).await?;
+    cluster.create_text(NAMESPACE, &schedule_of_the_design()).await?;
     for (name, kind, [version, kind_name]) in TARGETS {
         let object = match kind_name {
             "Deployment" => deployment(name, WEEKEND),

@@ -28,7 +28,7 @@ pub(crate) use almanac_fixtures::objects::{
 pub(crate) use head_start::head_start;
 pub(crate) use objects::{
     AUTOSCALER, CRON, CRON_VERSION, DEFINITION, DEPLOYMENT, FEDERATED, HORIZONTAL, Kind, LEASE,
-    NODE, NODE_GROUP, PRODUCER, SCHEDULE_OF_THE_DESIGN, STATEFUL,
+    NODE, NODE_GROUP, PRODUCER, STATEFUL, schedule_of_the_design,
 };
 pub(crate) use process::{ALMANAC, Controller, memory_in, memory_in_the_manifests, mixed_program};
 
