@@ -104,6 +104,12 @@ impl Running {
         assert!(is_shown.is_ok(), "it shows {}, and not {expected}", self.shows());
     }
 
+    /// Its policies are deleted, and the pod gets its own level back.
+    async fn lose_policies(&self) {
+        self.stub.delete("configmaps", "volcano-system", "volcano-agent-config");
+        self.await_shown(OWN).await;
+    }
+
     fn metric(&self, name: &str) -> String {
         let mut text = String::new();
         encode(&mut text, &self.registry).expect("it is text");
@@ -158,6 +164,16 @@ fn of_pod(fault: Fault) -> Fault {
     fault.method(Method::PATCH).path_contains("/pods/")
 }
 
+/// A webhook that has another word for the level of the policy.
+fn rewriting() -> Fault {
+    Fault::admit(|body| {
+        let level = body.pointer_mut("/metadata/annotations/volcano.sh~1qos-level");
+        if let Some(level) = level.filter(|level| **level == "-1") {
+            *level = json!("BE");
+        }
+    })
+}
+
 const OWN: &str = "LS - - -";
 const AT_NIGHT: &str = "-1 LS night -1";
 
@@ -199,8 +215,7 @@ async fn every_way_of_failing_once_is_made_up_for() {
         running.await_shown(AT_NIGHT).await;
         sleep(MINUTE).await;
         running.stub.inject(of_pod(fault()));
-        running.stub.delete("configmaps", "volcano-system", "volcano-agent-config");
-        running.await_shown(OWN).await;
+        running.lose_policies().await;
         sleep(MINUTE).await;
         let told = running.events();
         let of = |reason: &str| told.iter().filter(|it| it.starts_with(reason)).count();
@@ -234,27 +249,19 @@ async fn a_retry_from_before_the_clock_was_set_back_is_not_waited_for() {
     assert_eq!(running.metric("almanac_qos_restores_pending"), "1");
     running.set.store(7 * 3600, Ordering::SeqCst);
     running.stub.mend();
-    running.stub.delete("configmaps", "volcano-system", "volcano-agent-config");
-    running.await_shown(OWN).await;
+    running.lose_policies().await;
     running.end().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_webhook_that_rewrites_the_level_does_not_cost_the_user_theirs() {
     let running = Running::begin(INSIDE);
-    let rewrites = Fault::admit(|body| {
-        let level = body.pointer_mut("/metadata/annotations/volcano.sh~1qos-level");
-        if let Some(level) = level.filter(|level| *level == "-1") {
-            *level = json!("BE");
-        }
-    });
-    running.stub.inject(of_pod(rewrites).always());
+    running.stub.inject(of_pod(rewriting()).always());
     running.await_shown("BE LS night BE").await;
     sleep(10 * MINUTE).await;
     assert_eq!(running.shows(), "BE LS night BE");
     assert!(running.writes() < 40, "{} writes", running.writes());
-    running.stub.delete("configmaps", "volcano-system", "volcano-agent-config");
-    running.await_shown(OWN).await;
+    running.lose_policies().await;
     running.end().await;
 }
 
@@ -267,20 +274,13 @@ async fn what_a_webhook_has_rewritten_is_no_word_of_the_user_even_if_the_pod_can
     // What only says whose level it is never succeeds.
     let denied = Fault::answer(StatusCode::CONFLICT, "the object has been modified");
     let denied = of_pod(denied).matching(move |it| !has_level(&it.body)).always();
-    let rewrites = Fault::admit(|body| {
-        let level = body.pointer_mut("/metadata/annotations/volcano.sh~1qos-level");
-        if let Some(level) = level.filter(|level| **level == "-1") {
-            *level = json!("BE");
-        }
-    });
-    running.stub.inject(of_pod(rewrites).matching(move |it| has_level(&it.body)).always());
+    running.stub.inject(of_pod(rewriting()).matching(move |it| has_level(&it.body)).always());
     running.stub.inject(denied);
     running.await_shown("BE LS night -1").await;
     sleep(10 * MINUTE).await;
     assert_eq!(running.shows(), "BE LS night -1");
     running.stub.mend();
-    running.stub.delete("configmaps", "volcano-system", "volcano-agent-config");
-    running.await_shown(OWN).await;
+    running.lose_policies().await;
     running.end().await;
 }
 
@@ -290,8 +290,7 @@ async fn a_denial_with_the_code_of_a_missing_pod_is_retried() {
     running.await_shown(AT_NIGHT).await;
     let message = "admission webhook \"x\" denied the request: no";
     running.stub.inject(of_pod(Fault::answer(StatusCode::NOT_FOUND, message)).times(3));
-    running.stub.delete("configmaps", "volcano-system", "volcano-agent-config");
-    running.await_shown(OWN).await;
+    running.lose_policies().await;
     assert_eq!(running.metric("almanac_qos_failed_total"), "3");
     running.end().await;
 }

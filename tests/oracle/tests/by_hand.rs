@@ -24,13 +24,29 @@ fn seconds(texts: &[&str]) -> Vec<i64> {
     texts.iter().map(|text| second(text)).collect()
 }
 
-fn seen(zone: &str, from: &str, to: &str, schedule: &str) -> Seen {
+/// What happens in a zone from one instant up to another one.
+fn seen(zone: &str, (from, to): (&str, &str), schedule: &str) -> Seen {
     let line = Line::named(zone).unwrap();
     observe(&line, second(from), second(to), &[&rule(schedule)]).remove(0)
 }
 
-fn flips(zone: &str, from: &str, to: &str, schedule: &str) -> (bool, Vec<Flip>) {
-    match seen(zone, from, to, schedule) {
+fn firings(zone: &str, period: (&str, &str), schedule: &str) -> Vec<i64> {
+    match seen(zone, period, schedule) {
+        Seen::Firings(firings) => firings,
+        Seen::Window { .. } => panic!("{schedule} does not fire"),
+    }
+}
+
+/// Each schedule fires so often in a time of UTC.
+#[track_caller]
+fn assert_counts(period: (&str, &str), schedules: &[(&str, usize)]) {
+    for (schedule, count) in schedules {
+        assert_eq!(firings("UTC", period, schedule).len(), *count, "{schedule}");
+    }
+}
+
+fn flips(zone: &str, period: (&str, &str), schedule: &str) -> (bool, Vec<Flip>) {
+    match seen(zone, period, schedule) {
         Seen::Window { open_before, flips } => (open_before, flips),
         Seen::Firings(_) => panic!("{schedule} is no window"),
     }
@@ -52,53 +68,33 @@ fn years_start_on_the_right_weekday() {
 #[test]
 fn a_fixed_firing_in_a_gap_happens_once_at_the_first_instant_after_it() {
     // New York, 2026-03-08: 02:00 EST is 03:00 EDT, which is 07:00 UTC. Both runs fall in the gap.
-    assert_eq!(
-        seen(
-            "America/New_York",
-            "2026-03-08T00:00:00Z",
-            "2026-03-09T00:00:00Z",
-            "cron 15,30 2 * * *"
-        ),
-        Seen::Firings(seconds(&["2026-03-08T07:00:00Z"]))
-    );
+    let day = ("2026-03-08T00:00:00Z", "2026-03-09T00:00:00Z");
+    let fired = firings("America/New_York", day, "cron 15,30 2 * * *");
+    assert_eq!(fired, seconds(&["2026-03-08T07:00:00Z"]));
 }
 
 #[test]
 fn a_fixed_firing_in_a_fold_happens_at_the_first_occurrence() {
     // New York, 2026-11-01: 01:30 EDT is 05:30 UTC, 01:30 EST an hour later.
-    assert_eq!(
-        seen("America/New_York", "2026-11-01T00:00:00Z", "2026-11-02T00:00:00Z", "cron 30 1 * * *"),
-        Seen::Firings(seconds(&["2026-11-01T05:30:00Z"]))
-    );
+    let day = ("2026-11-01T00:00:00Z", "2026-11-02T00:00:00Z");
+    let fired = firings("America/New_York", day, "cron 30 1 * * *");
+    assert_eq!(fired, seconds(&["2026-11-01T05:30:00Z"]));
 }
 
 #[test]
 fn a_firing_that_follows_the_clock_is_lost_in_a_gap_and_doubled_in_a_fold() {
     let spring = ("2026-03-08T05:00:00Z", "2026-03-09T04:00:00Z");
-    assert_eq!(
-        seen("America/New_York", spring.0, spring.1, "cron */15 2 * * *"),
-        Seen::Firings(Vec::new())
-    );
-    let Seen::Firings(autumn) = seen(
-        "America/New_York",
-        "2026-11-01T04:00:00Z",
-        "2026-11-02T05:00:00Z",
-        "cron */15 1 * * *",
-    ) else {
-        panic!("cron fires")
-    };
+    assert_eq!(firings("America/New_York", spring, "cron */15 2 * * *"), [0_i64; 0]);
+    let autumn = ("2026-11-01T04:00:00Z", "2026-11-02T05:00:00Z");
+    let autumn = firings("America/New_York", autumn, "cron */15 1 * * *");
     assert_eq!(autumn.len(), 8);
     assert_eq!(autumn[4], second("2026-11-01T06:00:00Z"));
 }
 
 #[test]
 fn a_window_that_starts_in_a_gap_opens_after_it() {
-    let (open, flips) = flips(
-        "America/New_York",
-        "2026-03-08T05:00:00Z",
-        "2026-03-09T04:00:00Z",
-        "daily 02:30 03:30",
-    );
+    let day = ("2026-03-08T05:00:00Z", "2026-03-09T04:00:00Z");
+    let (open, flips) = flips("America/New_York", day, "daily 02:30 03:30");
     assert!(!open);
     assert_eq!(
         flips,
@@ -112,43 +108,37 @@ fn a_window_that_starts_in_a_gap_opens_after_it() {
 #[test]
 fn a_window_wholly_in_a_gap_does_not_open_and_one_around_it_does_not_close() {
     let day = ("2026-03-08T05:00:00Z", "2026-03-09T04:00:00Z");
-    assert_eq!(flips("America/New_York", day.0, day.1, "daily 02:10 02:40"), (false, Vec::new()));
+    assert_eq!(flips("America/New_York", day, "daily 02:10 02:40"), (false, Vec::new()));
     // From 02:40 to the next day's 02:10: end and start fall on one instant, the start later.
-    assert_eq!(flips("America/New_York", day.0, day.1, "daily 02:40 02:10"), (true, Vec::new()));
+    assert_eq!(flips("America/New_York", day, "daily 02:40 02:10"), (true, Vec::new()));
 }
 
 #[test]
 fn an_all_day_window_never_changes() {
     let day = ("2026-03-08T05:00:00Z", "2026-03-12T04:00:00Z");
-    assert_eq!(flips("America/New_York", day.0, day.1, "daily 00:00 24:00"), (true, Vec::new()));
+    assert_eq!(flips("America/New_York", day, "daily 00:00 24:00"), (true, Vec::new()));
 }
 
 #[test]
 fn a_skipped_day_collapses_into_one_instant() {
     // Apia had no 30 December 2011: 29 December 24:00 (UTC-10) is 31 December 00:00 (UTC+14),
     // at 2011-12-30T10:00Z. The run of the 30th is caught up then; the 31st has its own, at 19:00Z.
+    let days = ("2011-12-29T11:00:00Z", "2011-12-31T10:00:00Z");
     assert_eq!(
-        seen("Pacific/Apia", "2011-12-29T11:00:00Z", "2011-12-31T10:00:00Z", "cron 0 9 * * *"),
-        Seen::Firings(seconds(&[
-            "2011-12-29T19:00:00Z",
-            "2011-12-30T10:00:00Z",
-            "2011-12-30T19:00:00Z"
-        ]))
+        firings("Pacific/Apia", days, "cron 0 9 * * *"),
+        seconds(&["2011-12-29T19:00:00Z", "2011-12-30T10:00:00Z", "2011-12-30T19:00:00Z"])
     );
-    assert_eq!(
-        seen("Pacific/Apia", "2011-12-29T20:00:00Z", "2011-12-30T19:00:00Z", "cron 0 */9 30 * *"),
-        Seen::Firings(Vec::new())
-    );
+    let thirtieth = ("2011-12-29T20:00:00Z", "2011-12-30T19:00:00Z");
+    assert_eq!(firings("Pacific/Apia", thirtieth, "cron 0 */9 30 * *"), [0_i64; 0]);
 }
 
 #[test]
 fn odd_seconds_of_monrovia_are_walked_on_a_finer_grid() {
     // Until 1972-01-07 Monrovia was 44 minutes 30 seconds behind UTC; then the clock jumped from
     // 00:00:00 to 00:44:30.
-    assert_eq!(
-        seen("Africa/Monrovia", "1972-01-05T12:00:00Z", "1972-01-08T00:00:00Z", "cron 30 0 * * *"),
-        Seen::Firings(seconds(&["1972-01-06T01:14:30Z", "1972-01-07T00:44:30Z"]))
-    );
+    let days = ("1972-01-05T12:00:00Z", "1972-01-08T00:00:00Z");
+    let fired = firings("Africa/Monrovia", days, "cron 30 0 * * *");
+    assert_eq!(fired, seconds(&["1972-01-06T01:14:30Z", "1972-01-07T00:44:30Z"]));
     let line = Line::named("Africa/Monrovia").unwrap();
     // 1971-06-01 00:00:07 on the wall.
     assert_eq!(line.first_reaching(second("1971-06-01T00:00:07Z")), second("1971-06-01T00:44:37Z"));
@@ -158,14 +148,10 @@ fn odd_seconds_of_monrovia_are_walked_on_a_finer_grid() {
 fn the_day_fields_of_cron_are_either_or_and_those_of_patterns_both() {
     // April 2026: the 13th is a Monday, Fridays are 3, 10, 17, 24.
     let month = ("2026-04-01T00:00:00Z", "2026-05-01T00:00:00Z");
-    let Seen::Firings(either) = seen("UTC", month.0, month.1, "cron 0 0 13 * fri") else {
-        panic!("cron fires")
-    };
-    assert_eq!(either.len(), 5);
+    assert_counts(month, &[("cron 0 0 13 * fri", 5)]);
     let (_, both) = flips(
         "UTC",
-        month.0,
-        month.1,
+        month,
         "pattern hours=9; days=1,2,3,4,5,6,7; weekdays=Thursday -> hours=17; days=1,2,3,4,5,6,7; weekdays=4",
     );
     assert_eq!(
@@ -180,7 +166,7 @@ fn the_day_fields_of_cron_are_either_or_and_those_of_patterns_both() {
 #[test]
 fn fields_match_as_they_read() {
     // One hour of a Tuesday, 2026-12-01.
-    for (schedule, count) in [
+    let schedules = [
         ("cron * 9 * * *", 60),
         ("cron */7 9 * * *", 9),
         ("cron 5/20 9 * * *", 3),
@@ -197,33 +183,21 @@ fn fields_match_as_they_read() {
         ("cron 0 9 3 * 0-6", 1),
         ("cron @hourly", 1),
         ("cron @daily", 0),
-    ] {
-        let Seen::Firings(firings) =
-            seen("UTC", "2026-12-01T09:00:00Z", "2026-12-01T10:00:00Z", schedule)
-        else {
-            panic!("cron fires")
-        };
-        assert_eq!(firings.len(), count, "{schedule}");
-    }
+    ];
+    assert_counts(("2026-12-01T09:00:00Z", "2026-12-01T10:00:00Z"), &schedules);
 }
 
 #[test]
 fn sunday_is_zero_and_seven_and_no_step_reaches_an_eighth_day() {
     // 2026-11-29 is a Sunday.
-    for (schedule, count) in [
+    let schedules = [
         ("cron 0 9 * * 7", 1),
         ("cron 0 9 * * sun", 1),
         ("cron 0 9 * * 5-7/2", 1),
         ("cron 0 9 * * 1/2", 0),
         ("cron 0 9 * * 7/2", 1),
-    ] {
-        let Seen::Firings(firings) =
-            seen("UTC", "2026-11-29T00:00:00Z", "2026-11-30T00:00:00Z", schedule)
-        else {
-            panic!("cron fires")
-        };
-        assert_eq!(firings.len(), count, "{schedule}");
-    }
+    ];
+    assert_counts(("2026-11-29T00:00:00Z", "2026-11-30T00:00:00Z"), &schedules);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 #![expect(clippy::panic, reason = "what fails here fails the test")]
 
-use crate::written::{check_one, findings, messages};
+use crate::written::{check_one, fails_like, fails_only, findings, messages, only_message};
 use almanac_engine::Slim;
 use almanac_engine::placement::{
     ClusterSet, Expression, GroupSize, HubObject, Placement, ScoreSource, Scores, Standing,
@@ -38,12 +38,6 @@ fn scores(text: &str) -> String {
     let policy = policy_of(text).unwrap_or_else(|| panic!("{:?}", findings(text)));
     let scores = policy.prioritizers.iter().map(|it| format!("{} {}", it.score, it.weight));
     scores.collect::<Vec<_>>().join(", ")
-}
-
-fn only_message(text: &str) -> String {
-    let messages = messages(text);
-    assert_eq!(messages.len(), 1, "{text}\n{messages:#?}");
-    messages[0].clone()
 }
 
 #[test]
@@ -152,11 +146,7 @@ fn a_placement_can_be_disabled_and_its_name_has_to_fit_in_a_label() {
     let text = placement("{}").replace("metadata: {name: web}", disabled);
     assert_eq!(policy_of(&text).unwrap().standing, Standing::Disabled);
     let long = placement("{}").replace("name: web", &format!("name: {}", "w".repeat(64)));
-    assert!(
-        only_message(&long).starts_with("invalid-name metadata.name: "),
-        "{:?}",
-        messages(&long)
-    );
+    fails_like(&long, "invalid-name metadata.name: ");
     assert_eq!(policy_of(&long), None);
 }
 
@@ -169,9 +159,9 @@ fn a_score_has_its_status_and_is_told_that_apply_drops_it() {
         )
     };
     let text = scores("cluster1", "{name: cpuratio, value: 88}, {name: memratio, value: -100}");
-    assert_eq!(
-        only_message(&text),
-        "dropped-status status: kubectl apply drops it, and it is all that an AddOnPlacementScore says"
+    fails_only(
+        &text,
+        "dropped-status status: kubectl apply drops it, and it is all that an AddOnPlacementScore says",
     );
     let two = format!("{text}---\n{}", text.replace("cluster1", "cluster2"));
     assert_eq!(messages(&two).len(), 1, "once a file");
@@ -242,10 +232,8 @@ fn a_cluster_is_known_by_its_labels_claims_taints_and_what_it_can_allocate() {
         panic!("{text}")
     };
     assert!(cluster.allocatable_cpu.is_none() && cluster.allocatable_memory.is_some());
-    let odd = text.replace("1500m", "many");
-    assert!(only_message(&odd).starts_with("wrong-type status.allocatable.cpu: "));
-    let odd = text.replace("cpu: 2,", "cpu: many,");
-    assert!(only_message(&odd).starts_with("wrong-type status.capacity.cpu: "));
+    fails_like(&text.replace("1500m", "many"), "wrong-type status.allocatable.cpu: ");
+    fails_like(&text.replace("cpu: 2,", "cpu: many,"), "wrong-type status.capacity.cpu: ");
 }
 
 #[test]
@@ -382,7 +370,7 @@ fn a_binding_has_the_name_of_its_set() {
         )
     };
     assert_eq!(hub_object(&binding("gold")), Some(HubObject::Binding("gold".into())));
-    assert!(only_message(&binding("other")).starts_with("invalid-name metadata.name: "));
+    fails_like(&binding("other"), "invalid-name metadata.name: ");
     assert_eq!(hub_object(&binding("other")), None);
 }
 

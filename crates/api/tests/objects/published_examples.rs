@@ -1,44 +1,12 @@
 //! The examples of the published designs: each is accepted as it is, or rejected with a message
 //! that says what is wrong and how to fix it.
 
+use almanac_fixtures::designs::{
+    AUTOSCALER_OF_CRON, DEPLOYMENT_OF_CRON, SCHEDULE, TWO_ZONES, cron, cured, up_and_down,
+};
+
 use crate::written;
 use crate::written::{check, findings, is_usable};
-
-const WEEK: &str = "\
-apiVersion: autoscaling.karpenter.sh/v1alpha1
-kind: MetricsProducer
-metadata:
-  name: scheduling
-spec:
-  schedule:
-    timezone: America/Los_Angeles
-    defaultReplicas: 2
-    behaviors:
-      // Scale way down on Friday evening for the weekend
-      - replicas: 1
-        start:
-          weekdays: Fri
-          hours: 17
-        end:
-          weekdays: Mon
-          hours: 9
-      // Scale up on Weekdays for usual traffic
-      - replicas: 3
-        start: 
-          weekdays: Mon,Tue,Wed,Thu,Fri
-          hours: 9
-        end:
-          weekdays: Mon,Tue,Wed,Thu,Fri
-          hours: 17
-      // Scale down on weekday evenings but not as much as on weekends
-      - replicas: 2
-        start: 
-          weekdays: Mon,Tue,Wed,Thu,Fri
-          hours: 17
-        end:
-          weekdays: Mon,Tue,Wed,Thu,Fri
-          hours: 9
-";
 
 const RANGES: &str = "\
 apiVersion: autoscaling.karpenter.sh/v1alpha1
@@ -74,57 +42,6 @@ spec:
           months: Feb,Mar,Apr
 ";
 
-fn cron(reference: &str, rules: &str) -> String {
-    format!(
-        "apiVersion: autoscaling.karmada.io/v1alpha1
-kind: CronFederatedHPA
-metadata:
-  name: cron-federated-hpa
-spec:
-  scaleTargetRef:
-{reference}
-  rules:
-{rules}"
-    )
-}
-
-const DEPLOYMENT: &str = "    apiVersion: app/v1\n    kind: Deployment\n    name: shop";
-const AUTOSCALER: &str =
-    "    apiVersion: autoscaling.karmada.io/v1alpha1\n    kind: FederatedHPA\n    name: shop-fhpa";
-
-fn two_rules(field: &str) -> String {
-    format!(
-        "  - ruleName: \"Scale-Up\"
-    schedule: \"30 08 * * *\"
-    {field}: 1000
-  - ruleName: \"Scale-Down\"
-    schedule: \"0 11 * * *\"
-    {field}: 1
-"
-    )
-}
-
-const TWO_ZONES: &str = "  - ruleName: \"scale-up-asia-shanghai\"
-    schedule: \"30 07 * * *\"
-    targetMinReplicas: 1000
-    timeZone: \"Asia/Shanghai\"
-  - ruleName: \"scale-up-america-los-angeles\"
-    schedule: \"30 07 * * *\"
-    targetMinReplicas: 1000
-    timeZone: \"America/Los_Angeles\"
-";
-
-/// The cure of each published defect, as the messages have it.
-fn cured(text: &str) -> String {
-    text.replace("// ", "# ")
-        .replace("FakeScheduling", "fake-scheduling")
-        .replace("Mon-Fri", "Mon,Tue,Wed,Thu,Fri")
-        .replace("Jan-Mar", "Jan,Feb,Mar")
-        .replace("Feb-Apr", "Feb,Mar,Apr")
-        .replace("app/v1", "apps/v1")
-        .replace("ruleName", "name")
-}
-
 fn assert_usable(text: &str) {
     let (_, checked, findings) = check(text);
     assert!(findings.is_empty(), "{findings:#?}");
@@ -135,10 +52,10 @@ fn assert_usable(text: &str) {
 fn the_published_week_is_rejected_only_for_its_slash_comments() {
     let comment = "slash-comment '//' does not start a comment in YAML";
     assert_eq!(
-        findings(WEEK),
+        findings(SCHEDULE),
         [format!("10:7 {comment}"), format!("18:7 {comment}"), format!("26:7 {comment}")]
     );
-    assert_usable(&cured(WEEK));
+    assert_usable(&cured(SCHEDULE));
 }
 
 #[test]
@@ -173,7 +90,7 @@ fn exactly_what_the_design_says_will_not_work_is_rejected() {
 
 #[test]
 fn published_workload_rules_are_rejected_only_for_rule_name_and_app_v1() {
-    let text = cron(DEPLOYMENT, &two_rules("targetReplicas"));
+    let text = cron(DEPLOYMENT_OF_CRON, &up_and_down("targetReplicas"));
     assert_eq!(
         findings(&text),
         [
@@ -187,8 +104,8 @@ fn published_workload_rules_are_rejected_only_for_rule_name_and_app_v1() {
 
 #[test]
 fn published_autoscaler_rules_are_rejected_only_for_rule_name() {
-    for rules in [two_rules("targetMinReplicas"), TWO_ZONES.to_owned()] {
-        let text = cron(AUTOSCALER, &rules);
+    for rules in [up_and_down("targetMinReplicas"), TWO_ZONES.to_owned()] {
+        let text = cron(AUTOSCALER_OF_CRON, &rules);
         let found = findings(&text);
         assert_eq!(found.len(), 2, "{found:#?}");
         assert!(

@@ -2,7 +2,7 @@
 //! document and the lines of the file.
 
 use crate::written;
-use crate::written::{check_one, findings, levels_config as config, messages};
+use crate::written::{check_one, findings, levels_config as config, messages, only_message};
 use almanac_engine::Slim;
 use almanac_engine::qos_levels::{NodeLists, PolicyList, QosLevels};
 use jiff::SignedDuration;
@@ -50,12 +50,6 @@ fn policy(fields: &str) -> String {
     let usual = usual.iter().filter(|(name, _)| !given(name));
     let usual: Vec<String> = usual.map(|(name, value)| format!(", {name}: {value}")).collect();
     config(&format!("globalConfig: {{timeBasedQoSPolicies: [{{{fields}{}}}]}}", usual.concat()))
-}
-
-fn only_message(text: &str) -> String {
-    let messages = messages(text);
-    assert_eq!(messages.len(), 1, "{text}\n{messages:#?}");
-    messages[0].clone()
 }
 
 #[test]

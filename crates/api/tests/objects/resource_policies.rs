@@ -5,7 +5,7 @@
 mod alone;
 mod beside_others;
 
-use crate::written::{check, check_one, findings, messages};
+use crate::written::{check, check_one, findings};
 use almanac_engine::Slim;
 use almanac_engine::units::ResourcePolicy;
 
@@ -49,12 +49,6 @@ fn policy_of(text: &str) -> Option<ResourcePolicy> {
 
 fn usable(text: &str) -> ResourcePolicy {
     policy_of(text).unwrap_or_else(|| panic!("{:?}", findings(text)))
-}
-
-fn only_message(text: &str) -> String {
-    let messages = messages(text);
-    assert_eq!(messages.len(), 1, "{text}\n{messages:#?}");
-    messages[0].clone()
 }
 
 fn only_fix(text: &str) -> String {

@@ -1,15 +1,16 @@
 //! The permissions in the manifests of the agents are those that agents need: nothing is forbidden, and none is
 //! unused. The admission policy holds them to less.
 
+use crate::manifests::arguments_of;
 use crate::pod_attacks::{PodName, annotate, create_victim, ensure_others_may, ensure_powerless};
-use crate::reading::{await_value, get};
-use crate::rights::{compare, granted, used};
+use crate::reading::await_value;
+use crate::rights::{compare, granted, requests_by, used};
+use crate::running::start_at;
 use almanac_harness::{
-    AuditLog, AuditedRequest, ControlPlaneOptions, Kubectl, OwnTest, Program, ServiceAccountAccess,
+    AuditedRequest, ControlPlaneOptions, Kubectl, OwnTest, Program, ServiceAccountAccess,
     TestResult, on_own_control_plane,
 };
 use anyhow::{Context as _, ensure};
-use jiff::Timestamp;
 use serde_json::{Value, json};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -79,18 +80,12 @@ async fn start(
     way: &Way,
     account: &ServiceAccountAccess,
 ) -> anyhow::Result<Program> {
-    let workload = get(kubectl, &["-n", way.name, way.workload, way.name]).await?;
-    let arguments = &workload["spec"]["template"]["spec"]["containers"][0]["args"];
-    let mut arguments: Vec<String> = serde_json::from_value(arguments.clone())?;
+    let mut arguments = arguments_of(kubectl, [way.name, way.workload, way.name], 0).await?;
     ensure!(arguments.len() == way.arguments, "other arguments than expected: {arguments:?}");
     for argument in &mut arguments {
         *argument = argument.replace("$(NODE_NAME)", "worker");
     }
-    let offset = BEFORE.parse::<Timestamp>()?.duration_since(Timestamp::now());
-    arguments.push(format!("--kubeconfig={}", account.kubeconfig().display()));
-    arguments.push(format!("--clock-offset={offset:#}"));
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    Program::start_listening(env!("CARGO_BIN_EXE_almanac").as_ref(), &arguments, &[])
+    start_at(&arguments, &account.kubeconfig(), BEFORE.parse()?)
 }
 
 fn account_of(way: &Way) -> String {
@@ -137,13 +132,10 @@ fn takes_what_it_may(way: &Way) -> TestResult {
         ensure!(agent.stop().await?.success(), "it did not end well");
         drop(agent);
 
-        let requests = AuditLog::of(&test.plane)?.requests(&test.client()).await?;
         let account = account_of(way);
-        let ours: Vec<_> = requests.iter().filter(|request| request.user == account).collect();
-        let refused: Vec<_> = ours.iter().filter(|it| it.code == 403).collect();
-        ensure!(refused.is_empty(), "refused: {refused:#?}");
+        let ours = requests_by(test, |it| it.user == account).await?;
         it_asks_for_no_more_than_it_needs(&ours, way);
-        let used = used(ours);
+        let used = used(&ours);
         let mut roles: Vec<Vec<&str>> =
             vec![vec!["clusterrole", way.name], vec!["-n", "volcano-system", "role", way.name]];
         if way.workload == "deployment" {
@@ -156,7 +148,7 @@ fn takes_what_it_may(way: &Way) -> TestResult {
 }
 
 /// An agent on a node reads the pods of that node and the node, and each reads the two `ConfigMaps`.
-fn it_asks_for_no_more_than_it_needs(requests: &[&AuditedRequest], way: &Way) {
+fn it_asks_for_no_more_than_it_needs(requests: &[AuditedRequest], way: &Way) {
     for request in requests.iter().filter(|it| it.verb == "list" || it.verb == "watch") {
         let uri = &request.uri;
         match (request.resource.as_str(), way.workload) {

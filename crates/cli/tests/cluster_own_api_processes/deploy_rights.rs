@@ -9,12 +9,12 @@ use crate::harbour::{
 };
 use crate::manifests::{NAMESPACE, arguments_of_the_deployment};
 use crate::reading::{await_value, get};
-use crate::rights::{compare, granted, right, used};
+use crate::rights::{compare, granted, requests_by, right, used};
 use crate::running::{BOUNDARY, ROOT, await_metric, start};
-use almanac_fixtures::hub;
+use almanac_fixtures::{hub, objects};
 use almanac_harness::{
-    Answer, AuditLog, AuditedRequest, ControlPlaneOptions, Fault, FaultProxy, Injected, Kubectl,
-    Observation, PATIENCE, TestResult, await_condition, on_own_control_plane,
+    Answer, AuditedRequest, ControlPlaneOptions, Fault, FaultProxy, Injected, Kubectl, Observation,
+    PATIENCE, TestResult, await_condition, on_own_control_plane,
 };
 use anyhow::{Context as _, ensure};
 use http::{Method, StatusCode};
@@ -50,17 +50,8 @@ fn is_autoscaler(kind: &str) -> bool {
 fn target(name: &str, api_version: &str, kind: &str) -> Value {
     match kind {
         "ScalableNodeGroup" => node_group(name, "AWSEKSNodeGroup"),
-        _ if is_autoscaler(kind) => json!({
-            "apiVersion": api_version, "kind": kind, "metadata": {"name": name},
-            "spec": {
-                "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "other"},
-                "minReplicas": 1,
-                "maxReplicas": 9,
-                "metrics": [{"type": "Resource", "resource": {
-                    "name": "cpu", "target": {"type": "Utilization", "averageUtilization": 60},
-                }}],
-            },
-        }),
+        "FederatedHPA" => objects::federated_hpa(name, Some(1), 9),
+        "HorizontalPodAutoscaler" => objects::horizontal_pod_autoscaler(name, Some(1), 9),
         _ => workload(name, api_version, kind),
     }
 }
@@ -166,16 +157,13 @@ fn every_permission_is_used_and_no_other_is_needed() -> TestResult {
         ensure!(controller.stop().await?.success(), "it did not end well");
         drop(controller);
 
-        let requests = AuditLog::of(&test.plane)?.requests(&test.client()).await?;
-        let ours: Vec<_> = requests.iter().filter(|request| request.user == ACCOUNT).collect();
-        let refused: Vec<_> = ours.iter().filter(|it| it.code == 403).collect();
-        ensure!(refused.is_empty(), "refused: {refused:#?}");
+        let ours = requests_by(test, |it| it.user == ACCOUNT).await?;
         // Others' leases are only looked for by their names.
-        let is_own = |request: &&&AuditedRequest| request.is_for_lease() && request.verb != "list";
+        let is_own = |request: &&AuditedRequest| request.is_for_lease() && request.verb != "list";
         for request in ours.iter().filter(is_own) {
             assert_eq!(request.namespace, NAMESPACE, "{request}");
         }
-        let used = used(ours);
+        let used = used(&ours);
         let roles: [&[&str]; 2] =
             [&["clusterrole", "almanac"], &["-n", NAMESPACE, "role", "almanac-lease"]];
         compare(&used, &granted(&kubectl, &roles).await?);
@@ -247,16 +235,12 @@ fn every_permission_for_placements_is_used_and_no_other_is_needed() -> TestResul
         ensure!(controller.stop().await?.success(), "it did not end well");
         drop(controller);
 
-        let requests = AuditLog::of(&test.plane)?.requests(&test.client()).await?;
-        let ours: Vec<_> = requests.iter().filter(|request| request.user == ACCOUNT).collect();
-        let refused: Vec<_> = ours.iter().filter(|it| it.code == 403).collect();
-        ensure!(refused.is_empty(), "refused: {refused:#?}");
-        let is_for_placements = |request: &&&AuditedRequest| {
+        let ours = requests_by(test, |it| it.user == ACCOUNT).await?;
+        let is_for_placements = |request: &&AuditedRequest| {
             request.group == "cluster.open-cluster-management.io"
                 || (request.is_for_lease() && request.verb == "list")
         };
-        let ours = ours.iter().filter(is_for_placements);
-        let used = used(ours.copied());
+        let used = used(ours.iter().filter(is_for_placements));
         compare(&used, &granted(&kubectl, &[&["clusterrole", "almanac-placement"]]).await?);
         Ok(())
     })
@@ -298,31 +282,6 @@ async fn what_is_not_granted_is_denied(kubectl: &Kubectl) -> TestResult {
     Ok(())
 }
 
-/// A kind that the manifests do not speak of.
-fn definition(kind: &str) -> Value {
-    let plural = format!("{}s", kind.to_lowercase());
-    json!({
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": format!("{plural}.argoproj.io")},
-        "spec": {
-            "group": "argoproj.io",
-            "scope": "Namespaced",
-            "names": {"kind": kind, "plural": plural},
-            "versions": [{
-                "name": "v1alpha1", "served": true, "storage": true,
-                "schema": {"openAPIV3Schema": {
-                    "type": "object", "x-kubernetes-preserve-unknown-fields": true,
-                }},
-                "subresources": {"scale": {
-                    "specReplicasPath": ".spec.replicas",
-                    "statusReplicasPath": ".status.replicas",
-                }},
-            }],
-        },
-    })
-}
-
 /// The first YAML block behind a heading of a document.
 fn yaml_behind<'a>(document: &'a str, heading: &str) -> Option<&'a str> {
     let (_, section) = document.split_once(&format!("\n## {heading}\n"))?;
@@ -335,6 +294,9 @@ fn a_custom_kind_is_scaled_with_the_documented_permissions_and_another_reports_w
 -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let kubectl = test.kubectl().await?;
+        // Kinds that the manifests do not speak of.
+        let definition =
+            |kind| objects::scalable_definition(["argoproj.io", "v1alpha1", kind], "Namespaced");
         create(&kubectl, &["Rollout", "Sail"].map(definition)).await?;
         prepare(&kubectl).await?;
         kubectl.run(&["apply", "-f", &format!("{ROOT}/deploy")]).await?;
@@ -343,16 +305,13 @@ fn a_custom_kind_is_scaled_with_the_documented_permissions_and_another_reports_w
             yaml_behind(&document, "Scale your own kinds").context("no rights in there")?;
         kubectl.run_with_input(&["apply", "-f", "-"], rights).await?;
         let setting = json!({"targetReplicas": 4});
-        let mut objects = Vec::new();
+        let mut all = Vec::new();
         for (name, kind) in [("front", "Rollout"), ("jib", "Sail")] {
-            let spec = json!({"replicas": 1});
             let api_version = "argoproj.io/v1alpha1";
-            objects.push(json!({
-                "apiVersion": api_version, "kind": kind, "metadata": {"name": name}, "spec": spec,
-            }));
-            objects.push(cron(name, api_version, kind, &setting));
+            all.push(objects::scalable(api_version, kind, name, 1));
+            all.push(cron(name, api_version, kind, &setting));
         }
-        create(&kubectl, &objects).await?;
+        create(&kubectl, &all).await?;
 
         let account = test.service_account(NAMESPACE, "almanac").await?;
         let arguments = arguments_of_the_deployment(&kubectl).await?;

@@ -8,6 +8,7 @@ use crate::controller::{
     ALMANAC, CRON, Cluster, DEPLOYMENT, HORIZONTAL, Kind, PRODUCER, cron, deployment, horizontal,
     on_cluster, target,
 };
+use almanac_fixtures::objects;
 use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
 use anyhow::{Context as _, Result, ensure};
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
@@ -55,14 +56,9 @@ async fn prepare(cluster: &Cluster) -> TestResult {
         json!({ "minutes": all.join(","), "hours": hours.join(",") })
     };
     let behaviour = json!({ "replicas": 9, "start": minutes(0), "end": minutes(1) });
-    let producer = json!({
-        "apiVersion": "autoscaling.karpenter.sh/v1alpha1",
-        "kind": "MetricsProducer",
-        "metadata": { "name": "nodes" },
-        "spec": { "schedule": { "defaultReplicas": 2, "behaviors": [behaviour] } },
-    });
-    cluster.create(PRODUCER, NAMESPACE, &producer).await?;
-    Ok(())
+    let schedule = json!({ "defaultReplicas": 2, "behaviors": [behaviour] });
+    let producer = objects::metrics_producer("nodes", &schedule);
+    cluster.create(PRODUCER, NAMESPACE, &producer).await
 }
 
 /// What is said beforehand of the minutes to come.

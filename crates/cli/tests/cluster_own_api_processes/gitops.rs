@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use crate::controller::condition;
 use crate::harbour::{
     HARBOUR, autoscaler, create, cron, metrics_producer, node_group, prepare, workload,
 };
@@ -127,11 +128,9 @@ async fn await_told(
 ) -> TestResult {
     await_condition(&format!("{kind} {name} to say what to do"), PATIENCE, async || {
         let object = get(kubectl, &["-n", HARBOUR, kind, name]).await?;
-        let mut conditions = object["status"]["conditions"].as_array().into_iter().flatten();
-        let ready = conditions.find(|it| it["type"] == "Ready").cloned().unwrap_or_default();
-        let holds =
-            ready["reason"] == "UndoneByAnotherWriter" && ready.to_string().contains(advice);
-        Ok(Observation::of(holds, ready.to_string()))
+        let ready @ [_, reason, message] = condition(&object["status"], "Ready");
+        let holds = reason == "UndoneByAnotherWriter" && message.contains(advice);
+        Ok(Observation::of(holds, format!("{ready:?}")))
     })
     .await?;
     let selector = format!("reason=UndoneByAnotherWriter,regarding.name={name}");

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::live::{PRESENT, ROLLOUT, almanac, answer, apply, prepare, stderr, stdout};
+use crate::live::{PRESENT, ROLLOUT, almanac, answer, apply, permit, prepare, stderr, stdout};
 use almanac_harness::{
     ControlPlaneOptions, Kubectl, Observation, OwnTest, PATIENCE, TestResult, await_condition,
     on_own_control_plane,
@@ -26,28 +26,6 @@ async fn service_account(test: &OwnTest, name: &str) -> anyhow::Result<PathBuf> 
     Ok(path)
 }
 
-/// Gives a service account permissions in the namespace `default`, in place of those it had.
-async fn allow(kubectl: &Kubectl, name: &str, rules: &Value) -> TestResult {
-    allow_in(kubectl, "default", name, rules).await
-}
-
-/// The same in another namespace.
-async fn allow_in(kubectl: &Kubectl, namespace: &str, name: &str, rules: &Value) -> TestResult {
-    let role = json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
-        "metadata": {"name": name, "namespace": namespace}, "rules": rules,
-    });
-    let binding = json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
-        "metadata": {"name": name, "namespace": namespace},
-        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": "default"}],
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
-    });
-    let both = json!({"apiVersion": "v1", "kind": "List", "items": [role, binding]});
-    kubectl.run_with_input(&["apply", "-f", "-"], &both.to_string()).await?;
-    Ok(())
-}
-
 fn rule(group: &str, resources: &[&str], verbs: &[&str]) -> Value {
     json!({"apiGroups": [group], "resources": resources, "verbs": verbs})
 }
@@ -61,6 +39,9 @@ fn config_maps() -> Value {
 }
 
 const AGENT_NAMESPACE: &str = "volcano-system";
+/// Where the reader is permitted something.
+const HERE: (&str, &str) = ("Role", "default");
+const OF_AGENT: (&str, &str) = ("Role", AGENT_NAMESPACE);
 const KARMADA: &str = "autoscaling.karmada.io";
 const KARPENTER: &str = "autoscaling.karpenter.sh";
 const QUESTION: [&str; 6] = ["forecast", "--from", PRESENT, "--for", "2d", "-ojson"];
@@ -78,7 +59,7 @@ fn read_permission_is_enough_and_what_could_not_be_read_is_reported() -> TestRes
         what_policies_need_is_named(&kubectl, &reader).await?;
         the_rest_is_assumed(&kubectl, &reader).await?;
         let of_agent = json!([config_maps(), rule("", &["namespaces"], &["get"])]);
-        allow_in(&kubectl, AGENT_NAMESPACE, "reader", &of_agent).await?;
+        permit(&kubectl, OF_AGENT, &of_agent).await?;
         let all = json!([
             rule(KARMADA, &["cronfederatedhpas", "federatedhpas"], &["list"]),
             rule(KARPENTER, &["metricsproducers", "horizontalautoscalers"], &["list"]),
@@ -90,7 +71,7 @@ fn read_permission_is_enough_and_what_could_not_be_read_is_reported() -> TestRes
             rule("", &["pods"], &["list"]),
             rule("batch", &["cronjobs"], &["list"]),
         ]);
-        allow(&kubectl, "reader", &all).await?;
+        permit(&kubectl, HERE, &all).await?;
         let by_admin = answer(&test.plane.kubeconfig(), &QUESTION).await?;
         await_answer(&reader, &by_admin).await
     })
@@ -114,7 +95,7 @@ async fn what_policies_need_is_named(kubectl: &Kubectl, reader: &Path) -> TestRe
             "cronfederatedhpas.autoscaling.karmada.io",
         ),
     ] {
-        allow(kubectl, "reader", &granted).await?;
+        permit(kubectl, HERE, &granted).await?;
         let named = format!("missing permission to list {missing} in namespace default: ");
         await_condition("the missing permission to be named", PATIENCE, async || {
             let output = almanac(reader, &QUESTION).await?;
@@ -132,7 +113,7 @@ async fn the_rest_is_assumed(kubectl: &Kubectl, reader: &Path) -> TestResult {
         rule(KARMADA, &["cronfederatedhpas", "federatedhpas"], &["list"]),
         rule(KARPENTER, &["metricsproducers"], &["list"]),
     ]);
-    allow(kubectl, "reader", &policies).await?;
+    permit(kubectl, HERE, &policies).await?;
     let expected = [
         "Deployment.apps default/shop exists, although it is not in the input",
         "Deployment.apps default/shop was not read: missing permission to get deployments.apps",
@@ -208,8 +189,8 @@ fn pods_and_nodes_are_read_only_where_there_are_policies_for_them() -> TestResul
         let hpas = rule("autoscaling", &["horizontalpodautoscalers"], &["list"]);
         let jobs = rule("batch", &["cronjobs"], &["list"]);
         let pods_too = rule("", &["pods"], &["list"]);
-        allow(&kubectl, "reader", &json!([namespaces, hpas, jobs])).await?;
-        allow_in(&kubectl, AGENT_NAMESPACE, "reader", &json!([config_maps()])).await?;
+        permit(&kubectl, HERE, &json!([namespaces, hpas, jobs])).await?;
+        permit(&kubectl, OF_AGENT, &json!([config_maps()])).await?;
         // Without a ConfigMap, nobody has to be allowed to list pods.
         await_assumptions(&reader, &[]).await?;
         apply(&kubectl, AGENT_NAMESPACE, LEVELS).await?;
@@ -218,11 +199,11 @@ fn pods_and_nodes_are_read_only_where_there_are_policies_for_them() -> TestResul
         let mark = "whether namespace volcano-system is marked with almanac.dev/ignore was not read: \
                     missing permission to get namespaces";
         await_assumptions(&reader, &[of_nodes, pods, mark]).await?;
-        allow(&kubectl, "reader", &json!([namespaces, hpas, jobs, pods_too])).await?;
+        permit(&kubectl, HERE, &json!([namespaces, hpas, jobs, pods_too])).await?;
         let unlabelled = "Node n1 has no labels; it is not among the objects";
         await_assumptions(&reader, &[unlabelled, of_nodes, mark]).await?;
-        allow_in(&kubectl, AGENT_NAMESPACE, "reader", &json!([config_maps(), namespaces])).await?;
-        allow_in_cluster(&kubectl, "reader", &nodes).await?;
+        permit(&kubectl, OF_AGENT, &json!([config_maps(), namespaces])).await?;
+        permit(&kubectl, ("ClusterRole", "default"), &nodes).await?;
         await_assumptions(&reader, &[]).await?;
         let explain = ["explain", "pod/batch", "--at", PRESENT];
         let told = answer(&reader, &explain).await?;
@@ -230,22 +211,6 @@ fn pods_and_nodes_are_read_only_where_there_are_policies_for_them() -> TestResul
         assert!(told.contains("there are no policies"), "{told}");
         Ok(())
     })
-}
-
-/// Gives a service account permissions that are in no namespace.
-async fn allow_in_cluster(kubectl: &Kubectl, name: &str, rules: &Value) -> TestResult {
-    let group = "rbac.authorization.k8s.io";
-    let role = json!({
-        "apiVersion": format!("{group}/v1"), "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules,
-    });
-    let binding = json!({
-        "apiVersion": format!("{group}/v1"), "kind": "ClusterRoleBinding", "metadata": {"name": name},
-        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": "default"}],
-        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": name},
-    });
-    let both = json!({"apiVersion": "v1", "kind": "List", "items": [role, binding]});
-    kubectl.run_with_input(&["apply", "-f", "-"], &both.to_string()).await?;
-    Ok(())
 }
 
 async fn await_assumptions(reader: &Path, expected: &[&str]) -> TestResult {

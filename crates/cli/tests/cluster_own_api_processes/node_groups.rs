@@ -1,6 +1,8 @@
 //! Groups of nodes on a real control plane: simulated nodes appear and go where that was asked for, and nowhere else.
 
-use crate::controller::{Cluster, Controller, DEPLOYMENT, Kind, NODE, NODE_GROUP, on_cluster};
+use crate::controller::{
+    Cluster, Controller, DEPLOYMENT, Kind, NODE, NODE_GROUP, condition, on_cluster,
+};
 use almanac_fixtures::objects::{self, scalable_node_group as group};
 use almanac_harness::{AuditedRequest, Observation, PATIENCE, TestResult, await_condition};
 use anyhow::{Context as _, Result};
@@ -47,36 +49,30 @@ async fn await_nodes(cluster: &Cluster, expected: &[&str]) -> TestResult {
 /// Waits until a group says that it has so many nodes; what the `scale` subresource answers then.
 async fn await_replicas(cluster: &Cluster, name: &str, replicas: u32) -> Result<Value> {
     let what = format!("{replicas} nodes");
-    let has =
-        |object: &Value| object["status"]["replicas"] == replicas && is(object, "Ready", "True");
+    let has = |object: &Value| {
+        let status = &object["status"];
+        status["replicas"] == replicas && condition(status, "Ready")[0] == "True"
+    };
     cluster.await_object(NODE_GROUP, (NAMESPACE, name), &what, has).await?;
     cluster.get(NODE_GROUP, NAMESPACE, &format!("{name}/scale")).await
 }
 
-fn condition<'a>(object: &'a Value, about: &str) -> &'a Value {
-    let conditions = object["status"]["conditions"].as_array();
-    conditions.into_iter().flatten().find(|it| it["type"] == about).unwrap_or(&Value::Null)
-}
-
-fn is(object: &Value, about: &str, status: &str) -> bool {
-    condition(object, about)["status"] == status
+/// Whether a group is ready as said, and cannot be scaled for this reason.
+fn is_unable(object: &Value, ready: &str, reason: &str) -> bool {
+    condition(&object["status"], "Ready")[0] == ready
+        && condition(&object["status"], "AbleToScale")[..2] == ["False", reason]
 }
 
 /// Waits until a group can't be scaled for this reason; its message.
 async fn await_refusal(cluster: &Cluster, name: &str, reason: &str) -> Result<String> {
-    let refused = |object: &Value| {
-        let about = condition(object, "AbleToScale");
-        is(object, "Ready", "False") && about["status"] == "False" && about["reason"] == reason
-    };
+    let refused = |object: &Value| is_unable(object, "False", reason);
     let object = cluster.await_object(NODE_GROUP, (NAMESPACE, name), reason, refused).await?;
-    let message = condition(&object, "AbleToScale")["message"].as_str();
-    Ok(message.context("a condition without a message")?.to_owned())
+    Ok(condition(&object["status"], "AbleToScale")[2].to_owned())
 }
 
 /// The writes of nodes so far.
 async fn node_writes(cluster: &Cluster) -> Result<Vec<AuditedRequest>> {
-    let writes = cluster.writes().await?;
-    Ok(writes.into_iter().filter(|write| write.resource == "nodes").collect())
+    cluster.writes_of(NODE.plural).await
 }
 
 #[test]
@@ -164,7 +160,8 @@ fn without_the_flag_no_node_is_made_and_the_group_says_what_to_do() -> TestResul
 fn a_node_of_somebody_else_is_left_alone_and_the_group_says_so() -> TestResult {
     on_cluster(async |_, cluster| {
         cluster.namespace(NAMESPACE).await?;
-        let foreign = cluster.create(NODE, "", &foreign_node("spot-1")).await?;
+        cluster.create(NODE, "", &foreign_node("spot-1")).await?;
+        let foreign = cluster.get(NODE, "", "spot-1").await?;
         cluster.create(NODE_GROUP, NAMESPACE, &group("pool", "Simulated", "spot", 3)).await?;
         let controller = start(cluster, &["--simulated-nodes"]).await?;
         let message = await_refusal(cluster, "pool", "NodeNameTaken").await?;
@@ -235,7 +232,7 @@ fn a_group_that_is_exempt_or_stopped_keeps_its_nodes_until_that_is_over() -> Tes
             let before = node_writes(cluster).await?.len();
             cluster.kubectl(&[what, &[begins]].concat()).await?;
             if reason == "Stopped" {
-                await_metric(&controller, "almanac_stopped 1").await?;
+                controller.await_metric("almanac_stopped 1").await?;
             } else {
                 await_held(cluster, reason).await?;
             }
@@ -254,20 +251,9 @@ fn a_group_that_is_exempt_or_stopped_keeps_its_nodes_until_that_is_over() -> Tes
 
 /// Waits until a group keeps what it has for this reason, and needs no attention.
 async fn await_held(cluster: &Cluster, reason: &str) -> TestResult {
-    let is_held = |object: &Value| {
-        let about = condition(object, "AbleToScale");
-        is(object, "Ready", "True") && about["status"] == "False" && about["reason"] == reason
-    };
+    let is_held = |object: &Value| is_unable(object, "True", reason);
     cluster.await_object(NODE_GROUP, (NAMESPACE, "pool"), reason, is_held).await?;
     Ok(())
-}
-
-async fn await_metric(controller: &Controller, line: &str) -> TestResult {
-    await_condition(line, PATIENCE, async || {
-        let found = controller.scrape(line.split(' ').next().unwrap_or_default()).await?;
-        Ok(Observation::of(found.iter().any(|it| it == line), format!("{found:?}")))
-    })
-    .await
 }
 
 #[test]

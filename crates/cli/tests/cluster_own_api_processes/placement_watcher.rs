@@ -74,8 +74,7 @@ fn a_watcher_notices_a_cluster_that_is_taken_out_before_it_is_put_elsewhere() ->
             let name = format!("web-decision-{number}");
             let decisions = clusters.iter().map(|it| json!({ "clusterName": it, "reason": "" }));
             let status = json!({ "decisions": decisions.collect::<Vec<_>>() });
-            cluster.patch_status(DECISION, NAMESPACE, &name, &status).await?;
-            Ok(())
+            cluster.patch_status(DECISION, NAMESPACE, &name, &status).await
         };
         for number in [1, 2] {
             let name = format!("web-decision-{number}");

@@ -11,7 +11,7 @@ use crate::harbour::{
     HARBOUR, autoscaler, create, cron, metrics_producer, node_group, prepare, workload,
 };
 use crate::running::{BOUNDARY, ROOT, await_metric, start};
-use almanac_fixtures::hub;
+use almanac_fixtures::{hub, objects};
 use almanac_harness::{
     ControlPlaneOptions, Kubectl, Observation, OwnTest, PATIENCE, Program, ProgramPort, Prometheus,
     TestResult, await_condition, on_own_control_plane, provide_prometheus, write_private,
@@ -46,15 +46,8 @@ async fn two_replicas(test: &OwnTest) -> anyhow::Result<(Program, Program, Times
 
 /// An agent for all pods, with a policy that sets the level of one of them at the boundary.
 async fn agent(kubectl: &Kubectl, test: &OwnTest, boundary: Timestamp) -> anyhow::Result<Program> {
-    let policy = json!({
-        "startTime": "09:00", "endTime": "17:00", "targetQoSLevel": -1,
-        "selector": {"matchLabels": {"app": "tide"}},
-    });
-    let policies = json!({"globalConfig": {"timeBasedQoSPolicies": [policy]}}).to_string();
-    let config = json!({
-        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "volcano-agent-config"},
-        "data": {"config.yaml": policies},
-    });
+    let policy = objects::level_policy("day", ("09:00", "17:00"), "tide", -1);
+    let config = objects::agent_config(&[policy]);
     let containers = json!([{"name": "a", "image": "a"}]);
     let pod = json!({
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "tide", "labels": {"app": "tide"}},

@@ -2,15 +2,13 @@
 //! which fields they lack.
 
 use almanac_fixtures::objects;
-use almanac_harness::{
-    ControlPlaneOptions, Observation, PATIENCE, TestResult, await_condition, on_own_control_plane,
-};
-use anyhow::{Context as _, ensure};
+use almanac_harness::{ControlPlaneOptions, TestResult, on_own_control_plane};
+use anyhow::ensure;
 use serde_json::{Value, json};
 
 use crate::controller::{
-    AUTOSCALER, CRON, Cluster, DEPLOYMENT, FEDERATED, Kind, NODE_GROUP, PRODUCER,
-    SCHEDULE_OF_THE_DESIGN, cron, deployment, federated, target,
+    AUTOSCALER, CRON, Cluster, DEPLOYMENT, FEDERATED, Kind, NODE_GROUP, PRODUCER, condition, cron,
+    deployment, federated, schedule_of_the_design, target,
 };
 use crate::placement::stage::{PLACEMENT, await_selected, place, prepare};
 
@@ -36,7 +34,7 @@ async fn create_policies(cluster: &Cluster) -> TestResult {
     let of_bounds = target("autoscaling.karmada.io/v1alpha1", "FederatedHPA", "bounds");
     cluster.create(CRON, NAMESPACE, &cron("bounds", &of_bounds, &rule)).await?;
 
-    let schedule = SCHEDULE_OF_THE_DESIGN.replace("schedule:", "scheduleSpec:");
+    let schedule = schedule_of_the_design().replace("schedule:", "scheduleSpec:");
     let schedule = schedule.replace("hours: 17", "hours: '17'").replace("hours: 9", "hours: '9'");
     cluster.create_text(NAMESPACE, &schedule).await?;
     let of_tide = target("apps/v1", "Deployment", "tide");
@@ -50,20 +48,17 @@ async fn create_policies(cluster: &Cluster) -> TestResult {
     place(cluster, "one", 1, &[("Steady", 1)]).await
 }
 
-/// Waits until each of the objects has a status, and returns what it says of fields that the CRD lacks.
-async fn missing(cluster: &Cluster, kind: Kind, name: &str) -> anyhow::Result<Option<Value>> {
+/// Waits until each of the objects has a status, and returns the condition about fields that the CRD lacks.
+async fn missing(cluster: &Cluster, kind: Kind, name: &str) -> anyhow::Result<[String; 3]> {
     let has_conditions = |object: &Value| object["status"]["conditions"].is_array();
     let what = "to have conditions";
     let object = cluster.await_object(kind, (NAMESPACE, name), what, has_conditions).await?;
-    let conditions = object["status"]["conditions"].as_array().context("no conditions")?;
-    Ok(conditions.iter().find(|it| it["type"] == "SchemaIncomplete").cloned())
+    Ok(condition(&object["status"], "SchemaIncomplete").map(str::to_owned))
 }
 
 async fn ensure_missing(cluster: &Cluster, kind: Kind, name: &str, fields: &str) -> TestResult {
-    let said = missing(cluster, kind, name).await?.context("nothing is missing")?;
-    ensure!(said["reason"] == "FieldsMissing", "{said}");
-    let message = said["message"].as_str().unwrap_or_default();
-    ensure!(message.contains(fields), "{message}");
+    let [_, reason, message] = missing(cluster, kind, name).await?;
+    ensure!(reason == "FieldsMissing" && message.contains(fields), "{reason}: {message}");
     Ok(())
 }
 
@@ -94,14 +89,9 @@ fn each_family_works_beside_published_crds_or_says_what_they_lack() -> TestResul
         ensure_missing(cluster, PRODUCER, "scheduling", "lacks spec.schedule, ").await?;
         ensure_missing(cluster, AUTOSCALER, "tide", "status.recommendations").await?;
         ensure_missing(cluster, NODE_GROUP, "pool", "status.observedGeneration").await?;
-        ensure!(missing(cluster, PLACEMENT, "one").await?.is_none(), "a hub lacks nothing");
-        await_condition("an Event of what is missing", PATIENCE, async || {
-            let events = cluster.events(NAMESPACE, "shop").await?;
-            let warnings =
-                events.iter().filter(|it| it.contains("FieldsMissing: the CRD of Cron")).count();
-            Ok(Observation::of(warnings == 1, format!("{events:#?}")))
-        })
-        .await?;
+        ensure!(missing(cluster, PLACEMENT, "one").await? == [""; 3], "a hub lacks nothing");
+        let told = "Warning FieldsMissing: the CRD of Cron";
+        cluster.await_events((NAMESPACE, "shop"), told, 1..=1).await?;
 
         // No write was refused, and none of them was made again and again.
         let writes = cluster.writes().await?;
@@ -118,11 +108,9 @@ fn each_family_works_beside_published_crds_or_says_what_they_lack() -> TestResul
         cluster.kubectl(&["apply", "--server-side", "--force-conflicts", "-f", OURS]).await?;
         for (kind, name) in [(PRODUCER, "scheduling"), (AUTOSCALER, "tide"), (NODE_GROUP, "pool")] {
             let is_complete = |object: &Value| {
-                let conditions = object["status"]["conditions"].as_array();
-                let about = |name| move |it: &Value| it["type"] == name;
-                conditions.is_some_and(|all| {
-                    all.iter().any(about("Ready")) && !all.iter().any(about("SchemaIncomplete"))
-                })
+                let [ready, incomplete] =
+                    ["Ready", "SchemaIncomplete"].map(|it| condition(&object["status"], it)[0]);
+                !ready.is_empty() && incomplete.is_empty()
             };
             cluster.await_object(kind, at(name), "to be complete", is_complete).await?;
         }

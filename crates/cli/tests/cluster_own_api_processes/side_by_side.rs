@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::harbour::{HARBOUR, cron, metrics_producer, node_group, prepare, workload};
+use crate::manifests::arguments_of;
 use crate::reading::{await_value, get};
 use crate::running::{BOUNDARY, ROOT, start};
 use almanac_fixtures::{hub, objects};
@@ -11,7 +12,7 @@ use almanac_harness::{
     AuditLog, AuditedRequest, ControlPlaneOptions, Kubectl, Observation, OwnTest, PATIENCE,
     Program, ProgramPort, ServiceAccountAccess, TestResult, await_condition, on_own_control_plane,
 };
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
@@ -74,17 +75,9 @@ fn everything_in(namespace: &str) -> Vec<Value> {
 }
 
 /// A policy that sets this level at the boundary.
-async fn configure(kubectl: &Kubectl, namespace: &str, level: i32) -> TestResult {
-    let policy = json!({
-        "name": "day", "startTime": "09:00", "endTime": "17:00", "targetQoSLevel": level,
-        "selector": {"matchLabels": {"app": "batch"}},
-    });
-    let data = json!({"globalConfig": {"timeBasedQoSPolicies": [policy]}}).to_string();
-    let config = json!({
-        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "volcano-agent-config"},
-        "data": {"config.yaml": data},
-    });
-    create_in(kubectl, namespace, &[config]).await
+async fn configure(kubectl: &Kubectl, namespace: &str, level: i64) -> TestResult {
+    let policy = objects::level_policy("day", ("09:00", "17:00"), "batch", level);
+    create_in(kubectl, namespace, &[objects::agent_config(&[policy])]).await
 }
 
 async fn create_in(kubectl: &Kubectl, namespace: &str, objects: &[Value]) -> TestResult {
@@ -118,17 +111,6 @@ async fn install(kubectl: &Kubectl) -> TestResult {
     Ok(())
 }
 
-/// The arguments of a container of a Deployment.
-async fn arguments(
-    kubectl: &Kubectl,
-    (namespace, name): (&str, &str),
-    index: usize,
-) -> anyhow::Result<Vec<String>> {
-    let workload = get(kubectl, &["-n", namespace, "deployment", name]).await?;
-    let arguments = &workload["spec"]["template"]["spec"]["containers"][index]["args"];
-    serde_json::from_value(arguments.clone()).context("the container has no arguments")
-}
-
 /// A process, and the access that it uses.
 type Started = (Program, ServiceAccountAccess);
 
@@ -142,7 +124,8 @@ async fn start_all(
     let mut programs = Vec::new();
     for (namespace, name) in WHOLE {
         let is_extender = name == "almanac-scheduler";
-        let mut all = arguments(kubectl, (namespace, name), usize::from(is_extender)).await?;
+        let container = usize::from(is_extender);
+        let mut all = arguments_of(kubectl, [namespace, "deployment", name], container).await?;
         all.retain(|it| !it.starts_with("--peer-"));
         for argument in &mut all {
             if argument.starts_with("--controllers=") {
@@ -156,7 +139,7 @@ async fn start_all(
         programs.push((start(&all, &account.kubeconfig(), before)?, account));
     }
     for name in ["almanac", "almanac-agent"] {
-        let all = arguments(kubectl, (OF_TEAM, name), 0).await?;
+        let all = arguments_of(kubectl, [OF_TEAM, "deployment", name], 0).await?;
         let account = test.service_account(OF_TEAM, name).await?;
         programs.push((start(&all, &account.kubeconfig(), before)?, account));
     }

@@ -8,8 +8,8 @@ use almanac_fixtures::hub;
 use almanac_harness::{ControlPlaneOptions, TestResult, on_own_control_plane};
 use serde_json::{Value, json};
 use stage::{
-    BINDING, CLUSTER, DECISION, NAMESPACE, PLACEMENT, await_selected, define, ensure_agreed,
-    prepare, start,
+    BINDING, CLUSTER, DECISION, NAMESPACE, PLACEMENT, await_selected, define, end_agreed, prepare,
+    start,
 };
 
 #[test]
@@ -40,7 +40,6 @@ fn the_decisions_of_a_deleted_placement_and_of_a_deleted_namespace_go_with_it() 
         for name in ["web", "stays"] {
             await_selected(cluster, name, &["c1", "c2"]).await?;
         }
-        ensure_agreed(cluster).await?;
-        controller.stop().await
+        end_agreed(cluster, &controller).await
     })
 }

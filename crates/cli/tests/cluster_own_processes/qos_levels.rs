@@ -3,12 +3,12 @@
 
 use crate::documented::run_section;
 use crate::reading::{await_value, get};
+use crate::running::start_at;
 use almanac_harness::{
     ControlPlaneOptions, Kubectl, NodeSpec, Observation, OwnTest, PATIENCE, Program,
     ServiceAccountAccess, TestResult, await_condition, on_own_control_plane,
 };
 use anyhow::{Context as _, ensure};
-use jiff::Timestamp;
 use serde_json::{Value, json};
 
 const PAGE: &str = "docs/qos-levels.md";
@@ -34,17 +34,12 @@ async fn start_agents(
     }}});
     assert_eq!(container["env"], json!([variable]));
     let arguments: Vec<String> = serde_json::from_value(container["args"].clone())?;
-    let offset = now.parse::<Timestamp>()?.duration_since(Timestamp::now());
     let mut agents = Vec::new();
     for node in nodes {
         let account = test.service_account_on_node((NAMESPACE, "almanac-agent"), node).await?;
-        let mut all: Vec<String> =
+        let all: Vec<String> =
             arguments.iter().map(|it| it.replace("$(NODE_NAME)", node)).collect();
-        all.push(format!("--kubeconfig={}", account.kubeconfig().display()));
-        all.push(format!("--clock-offset={offset:#}"));
-        let all: Vec<&str> = all.iter().map(String::as_str).collect();
-        let program = env!("CARGO_BIN_EXE_almanac").as_ref();
-        let agent = Program::start_listening(program, &all, &[])?;
+        let agent = start_at(&all, &account.kubeconfig(), now.parse()?)?;
         agent.await_ready().await?;
         agents.push(Agent { program: agent, _account: account });
     }

@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 
 use crate::bench::{TestBench, target};
 
+const DEPLOYMENT: [&str; 2] = ["apps/v1", "Deployment"];
+const POOL: [&str; 2] = ["pools.example.com/v1", "Pool"];
 const QUERY: &str = r#"karpenter_scheduled_capacity{name="nodes",namespace="default"}"#;
 
 /// A schedule of one, and of this many from nine to ten.
@@ -27,8 +29,24 @@ fn autoscaled(name: &str, api_version: &str, kind: &str, query: &str) -> Value {
     objects::stored(object, name, 1, 1)
 }
 
-fn replicas(stub: &Stub, name: &str) -> Value {
-    let object = stub.object("deployments", "default", name).expect("it is there");
+/// A target, the schedule from this time on, and an autoscaler that follows it.
+fn following(stub: &Stub, now: &str, replicas: u32, [api_version, kind]: [&str; 2]) -> TestBench {
+    stub.put(target(api_version, kind, "shop"));
+    let mut bench = TestBench::at(now, stub);
+    bench.upsert(schedule(replicas, 1));
+    bench.upsert(autoscaled("shop", api_version, kind, QUERY));
+    bench
+}
+
+/// A stub that serves a kind that is not watched.
+fn with_pools() -> Stub {
+    let stub = Stub::new();
+    stub.serve(Served::new(POOL[0], POOL[1], "pools").with_scale());
+    stub
+}
+
+fn replicas(stub: &Stub, plural: &str) -> Value {
+    let object = stub.object(plural, "default", "shop").expect("it is there");
     object["spec"]["replicas"].clone()
 }
 
@@ -51,43 +69,37 @@ fn states(status: &Value) -> [String; 4] {
 #[tokio::test(start_paused = true)]
 async fn a_schedule_scales_a_deployment_at_its_boundary_and_nothing_is_requested_in_between() {
     let stub = Stub::new();
-    stub.put(target("apps/v1", "Deployment", "shop"));
-    let mut bench = TestBench::at("2026-11-30T08:00:00Z", &stub);
-    bench.upsert(schedule(7, 1));
-    bench.upsert(autoscaled("shop", "apps/v1", "Deployment", QUERY));
+    let mut bench = following(&stub, "2026-11-30T08:00:00Z", 7, DEPLOYMENT);
     bench.run(60).await;
     stub.forget_asked();
     bench.run(58 * 60).await;
     let asked: Vec<_> = stub.requests_where(|asked| !asked.is_watch());
     assert_eq!(asked.len(), 0, "nothing changes");
     bench.run(2 * 60).await;
-    assert_eq!(replicas(&stub, "shop"), 7);
+    assert_eq!(replicas(&stub, "deployments"), 7);
     let patched = bench.patched();
     assert_eq!(patched.len(), 1, "{patched:?}");
     assert_eq!(patched[0].0.to_string(), "2026-11-30T09:00:00Z");
     // Down again, a window after the boundary that lowered it.
     bench.run(63 * 60).await;
-    assert_eq!(replicas(&stub, "shop"), 7);
+    assert_eq!(replicas(&stub, "deployments"), 7);
     bench.run(2 * 60).await;
-    assert_eq!(replicas(&stub, "shop"), 1);
+    assert_eq!(replicas(&stub, "deployments"), 1);
     assert_eq!(bench.patched()[1].0.to_string(), "2026-11-30T10:05:00Z");
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_edited_schedule_counts_at_once_and_a_deleted_one_leaves_the_target_alone() {
     let stub = Stub::new();
-    stub.put(target("apps/v1", "Deployment", "shop"));
-    let mut bench = TestBench::at("2026-11-30T09:30:00Z", &stub);
-    bench.upsert(schedule(3, 1));
-    bench.upsert(autoscaled("shop", "apps/v1", "Deployment", QUERY));
+    let mut bench = following(&stub, "2026-11-30T09:30:00Z", 3, DEPLOYMENT);
     bench.run(5).await;
-    assert_eq!(replicas(&stub, "shop"), 3);
+    assert_eq!(replicas(&stub, "deployments"), 3);
     bench.upsert(schedule(5, 2));
     bench.run(1).await;
-    assert_eq!(replicas(&stub, "shop"), 5);
+    assert_eq!(replicas(&stub, "deployments"), 5);
     bench.delete(schedule(5, 2));
     bench.run(600).await;
-    assert_eq!(replicas(&stub, "shop"), 5);
+    assert_eq!(replicas(&stub, "deployments"), 5);
     let status = bench.status(&autoscaler("shop")).expect("there is one");
     assert_eq!(condition(&status, "Active"), ("False".into(), "MetricUnavailable".into()));
     assert_eq!(condition(&status, "Ready"), ("False".into(), "MetricUnavailable".into()));
@@ -106,11 +118,11 @@ async fn replicas_that_are_still_to_come_do_not_scale_it_further() {
     bench.upsert(object);
     answer(&bench, Ok(0.85));
     bench.run(60).await;
-    assert_eq!(replicas(&stub, "shop"), 3, "two replicas at 85 % of 60 %");
+    assert_eq!(replicas(&stub, "deployments"), 3, "two replicas at 85 % of 60 %");
     // The third has come, before it is known what it takes off the others.
     stub.change("deployments", "default", "shop", &json!({ "status": { "replicas": 3 } }));
     bench.run(60).await;
-    assert_eq!(replicas(&stub, "shop"), 3);
+    assert_eq!(replicas(&stub, "deployments"), 3);
     answer(&bench, Ok(0.57));
     stub.change(
         "deployments",
@@ -119,7 +131,7 @@ async fn replicas_that_are_still_to_come_do_not_scale_it_further() {
         &json!({ "status": { "unavailableReplicas": 0 } }),
     );
     bench.run(60).await;
-    assert_eq!(replicas(&stub, "shop"), 3);
+    assert_eq!(replicas(&stub, "deployments"), 3);
     let status = bench.status(&autoscaler("shop")).expect("there is one");
     assert_eq!([&status["currentReplicas"], &status["desiredReplicas"]], [3, 3]);
     assert_eq!(status["currentMetrics"], json!([{ "query": "usage", "value": "0.57" }]));
@@ -137,18 +149,13 @@ fn answer(bench: &TestBench, value: Result<f64, SampleProblem>) {
 
 #[tokio::test(start_paused = true)]
 async fn a_target_that_is_not_watched_is_read_every_query_period() {
-    let stub = Stub::new();
-    stub.serve(Served::new("pools.example.com/v1", "Pool", "pools").with_scale());
-    stub.put(target("pools.example.com/v1", "Pool", "shop"));
-    let mut bench = TestBench::at("2026-11-30T09:30:00Z", &stub);
-    bench.upsert(schedule(4, 1));
-    bench.upsert(autoscaled("shop", "pools.example.com/v1", "Pool", QUERY));
+    let stub = with_pools();
+    let mut bench = following(&stub, "2026-11-30T09:30:00Z", 4, POOL);
     bench.run(5).await;
-    let pool = || stub.object("pools", "default", "shop").expect("it is there");
-    assert_eq!(pool()["spec"]["replicas"], 4);
+    assert_eq!(replicas(&stub, "pools"), 4);
     stub.change("pools", "default", "shop", &json!({ "spec": { "replicas": 2 } }));
     bench.run(30).await;
-    assert_eq!(pool()["spec"]["replicas"], 4, "somebody else had set it");
+    assert_eq!(replicas(&stub, "pools"), 4, "somebody else had set it");
     let before = bench.requests_for("/pools/shop/scale");
     bench.run(600).await;
     assert_eq!(bench.requests_for("/pools/shop/scale") - before, 60);
@@ -156,14 +163,10 @@ async fn a_target_that_is_not_watched_is_read_every_query_period() {
 
 #[tokio::test(start_paused = true)]
 async fn a_target_that_cannot_be_read_is_not_called_able_to_scale_until_it_can() {
-    let stub = Stub::new();
-    stub.serve(Served::new("pools.example.com/v1", "Pool", "pools").with_scale());
-    stub.put(target("pools.example.com/v1", "Pool", "shop"));
+    let stub = with_pools();
     let broken = Fault::answer(StatusCode::INTERNAL_SERVER_ERROR, "the conversion webhook is gone");
     stub.inject(broken.method(Method::GET).path_contains("/pools/shop/scale").always());
-    let mut bench = TestBench::at("2026-11-30T09:30:00Z", &stub);
-    bench.upsert(schedule(4, 1));
-    bench.upsert(autoscaled("shop", "pools.example.com/v1", "Pool", QUERY));
+    let mut bench = following(&stub, "2026-11-30T09:30:00Z", 4, POOL);
     bench.run(200).await;
     let status = bench.status(&autoscaler("shop")).expect("there is one");
     for about in ["AbleToScale", "Ready"] {
@@ -173,46 +176,37 @@ async fn a_target_that_cannot_be_read_is_not_called_able_to_scale_until_it_can()
     bench.run(200).await;
     let status = bench.status(&autoscaler("shop")).expect("there is one");
     assert_eq!(condition(&status, "Ready"), ("True".into(), "Scaling".into()));
-    let pool = stub.object("pools", "default", "shop").expect("it is there");
-    assert_eq!(pool["spec"]["replicas"], 4);
+    assert_eq!(replicas(&stub, "pools"), 4);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_target_that_could_not_be_read_for_a_moment_is_scaled_within_seconds() {
-    let stub = Stub::new();
-    stub.serve(Served::new("pools.example.com/v1", "Pool", "pools").with_scale());
-    stub.put(target("pools.example.com/v1", "Pool", "shop"));
+    let stub = with_pools();
     let away = Fault::answer(StatusCode::SERVICE_UNAVAILABLE, "the API server begins anew");
     stub.inject(away.method(Method::GET).path_contains("/pools/shop/scale").always());
-    let mut bench = TestBench::at("2026-11-30T09:30:00Z", &stub);
-    bench.upsert(schedule(4, 1));
-    bench.upsert(autoscaled("shop", "pools.example.com/v1", "Pool", QUERY));
+    let mut bench = following(&stub, "2026-11-30T09:30:00Z", 4, POOL);
     bench.run(8).await;
     let tried = bench.requests_for("/pools/shop/scale");
     assert!((3..10).contains(&tried), "it was tried {tried} times");
     stub.mend();
     bench.run(15).await;
-    let pool = stub.object("pools", "default", "shop").expect("it is there");
-    assert_eq!(pool["spec"]["replicas"], 4);
+    assert_eq!(replicas(&stub, "pools"), 4);
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_conditions_say_what_holds_an_autoscaler_back() {
     let stub = Stub::new();
-    stub.put(target("apps/v1", "Deployment", "shop"));
-    let mut bench = TestBench::at("2026-11-30T09:30:00Z", &stub);
-    bench.upsert(schedule(4, 1));
+    let mut bench = following(&stub, "2026-11-30T09:30:00Z", 4, DEPLOYMENT);
     let shop = autoscaler("shop");
-    let mut object = autoscaled("shop", "apps/v1", "Deployment", QUERY);
-    bench.upsert(object.clone());
     bench.run(5).await;
     let well =
         ["True MetricsAvailable", "True ReadyForNewScale", "True WithinBounds", "True Scaling"];
     assert_eq!(states(&bench.status(&shop).expect("there is one")), well);
 
+    let mut object = autoscaled("shop", "apps/v1", "Deployment", QUERY);
     (object["spec"]["maxReplicas"], object["metadata"]["generation"]) = (json!(3), json!(2));
     object["metadata"]["resourceVersion"] = json!("2");
-    bench.upsert(object.clone());
+    bench.upsert(object);
     bench.run(5).await;
     let status = bench.status(&shop).expect("there is one");
     assert_eq!(condition(&status, "ScalingUnbounded"), ("False".into(), "TooManyReplicas".into()));
@@ -234,5 +228,5 @@ async fn the_conditions_say_what_holds_an_autoscaler_back() {
     stub.mend();
     bench.run(60).await;
     assert_eq!(states(&bench.status(&shop).expect("there is one")), well);
-    assert_eq!(replicas(&stub, "shop"), 1);
+    assert_eq!(replicas(&stub, "deployments"), 1);
 }

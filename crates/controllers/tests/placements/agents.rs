@@ -35,9 +35,8 @@ impl Hub {
 
 #[tokio::test(start_paused = true)]
 async fn an_agent_that_reports_again_and_again_does_not_keep_placements_busy() {
-    let mut hub = Hub::with(&["c1", "c2"]);
-    hub.put("default", by("managedCluster.status.version.kubernetes == 'v1'"));
-    hub.run(&[]).await;
+    let mut hub =
+        Hub::placing(&["c1", "c2"], by("managedCluster.status.version.kubernetes == 'v1'")).await;
     let version = |number: i64| json!({ "version": { "kubernetes": format!("v{}", number % 2) } });
     let before = hub.turns();
     // The first changes nothing for the expression.
@@ -53,9 +52,7 @@ async fn an_agent_that_reports_again_and_again_does_not_keep_placements_busy() {
 
 #[tokio::test(start_paused = true)]
 async fn a_taint_counts_at_once_whatever_the_agent_of_its_cluster_reports() {
-    let mut hub = Hub::with(&["c1", "c2"]);
-    hub.put("default", by_ratio(1));
-    hub.run(&[]).await;
+    let mut hub = Hub::placing(&["c1", "c2"], by_ratio(1)).await;
     let before = hub.turns();
     hub.toggle(30, |hub, number| hub.score("c1", 50 + number, None)).await;
     hub.toggle(30, |hub, number| {

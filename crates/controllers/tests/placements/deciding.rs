@@ -151,9 +151,7 @@ async fn scores_that_are_renewed_wake_nobody_and_count_until_they_end() {
 
 #[tokio::test(start_paused = true)]
 async fn a_bad_spec_keeps_what_is_selected_and_says_what_is_wrong() {
-    let mut hub = Hub::with(&["c1", "c2"]);
-    hub.put("default", hub::placement("web", &json!({})));
-    hub.run(&[]).await;
+    let hub = Hub::placing(&["c1", "c2"], hub::placement("web", &json!({}))).await;
     assert_eq!(hub.selected("web"), ["c1", "c2"]);
     let negative = json!({ "spec": { "numberOfClusters": -1 } });
     hub.stub.change("placements", "default", "web", &negative);
@@ -180,9 +178,7 @@ async fn a_bad_spec_keeps_what_is_selected_and_says_what_is_wrong() {
 
 #[tokio::test(start_paused = true)]
 async fn an_annotation_keeps_a_placement_as_it_is_from_when_it_is_set_until_it_is_removed() {
-    let mut hub = Hub::with(&["c1"]);
-    hub.put("default", hub::placement("web", &json!({})));
-    hub.run(&[]).await;
+    let mut hub = Hub::placing(&["c1"], hub::placement("web", &json!({}))).await;
     let annotation = format!("{GROUP}/experimental-scheduling-disable");
     let disabled = |value: Value| json!({ "metadata": { "annotations": { &annotation: value } } });
     hub.stub.change("placements", "default", "web", &disabled(json!("true")));
@@ -262,9 +258,7 @@ async fn while_everything_is_stopped_a_placement_with_an_error_gets_no_first_dec
 
 #[tokio::test(start_paused = true)]
 async fn a_field_without_effect_is_reported_by_a_condition() {
-    let mut hub = Hub::with(&["c1"]);
-    hub.put("default", hub::placement("web", &json!({ "sortBy": "Score" })));
-    hub.run(&[]).await;
+    let hub = Hub::placing(&["c1"], hub::placement("web", &json!({ "sortBy": "Score" }))).await;
     let told = hub.condition("web", "PlacementMisconfigured");
     assert!(told.starts_with("False Succeedconfigured: spec.sortBy: not supported yet"), "{told}");
 }
@@ -290,11 +284,9 @@ async fn beside_open_cluster_management_nothing_is_touched_unless_it_is_taken_ov
 
 #[tokio::test(start_paused = true)]
 async fn clusters_are_selected_afresh_within_minutes_when_others_have_selected_them() {
-    let mut hub = Hub::with(&["c1", "c2"]);
     let policy = hub::exactly(&[("Balance", 1)]);
     let spec = json!({ "numberOfClusters": 1, "prioritizerPolicy": policy });
-    hub.put("default", hub::placement("web", &spec));
-    hub.run(&[]).await;
+    let mut hub = Hub::placing(&["c1", "c2"], hub::placement("web", &spec)).await;
     assert_eq!(hub.selected("web"), ["c1"]);
     let all = json!({ "clusterSets": [], "predicates": [{ "requiredClusterSelector": {
         "labelSelector": { "matchLabels": { "only": "c1" } },

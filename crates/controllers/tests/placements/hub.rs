@@ -63,6 +63,14 @@ impl Hub {
         hub
     }
 
+    /// The same, with a placement that a process has carried out.
+    pub(crate) async fn placing(clusters: &[&str], placement: Value) -> Self {
+        let mut hub = Self::with(clusters);
+        hub.put("default", placement);
+        hub.run(&[]).await;
+        hub
+    }
+
     /// Creates an object, or replaces it as a whole.
     pub(crate) fn put(&mut self, namespace: &str, mut object: Value) {
         self.uids += 1;

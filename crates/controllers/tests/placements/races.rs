@@ -61,9 +61,7 @@ async fn a_decision_that_is_deleted_just_before_it_is_written_is_created_again_a
 
 #[tokio::test(start_paused = true)]
 async fn a_decision_that_somebody_creates_again_while_it_is_removed_is_removed_again() {
-    let mut hub = Hub::with(&["c1"]);
-    hub.put("default", hub::placement("web", &json!({})));
-    hub.run(&[]).await;
+    let hub = Hub::placing(&["c1"], hub::placement("web", &json!({}))).await;
     let surplus = |hub: &Hub| {
         let mut object =
             hub.stub.object(DECISIONS, "default", "web-decision-1").expect("it is there");
@@ -150,9 +148,9 @@ async fn what_changes_meanwhile_does_not_shorten_the_pauses_between_attempts() {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_claimed_of_a_spec_before_its_decision_is_written() {
-    let mut hub = Hub::with(&["c1", "c2", "c3"]);
-    hub.put("default", hub::placement("web", &json!({ "numberOfClusters": 3 })));
-    hub.run(&[]).await;
+    let hub =
+        Hub::placing(&["c1", "c2", "c3"], hub::placement("web", &json!({ "numberOfClusters": 3 })))
+            .await;
     let missing = "almanac_placement_missing_clusters{";
     assert_eq!(hub.metric(missing).as_deref(), Some("0.0"));
     let fault = Fault::answer(StatusCode::FORBIDDEN, "denied").path_contains("decision-1/status");
@@ -179,9 +177,7 @@ async fn nothing_is_claimed_of_a_spec_before_its_decision_is_written() {
 
 #[tokio::test(start_paused = true)]
 async fn what_changes_while_nothing_is_to_be_decided_is_not_a_delay() {
-    let mut hub = Hub::with(&["c1"]);
-    hub.put("default", hub::placement("web", &json!({})));
-    hub.run(&[]).await;
+    let mut hub = Hub::placing(&["c1"], hub::placement("web", &json!({}))).await;
     let annotation = format!("{GROUP}/experimental-scheduling-disable");
     let disabled = |value: Value| json!({ "metadata": { "annotations": { &annotation: value } } });
     hub.stub.change("placements", "default", "web", &disabled(json!("true")));

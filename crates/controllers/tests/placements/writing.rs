@@ -13,9 +13,7 @@ use crate::hub::{DECISIONS, GROUP, Hub, steady_by_ratio};
 
 #[tokio::test(start_paused = true)]
 async fn what_somebody_else_changes_in_a_decision_or_deletes_is_restored() {
-    let mut hub = Hub::with(&["c1", "c2"]);
-    hub.put("default", hub::placement("web", &json!({})));
-    hub.run(&[]).await;
+    let hub = Hub::placing(&["c1", "c2"], hub::placement("web", &json!({}))).await;
     let changes = [
         json!({ "status": { "decisions": [{ "clusterName": "c9", "reason": "" }] } }),
         json!({ "metadata": { "labels": { format!("{GROUP}/placement"): null } } }),
@@ -37,9 +35,7 @@ async fn what_somebody_else_changes_in_a_decision_or_deletes_is_restored() {
 
 #[tokio::test(start_paused = true)]
 async fn a_writer_that_changes_a_decision_again_and_again_is_answered_less_and_less_often() {
-    let mut hub = Hub::with(&["c1"]);
-    hub.put("default", hub::placement("web", &json!({})));
-    hub.run(&[]).await;
+    let hub = Hub::placing(&["c1"], hub::placement("web", &json!({}))).await;
     hub.stub.forget_asked();
     for _ in 0..600 {
         let wrong = json!({ "status": { "decisions": [] } });
@@ -148,9 +144,11 @@ async fn a_decision_that_only_has_the_label_is_adopted_so_that_it_goes_with_its_
 #[tokio::test(start_paused = true)]
 async fn a_hundred_clusters_are_in_a_decision_and_none_that_stays_selected_is_ever_missing() {
     let names: Vec<String> = (0..128).map(|number| format!("c{number:03}")).collect();
-    let mut hub = Hub::with(&names.iter().map(String::as_str).collect::<Vec<_>>());
-    hub.put("default", hub::placement("web", &json!({})));
-    hub.run(&[]).await;
+    let hub = Hub::placing(
+        &names.iter().map(String::as_str).collect::<Vec<_>>(),
+        hub::placement("web", &json!({})),
+    )
+    .await;
     let sizes = |hub: &Hub| {
         let of = |number: u32| hub.decision(&format!("web-decision-{number}")).map(|it| it.len());
         [1, 2, 3].map(of)

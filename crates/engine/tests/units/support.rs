@@ -137,6 +137,13 @@ impl Scene {
         self.pods.insert(name.to_owned(), pod);
     }
 
+    /// Several pods that are alike but for their names.
+    pub(crate) fn set_pods(&mut self, names: &[&str], pod: &Pod) {
+        for name in names {
+            self.set_pod(name, pod);
+        }
+    }
+
     pub(crate) fn remove_pod(&mut self, name: &str) {
         self.ledger.remove_pod(&pod_name(name), Some(&name.into()), None);
     }

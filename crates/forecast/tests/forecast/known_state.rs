@@ -19,15 +19,24 @@ fn open_and_close() -> Vec<CronRule> {
     vec![rule("open", "0 8 * * *", 10), rule("close", "0 20 * * *", 3)]
 }
 
+/// A shop of rules whose status says this of them.
+fn known_shop(replicas: u32, rules: Vec<CronRule>, of_rules: Vec<RuleMemory>) -> Building {
+    Building::default().workload("shop", replicas).scaling("s", to_workload("shop"), rules).known(
+        "s",
+        None,
+        Some(Memory { rules: of_rules }),
+    )
+}
+
+/// The shop has last opened then, and closed on the evening of the fourth.
+fn opened_and_closed(rules: &[CronRule], opened: &str) -> Vec<RuleMemory> {
+    vec![handled(&rules[0], opened, 10), handled(&rules[1], "2026-03-04T20:00:00Z", 3)]
+}
+
 /// A shop that was seen at noon, after the rule of the morning.
 fn seen_at_noon(replicas: u32) -> Building {
     let rules = open_and_close();
-    let memory = Memory {
-        rules: vec![
-            handled(&rules[0], "2026-03-05T08:00:00Z", 10),
-            handled(&rules[1], "2026-03-04T20:00:00Z", 3),
-        ],
-    };
+    let memory = Memory { rules: opened_and_closed(&rules, "2026-03-05T08:00:00Z") };
     Building::default()
         .workload("shop", replicas)
         .scaling("s", to_workload("shop"), rules)
@@ -57,18 +66,8 @@ fn a_value_changed_by_hand_is_kept_and_reported() {
 #[test]
 fn a_firing_that_a_cluster_missed_stays_missed_and_the_value_stays() {
     let rules = open_and_close();
-    let memory = Memory {
-        rules: vec![
-            handled(&rules[0], "2026-03-04T08:00:00Z", 10),
-            handled(&rules[1], "2026-03-04T20:00:00Z", 3),
-        ],
-    };
-    let world = Building::default()
-        .workload("shop", 3)
-        .scaling("s", to_workload("shop"), rules)
-        .known("s", None, Some(memory))
-        .seen_at("2026-03-05T12:00:00Z")
-        .world();
+    let memory = opened_and_closed(&rules, "2026-03-04T08:00:00Z");
+    let world = known_shop(3, rules, memory).seen_at("2026-03-05T12:00:00Z").world();
     let from_now = period("2026-03-05T12:00:00Z", "2026-03-06T00:00:00Z");
     assert_eq!(told(&series(&world, from_now, Field::Replicas)), ["05 12:00 3 s/close"]);
     let events: Vec<_> = Upcoming::new(world.clone(), from_now, &AssumedValues::new()).collect();
@@ -82,18 +81,8 @@ fn a_firing_that_a_cluster_missed_stays_missed_and_the_value_stays() {
 fn a_firing_that_a_cluster_can_still_make_up_for_comes_at_once() {
     let mut rules = open_and_close();
     rules[0].max_delay_seconds = 300;
-    let memory = Memory {
-        rules: vec![
-            handled(&rules[0], "2026-03-04T08:00:00Z", 10),
-            handled(&rules[1], "2026-03-04T20:00:00Z", 3),
-        ],
-    };
-    let world = Building::default()
-        .workload("shop", 3)
-        .scaling("s", to_workload("shop"), rules)
-        .known("s", None, Some(memory))
-        .seen_at("2026-03-05T08:04:00Z")
-        .world();
+    let memory = opened_and_closed(&rules, "2026-03-04T08:00:00Z");
+    let world = known_shop(3, rules, memory).seen_at("2026-03-05T08:04:00Z").world();
     let from_now = period("2026-03-05T08:04:00Z", "2026-03-06T00:00:00Z");
     let series = series(&world, from_now, Field::Replicas);
     assert_eq!(told(&series), ["05 08:04 10 s/open", "05 20:00 3 s/close"]);
@@ -135,12 +124,8 @@ fn an_object_without_a_status_starts_at_its_creation() {
 #[test]
 fn a_run_continues_from_a_status_in_a_file() {
     let rules = open_and_close();
-    let memory = Memory { rules: vec![handled(&rules[0], "2026-03-05T08:00:00Z", 10)] };
-    let world = Building::default()
-        .workload("shop", 12)
-        .scaling("s", to_workload("shop"), rules)
-        .known("s", None, Some(memory))
-        .world();
+    let opened = handled(&rules[0], "2026-03-05T08:00:00Z", 10);
+    let world = known_shop(12, rules, vec![opened]).world();
     // Somebody has set twelve by hand since; that holds until the next firing.
     let later = period("2026-03-05T19:00:00Z", "2026-03-05T21:00:00Z");
     let series = series(&world, later, Field::Replicas);
@@ -150,13 +135,8 @@ fn a_run_continues_from_a_status_in_a_file() {
 #[test]
 fn a_rule_missing_from_a_status_never_fires_for_the_past() {
     let rules = open_and_close();
-    let memory = Memory { rules: vec![handled(&rules[0], "2026-03-05T08:00:00Z", 10)] };
-    let world = Building::default()
-        .workload("shop", 10)
-        .scaling("s", to_workload("shop"), rules)
-        .known("s", None, Some(memory))
-        .seen_at("2026-03-05T20:00:20Z")
-        .world();
+    let opened = handled(&rules[0], "2026-03-05T08:00:00Z", 10);
+    let world = known_shop(10, rules, vec![opened]).seen_at("2026-03-05T20:00:20Z").world();
     let from_now = period("2026-03-05T20:00:20Z", "2026-03-06T07:00:00Z");
     assert_eq!(told(&series(&world, from_now, Field::Replicas)), ["05 20:00 10 s/open"]);
 }
@@ -222,18 +202,12 @@ fn the_message_of_a_failed_firing_is_repeated() {
             Execution::new(at("2026-03-05T08:00:00Z"), at("2026-03-05T08:06:00Z"), failed);
         RuleMemory::beginning(rule, at("2026-03-05T08:00:00Z")).with_executions([execution])
     };
-    let memory = Memory {
-        rules: vec![
-            told_in_words(&rules[0], "missed by 6m"),
-            told_in_words(&rules[1], "superseded by rule \"win\""),
-            handled(&rules[2], "2026-03-05T08:00:00Z", 3),
-        ],
-    };
-    let world = Building::default()
-        .workload("shop", 3)
-        .scaling("s", to_workload("shop"), rules)
-        .known("s", None, Some(memory))
-        .world();
+    let memory = vec![
+        told_in_words(&rules[0], "missed by 6m"),
+        told_in_words(&rules[1], "superseded by rule \"win\""),
+        handled(&rules[2], "2026-03-05T08:00:00Z", 3),
+    ];
+    let world = known_shop(3, rules, memory).world();
     let explanation = explain(&world, &cron_policy("s"), at("2026-03-05T12:00:00Z")).unwrap();
     let told: Vec<_> =
         explanation.reasons.iter().map(|it| (it.verdict, it.message.as_str())).collect();
@@ -247,12 +221,8 @@ fn the_message_of_a_failed_firing_is_repeated() {
 #[test]
 fn an_edited_rule_is_not_explained_by_its_earlier_firings() {
     let before = rule("up", "0 8 * * *", 10);
-    let memory = Memory { rules: vec![handled(&before, "2026-03-05T08:00:00Z", 10)] };
-    let world = Building::default()
-        .workload("shop", 10)
-        .scaling("s", to_workload("shop"), vec![rule("up", "0 10 * * *", 10)])
-        .known("s", None, Some(memory))
-        .world();
+    let memory = vec![handled(&before, "2026-03-05T08:00:00Z", 10)];
+    let world = known_shop(10, vec![rule("up", "0 10 * * *", 10)], memory).world();
     let explanation = explain(&world, &cron_policy("s"), at("2026-03-05T09:00:00Z")).unwrap();
     assert_eq!(explanation.reasons[0].verdict, Verdict::Inactive);
 }

@@ -3,8 +3,8 @@
 use almanac_engine::units::Strategy;
 use almanac_fixtures::designs::UNITS;
 
-use super::{SPOT, for_pods, only_fix, only_message, policy, policy_of, unit, usable, with};
-use crate::written::{check, findings, messages};
+use super::{SPOT, for_pods, only_fix, policy, policy_of, unit, usable, with};
+use crate::written::{check, findings, messages, only_message};
 
 /// A policy for the pods with `app: web`, with this field beside its unit.
 fn of_web(field: &str) -> String {

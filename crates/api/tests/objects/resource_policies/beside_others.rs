@@ -1,7 +1,7 @@
 //! Policies beside each other and beside their pods, and the scheduler that they are for.
 
-use super::{SPOT, deployment, for_pods, only_message, unit, with, workload};
-use crate::written::{findings, messages};
+use super::{SPOT, deployment, for_pods, unit, with, workload};
+use crate::written::{fails_like, findings, messages, only_message};
 
 #[test]
 fn two_policies_of_a_pod_are_told_with_the_pod() {
@@ -83,9 +83,7 @@ fn a_key_that_no_pod_of_the_policy_has_is_named() {
         "podSelector: {{matchLabels: {{app: web}}}}, matchLabelKeys: [zone, pod-template-hash], units: [{SPOT}]"
     );
     let web = |labels: &str| format!("{}{}", with(&keys), deployment("web", labels, "{}"));
-    assert!(
-        only_message(&web("{app: web}")).starts_with("label-of-no-pod spec.matchLabelKeys[0]: ")
-    );
+    fails_like(&web("{app: web}"), "label-of-no-pod spec.matchLabelKeys[0]: ");
     assert_eq!(findings(&web("{app: web, zone: a}")), [""; 0]);
     assert_eq!(findings(&web("{app: shop}")), [""; 0], "it is no pod of the policy");
     for given in [
@@ -125,14 +123,12 @@ fn a_profile_with_the_plugin_of_the_design_is_told() {
     assert_eq!(findings(&profile.replace("resourcepolicy", "Coscheduling")), [""; 0]);
     let settings = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n\
                     - pluginConfig: [{name: resourcepolicy}]\n";
-    assert!(
-        only_message(settings).starts_with("scheduler-plugin profiles[0].pluginConfig[0].name: ")
-    );
+    fails_like(settings, "scheduler-plugin profiles[0].pluginConfig[0].name: ");
     let indented = profile.replace('\n', "\n    ");
     let config_map = format!(
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: scheduler}}\ndata:\n  config.yaml: |\n    {indented}"
     );
-    assert!(only_message(&config_map).starts_with("scheduler-plugin data[config.yaml]: "));
+    fails_like(&config_map, "scheduler-plugin data[config.yaml]: ");
 }
 
 #[test]

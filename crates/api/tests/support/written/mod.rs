@@ -119,6 +119,27 @@ pub(crate) fn fails(text: &str, expected: &[&str]) {
     assert_eq!(messages(text), expected, "{text}");
 }
 
+/// Expects this one finding, without its location.
+#[track_caller]
+pub(crate) fn fails_only(text: &str, expected: &str) {
+    fails(text, &[expected]);
+}
+
+/// Expects one finding that begins like this, without its location.
+#[track_caller]
+pub(crate) fn fails_like(text: &str, beginning: &str) {
+    let message = only_message(text);
+    assert!(message.starts_with(beginning), "{message} does not begin with {beginning}");
+}
+
+/// The one finding of a text, without its location.
+#[track_caller]
+pub(crate) fn only_message(text: &str) -> String {
+    let messages = messages(text);
+    assert_eq!(messages.len(), 1, "{text}\n{messages:#?}");
+    messages[0].clone()
+}
+
 /// A `CronFederatedHPA` for a Deployment with the given rules, indented by four.
 pub(crate) fn cron_for_workload(rules: &str) -> String {
     cron_for("{apiVersion: apps/v1, kind: Deployment, name: shop}", rules)

@@ -70,11 +70,7 @@ fn agents_that_write_levels_in_different_forms_do_so_ever_more_rarely_until_they
             contestant.agent.await_metric("almanac_qos_contested_total 1").await?;
         }
         place.await_event("job", "Warning LevelContested: something else keeps changing").await?;
-        await_condition("the window to close", 2 * PATIENCE, async || {
-            let now = names.agent.now();
-            Ok(Observation::of(now > closes, now))
-        })
-        .await?;
+        names.agent.await_clock(closes).await?;
         place.await_pods(&[("job", own("1"))]).await?;
         for contestant in [&numbers, &names] {
             contestant.ensure_ever_rarer()?;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use almanac_api::slim::{ORIGINAL_QOS_LEVEL, QOS_APPLIED, QOS_LEVEL, QOS_POLICY};
+use almanac_fixtures::objects;
 use almanac_harness::{
     AuditedRequest, FaultProxy, NodeSimulator, NodeSpec, Observation, PATIENCE, TestResult,
     await_condition,
@@ -42,12 +43,10 @@ pub(crate) fn daily(name: &str, app: &str, target: i64) -> Value {
 }
 
 /// A policy for the pods of an app. That the agent looks again by itself comes too late for any test.
-pub(crate) fn policy(name: &str, (start, end): (&str, &str), app: &str, target: i64) -> Value {
-    json!({
-        "name": name, "startTime": start, "endTime": end,
-        "selector": {"matchLabels": {"app": app}}, "targetQoSLevel": target,
-        "checkInterval": "1h",
-    })
+pub(crate) fn policy(name: &str, window: (&str, &str), app: &str, target: i64) -> Value {
+    let mut policy = objects::level_policy(name, window, app, target);
+    policy["checkInterval"] = json!("1h");
+    policy
 }
 
 /// The annotations of a pod while a policy sets its level, which is none as an empty text.
@@ -134,8 +133,7 @@ impl Place {
     ) -> TestResult {
         let mut pod = pod_object(name, &labels, &annotations);
         pod["spec"]["nodeName"] = json!(self.node(node)?);
-        self.cluster.create(POD, &self.name, &pod).await?;
-        Ok(())
+        self.cluster.create(POD, &self.name, &pod).await
     }
 
     /// Makes so many pods of an app with the level 1; returns their names.
@@ -286,12 +284,7 @@ impl Place {
 
     /// Waits until there is an Event about an object here that begins like this, and returns it.
     pub(crate) async fn await_event(&self, about: &str, beginning: &str) -> Result<String> {
-        await_condition(&format!("the event {beginning:?}"), PATIENCE, async || {
-            let events = self.cluster.events(&self.name, about).await?;
-            let found = events.iter().find(|it| it.starts_with(beginning)).cloned();
-            Ok(found.map_or_else(|| Observation::NotYet(format!("{events:?}")), Observation::Holds))
-        })
-        .await
+        self.cluster.await_events((&self.name, about), beginning, 1..).await
     }
 }
 
@@ -329,16 +322,6 @@ pub(crate) fn levels(pod: &Value) -> Value {
 }
 
 impl Agent {
-    /// Waits until it answers with this line of its metrics.
-    pub(crate) async fn await_metric(&self, line: &str) -> TestResult {
-        let metric = line.split(['{', ' ']).next().unwrap_or(line);
-        await_condition(&format!("the metric {line}"), PATIENCE, async || {
-            let found = self.scrape(metric).await?;
-            Ok(Observation::of(found.iter().any(|it| it == line), format!("{found:?}")))
-        })
-        .await
-    }
-
     /// Waits until it has nothing to write, by its own word.
     pub(crate) async fn await_done(&self) -> TestResult {
         self.await_metric("almanac_qos_levels_pending 0").await?;
@@ -347,11 +330,6 @@ impl Agent {
 
     /// Waits until its clock shows more than this instant.
     pub(crate) async fn await_time(&self, instant: &str) -> TestResult {
-        let until: Timestamp = instant.parse()?;
-        await_condition(&format!("the clock to show {until}"), PATIENCE, async || {
-            let now = self.now();
-            Ok(Observation::of(now > until, now))
-        })
-        .await
+        self.await_clock(instant.parse()?).await
     }
 }

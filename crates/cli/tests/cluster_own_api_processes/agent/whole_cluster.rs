@@ -44,8 +44,7 @@ async fn await_holder(place: &Place, identity: &str) -> TestResult {
 /// Makes a pod without a node.
 async fn unbound_pod(place: &Place, name: &str) -> TestResult {
     let pod = pod_object(name, &json!({"app": "batch"}), &own("1"));
-    place.cluster.create(POD, &place.name, &pod).await?;
-    Ok(())
+    place.cluster.create(POD, &place.name, &pod).await
 }
 
 #[test]

@@ -6,7 +6,9 @@ use anyhow::{Context as _, Result};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::controller::{AUTOSCALER, Cluster, DEPLOYMENT, Kind, PRODUCER, deployment, target};
+use crate::controller::{
+    AUTOSCALER, Cluster, DEPLOYMENT, Kind, PRODUCER, condition, deployment, target,
+};
 
 /// The namespace of everything.
 pub(crate) const NAMESPACE: &str = "default";
@@ -15,8 +17,7 @@ pub(crate) const NAMESPACE: &str = "default";
 pub(crate) async fn schedule(cluster: &Cluster, name: &str, replicas: u32) -> TestResult {
     let rush = json!({ "replicas": replicas, "start": { "hours": 9 }, "end": { "hours": 10 } });
     let spec = json!({ "defaultReplicas": 2, "behaviors": [rush] });
-    cluster.create(PRODUCER, NAMESPACE, &objects::metrics_producer(name, &spec)).await?;
-    Ok(())
+    cluster.create(PRODUCER, NAMESPACE, &objects::metrics_producer(name, &spec)).await
 }
 
 /// The query of a schedule.
@@ -35,16 +36,7 @@ pub(crate) async fn autoscale(
     let target = target("apps/v1", "Deployment", name);
     let mut object = objects::horizontal_autoscaler(name, &target, query);
     object["spec"]["behavior"] = behavior.clone();
-    cluster.create(AUTOSCALER, NAMESPACE, &object).await?;
-    Ok(())
-}
-
-/// The status, the reason and the message of a condition.
-pub(crate) fn condition<'a>(object: &'a Value, about: &str) -> [&'a str; 3] {
-    let mut all = object["status"]["conditions"].as_array().into_iter().flatten();
-    let found = all.find(|condition| condition["type"] == about);
-    let field = |name: &str| found.and_then(|it| it[name].as_str()).unwrap_or_default();
-    ["status", "reason", "message"].map(field)
+    cluster.create(AUTOSCALER, NAMESPACE, &object).await
 }
 
 /// Waits until a condition is so, for this reason; its message.
@@ -53,10 +45,10 @@ pub(crate) async fn await_condition_of(
     name: &str,
     [about, holds, reason]: [&str; 3],
 ) -> Result<String> {
-    let is_so = |object: &Value| condition(object, about)[..2] == [holds, reason];
+    let is_so = |object: &Value| condition(&object["status"], about)[..2] == [holds, reason];
     let what = format!("{about}={holds} {reason}");
     let object = cluster.await_object(AUTOSCALER, (NAMESPACE, name), &what, is_so).await?;
-    Ok(condition(&object, about)[2].to_owned())
+    Ok(condition(&object["status"], about)[2].to_owned())
 }
 
 /// Waits until a target has so many replicas.

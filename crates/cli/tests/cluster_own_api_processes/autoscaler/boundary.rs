@@ -10,11 +10,11 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use crate::autoscaler::autoscalers::{
-    NAMESPACE, await_condition_of, await_replicas, condition, scalings, scheduled,
+    NAMESPACE, await_condition_of, await_replicas, scalings, scheduled,
 };
 use crate::controller::{
-    AUTOSCALER, Cluster, Controller, DEPLOYMENT, Kind, NODE_GROUP, SCHEDULE_OF_THE_DESIGN,
-    STATEFUL, deployment, head_start, on_cluster, stateful, target,
+    AUTOSCALER, Cluster, Controller, DEPLOYMENT, Kind, NODE_GROUP, STATEFUL, condition, deployment,
+    head_start, on_cluster, schedule_of_the_design, stateful, target,
 };
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -42,42 +42,11 @@ const TARGETS: [(&str, Kind, [&str; 2]); 4] = [
     ("machines", MACHINES, ["cluster.x-k8s.io/v1beta1", "MachineDeployment"]),
 ];
 
-/// A custom kind with a scale, and nothing else that its project gives it.
-fn definition([group, version, kind]: [&str; 3], scope: &str) -> Value {
-    let singular = kind.to_lowercase();
-    let plural = format!("{singular}s");
-    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
-    let scale =
-        json!({"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"});
-    json!({
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {
-            "name": format!("{plural}.{group}"),
-            // The API server demands it of the groups of its own project.
-            "annotations": {"api-approved.kubernetes.io": "unapproved, for a test"},
-        },
-        "spec": {
-            "group": group,
-            "scope": scope,
-            "names": {"kind": kind, "plural": plural, "singular": singular},
-            "versions": [{
-                "name": version, "served": true, "storage": true,
-                "schema": {"openAPIV3Schema": schema}, "subresources": {"scale": scale},
-            }],
-        },
-    })
-}
-
-async fn define_kinds(cluster: &Cluster) -> TestResult {
-    let definitions =
-        Kind { root: "/apis/apiextensions.k8s.io/v1", plural: "customresourcedefinitions" };
-    let machines = definition(["cluster.x-k8s.io", "v1beta1", "MachineDeployment"], "Namespaced");
-    cluster.create(definitions, "", &machines).await?;
-    let fleets = definition(["example.org", "v1", "Fleet"], "Cluster");
-    cluster.create(definitions, "", &fleets).await?;
-    cluster.await_definitions().await
-}
+/// Kinds that the manifests do not speak of, each with its scope.
+const KINDS: [([&str; 3], &str); 2] = [
+    (["cluster.x-k8s.io", "v1beta1", "MachineDeployment"], "Namespaced"),
+    (["example.org", "v1", "Fleet"], "Cluster"),
+];
 
 /// What the page about the controllers says to grant for kinds of one's own, for the two of this test.
 async fn grant(test: &OwnTest, cluster: &Cluster) -> Result<ServiceAccountAccess> {
@@ -94,7 +63,7 @@ async fn grant(test: &OwnTest, cluster: &Cluster) -> Result<ServiceAccountAccess
 }
 
 async fn make_targets(cluster: &Cluster) -> TestResult {
-    cluster.create_text(NAMESPACE, SCHEDULE_OF_THE_DESIGN).await?;
+    cluster.create_text(NAMESPACE, &schedule_of_the_design()).await?;
     for (name, kind, [version, kind_name]) in TARGETS {
         let object = match kind_name {
             "Deployment" => deployment(name, WEEKEND),
@@ -116,14 +85,13 @@ async fn make_targets(cluster: &Cluster) -> TestResult {
 
 async fn autoscale_existing(cluster: &Cluster, name: &str, target: &Value) -> TestResult {
     let object = objects::horizontal_autoscaler(name, target, &scheduled("scheduling"));
-    cluster.create(AUTOSCALER, NAMESPACE, &object).await?;
-    Ok(())
+    cluster.create(AUTOSCALER, NAMESPACE, &object).await
 }
 
 #[test]
 fn a_boundary_scales_whatever_has_a_scale_within_a_second_and_once() -> TestResult {
     on_cluster(async |test, cluster| {
-        define_kinds(cluster).await?;
+        cluster.define(&KINDS).await?;
         let access = grant(test, cluster).await?;
         make_targets(cluster).await?;
         let before = BOUNDARY.parse::<Timestamp>()? - head_start();
@@ -190,7 +158,7 @@ async fn the_node_group_says_so(cluster: &Cluster) -> TestResult {
     let query = scheduled("scheduling");
     let metrics = json!([{ "query": query, "value": WORKING_DAY.to_string() }]);
     assert_eq!(object["status"]["currentMetrics"], metrics);
-    assert_eq!(condition(&object, "ScalingUnbounded")[..2], ["True", "WithinBounds"]);
+    assert_eq!(condition(&object["status"], "ScalingUnbounded")[..2], ["True", "WithinBounds"]);
     let event = "Normal Scaled: set the replicas of ScalableNodeGroup.autoscaling.karpenter.sh \
                  default/nodes from 1 to 3, as metrics[0] recommends";
     cluster.await_event(NAMESPACE, "nodes", event).await

@@ -11,11 +11,12 @@ use kube::Client;
 use serde_json::Value;
 
 use crate::autoscaler::autoscalers::{
-    NAMESPACE, autoscale, await_condition_of, await_replicas, condition, scalings, schedule,
-    scheduled,
+    NAMESPACE, autoscale, await_condition_of, await_replicas, scalings, schedule, scheduled,
 };
 use crate::autoscaler::readings::Readings;
-use crate::controller::{AUTOSCALER, Cluster, Controller, DEPLOYMENT, head_start, on_cluster};
+use crate::controller::{
+    AUTOSCALER, Cluster, Controller, DEPLOYMENT, condition, head_start, on_cluster,
+};
 use crate::documented::run_section;
 
 const BOUNDARY: &str = "2026-11-30T09:00:00Z";
@@ -65,7 +66,7 @@ impl<'a> Stage<'a> {
     /// Waits until the condition says what is wrong.
     async fn await_told(&self, message: &str) -> TestResult {
         let says = |object: &Value| {
-            let [holds, reason, said] = condition(object, "Active");
+            let [holds, reason, said] = condition(&object["status"], "Active");
             [holds, reason] == ["False", "MetricUnavailable"] && said.contains(message)
         };
         let what = format!("to say {message:?}");

@@ -4,9 +4,7 @@
 use std::collections::BTreeMap;
 
 use almanac_fixtures::objects;
-use almanac_harness::{
-    Fault, FaultProxy, Observation, OwnTest, PATIENCE, TestResult, await_condition,
-};
+use almanac_harness::{Fault, FaultProxy, OwnTest, TestResult};
 use anyhow::{Context as _, Result, ensure};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -95,11 +93,7 @@ fn before(programs: i32) -> Result<String> {
 /// Waits until the policies' clock shows so many seconds after the boundary.
 async fn await_seconds_after(controller: &Controller, seconds: i64) -> TestResult {
     let until = BOUNDARY.parse::<Timestamp>()? + SignedDuration::from_secs(seconds);
-    await_condition(&format!("the clock to show {until}"), PATIENCE, async || {
-        let now = controller.now();
-        Ok(Observation::of(now > until, now))
-    })
-    .await
+    controller.await_clock(until).await
 }
 
 /// Waits until all targets are as they are to be in the end.

@@ -18,11 +18,12 @@ use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 use serde_json::{Value, json};
 
-use crate::autoscaler::autoscalers::{NAMESPACE, condition};
+use crate::autoscaler::autoscalers::NAMESPACE;
 use crate::autoscaler::histories::Observer;
 use crate::autoscaler::readings::Readings;
 use crate::controller::{
-    AUTOSCALER, CRON, Cluster, Controller, DEPLOYMENT, cron, deployment, on_cluster, target,
+    AUTOSCALER, CRON, Cluster, Controller, DEPLOYMENT, condition, cron, deployment, on_cluster,
+    target,
 };
 
 /// The seconds are chosen so that the first freeze begins shortly before a firing.
@@ -212,7 +213,7 @@ impl<'a> Storm<'a> {
         await_condition(&format!("all autoscalers to report {why:?}"), PATIENCE, async || {
             let all = self.cluster.list(AUTOSCALER, NAMESPACE).await?;
             let reports = |it: &&Value| {
-                let [holds, reason, message] = condition(it, "Active");
+                let [holds, reason, message] = condition(&it["status"], "Active");
                 [holds, reason] == ["False", "MetricUnavailable"] && message.contains(why)
             };
             let reporting = all.iter().filter(reports).count();
@@ -318,8 +319,7 @@ async fn create_all(cluster: &Cluster) -> TestResult {
         { "name": "odd", "schedule": "1-59/2 * * * *", "targetReplicas": 7 },
     ]);
     let of = target("apps/v1", "Deployment", CLOCKWORK);
-    cluster.create(CRON, NAMESPACE, &cron(CLOCKWORK, &of, &rules)).await?;
-    Ok(())
+    cluster.create(CRON, NAMESPACE, &cron(CLOCKWORK, &of, &rules)).await
 }
 
 async fn weather(test: &OwnTest, cluster: &Cluster) -> TestResult {

@@ -8,7 +8,9 @@ mod webhook;
 use almanac_harness::{OwnTest, Program};
 
 use super::*;
+use crate::controller::condition;
 use crate::documented::run_section;
+use crate::manifests::arguments_of;
 
 /// The page that says how to apply the manifests; its commands are those that are run here.
 const PAGE: &str = "docs/some-namespaces.md";
@@ -63,18 +65,10 @@ async fn boat_has(kubectl: &Kubectl, namespace: &str, replicas: u32) -> TestResu
 async fn await_not_found(kubectl: &Kubectl, (kind, name): (&str, &str)) -> TestResult {
     await_condition(&format!("{kind} {name} to have no target"), PATIENCE, async || {
         let policy = get(kubectl, &["-n", SHOP, kind, name]).await?;
-        let mut conditions = policy["status"]["conditions"].as_array().into_iter().flatten();
-        let ready = conditions.find(|it| it["type"] == "Ready").cloned().unwrap_or_default();
-        Ok(Observation::of(ready["reason"] == "TargetNotFound", ready.to_string()))
+        let ready = condition(&policy["status"], "Ready");
+        Ok(Observation::of(ready[1] == "TargetNotFound", format!("{ready:?}")))
     })
     .await
-}
-
-/// The arguments of a workload of the manifests.
-async fn arguments_of(kubectl: &Kubectl, name: &str) -> anyhow::Result<Vec<String>> {
-    let workload = get(kubectl, &["-n", NAMESPACE, "deployment", name]).await?;
-    let arguments = &workload["spec"]["template"]["spec"]["containers"][0]["args"];
-    serde_json::from_value(arguments.clone()).context("the container has no arguments")
 }
 
 /// No request of an account so far was refused, and each was about one of these namespaces, but for its own lease, and
@@ -84,10 +78,8 @@ async fn requests_within(
     account: &str,
     listed: &[&str],
 ) -> anyhow::Result<Vec<AuditedRequest>> {
-    let mut all = AuditLog::of(&test.plane)?.requests(&test.client()).await?;
-    all.retain(|request| request.user == account && right(request).is_some());
+    let all = requests_by(test, |it| it.user == account && right(it).is_some()).await?;
     for request in &all {
-        ensure!(request.code != 403, "refused: {request}");
         let is_own_lease = request.is_for_lease() && request.namespace == NAMESPACE;
         let is_listed = listed.contains(&&*request.namespace);
         ensure!(is_own_lease || is_listed, "outside of {listed:?}: {request}");

@@ -2,6 +2,7 @@
 //! each of them instead, which they do not let it.
 
 use super::*;
+use crate::controller::condition;
 
 #[test]
 fn firings_in_an_unreadable_namespace_wait_for_the_permission() -> TestResult {
@@ -27,13 +28,10 @@ fn firings_in_an_unreadable_namespace_wait_for_the_permission() -> TestResult {
         for (kind, name) in objects {
             await_condition(&format!("{kind} {name} to be told"), PATIENCE, async || {
                 let object = get(&kubectl, &["-n", HARBOUR, kind, name]).await?;
-                let mut all = object["status"]["conditions"].as_array().into_iter().flatten();
-                let ready = all.find(|it| it["type"] == "Ready").cloned().unwrap_or_default();
-                let fix = "permit almanac to get this namespace";
-                let is_reported = ready["status"] == "False"
-                    && ready["reason"] == "NamespaceUnreadable"
-                    && ready["message"].as_str().is_some_and(|it| it.ends_with(fix));
-                Ok(Observation::of(is_reported, ready))
+                let told @ [holds, reason, message] = condition(&object["status"], "Ready");
+                let is_reported = [holds, reason] == ["False", "NamespaceUnreadable"]
+                    && message.ends_with("permit almanac to get this namespace");
+                Ok(Observation::of(is_reported, format!("{told:?}")))
             })
             .await?;
         }

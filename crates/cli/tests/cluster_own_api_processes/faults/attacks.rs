@@ -4,9 +4,9 @@
 use std::fs;
 use std::path::Path;
 
+use almanac_fixtures::objects;
 use almanac_fixtures::trials::size;
-use almanac_harness::await_condition;
-use almanac_harness::{Component, Fault, FaultProxy, Observation, PATIENCE, TestResult};
+use almanac_harness::{Component, Fault, FaultProxy, TestResult};
 use anyhow::Context as _;
 use futures::future::try_join_all;
 use jiff::{SignedDuration, Timestamp};
@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 
 use crate::controller::{CRON, Cluster, Kind, cron, head_start, on_cluster, target};
 use crate::faults::replica::{
-    AFTER, ALONE, FIRING, NAMESPACE, Replica, await_armed, await_carried_out_once, prepare,
+    AFTER, ALONE, FIRING, NAMESPACE, Replica, await_all_armed, await_armed, await_carried_out_once,
+    prepare,
 };
 
 /// In time is within so many seconds, which hanging requests would take several times over.
@@ -38,9 +39,7 @@ fn thirty_hanging_kinds_delay_no_other_firing() -> TestResult {
         let hanging = proxy.inject(hangs);
         let instant = FIRING.parse::<Timestamp>()? - head_start() * 2;
         let replica = Replica::start_behind(proxy, instant, ALONE)?;
-        for name in &healthy {
-            await_armed(cluster, name).await?;
-        }
+        await_all_armed(cluster, &healthy).await?;
         replica.ensure_before_firing()?;
         for name in &healthy {
             await_carried_out_once(cluster, name).await?;
@@ -56,36 +55,15 @@ fn hanging_scales() -> usize {
     size("ALMANAC_HANGING", 300, 1_000)
 }
 
-const DEFINITION: Kind =
-    Kind { root: "/apis/apiextensions.k8s.io/v1", plural: "customresourcedefinitions" };
 const HUNG: Kind = Kind { root: "/apis/hangs.example.com/v1", plural: "hungs" };
 
 /// A kind with a scale, an object for each name, and a policy for each object.
 async fn prepare_scales(cluster: &Cluster, names: &[String]) -> TestResult {
-    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
-    let scale =
-        json!({"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"});
-    let definition = json!({
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": {"name": "hungs.hangs.example.com"},
-        "spec": {
-            "group": "hangs.example.com", "scope": "Namespaced",
-            "names": {"kind": "Hung", "plural": "hungs", "singular": "hung"},
-            "versions": [{
-                "name": "v1", "served": true, "storage": true,
-                "schema": {"openAPIV3Schema": schema}, "subresources": {"scale": scale},
-            }],
-        },
-    });
-    cluster.create(DEFINITION, "", &definition).await?;
-    cluster.await_definitions().await?;
+    cluster.define(&[(["hangs.example.com", "v1", "Hung"], "Namespaced")]).await?;
     let rules = json!([{"name": "up", "schedule": "0 9 * * *", "targetReplicas": AFTER}]);
     for names in names.chunks(20) {
         try_join_all(names.iter().map(async |name| {
-            let object = json!({
-                "apiVersion": "hangs.example.com/v1", "kind": "Hung",
-                "metadata": {"name": name}, "spec": {"replicas": 1},
-            });
+            let object = objects::scalable("hangs.example.com/v1", "Hung", name, 1);
             cluster.create(HUNG, NAMESPACE, &object).await?;
             let policy = cron(name, &target("hangs.example.com/v1", "Hung", name), &rules);
             cluster.create(CRON, NAMESPACE, &policy).await
@@ -107,9 +85,7 @@ fn more_hanging_scales_than_turns_delay_no_other_firing() -> TestResult {
         let proxy = FaultProxy::start(test.client())?;
         let instant = FIRING.parse::<Timestamp>()? - head_start() * 3;
         let replica = Replica::start_behind(proxy, instant, ALONE)?;
-        for name in hung.iter().chain(&healthy) {
-            await_armed(cluster, name).await?;
-        }
+        await_all_armed(cluster, hung.iter().chain(&healthy)).await?;
         // Whatever is asked of a single object of that kind, but neither the kind nor its list.
         let hangs = Fault::hang().always().path_contains("/hungs/");
         let hanging = replica.proxy.inject(hangs);
@@ -140,12 +116,8 @@ fn a_clock_that_was_ahead_for_a_moment_silences_no_rule() -> TestResult {
         await_armed(cluster, "shop").await?;
         replica.ensure_before_firing()?;
         await_carried_out_once(cluster, "shop").await?;
-        await_condition("an Event that says so", PATIENCE, async || {
-            let events = cluster.events(NAMESPACE, "shop").await?;
-            let told = events.iter().any(|event| event.starts_with("Warning ClockWasAhead: "));
-            Ok(Observation::of(told, format!("{events:?}")))
-        })
-        .await
+        cluster.await_events((NAMESPACE, "shop"), "Warning ClockWasAhead: ", 1..).await?;
+        Ok(())
     })
 }
 

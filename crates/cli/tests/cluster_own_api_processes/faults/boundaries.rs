@@ -10,8 +10,7 @@ use std::time::Duration;
 use almanac_fixtures::trials::{announce, seed, size};
 use almanac_fixtures::{hub, objects};
 use almanac_harness::{
-    self as harness, Answer, Component, Fault, FaultProxy, Injected, Observation, OwnTest,
-    PATIENCE, TestResult, await_condition,
+    self as harness, Answer, Component, Fault, FaultProxy, Injected, OwnTest, TestResult,
 };
 use anyhow::{Context as _, Result, ensure};
 use http::{Method, Request, StatusCode};
@@ -90,12 +89,7 @@ impl Processes {
 
     /// Waits until the clock is this many seconds past an instant.
     async fn await_time(&self, instant: Timestamp, seconds: i64) -> TestResult {
-        let until = instant + SignedDuration::from_secs(seconds);
-        await_condition(&format!("the clock to show {until}"), PATIENCE, async || {
-            let now = self.controller.now();
-            Ok(Observation::of(now >= until, now))
-        })
-        .await
+        self.controller.await_clock(instant + SignedDuration::from_secs(seconds)).await
     }
 
     /// Injects a fault into the requests of both that match.
@@ -217,8 +211,7 @@ async fn prepare_scaling(cluster: &Cluster) -> TestResult {
     let query = "karpenter_scheduled_capacity{name=\"tide\"}";
     let mut autoscaler = objects::horizontal_autoscaler("tide", &of("tide"), query);
     autoscaler["spec"]["behavior"] = json!({"scaleDown": {"stabilizationWindowSeconds": 0}});
-    cluster.create(AUTOSCALER, NAMESPACE, &autoscaler).await?;
-    Ok(())
+    cluster.create(AUTOSCALER, NAMESPACE, &autoscaler).await
 }
 
 /// For each minute, a placement for which the score of the first cluster ends then; and a window for pods in each even one.

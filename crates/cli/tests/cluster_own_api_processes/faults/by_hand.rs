@@ -64,8 +64,7 @@ impl Edited {
             "suspend": self.edit == Edit::Resumes,
         });
         let target = target("apps/v1", "Deployment", &self.name);
-        cluster.create(CRON, NAMESPACE, &cron(&self.name, &target, &json!([rule]))).await?;
-        Ok(())
+        cluster.create(CRON, NAMESPACE, &cron(&self.name, &target, &json!([rule]))).await
     }
 
     async fn do_it(&self, cluster: &Cluster, replica: &Replica) -> TestResult {
@@ -208,12 +207,7 @@ async fn with_clock(test: &almanac_harness::OwnTest, at: Timestamp) -> Result<Co
     // It has the time to carry out and to write what is due by its clock.
     replica.await_leading().await?;
     let Replica { controller, proxy } = replica;
-    let begun = controller.now();
-    await_condition("it to have had its time", PATIENCE, async || {
-        let now = controller.now();
-        Ok(Observation::of(now > begun + SignedDuration::from_secs(8), now))
-    })
-    .await?;
+    controller.await_clock(controller.now() + SignedDuration::from_secs(8)).await?;
     controller.stop().await?;
     drop(proxy);
     Ok(controller)

@@ -10,7 +10,7 @@ use anyhow::ensure;
 use jiff::SignedDuration;
 
 use crate::controller::{Cluster, head_start, on_cluster};
-use crate::faults::replica::{ALONE, NAMESPACE, Replica, await_armed, prepare};
+use crate::faults::replica::{ALONE, NAMESPACE, Replica, await_all_armed, prepare};
 
 /// The time to arm and to carry out ten thousand rules.
 const LONG: std::time::Duration = std::time::Duration::from_mins(10);
@@ -46,9 +46,7 @@ fn rules_of_one_minute_write_each_target_and_each_status_once() -> TestResult {
         let arming = SignedDuration::from_secs(i64::try_from(names.len() / 40)?);
         let before = head_start() * 2 + arming;
         let replica = Replica::start(test, before, ALONE)?;
-        for name in &names {
-            await_armed(cluster, name).await?;
-        }
+        await_all_armed(cluster, &names).await?;
         replica.ensure_before_firing()?;
         let armed = writes(cluster).await?.len();
         ensure!(armed == names.len(), "{armed} writes to arm {} policies", names.len());

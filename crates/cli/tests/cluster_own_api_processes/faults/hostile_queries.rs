@@ -6,7 +6,8 @@ use almanac_harness::TestResult;
 use serde_json::{Value, json};
 
 use crate::controller::{
-    AUTOSCALER, CRON, Cluster, DEPLOYMENT, cron, deployment, head_start, on_cluster, target,
+    AUTOSCALER, CRON, Cluster, DEPLOYMENT, condition, cron, deployment, head_start, on_cluster,
+    target,
 };
 use crate::faults::replica::{
     ALONE, NAMESPACE, Replica, await_armed, await_record, ensure_carried_out_once, prepare,
@@ -108,8 +109,7 @@ async fn create_autoscaler(
     let mut autoscaler = objects::horizontal_autoscaler(name, &target, "1");
     autoscaler["spec"]["metrics"] = metrics;
     cluster.create(DEPLOYMENT, namespace, &deployment(name, 1)).await?;
-    cluster.create(AUTOSCALER, namespace, &autoscaler).await?;
-    Ok(())
+    cluster.create(AUTOSCALER, namespace, &autoscaler).await
 }
 
 /// Each of them is unusable, and says so in few words.
@@ -117,8 +117,8 @@ async fn await_refused(cluster: &Cluster) -> TestResult {
     for Sort { name, refusal, .. } in &SORTS {
         for object in 0..OBJECTS {
             let is_refused = |object: &Value| {
-                let message = ready(object, "False");
-                message.is_some_and(|it| it.contains(refusal) && it.len() < 5_000)
+                let [holds, _, message] = condition(&object["status"], "Ready");
+                holds == "False" && message.contains(refusal) && message.len() < 5_000
             };
             let name = format!("{name}-{object}");
             let what = format!("to be refused for its {refusal}");
@@ -126,13 +126,6 @@ async fn await_refused(cluster: &Cluster) -> TestResult {
         }
     }
     Ok(())
-}
-
-/// What the condition says, if it has this status.
-fn ready<'o>(object: &'o Value, status: &str) -> Option<&'o str> {
-    let mut conditions = object["status"]["conditions"].as_array().into_iter().flatten();
-    let ready = conditions.find(|it| it["type"] == "Ready" && it["status"] == status)?;
-    ready["message"].as_str()
 }
 
 #[test]
@@ -146,7 +139,7 @@ fn hostile_queries_of_one_tenant_take_no_memory_and_delay_nobody_else() -> TestR
         create_autoscaler(cluster, NAMESPACE, "healthy", metrics).await?;
         let replica = Replica::start(test, head_start() * 2, ALONE)?;
         await_armed(cluster, "shop").await?;
-        let is_ready = |object: &Value| ready(object, "True").is_some();
+        let is_ready = |object: &Value| condition(&object["status"], "Ready")[0] == "True";
         cluster.await_object(AUTOSCALER, (NAMESPACE, "healthy"), "to be ready", is_ready).await?;
         await_refused(cluster).await?;
         await_record(cluster, "shop").await?;
@@ -177,8 +170,10 @@ fn a_status_can_repeat_every_character_that_the_api_server_takes() -> TestResult
         for (index, character) in NOT_IN_YAML.into_iter().enumerate() {
             let name = format!("no-{index}");
             let what = format!("to be told with {character:?}");
-            let says =
-                |object: &Value| ready(object, "False").is_some_and(|it| it.contains(character));
+            let says = |object: &Value| {
+                let [holds, _, message] = condition(&object["status"], "Ready");
+                holds == "False" && message.contains(character)
+            };
             cluster.await_object(AUTOSCALER, (NAMESPACE, &name), &what, says).await?;
             let names = |object: &Value| {
                 let rule = &object["status"]["executionHistories"][0];

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::controller::{CRON, Cluster, DEPLOYMENT, deployment, head_start, on_cluster};
 use crate::faults::replica::{
-    AFTER, ALONE, BEFORE, NAMESPACE, Replica, await_armed, await_carried_out_once,
+    AFTER, ALONE, BEFORE, NAMESPACE, Replica, await_all_armed, await_armed, await_carried_out_once,
     await_changed_and_recorded_once, await_record, prepare, replicas,
 };
 
@@ -80,9 +80,7 @@ fn what_changed_while_the_connections_were_cut_is_noticed() -> TestResult {
             prepare(cluster, name, None).await?;
         }
         let replica = Replica::start(test, head_start() * 2, ALONE)?;
-        for name in names {
-            await_armed(cluster, name).await?;
-        }
+        await_all_armed(cluster, names).await?;
         replica.proxy.block().await;
         change_everything(cluster).await?;
         replica.proxy.unblock()?;

@@ -1,14 +1,15 @@
 //! A leader that is paused, and resumes long after another one has taken over; and one that does not
 //! know yet.
 
+use almanac_fixtures::objects;
 use almanac_harness::{Fault, Observation, PATIENCE, RecordedRequest, TestResult, await_condition};
 use anyhow::ensure;
 use serde_json::json;
 
 use crate::controller::{CRON, DEPLOYMENT, LEASE, PRODUCER, head_start, on_cluster};
 use crate::faults::replica::{
-    AFTER, NAMESPACE, Replica, await_armed, await_carried_out_once, await_holder, await_record,
-    ensure_carried_out_once, prepare, replicas,
+    AFTER, NAMESPACE, Replica, await_all_armed, await_armed, await_carried_out_once, await_holder,
+    await_record, ensure_carried_out_once, prepare, replicas,
 };
 
 const SERIES: &str = "karpenter_scheduled_";
@@ -29,13 +30,9 @@ async fn await_standby(replica: &Replica) -> TestResult {
 #[test]
 fn a_leader_paused_during_a_firing_returns_as_a_standby_and_writes_nothing() -> TestResult {
     on_cluster(async |test, cluster| {
-        let hours = json!({
-            "apiVersion": "autoscaling.karpenter.sh/v1alpha1", "kind": "MetricsProducer",
-            "metadata": {"name": "hours"},
-            "spec": {"schedule": {"defaultReplicas": 2, "behaviors": [
-                {"replicas": 7, "start": {"hours": "9"}, "end": {"hours": "17"}},
-            ]}},
-        });
+        let day = json!({"replicas": 7, "start": {"hours": "9"}, "end": {"hours": "17"}});
+        let schedule = json!({"defaultReplicas": 2, "behaviors": [day]});
+        let hours = objects::metrics_producer("hours", &schedule);
         cluster.create(PRODUCER, NAMESPACE, &hours).await?;
         prepare(cluster, "shop", Some(60)).await?;
         let (first, second) = Replica::start_two(test, cluster).await?;
@@ -77,9 +74,7 @@ fn the_writes_a_paused_leader_had_sent_overwrite_neither_its_successor_nor_a_use
             prepare(cluster, name, Some(60)).await?;
         }
         let (first, second) = Replica::start_two(test, cluster).await?;
-        for name in ON_THEIR_WAY {
-            await_armed(cluster, name).await?;
-        }
+        await_all_armed(cluster, ON_THEIR_WAY).await?;
         first.ensure_before_firing()?;
         first.proxy.clear();
         let held = [
@@ -137,9 +132,7 @@ fn two_leaders_after_a_deleted_lease_carry_out_a_firing_once_and_record_it_once(
         }
         let first = Replica::start(test, head_start(), &["--identity", "first"])?;
         await_holder(cluster, "first").await?;
-        for name in ["stale", "unrecorded"] {
-            await_armed(cluster, name).await?;
-        }
+        await_all_armed(cluster, ["stale", "unrecorded"]).await?;
         first.ensure_before_firing()?;
         first.proxy.clear();
         let held = [

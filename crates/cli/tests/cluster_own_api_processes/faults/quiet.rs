@@ -7,9 +7,7 @@ use std::time::Duration;
 
 use almanac_fixtures::objects;
 use almanac_fixtures::trials::size;
-use almanac_harness::{
-    AuditLog, AuditedRequest, Observation, PATIENCE, RecordedRequest, TestResult, await_condition,
-};
+use almanac_harness::{AuditLog, AuditedRequest, RecordedRequest, TestResult};
 use anyhow::{Result, ensure};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -34,13 +32,9 @@ fn of_each() -> u64 {
 async fn prepare_all(cluster: &Cluster) -> TestResult {
     for number in 0..of_each() {
         prepare(cluster, &format!("rules-{number}"), None).await?;
-        let schedule = json!({
-            "apiVersion": "autoscaling.karpenter.sh/v1alpha1", "kind": "MetricsProducer",
-            "metadata": {"name": format!("hours-{number}")},
-            "spec": {"schedule": {"defaultReplicas": 2, "behaviors": [
-                {"replicas": 7, "start": {"hours": "9"}, "end": {"hours": "10"}},
-            ]}},
-        });
+        let hour = json!({"replicas": 7, "start": {"hours": "9"}, "end": {"hours": "10"}});
+        let schedule = json!({"defaultReplicas": 2, "behaviors": [hour]});
+        let schedule = objects::metrics_producer(&format!("hours-{number}"), &schedule);
         cluster.create(PRODUCER, NAMESPACE, &schedule).await?;
         let name = format!("scaled-{number}");
         cluster.create(DEPLOYMENT, NAMESPACE, &deployment(&name, 2)).await?;
@@ -120,11 +114,7 @@ fn nothing_is_written_when_idle_nor_at_a_restart_without_changes() -> TestResult
         replica.controller.program.start_again()?;
         replica.await_leading().await?;
         let armed = format!("almanac_cron_rules_armed {}", of_each());
-        await_condition("the rules to be known", PATIENCE, async || {
-            let told = replica.controller.scrape("almanac_cron_rules_armed ").await?;
-            Ok(Observation::of(told == [armed.as_str()], format!("{told:?}")))
-        })
-        .await?;
+        replica.controller.await_metric(&armed).await?;
         watch_quiet(cluster, &replica, 5).await?;
         let written = replica.proxy.writes();
         ensure!(written.is_empty(), "nothing had changed, and it wrote {written:?}");

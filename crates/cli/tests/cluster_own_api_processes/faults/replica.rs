@@ -1,10 +1,7 @@
 //! Replicas of the program, each behind a proxy of its own, so that who wrote what is known and a
 //! single request can be made to go wrong; and rules that are about to fire.
 
-use almanac_harness::{
-    Fault, FaultProxy, Injected, Observation, OwnTest, PATIENCE, RecordedRequest, TestResult,
-    await_condition,
-};
+use almanac_harness::{Fault, FaultProxy, Injected, OwnTest, RecordedRequest, TestResult};
 use anyhow::{Context as _, Result, ensure};
 use http::Method;
 use jiff::{SignedDuration, Timestamp};
@@ -34,17 +31,12 @@ pub(crate) struct Replica {
 /// A policy, and the Deployment of the same name that its one rule scales.
 pub(crate) async fn prepare(cluster: &Cluster, name: &str, max_delay: Option<u32>) -> TestResult {
     cluster.create(DEPLOYMENT, NAMESPACE, &deployment(name, BEFORE)).await?;
-    prepare_policy(cluster, name, max_delay).await
-}
-
-async fn prepare_policy(cluster: &Cluster, name: &str, max_delay: Option<u32>) -> TestResult {
     let mut rule = json!({"name": "up", "schedule": "0 9 * * *", "targetReplicas": AFTER});
     if let Some(seconds) = max_delay {
         rule["maxDelaySeconds"] = json!(seconds);
     }
     let target = target("apps/v1", "Deployment", name);
-    cluster.create(CRON, NAMESPACE, &cron(name, &target, &json!([rule]))).await?;
-    Ok(())
+    cluster.create(CRON, NAMESPACE, &cron(name, &target, &json!([rule]))).await
 }
 
 impl Replica {
@@ -94,11 +86,7 @@ impl Replica {
     /// Waits until the policy clock shows so many seconds after the firing.
     pub(crate) async fn await_after_firing(&self, seconds: i64) -> TestResult {
         let until = FIRING.parse::<Timestamp>()? + SignedDuration::from_secs(seconds);
-        await_condition(&format!("the clock to show {until}"), PATIENCE, async || {
-            let now = self.controller.now();
-            Ok(Observation::of(now > until, now))
-        })
-        .await
+        self.controller.await_clock(until).await
     }
 
     /// Whether it reports that it leads.
@@ -107,10 +95,7 @@ impl Replica {
     }
 
     pub(crate) async fn await_leading(&self) -> TestResult {
-        await_condition("the replica to lead", PATIENCE, async || {
-            Ok(Observation::of(self.leads().await?, "it does not"))
-        })
-        .await
+        self.controller.await_metric("almanac_leader 1").await
     }
 
     /// What it has sent to change the replicas of a Deployment.
@@ -157,6 +142,17 @@ pub(crate) async fn await_holder(cluster: &Cluster, identity: &str) -> TestResul
 pub(crate) async fn await_armed(cluster: &Cluster, name: &str) -> TestResult {
     let is_armed = |status: &Value| status["nextExecutionTime"] == FIRING;
     cluster.await_status(NAMESPACE, name, "to be armed", is_armed).await?;
+    Ok(())
+}
+
+/// The same for each of these policies.
+pub(crate) async fn await_all_armed(
+    cluster: &Cluster,
+    names: impl IntoIterator<Item: AsRef<str>>,
+) -> TestResult {
+    for name in names {
+        await_armed(cluster, name.as_ref()).await?;
+    }
     Ok(())
 }
 
@@ -265,12 +261,7 @@ pub(crate) async fn await_missed(cluster: &Cluster, name: &str) -> TestResult {
     let record = await_record(cluster, name).await?;
     let message = record.failure()?;
     ensure!(message.starts_with("missed by "), "{name}: {message}");
-    await_condition("an Event that it was missed", PATIENCE, async || {
-        let events = cluster.events(NAMESPACE, name).await?;
-        let told = events.iter().filter(|event| event.starts_with("Warning RuleMissed: ")).count();
-        Ok(Observation::of(told == 1, format!("{events:?}")))
-    })
-    .await?;
+    cluster.await_events((NAMESPACE, name), "Warning RuleMissed: ", 1..=1).await?;
     ensure!(replicas(cluster, name).await? == u64::from(BEFORE), "{name} was scaled");
     Ok(())
 }

@@ -7,19 +7,12 @@ use anyhow::{Result, ensure};
 
 use crate::controller::{Cluster, head_start, on_cluster};
 use crate::faults::replica::{
-    ALONE, Replica, await_armed, await_carried_out_once, await_holder, await_missed, await_record,
-    ensure_carried_out_once, prepare,
+    ALONE, Replica, await_all_armed, await_armed, await_carried_out_once, await_holder,
+    await_missed, await_record, ensure_carried_out_once, prepare,
 };
 
 /// The leader is gone, and its lease was not released.
 const LEASE_LASTS: i64 = 15;
-
-async fn all_armed(cluster: &Cluster, names: &[&str]) -> TestResult {
-    for name in names {
-        await_armed(cluster, name).await?;
-    }
-    Ok(())
-}
 
 #[test]
 fn a_firing_due_while_no_controller_ran_is_carried_out_afterwards_unless_too_late() -> TestResult {
@@ -27,7 +20,7 @@ fn a_firing_due_while_no_controller_ran_is_carried_out_afterwards_unless_too_lat
         prepare(cluster, "patient", None).await?;
         prepare(cluster, "strict", Some(1)).await?;
         let replica = Replica::start(test, head_start(), ALONE)?;
-        all_armed(cluster, &["patient", "strict"]).await?;
+        await_all_armed(cluster, ["patient", "strict"]).await?;
         replica.controller.program.kill()?;
         replica.ensure_before_firing()?;
         replica.await_after_firing(2).await?;
@@ -47,7 +40,7 @@ fn a_leader_killed_before_a_firing_is_replaced_within_its_allowed_delay() -> Tes
         prepare(cluster, "patient", Some(60)).await?;
         prepare(cluster, "strict", Some(1)).await?;
         let (first, second) = Replica::start_two(test, cluster).await?;
-        all_armed(cluster, &["patient", "strict"]).await?;
+        await_all_armed(cluster, ["patient", "strict"]).await?;
         first.ensure_before_firing()?;
         // The lease has to outlast the firing by more than the strict rule allows.
         first.await_after_firing(-LEASE_LASTS / 2).await?;
@@ -107,7 +100,7 @@ async fn ensure_all_once(cluster: &Cluster) -> TestResult {
 async fn interrupted(test: &OwnTest, cluster: &Cluster) -> Result<Replica> {
     prepare_interrupted(cluster).await?;
     let replica = Replica::start(test, head_start(), ALONE)?;
-    all_armed(cluster, &INTERRUPTED).await?;
+    await_all_armed(cluster, INTERRUPTED).await?;
     let under_way = UnderWay::begin(&replica).await?;
     await_record(cluster, "done").await?;
     replica.controller.program.kill()?;
@@ -138,7 +131,7 @@ fn a_leader_killed_during_firings_leaves_each_to_its_successor_exactly_once() ->
     on_cluster(async |test, cluster| {
         prepare_interrupted(cluster).await?;
         let (first, second) = Replica::start_two(test, cluster).await?;
-        all_armed(cluster, &INTERRUPTED).await?;
+        await_all_armed(cluster, INTERRUPTED).await?;
         let _under_way = UnderWay::begin(&first).await?;
         await_record(cluster, "done").await?;
         first.controller.program.kill()?;

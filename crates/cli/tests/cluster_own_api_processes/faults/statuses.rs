@@ -57,11 +57,8 @@ fn a_policy_deleted_while_its_status_write_fails_is_neither_written_nor_fired() 
         failing.await_taken(2).await?;
         cluster.delete(CRON, NAMESPACE, "doomed").await?;
         replica.ensure_before_firing()?;
-        await_condition("the rule to be forgotten", PATIENCE, async || {
-            let armed = replica.controller.scrape("almanac_cron_rules_armed ").await?;
-            Ok(Observation::of(armed == ["almanac_cron_rules_armed 1"], format!("{armed:?}")))
-        })
-        .await?;
+        // The rule is forgotten.
+        replica.controller.await_metric("almanac_cron_rules_armed 1").await?;
         replica.proxy.clear();
         failing.withdraw();
         await_carried_out_once(cluster, "witness").await?;

@@ -1,5 +1,6 @@
 //! Everything is stopped while writes wait: by hand, and by a shutdown.
 
+use almanac_fixtures::objects;
 use almanac_harness::{Fault, Injected, Observation, PATIENCE, TestResult, await_condition};
 use anyhow::{Result, ensure};
 use http::Method;
@@ -9,7 +10,7 @@ use crate::controller::{
     CRON, Cluster, DEPLOYMENT, PRODUCER, cron, deployment, head_start, on_cluster, target,
 };
 use crate::faults::replica::{
-    BEFORE, NAMESPACE, Replica, await_armed, await_record, effective_scalings, replicas,
+    BEFORE, NAMESPACE, Replica, await_all_armed, await_record, effective_scalings, replicas,
 };
 
 /// How many policies, of which few may be written at once.
@@ -36,37 +37,22 @@ async fn prepare_all(cluster: &Cluster) -> TestResult {
         let target = target("apps/v1", "Deployment", &name);
         cluster.create(CRON, NAMESPACE, &cron(&name, &target, &rules)).await?;
     }
-    let hours = json!({
-        "apiVersion": "autoscaling.karpenter.sh/v1alpha1", "kind": "MetricsProducer",
-        "metadata": {"name": "hours"},
-        "spec": {"schedule": {"defaultReplicas": 2, "behaviors": []}},
-    });
-    cluster.create(PRODUCER, NAMESPACE, &hours).await?;
-    Ok(())
+    let schedule = json!({"defaultReplicas": 2, "behaviors": []});
+    let hours = objects::metrics_producer("hours", &schedule);
+    cluster.create(PRODUCER, NAMESPACE, &hours).await
 }
 
 /// Waits until the firing has come, some writes hang, and the others wait for their turn.
 async fn await_waiting(cluster: &Cluster, replica: &Replica) -> Result<Injected> {
-    for name in names() {
-        await_armed(cluster, &name).await?;
-    }
+    await_all_armed(cluster, names()).await?;
     replica.ensure_before_firing()?;
     let hangs = Fault::hang().method(Method::PATCH).path_contains("/scale").always();
     let hangs = replica.proxy.inject(hangs);
     hangs.await_taken(AT_ONCE).await?;
     let waiting = POLICIES - AT_ONCE;
-    await_line(replica, &format!("almanac_writes_waiting{{purpose=\"capacity\"}} {waiting}"))
-        .await?;
+    let line = format!("almanac_writes_waiting{{purpose=\"capacity\"}} {waiting}");
+    replica.controller.await_metric(&line).await?;
     Ok(hangs)
-}
-
-async fn await_line(replica: &Replica, line: &str) -> TestResult {
-    let metric = line.split(['{', ' ']).next().unwrap_or(line);
-    await_condition(&format!("the metric {line}"), PATIENCE, async || {
-        let told = replica.controller.scrape(metric).await?;
-        Ok(Observation::of(told.iter().any(|it| it == line), format!("{told:?}")))
-    })
-    .await
 }
 
 /// How many requests of the program to scale a Deployment have reached the API server.
@@ -92,7 +78,7 @@ fn a_write_waiting_when_everything_is_stopped_is_never_sent_and_later_firings_ar
         ensure!(!first.controller.scrape("karpenter_").await?.is_empty(), "no numbers");
 
         annotate(cluster, "almanac.dev/stop=wrong values").await?;
-        await_line(&first, "almanac_stopped 1").await?;
+        first.controller.await_metric("almanac_stopped 1").await?;
         let sent = hangs.taken();
         hangs.release();
         let stopped = await_records(cluster).await?;
@@ -107,11 +93,11 @@ fn a_write_waiting_when_everything_is_stopped_is_never_sent_and_later_firings_ar
         let second = first.start_beside(test, &["--identity", "second"])?;
         first.controller.stop().await?;
         second.await_leading().await?;
-        await_line(&second, "almanac_stopped 1").await?;
+        second.controller.await_metric("almanac_stopped 1").await?;
         ensure!(scalings(cluster).await? <= sent, "the next one wrote");
 
         annotate(cluster, "almanac.dev/stop-").await?;
-        await_line(&second, "almanac_stopped 0").await?;
+        second.controller.await_metric("almanac_stopped 0").await?;
         ensure!(!second.controller.scrape("karpenter_").await?.is_empty(), "no numbers");
         for name in names() {
             await_condition(&format!("the next firing of {name}"), PATIENCE, async || {

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::controller::{CRON, Cluster, head_start, on_cluster};
 use crate::faults::replica::{
-    ALONE, BEFORE, NAMESPACE, Replica, await_armed, await_missed, prepare, replicas,
+    ALONE, BEFORE, NAMESPACE, Replica, await_all_armed, await_missed, prepare, replicas,
 };
 
 /// As many writes as are under way at once by default, and as many again that wait, less two.
@@ -54,9 +54,7 @@ fn a_queued_write_is_checked_again_before_it_is_sent() -> TestResult {
             prepare(cluster, name, Some(IN_TIME)).await?;
         }
         let replica = Replica::start(test, head_start() * 2, ALONE)?;
-        for name in &names {
-            await_armed(cluster, name).await?;
-        }
+        await_all_armed(cluster, &names).await?;
         let hangs = Fault::hang().method(Method::PATCH).path_contains("/scale").always();
         let hangs = replica.proxy.inject(hangs);
         replica.ensure_before_firing()?;

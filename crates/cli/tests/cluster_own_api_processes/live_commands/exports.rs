@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::live::{PRESENT, ROLLOUT, almanac, answer, apply, prepare, stderr, stdout};
+use crate::live::{PRESENT, ROLLOUT, almanac, answer, apply, ask_both, prepare, stderr, stdout};
 use almanac_harness::{ControlPlaneOptions, Kubectl, OwnTest, TestResult, on_own_control_plane};
 use anyhow::Context as _;
 use serde_json::{Value, json};
@@ -65,14 +65,10 @@ async fn assert_same_answers(
     let exported = kubectl.run(&[&["get", EXPORTED, "-o", "yaml"], scope].concat()).await?;
     let file = test.plane.folder().join("exported.yaml");
     fs::write(&file, exported)?;
-    let file = file.display().to_string();
+    let files = [file.display().to_string()];
     let kubeconfig = test.plane.kubeconfig();
     for question in QUESTIONS.iter().chain(further) {
-        let live = almanac(&kubeconfig, &[question, scope].concat()).await?;
-        let of_file = [question, &["-f", &file][..]].concat();
-        let of_file = almanac(Path::new("/dev/null"), &of_file).await?;
-        assert_eq!(stdout(&live), stdout(&of_file), "{question:?} {scope:?}");
-        assert_eq!((stderr(&live), live.status), (stderr(&of_file), of_file.status));
+        let live = ask_both(&kubeconfig, question, scope, &files).await?;
         assert!(!live.stdout.is_empty() && live.status.success(), "{}", stderr(&live));
     }
     Ok(())

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::live::{PRESENT, almanac, answer, apply, stderr, stdout};
+use crate::live::{PRESENT, almanac, answer, apply, ask_both, stderr, stdout};
 use almanac_harness::{ControlPlaneOptions, Kubectl, OwnTest, TestResult, on_own_control_plane};
 use serde_json::{Value, json};
 
@@ -123,11 +123,7 @@ async fn assert_same_answers(test: &OwnTest, kubectl: &Kubectl, scope: &[&str]) 
         &["next", "-o", "json"],
     ] {
         let question = [question, &during].concat();
-        let live = almanac(&kubeconfig, &[&question[..], scope].concat()).await?;
-        let of_files = [&question[..], &["-f", &files[0], "-f", &files[1]]].concat();
-        let of_files = almanac(Path::new("/dev/null"), &of_files).await?;
-        assert_eq!(stdout(&live), stdout(&of_files), "{question:?} {scope:?}");
-        assert_eq!((stderr(&live), live.status), (stderr(&of_files), of_files.status));
+        ask_both(&kubeconfig, &question, scope, &files).await?;
     }
     Ok(())
 }

@@ -1,15 +1,17 @@
 //! Units of nodes in a cluster: the same answers as over what kubectl exports of it, and what it takes to read them.
 
 use std::fs;
-use std::path::Path;
 
-use crate::live::{PRESENT, ROOT, almanac, answer, await_definitions, stderr, stdout};
+use crate::live::{
+    PRESENT, ROOT, almanac, answer, ask_both, await_definitions, permit, stderr, stdout,
+};
 use almanac_harness::{
     ControlPlaneOptions, Kubectl, Observation, OwnTest, PATIENCE, TestResult, await_condition,
     on_own_control_plane,
 };
 use serde_json::{Value, json};
 
+const EVERYWHERE: (&str, &str) = ("ClusterRole", "default");
 const EXPORTED: &str = "resourcepolicies,metricsproducers,horizontalautoscalers,cronfederatedhpas,\
                         deployments,statefulsets,replicasets";
 
@@ -97,11 +99,7 @@ async fn assert_same_answers(test: &OwnTest, kubectl: &Kubectl) -> TestResult {
         &["explain", "pod/astray", "--at", PRESENT],
         &["explain", "pod/waits", "--at", PRESENT],
     ] {
-        let live = almanac(&kubeconfig, &[question, &["-n", "default"]].concat()).await?;
-        let of_files = [question, &["-f", &files[0], "-f", &files[1]]].concat();
-        let of_files = almanac(Path::new("/dev/null"), &of_files).await?;
-        assert_eq!(stdout(&live), stdout(&of_files), "{question:?}");
-        assert_eq!((stderr(&live), live.status), (stderr(&of_files), of_files.status));
+        let live = ask_both(&kubeconfig, question, &["-n", "default"], &files).await?;
         assert!(!live.stdout.is_empty() && live.status.success(), "{}", stderr(&live));
     }
     Ok(())
@@ -121,7 +119,7 @@ async fn what_is_missing_is_told(test: &OwnTest, kubectl: &Kubectl) -> TestResul
         of_group("scheduling.sigs.x-k8s.io", &["resourcepolicies"]),
         of_group("", &["pods", "replicationcontrollers"]),
     ];
-    grant(kubectl, "Role", &json!(in_namespace)).await?;
+    permit(kubectl, ("Role", "default"), &json!(in_namespace)).await?;
     let forecast = ["forecast", "rp/tickets", "-n", "default", "--from", PRESENT, "-o", "json"];
     let kind = "ResourcePolicy.scheduling.sigs.x-k8s.io";
     let unread =
@@ -132,10 +130,10 @@ async fn what_is_missing_is_told(test: &OwnTest, kubectl: &Kubectl) -> TestResul
         Ok(Observation::of(told.contains(&unread), told))
     })
     .await?;
-    let everything = [&["forecast"], &forecast[2..]].concat();
-    let told = stdout(&almanac(&reader, &everything).await?);
+    let of_all = [&["forecast"], &forecast[2..]].concat();
+    let told = stdout(&almanac(&reader, &of_all).await?);
     assert!(told.contains(&unread), "{told}");
-    grant(kubectl, "ClusterRole", &json!([of_group("", &["nodes"])])).await?;
+    permit(kubectl, EVERYWHERE, &json!([of_group("", &["nodes"])])).await?;
     let elsewhere =
         "no Pod outside namespace default was read, so how much room nodes have is not known";
     await_condition("pods elsewhere to be missing", PATIENCE, async || {
@@ -143,27 +141,12 @@ async fn what_is_missing_is_told(test: &OwnTest, kubectl: &Kubectl) -> TestResul
         Ok(Observation::of(told.contains(elsewhere) && told.contains("unitPods"), told))
     })
     .await?;
-    grant(kubectl, "ClusterRole", &json!([of_group("", &["nodes", "pods", "namespaces"])])).await?;
+    let everything = json!([of_group("", &["nodes", "pods", "namespaces"])]);
+    permit(kubectl, EVERYWHERE, &everything).await?;
     await_condition("nothing to be missing", PATIENCE, async || {
         let told = stdout(&almanac(&reader, &forecast).await?);
         let is_whole = told.contains("unitPods") && !told.contains("missing permission");
         Ok(Observation::of(is_whole, told))
     })
     .await
-}
-
-/// Gives the reader these permissions, in its namespace or in the whole cluster.
-async fn grant(kubectl: &Kubectl, kind: &str, rules: &Value) -> TestResult {
-    let group = "rbac.authorization.k8s.io";
-    let role = json!({
-        "apiVersion": format!("{group}/v1"), "kind": kind, "metadata": { "name": "reader" }, "rules": rules,
-    });
-    let binding = json!({
-        "apiVersion": format!("{group}/v1"), "kind": format!("{kind}Binding"), "metadata": { "name": "reader" },
-        "subjects": [{ "kind": "ServiceAccount", "name": "reader", "namespace": "default" }],
-        "roleRef": { "apiGroup": group, "kind": kind, "name": "reader" },
-    });
-    let both = json!({ "apiVersion": "v1", "kind": "List", "items": [role, binding] });
-    kubectl.run_with_input(&["-n", "default", "apply", "-f", "-"], &both.to_string()).await?;
-    Ok(())
 }

@@ -1,15 +1,17 @@
 //! Targets that cannot be scaled: what the object reports, what happens if that is fixed in time,
 //! and what is recorded if not.
 
+use almanac_fixtures::objects;
 use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
-use anyhow::Context as _;
+use anyhow::{Context as _, Result};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::controller::{
-    CRON, Cluster, Controller, DEPLOYMENT, Kind, cron, deployment, head_start, on_cluster, target,
+    CRON, Cluster, Controller, DEPLOYMENT, Kind, condition, cron, deployment, head_start,
+    on_cluster, target,
 };
-use crate::on_time::histories::{condition, fired_once, history};
+use crate::on_time::histories::{fired_once, history};
 use crate::on_time::rights::{ACCOUNT, access, grant_scaling};
 
 const AFTER: &str = "2026-11-30T09:03:50Z";
@@ -21,33 +23,8 @@ const FLEET: Kind = Kind { root: "/apis/example.org/v1", plural: "fleets" };
 const ROLLOUT: Kind = Kind { root: "/apis/example.org/v1", plural: "rollouts" };
 const WIDGET: Kind = Kind { root: "/apis/example.org/v1", plural: "widgets" };
 
-/// A custom kind with a scale.
-fn definition(kind: &str, scope: &str) -> Value {
-    let singular = kind.to_lowercase();
-    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
-    let scale =
-        json!({"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"});
-    json!({
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": format!("{singular}s.example.org")},
-        "spec": {
-            "group": "example.org",
-            "scope": scope,
-            "names": {"kind": kind, "plural": format!("{singular}s"), "singular": singular},
-            "versions": [{
-                "name": "v1", "served": true, "storage": true,
-                "schema": {"openAPIV3Schema": schema}, "subresources": {"scale": scale},
-            }],
-        },
-    })
-}
-
 fn custom(kind: &str, name: &str) -> Value {
-    json!({
-        "apiVersion": "example.org/v1", "kind": kind,
-        "metadata": {"name": name}, "spec": {"replicas": 2},
-    })
+    objects::scalable("example.org/v1", kind, name, 2)
 }
 
 async fn rule_for(cluster: &Cluster, name: &str, aim: Value, further: Value) -> TestResult {
@@ -55,8 +32,7 @@ async fn rule_for(cluster: &Cluster, name: &str, aim: Value, further: Value) -> 
     for (field, value) in further.as_object().into_iter().flatten() {
         rule[field] = value.clone();
     }
-    cluster.create(CRON, SHOP, &cron(name, &aim, &json!([rule]))).await?;
-    Ok(())
+    cluster.create(CRON, SHOP, &cron(name, &aim, &json!([rule]))).await
 }
 
 fn workload(name: &str) -> Value {
@@ -80,18 +56,32 @@ async fn assert_done(cluster: &Cluster, name: &str, place: (Kind, &str, &str)) -
     assert_eq!(history(&status, "morning")?, expected, "{name}");
     let object = cluster.get(place.0, place.1, place.2).await?;
     assert_eq!(object["spec"]["replicas"], 6, "{name}");
-    let well = |status: &Value| condition(status, "Ready")[0] == "True";
-    cluster.await_status(SHOP, name, "nothing needs attention", well).await?;
+    await_well(cluster, name).await?;
     Ok(())
+}
+
+/// Waits until nothing about a policy needs attention; its status.
+async fn await_well(cluster: &Cluster, name: &str) -> Result<Value> {
+    let well = |status: &Value| condition(status, "Ready")[0] == "True";
+    cluster.await_status(SHOP, name, "nothing needs attention", well).await
+}
+
+/// Checks that the one firing of a rule has failed; why.
+fn failed_once(status: &Value) -> Result<String> {
+    let mut history = history(status, "morning")?;
+    let message = history["failedExecutions"][0]["message"].take();
+    let failed = json!([{"scheduleTime": BOUNDARY, "message": null}]);
+    assert_eq!(history, json!({"nextExecutionTime": TOMORROW, "failedExecutions": failed}));
+    Ok(message.as_str().unwrap_or_default().to_owned())
 }
 
 async fn prepare(cluster: &Cluster) -> TestResult {
     cluster.namespace(SHOP).await?;
-    let definitions =
-        Kind { root: "/apis/apiextensions.k8s.io/v1", plural: "customresourcedefinitions" };
-    cluster.create(definitions, "", &definition("Fleet", "Cluster")).await?;
-    cluster.create(definitions, "", &definition("Rollout", "Namespaced")).await?;
-    cluster.await_definitions().await?;
+    let kinds = [
+        (["example.org", "v1", "Fleet"], "Cluster"),
+        (["example.org", "v1", "Rollout"], "Namespaced"),
+    ];
+    cluster.define(&kinds).await?;
     cluster.create(FLEET, "", &custom("Fleet", "north")).await?;
     cluster.create(ROLLOUT, SHOP, &custom("Rollout", "front")).await?;
     cluster.create(DEPLOYMENT, SHOP, &deployment("locked", 2)).await?;
@@ -141,10 +131,7 @@ fn a_blocked_target_is_reported_and_scaled_as_soon_as_possible() -> TestResult {
         cluster.patch(CRON, SHOP, "misspelt", &right).await?;
         another_target_waits_for_the_next_time(cluster).await?;
 
-        let definitions =
-            Kind { root: "/apis/apiextensions.k8s.io/v1", plural: "customresourcedefinitions" };
-        cluster.create(definitions, "", &definition("Widget", "Namespaced")).await?;
-        cluster.await_definitions().await?;
+        cluster.define(&[(["example.org", "v1", "Widget"], "Namespaced")]).await?;
         cluster.create(WIDGET, SHOP, &custom("Widget", "new")).await?;
         assert_done(cluster, "widget", (WIDGET, SHOP, "new")).await?;
         controller.stop().await?;
@@ -186,13 +173,9 @@ async fn given_up_in_time(cluster: &Cluster) -> TestResult {
     let has_failed =
         |status: &Value| status["executionHistories"][0]["failedExecutions"].is_array();
     let status = cluster.await_status(SHOP, "never", "given up", has_failed).await?;
-    let mut history = history(&status, "morning")?;
-    let message = history["failedExecutions"][0]["message"].take();
-    let message = message.as_str().unwrap_or_default();
+    let message = failed_once(&status)?;
     assert!(message.starts_with("gave up after ") && message.contains(" attempts: "), "{message}");
     assert!(message.contains("Deployment.apps shop/never"), "{message}");
-    let failed = json!([{"scheduleTime": BOUNDARY, "message": null}]);
-    assert_eq!(history, json!({"nextExecutionTime": TOMORROW, "failedExecutions": failed}));
     let tried = message.trim_start_matches("gave up after ");
     let event = format!(
         "Warning RuleFailed: rule morning failed to change Deployment.apps shop/never after {tried}"
@@ -220,13 +203,7 @@ async fn given_up_in_time(cluster: &Cluster) -> TestResult {
 
 /// A rule for another target is another rule: it does not fire for the past.
 async fn another_target_waits_for_the_next_time(cluster: &Cluster) -> TestResult {
-    let well = |status: &Value| condition(status, "Ready")[0] == "True";
-    let status = cluster.await_status(SHOP, "misspelt", "nothing needs attention", well).await?;
-    let mut history = history(&status, "morning")?;
-    let message = history["failedExecutions"][0]["message"].take();
-    let message = message.as_str().unwrap_or_default();
+    let message = failed_once(&await_well(cluster, "misspelt").await?)?;
     assert!(message.ends_with(": gave up because the rule was changed"), "{message}");
-    let failed = json!([{"scheduleTime": BOUNDARY, "message": null}]);
-    assert_eq!(history, json!({"nextExecutionTime": TOMORROW, "failedExecutions": failed}));
     Ok(())
 }

@@ -85,8 +85,7 @@ pub(crate) async fn prepare(cluster: &Cluster) -> TestResult {
     cluster.create(FEDERATED, NAMESPACE, &federated("unset", None, 5)).await?;
     let rules = json!([{"name": "bounds", "schedule": "3 9 * * *", "targetMinReplicas": 1}]);
     let object = cron("unset", &target(CRON_VERSION, "FederatedHPA", "unset"), &rules);
-    cluster.create(CRON, NAMESPACE, &object).await?;
-    Ok(())
+    cluster.create(CRON, NAMESPACE, &object).await
 }
 
 #[test]

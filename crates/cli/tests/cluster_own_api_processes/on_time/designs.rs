@@ -1,81 +1,37 @@
 //! The examples of the design of cron scaling, as published except for typos.
 
+use almanac_fixtures::designs::{
+    self, AUTOSCALER_OF_CRON, DEPLOYMENT_OF_CRON, TWO_ZONES, cured, up_and_down,
+};
 use almanac_harness::{AuditLog, AuditedRequest, TestResult};
 use anyhow::Result;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::controller::{
-    CRON, Cluster, Controller, DEPLOYMENT, FEDERATED, HORIZONTAL, Kind, deployment, federated,
-    head_start, horizontal, on_cluster,
+    CRON, Cluster, Controller, DEPLOYMENT, FEDERATED, HORIZONTAL, Kind, condition, deployment,
+    federated, head_start, horizontal, on_cluster,
 };
-use crate::on_time::histories::{condition, fired_once, history, rules_of};
+use crate::on_time::histories::{fired_once, history, rules_of};
 
 const NAME: &str = "cron-federated-hpa";
 const BOUNDARY: &str = "2026-11-30T08:30:00Z";
 const ELEVEN: &str = "2026-11-30T11:00:00Z";
 
 /// "Scale up workloads to 1000 every day at 08:30 AM."
-const STORY: &str = r#"
-apiVersion: autoscaling.karmada.io/v1alpha1
-kind: CronFederatedHPA
-metadata:
-  name: cron-federated-hpa
-spec:
-  scaleTargetRef:
-    apiVersion: apps/v1
-    kind: Deployment
-    name: shop
-  rules:
-  - name: "Scale-Up"
-    schedule: "30 08 * * *"
-    targetReplicas: 1000
-  - name: "Scale-Down"
-    schedule: "0 11 * * *"
-    targetReplicas: 1
-"#;
+fn story() -> String {
+    cured(&designs::cron(DEPLOYMENT_OF_CRON, &up_and_down("targetReplicas")))
+}
 
 /// The same with the lower bound of an autoscaler.
-const BETTER_APPROACH: &str = r#"
-apiVersion: autoscaling.karmada.io/v1alpha1
-kind: CronFederatedHPA
-metadata:
-  name: cron-federated-hpa
-spec:
-  scaleTargetRef:
-    apiVersion: autoscaling.karmada.io/v1alpha1
-    kind: FederatedHPA
-    name: shop-fhpa
-  rules:
-  - name: "Scale-Up"
-    schedule: "30 08 * * *"
-    targetMinReplicas: 1000
-  - name: "Scale-Down"
-    schedule: "0 11 * * *"
-    targetMinReplicas: 1
-"#;
+fn better_approach() -> String {
+    cured(&designs::cron(AUTOSCALER_OF_CRON, &up_and_down("targetMinReplicas")))
+}
 
 /// "every day at 07:30 AM everyday in the Asia/Shanghai time zone", and in Los Angeles.
-const TWO_ZONES: &str = r#"
-apiVersion: autoscaling.karmada.io/v1alpha1
-kind: CronFederatedHPA
-metadata:
-  name: cron-federated-hpa
-spec:
-  scaleTargetRef:
-    apiVersion: autoscaling.karmada.io/v1alpha1
-    kind: FederatedHPA
-    name: shop-fhpa
-  rules:
-  - name: "scale-up-asia-shanghai"
-    schedule: "30 07 * * *"
-    targetMinReplicas: 1000
-    timeZone: "Asia/Shanghai"
-  - name: "scale-up-america-los-angeles"
-    schedule: "30 07 * * *"
-    targetMinReplicas: 1000
-    timeZone: "America/Los_Angeles"
-"#;
+fn two_zones() -> String {
+    cured(&designs::cron(AUTOSCALER_OF_CRON, TWO_ZONES))
+}
 
 /// Just before a boundary.
 fn early(boundary: &str) -> Result<String> {
@@ -129,10 +85,10 @@ async fn make_stories(cluster: &Cluster) -> TestResult {
     cluster.create(DEPLOYMENT, "story", &deployment("shop", 3)).await?;
     cluster.create(FEDERATED, "better", &federated("shop-fhpa", Some(2), 2000)).await?;
     cluster.create(HORIZONTAL, "autoscaler", &horizontal("shop-fhpa", Some(2), 2000)).await?;
-    cluster.create_text("story", STORY).await?;
-    cluster.create_text("better", BETTER_APPROACH).await?;
+    cluster.create_text("story", &story()).await?;
+    cluster.create_text("better", &better_approach()).await?;
     // The version of the target, not of the object itself.
-    let of_kubernetes = BETTER_APPROACH
+    let of_kubernetes = better_approach()
         .replace(
             "    apiVersion: autoscaling.karmada.io/v1alpha1",
             "    apiVersion: autoscaling/v2",
@@ -197,7 +153,7 @@ async fn figures_tell_it(controller: &Controller) -> TestResult {
 async fn statuses_are_written_once_for_all_that_has_happened(cluster: &Cluster) -> TestResult {
     let controller = cluster.start_at("2026-11-30T08:30:30Z", &[]).await?;
     cluster.namespace("zones").await?;
-    cluster.create_text("zones", TWO_ZONES).await?;
+    cluster.create_text("zones", &two_zones()).await?;
     // Whoever was there before this one has been looked at before it.
     cluster.await_status("zones", NAME, "armed", |status| !status.is_null()).await?;
     controller.stop().await?;
@@ -255,7 +211,7 @@ fn half_past_seven_comes_once_in_shanghai_and_once_in_los_angeles() -> TestResul
     on_cluster(async |_, cluster| {
         cluster.namespace("zones").await?;
         cluster.create(FEDERATED, "zones", &federated("shop-fhpa", Some(2), 2000)).await?;
-        cluster.create_text("zones", TWO_ZONES).await?;
+        cluster.create_text("zones", &two_zones()).await?;
         let autoscaler = (FEDERATED, "zones", "shop-fhpa");
         let bounds = ("minReplicas", 2, 1000);
         let [shanghai, los_angeles] = ["2026-11-29T23:30:00Z", "2026-11-30T15:30:00Z"];

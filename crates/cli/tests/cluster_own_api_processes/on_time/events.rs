@@ -3,17 +3,15 @@
 use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
 use serde_json::{Value, json};
 
-use crate::controller::{CRON, Cluster, DEPLOYMENT, cron, deployment, on_cluster, target};
+use crate::controller::{
+    CRON, Cluster, DEPLOYMENT, condition, cron, deployment, on_cluster, target,
+};
 
 const BEFORE: &str = "2026-11-30T08:00:00Z";
 const NAMESPACE: &str = "default";
 
 async fn await_reason(cluster: &Cluster, reason: &str) -> TestResult {
-    let is_so = |status: &Value| {
-        let conditions = status["conditions"].as_array();
-        let mut conditions = conditions.into_iter().flatten();
-        conditions.any(|it| it["type"] == "Ready" && it["reason"] == reason)
-    };
+    let is_so = |status: &Value| condition(status, "Ready")[1] == reason;
     cluster.await_status(NAMESPACE, "shop", reason, is_so).await?;
     Ok(())
 }

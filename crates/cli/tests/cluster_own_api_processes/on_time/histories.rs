@@ -41,14 +41,6 @@ pub(crate) fn fired_once(at: &str, applied: &Value, next: &str) -> Value {
     json!({"nextExecutionTime": next, "successfulExecutions": [execution]})
 }
 
-/// The condition of a status: its status, its reason and its message.
-pub(crate) fn condition<'a>(status: &'a Value, about: &str) -> [&'a str; 3] {
-    let all = status["conditions"].as_array().into_iter().flatten();
-    let found = all.into_iter().find(|condition| condition["type"] == about);
-    let field = |name: &str| found.and_then(|it| it[name].as_str()).unwrap_or_default();
-    ["status", "reason", "message"].map(field)
-}
-
 /// Whether the status is about the spec as it is now.
 pub(crate) fn is_settled(object: &Value) -> bool {
     object["status"]["observedGeneration"] == object["metadata"]["generation"]

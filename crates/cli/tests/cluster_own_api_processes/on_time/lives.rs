@@ -20,7 +20,7 @@ const TOMORROW: &str = "2026-12-01T09:03:00Z";
 const OPEN: &str = "open";
 const CLOSED: &str = "closed";
 
-async fn make(cluster: &Cluster, namespace: &str, name: &str) -> Result<Value> {
+async fn make(cluster: &Cluster, namespace: &str, name: &str) -> TestResult {
     let rules = json!([{"name": "morning", "schedule": "3 9 * * *", "targetReplicas": 6}]);
     let object = cron(name, &target("apps/v1", "Deployment", name), &rules);
     cluster.create(CRON, namespace, &object).await
@@ -54,12 +54,7 @@ fn about<'a>(writes: &'a [AuditedRequest], name: &str) -> Vec<&'a AuditedRequest
 /// be taken for an older one.
 async fn await_next_second(controller: &Controller) -> TestResult {
     let boundary: Timestamp = BOUNDARY.parse()?;
-    let until = boundary.checked_add(SignedDuration::from_millis(1100))?;
-    await_condition("the second after the boundary to be over", PATIENCE, async || {
-        let now = controller.now();
-        Ok(Observation::of(now >= until, now))
-    })
-    .await
+    controller.await_clock(boundary + SignedDuration::from_millis(1100)).await
 }
 
 #[test]

@@ -7,8 +7,8 @@
 use almanac_harness::TestResult;
 use serde_json::{Value, json};
 
-use crate::controller::{CRON, Cluster, DEPLOYMENT, Kind, cron, deployment, target};
-use crate::on_time::histories::{condition, fired_once, history, is_settled, rules_of};
+use crate::controller::{CRON, Cluster, DEPLOYMENT, Kind, condition, cron, deployment, target};
+use crate::on_time::histories::{fired_once, history, is_settled, rules_of};
 use crate::on_time::stage::{BOUNDARY, NAMESPACE, TOMORROW, on_stage};
 
 /// Makes an object whose target is a Deployment of the same name.
@@ -20,8 +20,7 @@ async fn with_deployment(
 ) -> TestResult {
     cluster.create(DEPLOYMENT, NAMESPACE, &deployment(name, replicas)).await?;
     let object = cron(name, &target("apps/v1", "Deployment", name), rules);
-    cluster.create(CRON, NAMESPACE, &object).await?;
-    Ok(())
+    cluster.create(CRON, NAMESPACE, &object).await
 }
 
 fn daily(name: &str, replicas: u32) -> Value {
@@ -82,8 +81,7 @@ pub(crate) async fn prepare(cluster: &Cluster) -> TestResult {
     }
     let rules = json!([daily("loser", 3), daily("morning", 4)]);
     with_deployment(cluster, "limited", 1, &rules).await?;
-    cluster.create(DEPLOYMENT, NAMESPACE, &deployment("elsewhere", 1)).await?;
-    Ok(())
+    cluster.create(DEPLOYMENT, NAMESPACE, &deployment("elsewhere", 1)).await
 }
 
 /// The Deployments that are written to at the boundary, once each, and never again.

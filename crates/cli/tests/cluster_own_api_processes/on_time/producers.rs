@@ -6,10 +6,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::controller::{
-    CRON, Cluster, Controller, DEPLOYMENT, PRODUCER, SCHEDULE_OF_THE_DESIGN, cron, deployment,
-    head_start, on_cluster, target,
+    CRON, Cluster, Controller, DEPLOYMENT, PRODUCER, condition, cron, deployment, head_start,
+    on_cluster, schedule_of_the_design, target,
 };
-use crate::on_time::histories::condition;
 
 /// Monday, nine o'clock in Los Angeles.
 const BOUNDARY: &str = "2026-11-30T17:00:00Z";
@@ -68,7 +67,7 @@ async fn assert_scrapes_turn_at_the_boundary(controller: &Controller) -> TestRes
 fn a_schedule_has_its_new_number_at_the_first_scrape_after_the_boundary() -> TestResult {
     on_cluster(async |_, cluster| {
         cluster.namespace("shop").await?;
-        cluster.create_text("shop", SCHEDULE_OF_THE_DESIGN).await?;
+        cluster.create_text("shop", &schedule_of_the_design()).await?;
         cluster.create(DEPLOYMENT, "shop", &deployment("web", 2)).await?;
         let rules = json!([{"name": "up", "schedule": "0 17 * * *", "targetReplicas": 9}]);
         let scaling = cron("web", &target("apps/v1", "Deployment", "web"), &rules);

@@ -8,8 +8,7 @@ use crate::controller::{CRON, Cluster, DEPLOYMENT, cron, deployment, on_cluster,
 async fn apply(cluster: &Cluster, name: &str) -> TestResult {
     let rules = json!([{"name": "hourly", "schedule": "3 * * * *", "targetReplicas": 4}]);
     let object = cron(name, &target("apps/v1", "Deployment", name), &rules);
-    cluster.create(CRON, "hours", &object).await?;
-    Ok(())
+    cluster.create(CRON, "hours", &object).await
 }
 
 async fn await_next(cluster: &Cluster, name: &str, next: &str) -> TestResult {

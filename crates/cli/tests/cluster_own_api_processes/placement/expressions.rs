@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::controller::{Cluster, Controller};
 use crate::placement::stage::{
-    CLUSTER, NAMESPACE, PLACEMENT, await_end, await_reason, await_selected, ensure_agreed, on_hub,
+    CLUSTER, NAMESPACE, PLACEMENT, await_end, await_reason, await_selected, end_agreed, on_hub,
     prepare, ratio, score_for_now, start,
 };
 
@@ -19,15 +19,13 @@ fn by(expressions: &[&str]) -> Value {
 }
 
 async fn place(cluster: &Cluster, name: &str, expressions: &[&str]) -> TestResult {
-    cluster.create(PLACEMENT, NAMESPACE, &hub::placement(name, &by(expressions))).await?;
-    Ok(())
+    cluster.create(PLACEMENT, NAMESPACE, &hub::placement(name, &by(expressions))).await
 }
 
 /// Says which version of Kubernetes a cluster runs.
 async fn runs(cluster: &Cluster, name: &str, version: &str) -> TestResult {
     let status = json!({ "version": { "kubernetes": version } });
-    cluster.patch_status(CLUSTER, "", name, &status).await?;
-    Ok(())
+    cluster.patch_status(CLUSTER, "", name, &status).await
 }
 
 /// Says in which second a cluster was last heard of.
@@ -37,8 +35,7 @@ async fn beat(cluster: &Cluster, name: &str, second: i64) -> TestResult {
         "type": "ManagedClusterConditionAvailable", "status": "True", "reason": "ManagedClusterAvailable",
         "message": "", "lastTransitionTime": at,
     });
-    cluster.patch_status(CLUSTER, "", name, &json!({ "conditions": [condition] })).await?;
-    Ok(())
+    cluster.patch_status(CLUSTER, "", name, &json!({ "conditions": [condition] })).await
 }
 
 async fn turns(controller: &Controller) -> anyhow::Result<f64> {
@@ -69,8 +66,7 @@ fn a_placement_follows_what_its_expressions_say_of_the_objects_of_clusters() -> 
         let annotated = json!({ "metadata": { "annotations": { "team": "shop" } } });
         cluster.patch(CLUSTER, "", "c3", &annotated).await?;
         await_selected(cluster, "team", &["c3"]).await?;
-        ensure_agreed(cluster).await?;
-        controller.stop().await
+        end_agreed(cluster, &controller).await
     })
 }
 
@@ -113,8 +109,7 @@ fn an_expression_that_cannot_be_used_keeps_what_is_selected_and_is_told_with_wha
         }
         cluster.patch(PLACEMENT, NAMESPACE, "costly", &json!({ "spec": by(&["true"]) })).await?;
         await_selected(cluster, "costly", &["c1"]).await?;
-        ensure_agreed(cluster).await?;
-        controller.stop().await
+        end_agreed(cluster, &controller).await
     })
 }
 
@@ -131,8 +126,7 @@ fn scores_that_an_expression_reads_are_gone_from_their_last_instant_on() -> Test
         await_end(cluster, "busy", end, (&["c1", "c2"], &["c2"])).await?;
         ratio(cluster, "c2", 5).await?;
         await_selected(cluster, "busy", &[]).await?;
-        ensure_agreed(cluster).await?;
-        controller.stop().await
+        end_agreed(cluster, &controller).await
     })
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::controller::Cluster;
 use crate::placement::stage::{
     DECISION, GROUP, NAMESPACE, PLACEMENT, await_reason, await_selected, await_sizes, clusters_of,
-    decision_writes, ensure_agreed, on_hub, prepare, start,
+    decision_writes, end_agreed, on_hub, prepare, start,
 };
 
 async fn await_as_before(cluster: &Cluster, before: &Value, what: &str) -> TestResult {
@@ -37,8 +37,7 @@ fn a_decision_that_is_edited_or_deleted_by_hand_is_restored() -> TestResult {
         let label = json!({ "metadata": { "labels": { format!("{GROUP}/placement"): "mine" } } });
         cluster.patch(DECISION, NAMESPACE, "web-decision-1", &label).await?;
         await_as_before(cluster, &before, "to have its label again").await?;
-        ensure_agreed(cluster).await?;
-        controller.stop().await
+        end_agreed(cluster, &controller).await
     })
 }
 
@@ -71,7 +70,6 @@ fn an_object_of_somebody_else_is_left_as_it_is_and_told() -> TestResult {
         let taken = (NAMESPACE, "web-decision-1");
         cluster.await_object(DECISION, taken, "to have its owner", is_owned).await?;
         await_reason(cluster, "web", "Ready", "True AllDecisionsScheduled").await?;
-        ensure_agreed(cluster).await?;
-        controller.stop().await
+        end_agreed(cluster, &controller).await
     })
 }

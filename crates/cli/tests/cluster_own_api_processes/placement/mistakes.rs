@@ -5,14 +5,11 @@ use almanac_harness::TestResult;
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use crate::controller::{Cluster, Kind};
+use crate::controller::{Cluster, DEFINITION};
 use crate::placement::stage::{
-    CLUSTER, GROUP, NAMESPACE, PLACEMENT, await_reason, await_selected, ensure_agreed, on_hub,
+    CLUSTER, GROUP, NAMESPACE, PLACEMENT, await_reason, await_selected, end_agreed, on_hub,
     prepare, start,
 };
-
-const DEFINITION: Kind =
-    Kind { root: "/apis/apiextensions.k8s.io/v1", plural: "customresourcedefinitions" };
 
 /// Makes the definition of placements accept what that of Open Cluster Management accepts.
 async fn loosen(cluster: &Cluster) -> TestResult {
@@ -79,8 +76,7 @@ fn a_spec_that_cannot_be_used_keeps_what_is_selected_and_says_what_is_wrong() ->
         await_selected(cluster, "negative", &["c1"]).await?;
         await_reason(cluster, "negative", "PlacementMisconfigured", "False Succeedconfigured")
             .await?;
-        ensure_agreed(cluster).await?;
-        controller.stop().await
+        end_agreed(cluster, &controller).await
     })
 }
 
@@ -105,8 +101,7 @@ fn a_placement_with_an_error_from_the_beginning_gets_an_empty_decision() -> Test
             .patch(PLACEMENT, NAMESPACE, "web", &json!({ "spec": { "predicates": [] } }))
             .await?;
         await_selected(cluster, "web", &["c1"]).await?;
-        ensure_agreed(cluster).await?;
-        controller.stop().await
+        end_agreed(cluster, &controller).await
     })
 }
 
@@ -123,7 +118,6 @@ fn a_taint_without_a_time_is_told_where_its_toleration_would_end() -> TestResult
         let told = await_reason(cluster, "web", "Ready", "False TaintWithoutTimeAdded").await?;
         ensure!(told.ends_with("set timeAdded in the taint of c1"), "{told}");
         await_selected(cluster, "web", &["c1"]).await?;
-        ensure_agreed(cluster).await?;
-        controller.stop().await
+        end_agreed(cluster, &controller).await
     })
 }

@@ -1,7 +1,7 @@
 //! Beside Open Cluster Management, stopped by hand, and exempt.
 
 use almanac_fixtures::hub;
-use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
+use almanac_harness::TestResult;
 use anyhow::ensure;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::controller::{Cluster, LEASE};
 use crate::placement::stage::{
     ALONE, BINDING, CLUSTER, DECISION, NAMESPACE, PLACEMENT, await_reason, await_selected,
-    ensure_agreed, on_hub, prepare, start,
+    end_agreed, on_hub, prepare, start,
 };
 
 /// The lease of Open Cluster Management's controller, as if it had just renewed it.
@@ -23,8 +23,7 @@ async fn hold_their_lease(cluster: &Cluster) -> TestResult {
             "renewTime": format!("{:.6}", Timestamp::now()),
         },
     });
-    cluster.create(LEASE, "open-cluster-management-hub", &lease).await?;
-    Ok(())
+    cluster.create(LEASE, "open-cluster-management-hub", &lease).await
 }
 
 #[test]
@@ -35,19 +34,14 @@ fn placements_are_left_to_open_cluster_management_unless_they_are_taken_over() -
         cluster.create(PLACEMENT, NAMESPACE, &hub::placement("web", &json!({}))).await?;
         let controller = start(cluster).await?;
         let line = "almanac_left_alone{kind=\"placements\"} 1";
-        await_condition("it is left alone", PATIENCE, async || {
-            let told = controller.scrape("almanac_left_alone").await?;
-            Ok(Observation::of(told.iter().any(|it| it == line), format!("{told:?}")))
-        })
-        .await?;
+        controller.await_metric(line).await?;
         controller.stop().await?;
         let writes = cluster.writes().await?;
         ensure!(writes.is_empty(), "not even the status is ours: {writes:?}");
         let taking_over = [ALONE, &["--take-over=placement"]].concat();
         let controller = cluster.start_at(&Timestamp::now().to_string(), &taking_over).await?;
         await_selected(cluster, "web", &["c1"]).await?;
-        ensure_agreed(cluster).await?;
-        controller.stop().await
+        end_agreed(cluster, &controller).await
     })
 }
 
@@ -86,11 +80,7 @@ fn nothing_changes_while_everything_is_stopped_or_what_is_exempt() -> TestResult
         }
         let stop = |value: &str| format!("almanac.dev/stop{value}");
         cluster.kubectl(&["annotate", "lease", "almanac", &stop("=audit")]).await?;
-        await_condition("it is stopped", PATIENCE, async || {
-            let told = controller.scrape("almanac_stopped ").await?;
-            Ok(Observation::of(told == ["almanac_stopped 1"], format!("{told:?}")))
-        })
-        .await?;
+        controller.await_metric("almanac_stopped 1").await?;
         cluster.create(CLUSTER, "", &hub::managed_cluster("c2")).await?;
         cluster.create(PLACEMENT, NAMESPACE, &hub::placement("late", &json!({}))).await?;
         cluster.kubectl(&["annotate", "namespace", "calm", "almanac.dev/ignore-"]).await?;

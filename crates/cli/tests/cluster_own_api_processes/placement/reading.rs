@@ -4,32 +4,16 @@ use std::path::Path;
 use std::process::Stdio;
 
 use almanac_fixtures::hub;
-use almanac_harness::{Observation, OwnTest, PATIENCE, TestResult, await_condition};
+use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
 use crate::controller::{ALMANAC, Cluster};
+use crate::live::permit;
 use crate::placement::stage::{
     GROUP, NAMESPACE, PLACEMENT, await_selected, on_hub, prepare, start,
 };
-
-/// Gives the reader these permissions, in the namespace or in the whole cluster.
-async fn allow(test: &OwnTest, kind: &str, rules: &Value) -> TestResult {
-    let group = "rbac.authorization.k8s.io";
-    let role = json!({
-        "apiVersion": format!("{group}/v1"), "kind": kind, "metadata": { "name": "reader" }, "rules": rules,
-    });
-    let binding = json!({
-        "apiVersion": format!("{group}/v1"), "kind": format!("{kind}Binding"), "metadata": { "name": "reader" },
-        "subjects": [{ "kind": "ServiceAccount", "name": "reader", "namespace": NAMESPACE }],
-        "roleRef": { "apiGroup": group, "kind": kind, "name": "reader" },
-    });
-    let both = json!({ "apiVersion": "v1", "kind": "List", "items": [role, binding] });
-    let kubectl = test.kubectl().await?;
-    kubectl.run_with_input(&["-n", NAMESPACE, "apply", "-f", "-"], &both.to_string()).await?;
-    Ok(())
-}
 
 /// Permission to list resources of the hub.
 fn list(resources: &[&str]) -> Value {
@@ -80,12 +64,15 @@ fn placements_are_forecast_with_the_documented_permissions_and_what_is_missing_i
             rules.push(list(further));
             Value::Array(rules)
         };
-        allow(test, "Role", &policies).await?;
+        let kubectl = test.kubectl().await?;
+        let allow =
+            async |kind: &str, rules: &Value| permit(&kubectl, (kind, NAMESPACE), rules).await;
+        allow("Role", &policies).await?;
         let unread = format!("no Placement.{GROUP} in namespace default was read: ");
         let missing = |what: &str| format!("{unread}missing permission to list {what}.{GROUP}");
         await_forecast(&reader, &Value::Null, &[&missing("placements")]).await?;
         let in_namespace = ["placements", "managedclustersetbindings", "placementdecisions"];
-        allow(test, "Role", &with(&in_namespace)).await?;
+        allow("Role", &with(&in_namespace)).await?;
         let rest = ["addonplacementscores", "managedclusters", "managedclustersets"];
         let elsewhere = format!(
             "no PlacementDecision.{GROUP} outside namespace default was read, so how often a cluster is \
@@ -95,10 +82,10 @@ fn placements_are_forecast_with_the_documented_permissions_and_what_is_missing_i
         told.push(elsewhere.clone());
         let told: Vec<&str> = told.iter().map(String::as_str).collect();
         await_forecast(&reader, &Value::Null, &told).await?;
-        allow(test, "ClusterRole", &json!([list(&rest)])).await?;
+        allow("ClusterRole", &json!([list(&rest)])).await?;
         await_forecast(&reader, &json!(["c1"]), &[&elsewhere]).await?;
         let all = [&rest[..], &["placementdecisions"]].concat();
-        allow(test, "ClusterRole", &json!([list(&all)])).await?;
+        allow("ClusterRole", &json!([list(&all)])).await?;
         await_forecast(&reader, &json!(["c1"]), &[]).await
     })
 }

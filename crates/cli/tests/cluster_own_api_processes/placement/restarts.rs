@@ -13,7 +13,7 @@ use crate::controller::{Cluster, Controller, LEASE};
 use crate::placement::observer::Observer;
 use crate::placement::stage::{
     ALONE, CLUSTER, NAMESPACE, PLACEMENT, await_reason, await_selected, await_sizes,
-    decision_writes, ensure_agreed, on_hub, place, prepare, ratio, start,
+    decision_writes, end_agreed, on_hub, place, prepare, ratio, start,
 };
 
 fn names(count: usize) -> Vec<String> {
@@ -23,8 +23,7 @@ fn names(count: usize) -> Vec<String> {
 /// A placement of all clusters, and so many of them.
 async fn prepare_many(cluster: &Cluster, names: &[String]) -> TestResult {
     prepare(cluster, &names.iter().map(String::as_str).collect::<Vec<_>>()).await?;
-    cluster.create(PLACEMENT, NAMESPACE, &hub::placement("web", &json!({}))).await?;
-    Ok(())
+    cluster.create(PLACEMENT, NAMESPACE, &hub::placement("web", &json!({}))).await
 }
 
 #[test]
@@ -51,8 +50,7 @@ fn a_process_killed_between_its_writes_leaves_nothing_missing_and_the_next_one_g
             await_sizes(cluster, "web", &[100, 21 + round]).await?;
         }
         observer.ensure_never_missing("web", &all)?;
-        ensure_agreed(cluster).await?;
-        controller.stop().await
+        end_agreed(cluster, &controller).await
     })
 }
 
@@ -80,8 +78,7 @@ fn a_successor_goes_on_from_the_decisions_of_the_leader() -> TestResult {
         await_selected(cluster, "web", &["c1"]).await?;
         let further = decision_writes(cluster).await?.len() - writes.len();
         ensure!(further == 2, "{further} writes for one more decision");
-        ensure_agreed(cluster).await?;
-        second.stop().await
+        end_agreed(cluster, &second).await
     })
 }
 
@@ -114,8 +111,7 @@ fn lost_responses_and_refused_writes_lose_nothing_and_nothing_is_written_twice()
         denied.withdraw();
         await_selected(cluster, "web", &["c1", "c2"]).await?;
         await_reason(cluster, "web", "Ready", "True AllDecisionsScheduled").await?;
-        ensure_agreed(cluster).await?;
-        controller.stop().await
+        end_agreed(cluster, &controller).await
     })
 }
 

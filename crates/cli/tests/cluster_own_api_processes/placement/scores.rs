@@ -6,7 +6,7 @@ use anyhow::ensure;
 use jiff::SignedDuration;
 
 use crate::placement::stage::{
-    SCORE, await_end, await_selected, ensure_agreed, on_hub, place, prepare, ratio, score,
+    SCORE, await_end, await_selected, end_agreed, on_hub, place, prepare, ratio, score,
     score_for_now, start,
 };
 
@@ -26,8 +26,7 @@ fn a_score_counts_as_soon_as_it_is_changed_and_none_is_zero() -> TestResult {
         await_selected(cluster, "web", &["c2"]).await?;
         cluster.delete(SCORE, "c1", "default").await?;
         await_selected(cluster, "web", &["c1"]).await?;
-        ensure_agreed(cluster).await?;
-        controller.stop().await
+        end_agreed(cluster, &controller).await
     })
 }
 
@@ -41,7 +40,6 @@ fn an_expired_score_counts_no_more_from_its_last_instant_on() -> TestResult {
         ratio(cluster, "c2", 20).await?;
         let late = await_end(cluster, "web", end, (&["c1"], &["c2"])).await?;
         ensure!(late < SignedDuration::from_secs(10), "decided {late:#} after the score ended");
-        ensure_agreed(cluster).await?;
-        controller.stop().await
+        end_agreed(cluster, &controller).await
     })
 }

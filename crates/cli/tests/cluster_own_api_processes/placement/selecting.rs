@@ -1,14 +1,14 @@
 //! Which clusters are selected, and how they are divided.
 
-use almanac_fixtures::hub;
-use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
+use almanac_fixtures::{designs, hub};
+use almanac_harness::TestResult;
 use anyhow::ensure;
 use serde_json::{Value, json};
 
 use crate::placement::observer::Observer;
 use crate::placement::stage::{
     CLUSTER, DECISION, GROUP, NAMESPACE, PLACEMENT, await_reason, await_selected, await_sizes,
-    condition, decisions, ensure_agreed, on_hub, place, prepare, ratio, start,
+    decisions, end_agreed, ensure_agreed, on_hub, place, prepare, ratio, start, told,
 };
 
 #[test]
@@ -26,33 +26,9 @@ fn a_placement_that_balances_moves_at_once_when_another_one_selects_its_cluster(
         cluster.delete(PLACEMENT, NAMESPACE, "most").await?;
         cluster.delete(DECISION, NAMESPACE, "most-decision-1").await?;
         await_selected(cluster, "even", &["c1"]).await?;
-        ensure_agreed(cluster).await?;
-        controller.stop().await
+        end_agreed(cluster, &controller).await
     })
 }
-
-/// The placement of the design, with its comments left out.
-const OF_THE_DESIGN: &str = "
-apiVersion: cluster.open-cluster-management.io/v1alpha1
-kind: Placement
-metadata:
-  name: placement
-spec:
-  numberOfClusters: 3
-  prioritizerPolicy:
-    mode: Exact
-    configurations:
-      - scoreCoordinate:
-          type: BuildIn
-          buildIn: Steady
-        weight: 3
-      - scoreCoordinate:
-          type: AddOn
-          addOn:
-            resourceName: default
-            scoreName: cpuratio
-        weight: 1
-";
 
 #[test]
 fn the_placement_of_the_design_selects_by_the_score_and_keeps_what_it_has() -> TestResult {
@@ -61,7 +37,8 @@ fn the_placement_of_the_design_selects_by_the_score_and_keeps_what_it_has() -> T
         for (name, score) in [("c1", 10), ("c2", 88), ("c3", -3), ("c4", 42)] {
             ratio(cluster, name, score).await?;
         }
-        cluster.create_text(NAMESPACE, OF_THE_DESIGN).await?;
+        let of_the_design = designs::PLACEMENT.replace("  namespace: ns1\n", "");
+        cluster.create_text(NAMESPACE, &of_the_design).await?;
         let controller = start(cluster).await?;
         await_selected(cluster, "placement", &["c1", "c2", "c4"]).await?;
         // It is steady: no score makes up for three times a hundred.
@@ -78,7 +55,7 @@ fn the_placement_of_the_design_selects_by_the_score_and_keeps_what_it_has() -> T
             ("PlacementMisconfigured", "False Succeedconfigured: it can be used as written"),
             ("Ready", "True AllDecisionsScheduled: nothing needs attention"),
         ] {
-            ensure!(condition(&object, about) == expected, "{}", object["status"]);
+            ensure!(told(&object, about) == expected, "{}", object["status"]);
         }
         let observed = &object["status"]["conditions"][0]["observedGeneration"];
         ensure!(*observed == object["metadata"]["generation"], "{}", object["status"]);
@@ -89,8 +66,7 @@ fn the_placement_of_the_design_selects_by_the_score_and_keeps_what_it_has() -> T
                 "Normal DecisionCreate: 3 clusters are selected; added c1, c2, c4",
             )
             .await?;
-        ensure_agreed(cluster).await?;
-        controller.stop().await
+        end_agreed(cluster, &controller).await
     })
 }
 
@@ -150,12 +126,9 @@ fn selected_clusters_are_divided_into_groups_and_change_them_without_being_misse
             {"decisionGroupIndex": 1, "decisionGroupName": "", "decisions": ["web-decision-2"], "clusterCount": 2},
         ]);
         // The status is written after the decisions.
-        await_condition("the groups in the status", PATIENCE, async || {
-            let object = cluster.get(PLACEMENT, NAMESPACE, "web").await?;
-            let status = &object["status"];
-            Ok(Observation::of(status["decisionGroups"] == groups, status))
-        })
-        .await?;
+        let has_groups = |object: &Value| object["status"]["decisionGroups"] == groups;
+        let web = (NAMESPACE, "web");
+        cluster.await_object(PLACEMENT, web, "to have the groups", has_groups).await?;
         let names = ["c1", "c2", "c3"].map(str::to_owned);
         observer.ensure_never_missing("web", &names)?;
         for (name, group, index) in [("web-decision-1", "canary", "0"), ("web-decision-2", "", "1")]
@@ -169,8 +142,7 @@ fn selected_clusters_are_divided_into_groups_and_change_them_without_being_misse
             ensure!(labels == expected, "{labels}");
         }
         ensure!(decisions(cluster, "web").await?[0].1 == ["c3"], "the canary comes first");
-        ensure_agreed(cluster).await?;
-        controller.stop().await
+        end_agreed(cluster, &controller).await
     })
 }
 
@@ -202,7 +174,6 @@ fn what_is_missing_for_a_selection_is_told_with_the_reason_of_open_cluster_manag
             .patch(PLACEMENT, NAMESPACE, "web", &json!({ "spec": { "clusterSets": ["other"] } }))
             .await?;
         satisfied("False NoIntersection").await?;
-        ensure_agreed(cluster).await?;
-        controller.stop().await
+        end_agreed(cluster, &controller).await
     })
 }

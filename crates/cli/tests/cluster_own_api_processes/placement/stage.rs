@@ -18,9 +18,11 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use crate::controller::{ALMANAC, Cluster, Controller, Kind, on_cluster};
+use crate::controller::{ALMANAC, Cluster, Controller, Kind, condition, on_cluster};
 
 pub(crate) const NAMESPACE: &str = "default";
+
+const NAMESPACES: Kind = Kind { root: "/api/v1", plural: "namespaces" };
 
 const V1: &str = "/apis/cluster.open-cluster-management.io/v1";
 const V1ALPHA1: &str = "/apis/cluster.open-cluster-management.io/v1alpha1";
@@ -83,14 +85,12 @@ pub(crate) async fn start(cluster: &Cluster) -> Result<Controller> {
 /// Gives a cluster scores, in its namespace.
 pub(crate) async fn score(cluster: &Cluster, of: &str, status: &Value) -> TestResult {
     if cluster.get(SCORE, of, "default").await?.is_null() {
-        let namespace = Kind { root: "/api/v1", plural: "namespaces" };
-        if cluster.get(namespace, "", of).await?.is_null() {
+        if cluster.get(NAMESPACES, "", of).await?.is_null() {
             cluster.namespace(of).await?;
         }
         cluster.create(SCORE, of, &hub::add_on_placement_score("default")).await?;
     }
-    cluster.patch_status(SCORE, of, "default", status).await?;
-    Ok(())
+    cluster.patch_status(SCORE, of, "default", status).await
 }
 
 /// The same, with the one score that most tests have.
@@ -133,8 +133,7 @@ pub(crate) async fn place(
     scores: &[(&str, i64)],
 ) -> TestResult {
     let spec = json!({ "numberOfClusters": clusters, "prioritizerPolicy": hub::exactly(scores) });
-    cluster.create(PLACEMENT, NAMESPACE, &hub::placement(name, &spec)).await?;
-    Ok(())
+    cluster.create(PLACEMENT, NAMESPACE, &hub::placement(name, &spec)).await
 }
 
 /// The decisions of a placement: the name of each, and its clusters.
@@ -192,11 +191,9 @@ pub(crate) async fn await_sizes(cluster: &Cluster, placement: &str, sizes: &[usi
 }
 
 /// `True Reason: message` of a condition.
-pub(crate) fn condition(object: &Value, about: &str) -> String {
-    let conditions = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
-    let found = conditions.into_iter().find(|it| it["type"] == about).unwrap_or_default();
-    let text = |field: &str| found[field].as_str().unwrap_or_default().to_owned();
-    format!("{} {}: {}", text("status"), text("reason"), text("message"))
+pub(crate) fn told(object: &Value, about: &str) -> String {
+    let [holds, reason, message] = condition(&object["status"], about);
+    format!("{holds} {reason}: {message}")
 }
 
 /// Waits until a condition of a placement has this status and reason; its message.
@@ -207,10 +204,10 @@ pub(crate) async fn await_reason(
     expected: &str,
 ) -> Result<String> {
     let begin = format!("{expected}: ");
-    let is_so = |object: &Value| condition(object, about).starts_with(&begin);
+    let is_so = |object: &Value| told(object, about).starts_with(&begin);
     let what = format!("{about}={expected}");
     let object = cluster.await_object(PLACEMENT, (NAMESPACE, placement), &what, is_so).await?;
-    Ok(condition(&object, about)[begin.len()..].to_owned())
+    Ok(told(&object, about)[begin.len()..].to_owned())
 }
 
 /// Everything of the hub, as the engine reads it.
@@ -252,6 +249,12 @@ pub(crate) async fn ensure_agreed(cluster: &Cluster) -> TestResult {
         ensure!(first == json!(selected), "{selected:?} forecast as {forecast:#}");
     }
     Ok(())
+}
+
+/// The same, and ends the process.
+pub(crate) async fn end_agreed(cluster: &Cluster, controller: &Controller) -> TestResult {
+    ensure_agreed(cluster).await?;
+    controller.stop().await
 }
 
 /// What the program answers over the cluster.

@@ -78,8 +78,8 @@ impl Change {
         let Change { kind, namespace, name, patch, .. } = self;
         match patch.get("status") {
             Some(status) => cluster.patch_status(*kind, namespace, name, status).await?,
-            None => cluster.patch(*kind, namespace, name, patch).await?,
-        };
+            None => drop(cluster.patch(*kind, namespace, name, patch).await?),
+        }
         Ok(())
     }
 }

@@ -11,6 +11,7 @@ use jiff::{Timestamp, Unit};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
+use crate::controller::condition;
 use crate::extender::scene::Scene;
 use crate::reading::get;
 
@@ -109,7 +110,7 @@ fn compare_policy(policy: &Value, pods: &[Value], forecast: &Value) -> Option<St
             });
             each.max()
         };
-        if over.is_some() && condition(policy, "OverCap") != "True" {
+        if over.is_some() && condition(status, "OverCap")[0] != "True" {
             return Some(format!("{unit_name} has more pods than it may have"));
         }
     }
@@ -149,7 +150,8 @@ fn compare_pod(pod: &Value, policies: &BTreeSet<&str>, told: &Value) -> Option<S
     let annotation = |name: &str| pod["metadata"]["annotations"][name].as_str();
     let reasons = || told["reasons"].as_array().into_iter().flatten();
     if pod["spec"]["nodeName"].is_null() {
-        let why = why_it_waits(pod);
+        // What kube-scheduler says.
+        let [_, _, why] = condition(&pod["status"], "PodScheduled");
         let kinds = KINDS.iter().filter(|(kind, _)| why.contains(kind));
         let text = told["reasons"].to_string();
         let missing: Vec<_> = kinds.filter(|(_, told)| !text.contains(told)).collect();
@@ -166,19 +168,6 @@ fn compare_pod(pod: &Value, policies: &BTreeSet<&str>, told: &Value) -> Option<S
     let counts_there = reasons().any(|reason| reason["verdict"] == "won" && reason["rule"] == unit);
     (told["policy"]["name"] != policy || !counts_there)
         .then(|| format!("it was bound under {policy} in {unit}"))
-}
-
-/// What kube-scheduler says of a pod without a node.
-fn why_it_waits(pod: &Value) -> &str {
-    let conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
-    let mut scheduled = conditions.filter(|it| it["type"] == "PodScheduled");
-    scheduled.next().and_then(|it| it["message"].as_str()).unwrap_or_default()
-}
-
-fn condition<'a>(object: &'a Value, of: &str) -> &'a str {
-    let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
-    let found = conditions.filter(|it| it["type"] == of).map(|it| it["status"].as_str());
-    found.flatten().next().unwrap_or_default()
 }
 
 fn labels(labels: &Value) -> String {

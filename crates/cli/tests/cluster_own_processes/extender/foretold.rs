@@ -256,11 +256,7 @@ async fn await_quiet(
     controller: &Controller,
     (since, until): (Instant, Timestamp),
 ) -> TestResult {
-    await_condition(&format!("the clock to show {until}"), PATIENCE, async || {
-        let now = controller.now();
-        Ok(Observation::of(now >= until, now))
-    })
-    .await?;
+    controller.await_clock(until).await?;
     let passed = Duration::try_from(controller.now().duration_since(until))?;
     let end = Instant::now().checked_sub(passed).context("the machine has just started")?;
     let units = observer.replay();

@@ -3,6 +3,7 @@
 use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
 use serde_json::{Value, json};
 
+use crate::controller::condition;
 use crate::extender::scene::Scene;
 use crate::extender::stage::{deployment, on_stage, policy, unit_nodes};
 use crate::reading::{await_value, get};
@@ -29,12 +30,9 @@ async fn await_costs(scene: &Scene, expected: &[&str]) -> TestResult {
 async fn await_condition_of(scene: &Scene, about: &str, status: &str, words: &str) -> TestResult {
     await_condition(&format!("{about} to be {status}: {words}"), PATIENCE, async || {
         let policy = get(&scene.kubectl, &["resourcepolicy", "shop"]).await?;
-        let conditions = policy["status"]["conditions"].as_array().cloned().unwrap_or_default();
-        let is_it = |it: &Value| {
-            let message = it["message"].as_str().unwrap_or_default();
-            it["type"] == about && it["status"] == status && message.contains(words)
-        };
-        Ok(Observation::of(conditions.iter().any(is_it), policy["status"].to_string()))
+        let [holds, _, message] = condition(&policy["status"], about);
+        let is_so = holds == status && message.contains(words);
+        Ok(Observation::of(is_so, policy["status"].to_string()))
     })
     .await
 }

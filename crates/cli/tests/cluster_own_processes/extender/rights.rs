@@ -1,14 +1,15 @@
 //! The permissions in the manifest are those that an extender needs: nothing is forbidden, and none is unused.
 
-use almanac_harness::{AuditLog, AuditedRequest, OwnTest, TestResult};
+use almanac_harness::{AuditedRequest, OwnTest, TestResult};
 use anyhow::ensure;
 use serde_json::json;
 
+use crate::controller::is_almanacs;
 use crate::extender::calling::call;
 use crate::extender::scene::Scene;
 use crate::extender::stage::{ACCOUNT, Stage, deployment, policy};
 use crate::reading::await_value;
-use crate::rights::{compare, granted, used};
+use crate::rights::{compare, granted, requests_by, used};
 
 /// Has two replicas, one of which stands by, use their rights, on nodes of the units `best` and `worst`.
 pub(crate) async fn use_rights(stage: &Stage, scene: &Scene) -> TestResult {
@@ -37,14 +38,9 @@ pub(crate) async fn use_rights(stage: &Stage, scene: &Scene) -> TestResult {
 
 /// Compares what was used with what is granted, once the replicas have ended: a watch is in the audit log then.
 pub(crate) async fn compare_rights(test: &OwnTest, scene: &Scene) -> TestResult {
-    let requests = AuditLog::of(&test.plane)?.requests(&test.client()).await?;
     // Kube-scheduler runs as the same account.
-    let is_ours =
-        |it: &&AuditedRequest| it.user == ACCOUNT && it.user_agent.starts_with("almanac/");
-    let ours: Vec<_> = requests.iter().filter(is_ours).collect();
-    let refused: Vec<_> = ours.iter().filter(|it| it.code == 403).collect();
-    ensure!(refused.is_empty(), "refused: {refused:#?}");
-    let used = used(ours);
+    let is_ours = |it: &AuditedRequest| it.user == ACCOUNT && is_almanacs(it);
+    let used = used(&requests_by(test, is_ours).await?);
     let roles: [&[&str]; 2] = [
         &["clusterrole", "almanac-extender"],
         &["-n", "almanac-scheduler", "role", "almanac-scheduler"],

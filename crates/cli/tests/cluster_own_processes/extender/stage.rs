@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::controller::mixed_program;
 use crate::extender::scene::Scene;
-use crate::reading::get;
+use crate::manifests::arguments_of;
 
 pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const MANIFEST: &str = "deploy/extender/second-scheduler.yaml";
@@ -105,9 +105,8 @@ impl Stage {
 
     /// Starts another replica with the arguments of the manifest.
     pub(crate) async fn start_extender(&self) -> TestResult {
-        let deployment = get(&self.kubectl, &["-n", SCHEDULER, "deployment", SCHEDULER]).await?;
-        let container = &deployment["spec"]["template"]["spec"]["containers"][1];
-        let arguments: Vec<String> = serde_json::from_value(container["args"].clone())?;
+        let of = [SCHEDULER, "deployment", SCHEDULER];
+        let arguments = arguments_of(&self.kubectl, of, 1).await?;
         let (scheduler_port, peer_port) = (ProgramPort::take()?, ProgramPort::take()?);
         let [for_scheduler, for_peers] =
             [&scheduler_port, &peer_port].map(|port| format!("127.0.0.1:{}", port.number()));

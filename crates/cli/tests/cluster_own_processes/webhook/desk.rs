@@ -5,17 +5,19 @@ use std::cell::Cell;
 use std::process::Output;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use almanac_fixtures::objects;
 use almanac_harness::{
-    AuditLog, AuditedRequest, ControlPlaneOptions, Kubectl, Observation, OwnTest, PATIENCE,
-    Program, ProgramPort, TestResult, await_condition, on_own_control_plane,
+    AuditedRequest, ControlPlaneOptions, Kubectl, Observation, OwnTest, PATIENCE, Program,
+    ProgramPort, TestResult, await_condition, on_own_control_plane,
 };
 use anyhow::{Context as _, ensure};
 use kube::Client;
 use serde_json::{Value, json};
 
 use crate::documented::{run_section, shell};
+use crate::manifests::arguments_of;
 use crate::reading::get;
-use crate::rights::{compare, granted, used};
+use crate::rights::{compare, granted, requests_by, used};
 
 pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const NAMESPACE: &str = "almanac-system";
@@ -114,10 +116,7 @@ async fn start(
     port: u16,
     further: &[&str],
 ) -> anyhow::Result<Program> {
-    let deployment = get(kubectl, &["-n", NAMESPACE, "deployment", NAME]).await?;
-    let arguments = &deployment["spec"]["template"]["spec"]["containers"][0]["args"];
-    let arguments: Vec<String> =
-        serde_json::from_value(arguments.clone()).context("no arguments")?;
+    let arguments = arguments_of(kubectl, [NAMESPACE, "deployment", NAME], 0).await?;
     let listen = format!("--webhook-listen=127.0.0.1:{port}");
     let arguments = arguments.iter().map(String::as_str);
     let mut all: Vec<&str> = arguments.filter(|it| !it.starts_with("--webhook-listen")).collect();
@@ -202,14 +201,10 @@ impl Desk<'_> {
     }
 
     async fn check_rights(&self) -> TestResult {
-        let requests = AuditLog::of(&self.test.plane)?.requests(&self.test.client()).await?;
         let is_withheld =
             |it: &AuditedRequest| it.code == 403 && it.resource == self.withheld.get();
-        let ours = requests.iter().filter(|it| it.user == ACCOUNT && !is_withheld(it));
-        let ours: Vec<_> = ours.collect();
-        let refused: Vec<_> = ours.iter().filter(|it| it.code == 403).collect();
-        ensure!(refused.is_empty(), "refused: {refused:#?}");
-        let used = used(ours);
+        let is_ours = |it: &AuditedRequest| it.user == ACCOUNT && !is_withheld(it);
+        let used = used(&requests_by(self.test, is_ours).await?);
         let roles: [&[&str]; 2] = [&["clusterrole", NAME], &["-n", NAMESPACE, "role", NAME]];
         let mut granted = granted(&self.kubectl, &roles).await?;
         // Only tests that delete the Secret use it.
@@ -235,12 +230,13 @@ pub(crate) async fn await_refusal(desk: &Desk<'_>) -> TestResult {
 
 /// A policy with this schedule.
 pub(crate) fn cron(name: &str, schedule: &str) -> Value {
-    json!({
-        "apiVersion": "autoscaling.karmada.io/v1alpha1", "kind": "CronFederatedHPA",
-        "metadata": {"name": name, "namespace": "shop"},
-        "spec": {
-            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name},
-            "rules": [{"name": "up", "schedule": schedule, "targetReplicas": 5}],
-        },
-    })
+    let target = objects::target("apps/v1", "Deployment", name);
+    let rules = json!([objects::rule("up", schedule, 5)]);
+    in_shop(objects::cron_federated_hpa(name, &target, &rules))
+}
+
+/// An object in the namespace of the test.
+pub(crate) fn in_shop(mut object: Value) -> Value {
+    object["metadata"]["namespace"] = json!("shop");
+    object
 }

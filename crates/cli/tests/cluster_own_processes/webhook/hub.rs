@@ -1,21 +1,19 @@
 //! The dates that the webhook adds to taints, and the permission to bind a set of clusters.
 
+use almanac_fixtures::hub;
 use almanac_harness::{Kubectl, Observation, OwnTest, PATIENCE, TestResult, await_condition};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use crate::documented::shell_blocks;
 use crate::reading::get;
-use crate::webhook::desk::{ADDING, Applied, Desk, at_a_desk, at_the_desk, await_refusal};
+use crate::webhook::desk::{ADDING, Applied, Desk, at_a_desk, at_the_desk, await_refusal, in_shop};
 
 const LAST_YEAR: &str = "2025-11-26T06:00:00Z";
 
 fn cluster(name: &str, taints: &Value) -> Value {
-    json!({
-        "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
-        "metadata": {"name": name},
-        "spec": {"hubAcceptsClient": true, "taints": taints},
-    })
+    let spec = json!({"hubAcceptsClient": true, "taints": taints});
+    hub::hub_object("v1", "ManagedCluster", name, &spec)
 }
 
 /// When the first taint of a cluster was added, once it is applied.
@@ -72,11 +70,10 @@ fn the_taints_of_a_hub_are_dated_unless_open_cluster_management_does_it() -> Tes
 
 /// Binds a set, as a user with permission to create and label bindings in a namespace.
 async fn bind(desk: &Desk<'_>, user: &str, set: &str, label: &str) -> anyhow::Result<Applied> {
-    let file = desk.write(&json!({
-        "apiVersion": "cluster.open-cluster-management.io/v1beta2", "kind": "ManagedClusterSetBinding",
-        "metadata": {"name": set, "namespace": "shop", "labels": {"label": label}},
-        "spec": {"clusterSet": set},
-    }))?;
+    let spec = json!({"clusterSet": set});
+    let mut binding = hub::hub_object("v1beta2", "ManagedClusterSetBinding", set, &spec);
+    binding["metadata"]["labels"] = json!({"label": label});
+    let file = desk.write(&in_shop(binding))?;
     let apply = format!("kubectl apply --server-side -f {file} --as={user} --as-group=shop");
     let output = desk.shell(&apply).await?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use almanac_api::kinds::Kind;
-use almanac_fixtures::{objects, trials};
+use almanac_fixtures::{hub, objects, trials};
 use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
 use anyhow::Context as _;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
@@ -12,7 +12,7 @@ use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::json;
 
 use crate::controller::memory_in;
-use crate::webhook::desk::{Desk, at_the_desk, await_refusal, cron};
+use crate::webhook::desk::{Desk, at_the_desk, await_refusal, cron, in_shop};
 
 /// As many policies as there are beside the ones that are asked about, and as many as are applied.
 const POLICIES: &str = "ALMANAC_WEBHOOK_POLICIES";
@@ -25,15 +25,12 @@ const LARGE: usize = 1_400_000;
 async fn a_large_object_is_answered(desk: &Desk<'_>) -> TestResult {
     let values: Vec<String> =
         (0..LARGE / 26).map(|number| format!("a-value-of-a-label-{number}")).collect();
-    let large = json!({
-        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
-        "metadata": {"name": "large", "namespace": "shop"},
-        "spec": {"predicates": [{"requiredClusterSelector": {
-            "labelSelector": {"matchExpressions": [{"key": "team", "operator": "In", "values": values}]},
-            "celSelector": {"celExpressions": ["managedCluster.nothing("]},
-        }}]},
+    let selector = json!({
+        "labelSelector": {"matchExpressions": [{"key": "team", "operator": "In", "values": values}]},
+        "celSelector": {"celExpressions": ["managedCluster.nothing("]},
     });
-    let applied = desk.apply(&large).await?;
+    let large = json!({"predicates": [{"requiredClusterSelector": selector}]});
+    let applied = desk.apply(&in_shop(hub::placement("large", &large))).await?;
     let said: String = applied.said.chars().take(2000).collect();
     assert!(!applied.is_done && said.contains("celExpressions[0]"), "{said}");
     Ok(())
@@ -45,11 +42,8 @@ async fn hostile_objects_are_answered_within_the_memory_of_the_manifest(
 ) -> TestResult {
     let anchors = (0..120).map(|level| format!("[&a{level} ")).collect::<Vec<_>>().concat();
     let nested = format!("x: {anchors}[{}]{}", "1,".repeat(180_000), "]".repeat(120));
-    let levels = json!({
-        "apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": {"name": "volcano-agent-config", "namespace": "shop"},
-        "data": {"config.yaml": nested},
-    });
+    let mut levels = in_shop(objects::agent_config(&[]));
+    levels["data"]["config.yaml"] = json!(nested);
     let patterns = |metric: usize| -> String {
         let one = |it: usize| format!("name=~\"(a?b?){{{}}}{metric}\",", 800 + it);
         (0..180).map(one).collect()

@@ -1,49 +1,31 @@
 //! What is refused and what is warned of, in the words of `validate`.
 
-use almanac_fixtures::objects;
+use almanac_fixtures::{hub, objects};
 use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::reading::{await_value, get};
-use crate::webhook::desk::{CONFIGURATION, Desk, at_the_desk, await_refusal, cron};
+use crate::webhook::desk::{CONFIGURATION, Desk, at_the_desk, await_refusal, cron, in_shop};
 
 /// One object of each kind that can be wrong in a way that its schema does not know.
 fn wrong_objects() -> Vec<Value> {
-    let producer = json!({
-        "apiVersion": "autoscaling.karpenter.sh/v1alpha1", "kind": "MetricsProducer",
-        "metadata": {"name": "hours", "namespace": "shop"},
-        "spec": {"schedule": {
-            "timezone": "Europe/Atlantis", "defaultReplicas": 2,
-            "behaviors": [{
-                "replicas": 6,
-                "start": {"weekdays": "fri", "hours": "17"},
-                "end": {"weekdays": "mon", "hours": "8"},
-            }],
-        }},
+    let weekend = json!({
+        "replicas": 6,
+        "start": {"weekdays": "fri", "hours": "17"}, "end": {"weekdays": "mon", "hours": "8"},
     });
-    let autoscaler = json!({
-        "apiVersion": "autoscaling.karpenter.sh/v1alpha1", "kind": "HorizontalAutoscaler",
-        "metadata": {"name": "web", "namespace": "shop"},
-        "spec": {
-            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
-            "minReplicas": 3, "maxReplicas": 9,
-            "metrics": [{"prometheus": {"query": "max(a, b)", "target": {"type": "Value", "value": "1"}}}],
-        },
-    });
-    let placement = json!({
-        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
-        "metadata": {"name": "web", "namespace": "shop"},
-        "spec": {"predicates": [{"requiredClusterSelector": {
-            "celSelector": {"celExpressions": ["managedCluster.nothing("]},
-        }}]},
-    });
-    let levels = json!({
-        "apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": {"name": "volcano-agent-config", "namespace": "shop"},
-        "data": {"config.yaml": "globalConfig:\n  timeBasedQoSPolicies:\n  - name: night\n    startTime: '25:00'\n"},
-    });
-    vec![cron("web", "0 0 * *"), producer, autoscaler, placement, levels]
+    let schedule =
+        json!({"timezone": "Europe/Atlantis", "defaultReplicas": 2, "behaviors": [weekend]});
+    let target = objects::target("apps/v1", "Deployment", "web");
+    let selector = json!({"celSelector": {"celExpressions": ["managedCluster.nothing("]}});
+    let predicates = json!({"predicates": [{"requiredClusterSelector": selector}]});
+    let others = [
+        objects::metrics_producer("hours", &schedule),
+        objects::horizontal_autoscaler("web", &target, "max(a, b)"),
+        hub::placement("web", &predicates),
+        objects::agent_config(&[json!({"name": "night", "startTime": "25:00"})]),
+    ];
+    [cron("web", "0 0 * *")].into_iter().chain(others.map(in_shop)).collect()
 }
 
 async fn each_answer_is_that_of_validate(desk: &Desk<'_>) -> TestResult {
@@ -189,11 +171,8 @@ fn a_wrong_policy_is_refused_with_the_words_of_validate() -> TestResult {
     at_the_desk(&[], async |desk| {
         await_refusal(desk).await?;
         each_answer_is_that_of_validate(desk).await?;
-        let other = json!({
-            "apiVersion": "v1", "kind": "ConfigMap",
-            "metadata": {"name": "other", "namespace": "shop"},
-            "data": {"config.yaml": "timeBasedQoSPolicies: nonsense"},
-        });
+        let nonsense = json!({"config.yaml": "timeBasedQoSPolicies: nonsense"});
+        let other = in_shop(objects::config_map("other", &nonsense));
         let applied = desk.apply(&other).await?;
         assert!(applied.is_done && applied.said.is_empty(), "{}", applied.said);
         others_are_seen(desk).await?;

@@ -7,16 +7,17 @@
 
 mod head_start;
 mod objects;
+mod process;
 
+use std::ops::RangeBounds;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
+use almanac_fixtures::objects::scalable_definition;
 use almanac_harness::{
-    AuditLog, AuditedRequest, ControlPlaneOptions, Kubectl, MemoryLimit, Observation, OwnTest,
-    PATIENCE, Program, TestResult, await_condition, client_for, on_own_control_plane,
+    AuditLog, AuditedRequest, ControlPlaneOptions, Kubectl, Observation, OwnTest, PATIENCE,
+    TestResult, await_condition, client_for, on_own_control_plane,
 };
-use anyhow::{Context as _, Result, ensure};
-use jiff::{SignedDuration, Timestamp};
+use anyhow::{Context as _, Result};
 use kube::Client;
 use serde_json::{Value, json};
 
@@ -26,21 +27,13 @@ pub(crate) use almanac_fixtures::objects::{
 };
 pub(crate) use head_start::head_start;
 pub(crate) use objects::{
-    AUTOSCALER, CRON, CRON_VERSION, DEPLOYMENT, FEDERATED, HORIZONTAL, Kind, LEASE, NODE,
-    NODE_GROUP, PRODUCER, SCHEDULE_OF_THE_DESIGN, STATEFUL,
+    AUTOSCALER, CRON, CRON_VERSION, DEFINITION, DEPLOYMENT, FEDERATED, HORIZONTAL, Kind, LEASE,
+    NODE, NODE_GROUP, PRODUCER, STATEFUL, schedule_of_the_design,
 };
+pub(crate) use process::{ALMANAC, Controller, memory_in, memory_in_the_manifests, mixed_program};
 
 /// Where the definitions of the kinds are.
 const DEFINITIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/crds");
-/// The program under test.
-pub(crate) const ALMANAC: &str = env!("CARGO_BIN_EXE_almanac");
-
-/// The program of the agent or extender that is started as this one, from 0: with `ALMANAC_OLDER`, which is the path of
-/// the program of an older version, every second one is that, beginning with the first.
-pub(crate) fn mixed_program(number: usize) -> PathBuf {
-    let older = std::env::var_os("ALMANAC_OLDER").filter(|_| number.is_multiple_of(2));
-    older.map_or_else(|| ALMANAC.into(), PathBuf::from)
-}
 
 /// A control plane with the definitions installed, in the hands of an administrator.
 pub(crate) struct Cluster {
@@ -48,28 +41,6 @@ pub(crate) struct Cluster {
     kubectl: Kubectl,
     audit: AuditLog,
     kubeconfig: PathBuf,
-}
-
-/// A run of `almanac controller` whose policy clock is ahead of the machine's, or behind. It has as much
-/// memory as the manifests give it, and no more.
-pub(crate) struct Controller {
-    pub(crate) program: Program,
-    // After the program, so that it outlives it.
-    pub(crate) limit: MemoryLimit,
-    ahead: SignedDuration,
-    started: Instant,
-}
-
-/// The limit of memory that the container has in the manifests, in bytes.
-pub(crate) fn memory_in_the_manifests() -> Result<u64> {
-    memory_in(include_str!("../../../../../deploy/almanac.yaml"))
-}
-
-/// The same in another manifest.
-pub(crate) fn memory_in(manifest: &str) -> Result<u64> {
-    let (_, limit) = manifest.split_once("limits: {memory: ").context("no limit of memory")?;
-    let (mebibytes, _) = limit.split_once("Mi}").context("a limit in other units")?;
-    Ok(mebibytes.parse::<u64>()? << 20)
 }
 
 /// Runs a test on a control plane that has the definitions, and nothing that reacts to anything.
@@ -102,19 +73,20 @@ impl Cluster {
     /// Waits until every definition there is can be used.
     pub(crate) async fn await_definitions(&self) -> TestResult {
         await_condition("the definitions to be established", PATIENCE, async || {
-            let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-            let list = self.request("GET", path, "", &Value::Null).await?;
-            let all = list["items"].as_array().context("no list of definitions")?;
-            let is_established = |definition: &&Value| {
-                let conditions = definition["status"]["conditions"].as_array();
-                conditions.into_iter().flatten().any(|condition| {
-                    condition["type"] == "Established" && condition["status"] == "True"
-                })
-            };
+            let all = self.list(DEFINITION, "").await?;
+            let is_established = |it: &&Value| condition(&it["status"], "Established")[0] == "True";
             let established = all.iter().filter(is_established).count();
             Ok(Observation::of(established == all.len(), format!("{established} are")))
         })
         .await
+    }
+
+    /// Defines kinds that have a scale: the group, the version and the kind of each, and its scope.
+    pub(crate) async fn define(&self, kinds: &[([&str; 3], &str)]) -> TestResult {
+        for (kind, scope) in kinds {
+            self.create(DEFINITION, "", &scalable_definition(*kind, scope)).await?;
+        }
+        self.await_definitions().await
     }
 
     /// The same for another test, whose runtime is another one.
@@ -155,14 +127,10 @@ impl Cluster {
         Ok(())
     }
 
-    /// Makes an object; what the API server has stored.
-    pub(crate) async fn create(
-        &self,
-        kind: Kind,
-        namespace: &str,
-        object: &Value,
-    ) -> Result<Value> {
-        self.request("POST", &kind.collection(namespace), "application/json", object).await
+    /// Makes an object.
+    pub(crate) async fn create(&self, kind: Kind, namespace: &str, object: &Value) -> TestResult {
+        self.request("POST", &kind.collection(namespace), "application/json", object).await?;
+        Ok(())
     }
 
     /// Changes an object with a merge patch.
@@ -183,9 +151,10 @@ impl Cluster {
         namespace: &str,
         name: &str,
         status: &Value,
-    ) -> Result<Value> {
+    ) -> TestResult {
         let path = format!("{}/status", kind.path(namespace, name));
-        self.request("PATCH", &path, MERGE, &json!({ "status": status })).await
+        self.request("PATCH", &path, MERGE, &json!({ "status": status })).await?;
+        Ok(())
     }
 
     /// Deletes an object.
@@ -275,6 +244,24 @@ impl Cluster {
         .await
     }
 
+    /// Waits until so many Events about an object begin like this, and returns the first of them.
+    pub(crate) async fn await_events(
+        &self,
+        (namespace, about): (&str, &str),
+        beginning: &str,
+        count: impl RangeBounds<usize>,
+    ) -> Result<String> {
+        await_condition(&format!("the event {beginning:?}"), PATIENCE, async || {
+            let events = self.events(namespace, about).await?;
+            let told: Vec<_> = events.iter().filter(|it| it.starts_with(beginning)).collect();
+            Ok(match told.first() {
+                Some(first) if count.contains(&told.len()) => Observation::Holds((*first).clone()),
+                _ => Observation::NotYet(format!("{events:?}")),
+            })
+        })
+        .await
+    }
+
     /// What almanac has sent so far for targets: neither statuses, nor Events, nor leases.
     pub(crate) async fn target_writes(&self) -> Result<Vec<AuditedRequest>> {
         let writes = self.writes().await?;
@@ -321,86 +308,15 @@ fn is_not_found(error: &anyhow::Error) -> bool {
     matches!(error, Some(kube::Error::Api(status)) if status.code == 404)
 }
 
+/// The condition of a status: its status, its reason and its message.
+pub(crate) fn condition<'a>(status: &'a Value, about: &str) -> [&'a str; 3] {
+    let mut all = status["conditions"].as_array().into_iter().flatten();
+    let found = all.find(|condition| condition["type"] == about);
+    let field = |name: &str| found.and_then(|it| it[name].as_str()).unwrap_or_default();
+    ["status", "reason", "message"].map(field)
+}
+
 /// The tests themselves are clients too, of another name.
 pub(crate) fn is_almanacs(write: &AuditedRequest) -> bool {
     write.user_agent.starts_with("almanac/")
-}
-
-impl Controller {
-    /// Starts it without waiting for anything.
-    pub(crate) fn start(kubeconfig: &Path, instant: &str, further: &[&str]) -> Result<Self> {
-        Self::start_within(memory_in_the_manifests()?, kubeconfig, instant, further)
-    }
-
-    /// The same with another limit of memory, in bytes.
-    pub(crate) fn start_within(
-        memory: u64,
-        kubeconfig: &Path,
-        instant: &str,
-        further: &[&str],
-    ) -> Result<Self> {
-        let program = Path::new(ALMANAC);
-        Self::start_command(program, "controller", memory, kubeconfig, instant, further)
-    }
-
-    /// The same for another command that runs beside a cluster.
-    pub(crate) fn start_command(
-        program: &Path,
-        command: &str,
-        memory: u64,
-        kubeconfig: &Path,
-        instant: &str,
-        further: &[&str],
-    ) -> Result<Self> {
-        let instant: Timestamp = instant.parse()?;
-        let ahead = instant.duration_since(Timestamp::now());
-        let kubeconfig = kubeconfig.to_str().context("the path is text")?;
-        let offset = format!("--clock-offset={ahead}");
-        let mut arguments = vec![command, "--kubeconfig", kubeconfig, &offset];
-        arguments.extend(["--log-format", "text", "--log-level", "debug"]);
-        arguments.extend(further);
-        let limit = MemoryLimit::of(memory);
-        let program = limit.start_listening(program, &arguments, &[])?;
-        Ok(Self { program, limit, ahead, started: Instant::now() })
-    }
-
-    /// Notes that it is in place, and checks that its policy clock does not show this instant yet.
-    pub(crate) fn ensure_before(&self, instant: &str) -> TestResult {
-        head_start::note(self.started.elapsed());
-        self.ensure_still_before(instant)
-    }
-
-    /// Checks that its policy clock does not show this instant yet.
-    pub(crate) fn ensure_still_before(&self, instant: &str) -> TestResult {
-        ensure!(
-            self.now() < instant.parse()?,
-            "this machine was too slow to be there before {instant}"
-        );
-        Ok(())
-    }
-
-    /// What its policy clock shows now.
-    pub(crate) fn now(&self) -> Timestamp {
-        Timestamp::now().saturating_add(self.ahead).unwrap_or(Timestamp::MAX)
-    }
-
-    /// What its policy clock showed when the API server answered a write.
-    pub(crate) fn time_of(&self, write: &AuditedRequest) -> Result<Timestamp> {
-        let at: Timestamp = write.at.parse()?;
-        Ok(at.checked_add(self.ahead)?)
-    }
-
-    /// Shuts it down, and checks that it ends in an orderly way.
-    pub(crate) async fn stop(&self) -> TestResult {
-        let status = self.program.stop().await?;
-        ensure!(status.success(), "the controller ended with {status}: {}", self.program.log()?);
-        Ok(())
-    }
-
-    /// What it answers Prometheus: the lines of a metric, without comments.
-    pub(crate) async fn scrape(&self, metric: &str) -> Result<Vec<String>> {
-        let (status, body) = self.program.get("/metrics").await?;
-        ensure!(status == 200, "GET /metrics: {status}: {body}");
-        Ok(body.lines().filter(|line| line.starts_with(metric)).map(str::to_owned).collect())
-    }
 }

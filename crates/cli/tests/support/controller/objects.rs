@@ -1,5 +1,7 @@
 //! The kinds of objects that the tests of the controller make, and where they are; and what is published.
 
+use almanac_fixtures::designs;
+
 /// A kind of objects, as its paths have it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kind {
@@ -25,6 +27,8 @@ pub(crate) const AUTOSCALER: Kind =
 pub(crate) const NODE_GROUP: Kind =
     Kind { root: "/apis/autoscaling.karpenter.sh/v1alpha1", plural: "scalablenodegroups" };
 pub(crate) const NODE: Kind = Kind { root: "/api/v1", plural: "nodes" };
+pub(crate) const DEFINITION: Kind =
+    Kind { root: "/apis/apiextensions.k8s.io/v1", plural: "customresourcedefinitions" };
 pub(crate) const LEASE: Kind = Kind { root: "/apis/coordination.k8s.io/v1", plural: "leases" };
 
 impl Kind {
@@ -44,39 +48,7 @@ impl Kind {
     }
 }
 
-/// The example of the design of scheduled capacity, with its comments.
-pub(crate) const SCHEDULE_OF_THE_DESIGN: &str = r"
-apiVersion: autoscaling.karpenter.sh/v1alpha1
-kind: MetricsProducer
-metadata:
-  name: scheduling
-spec:
-  schedule:
-    timezone: America/Los_Angeles
-    defaultReplicas: 2
-    behaviors:
-      # Scale way down on Friday evening for the weekend
-      - replicas: 1
-        start:
-          weekdays: Fri
-          hours: 17
-        end:
-          weekdays: Mon
-          hours: 9
-      # Scale up on Weekdays for usual traffic
-      - replicas: 3
-        start:
-          weekdays: Mon,Tue,Wed,Thu,Fri
-          hours: 9
-        end:
-          weekdays: Mon,Tue,Wed,Thu,Fri
-          hours: 17
-      # Scale down on weekday evenings but not as much as on weekends
-      - replicas: 2
-        start:
-          weekdays: Mon,Tue,Wed,Thu,Fri
-          hours: 17
-        end:
-          weekdays: Mon,Tue,Wed,Thu,Fri
-          hours: 9
-";
+/// The example of the design of scheduled capacity.
+pub(crate) fn schedule_of_the_design() -> String {
+    designs::cured(designs::SCHEDULE)
+}

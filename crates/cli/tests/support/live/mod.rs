@@ -3,8 +3,10 @@
 use std::path::Path;
 use std::process::{Output, Stdio};
 
+use almanac_fixtures::objects::scalable_definition;
 use almanac_harness::{Kubectl, Observation, PATIENCE, TestResult, await_condition};
 use anyhow::ensure;
+use serde_json::{Value, json};
 use tokio::process::Command;
 
 pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -102,23 +104,7 @@ metadata: {name: spot}
 spec: {type: AWSEKSNodeGroup, id: arn, replicas: 4}
 "#;
 
-/// A kind that only this cluster knows, and something of it that is scaled.
-const ROLLOUTS: &str = r"
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: rollouts.example.org}
-spec:
-  group: example.org
-  scope: Namespaced
-  names: {kind: Rollout, plural: rollouts, singular: rollout}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-    subresources: {scale: {specReplicasPath: .spec.replicas, statusReplicasPath: .status.replicas}}
-";
-
+/// Something that is scaled, of a kind that only this cluster knows.
 pub(crate) const ROLLOUT: &str = r#"
 apiVersion: example.org/v1
 kind: Rollout
@@ -159,10 +145,28 @@ pub(crate) async fn answer(kubeconfig: &Path, arguments: &[&str]) -> anyhow::Res
     Ok(stdout(&output))
 }
 
+/// Asks a cluster, and what is in files, the same, and checks that the answers are the same; the one of the cluster.
+pub(crate) async fn ask_both(
+    kubeconfig: &Path,
+    question: &[&str],
+    scope: &[&str],
+    files: &[String],
+) -> anyhow::Result<Output> {
+    let live = almanac(kubeconfig, &[question, scope].concat()).await?;
+    let files = files.iter().flat_map(|file| ["-f", file]);
+    let of_files: Vec<&str> = question.iter().copied().chain(files).collect();
+    let of_files = almanac(Path::new("/dev/null"), &of_files).await?;
+    assert_eq!(stdout(&live), stdout(&of_files), "{question:?} {scope:?}");
+    assert_eq!((stderr(&live), live.status), (stderr(&of_files), of_files.status));
+    Ok(live)
+}
+
 async fn install_definitions(kubectl: &Kubectl) -> TestResult {
     let folder = format!("{ROOT}/deploy/crds");
     kubectl.run(&["apply", "--server-side", "-f", &folder]).await?;
-    kubectl.run_with_input(&["apply", "--server-side", "-f", "-"], ROLLOUTS).await?;
+    let rollouts = scalable_definition(["example.org", "v1", "Rollout"], "Namespaced");
+    let apply = ["apply", "--server-side", "-f", "-"];
+    kubectl.run_with_input(&apply, &rollouts.to_string()).await?;
     await_definitions(kubectl, 6).await
 }
 
@@ -179,6 +183,27 @@ pub(crate) async fn await_definitions(kubectl: &Kubectl, count: usize) -> TestRe
 
 pub(crate) async fn apply(kubectl: &Kubectl, namespace: &str, text: &str) -> TestResult {
     kubectl.run_with_input(&["-n", namespace, "create", "-f", "-"], text).await?;
+    Ok(())
+}
+
+/// Gives the service account `reader` of the namespace `default` these permissions in a namespace, in place of those it
+/// had; with a `ClusterRole` everywhere.
+pub(crate) async fn permit(
+    kubectl: &Kubectl,
+    (kind, namespace): (&str, &str),
+    rules: &Value,
+) -> TestResult {
+    let group = "rbac.authorization.k8s.io";
+    let role = json!({
+        "apiVersion": format!("{group}/v1"), "kind": kind, "metadata": {"name": "reader"}, "rules": rules,
+    });
+    let binding = json!({
+        "apiVersion": format!("{group}/v1"), "kind": format!("{kind}Binding"), "metadata": {"name": "reader"},
+        "subjects": [{"kind": "ServiceAccount", "name": "reader", "namespace": "default"}],
+        "roleRef": {"apiGroup": group, "kind": kind, "name": "reader"},
+    });
+    let both = json!({"apiVersion": "v1", "kind": "List", "items": [role, binding]});
+    kubectl.run_with_input(&["-n", namespace, "apply", "-f", "-"], &both.to_string()).await?;
     Ok(())
 }
 

@@ -9,7 +9,16 @@ pub(crate) const NAMESPACE: &str = "almanac-system";
 
 /// The arguments that the Deployment in the cluster gives its container.
 pub(crate) async fn arguments_of_the_deployment(kubectl: &Kubectl) -> anyhow::Result<Vec<String>> {
-    let deployment = get(kubectl, &["-n", NAMESPACE, "deployment", "almanac"]).await?;
-    let arguments = &deployment["spec"]["template"]["spec"]["containers"][0]["args"];
+    arguments_of(kubectl, [NAMESPACE, "deployment", "almanac"], 0).await
+}
+
+/// The arguments that a workload in the cluster gives one of its containers.
+pub(crate) async fn arguments_of(
+    kubectl: &Kubectl,
+    [namespace, kind, name]: [&str; 3],
+    container: usize,
+) -> anyhow::Result<Vec<String>> {
+    let workload = get(kubectl, &["-n", namespace, kind, name]).await?;
+    let arguments = &workload["spec"]["template"]["spec"]["containers"][container]["args"];
     serde_json::from_value(arguments.clone()).context("the container has no arguments")
 }

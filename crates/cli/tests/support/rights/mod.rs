@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use almanac_harness::{AuditedRequest, Kubectl};
+use almanac_harness::{AuditLog, AuditedRequest, Kubectl, OwnTest};
 use anyhow::{Context as _, ensure};
 
 use crate::reading::get;
@@ -59,6 +59,18 @@ pub(crate) fn used<'r>(requests: impl IntoIterator<Item = &'r AuditedRequest>) -
         std::iter::once(right).chain(created)
     });
     all.collect()
+}
+
+/// The requests of an account so far, none of which was refused.
+pub(crate) async fn requests_by(
+    test: &OwnTest,
+    is_ours: impl Fn(&AuditedRequest) -> bool,
+) -> anyhow::Result<Vec<AuditedRequest>> {
+    let mut requests = AuditLog::of(&test.plane)?.requests(&test.client()).await?;
+    requests.retain(is_ours);
+    let refused: Vec<_> = requests.iter().filter(|it| it.code == 403).collect();
+    ensure!(refused.is_empty(), "refused: {refused:#?}");
+    Ok(requests)
 }
 
 /// Both are the same.

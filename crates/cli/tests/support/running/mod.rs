@@ -16,8 +16,16 @@ pub(crate) fn start(
     kubeconfig: &Path,
     before_boundary: SignedDuration,
 ) -> anyhow::Result<Program> {
-    let boundary: Timestamp = BOUNDARY.parse()?;
-    let offset = boundary.duration_since(Timestamp::now()) - before_boundary;
+    start_at(arguments, kubeconfig, BOUNDARY.parse::<Timestamp>()? - before_boundary)
+}
+
+/// The same on a clock that shows an instant now.
+pub(crate) fn start_at(
+    arguments: &[String],
+    kubeconfig: &Path,
+    now: Timestamp,
+) -> anyhow::Result<Program> {
+    let offset = now.duration_since(Timestamp::now());
     let kubeconfig = kubeconfig.display().to_string();
     let offset = format!("--clock-offset={offset:#}");
     let mut all: Vec<&str> = arguments.iter().map(String::as_str).collect();

@@ -16,9 +16,7 @@ const ZONES: [(&str, &str); 3] = [("n-a", "zone=a"), ("n-b", "zone=b"), ("n-x", 
 
 fn scene_with_room_for(max: u32) -> Scene {
     let mut scene = Scene::new(required([unit("a", 5, max, "zone=a")]), &ZONES);
-    for name in ["one", "two"] {
-        scene.set_pod(name, &pod("app=a"));
-    }
+    scene.set_pods(&["one", "two"], &pod("app=a"));
     scene
 }
 

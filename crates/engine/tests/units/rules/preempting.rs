@@ -61,9 +61,7 @@ fn only_nodes_of_the_best_unit_with_free_capacity_are_kept() {
     let units = [unit("low", 1, None, "zone=b"), unit("high", 5, 1, "zone=a")];
     let all = ["a-1", "a-2", "b-1", "x-1"];
     let mut scene = full(prefer(units.clone()), &NODES);
-    for name in ["one", "two"] {
-        scene.set_pod(name, &pod("app=a"));
-    }
+    scene.set_pods(&["one", "two"], &pod("app=a"));
     assert_eq!(preempt(&mut scene, "one", &all), ["a-1", "a-2"]);
     assert_eq!(preempt(&mut scene, "two", &all), ["b-1"], "the place is kept for the first");
     assert_eq!(preempt(&mut scene, "two", &["x-1"]), ["x-1"]);
@@ -75,9 +73,7 @@ fn only_nodes_of_the_best_unit_with_free_capacity_are_kept() {
 #[test]
 fn a_kept_place_is_taken_by_no_other_pod_until_it_is_given_up() {
     let mut scene = full(required([unit("only", 1, 1, "zone=a")]), &NODES);
-    for name in ["one", "two"] {
-        scene.set_pod(name, &pod("app=a"));
-    }
+    scene.set_pods(&["one", "two"], &pod("app=a"));
     assert_eq!(preempt(&mut scene, "one", &["a-1"]), ["a-1"]);
     assert_eq!(scene.filter("two", &["a-2"]).unwrap(), [Verdict::Full]);
     let why = scene.why("two", &["a-2"], "a-2");
@@ -98,9 +94,7 @@ fn a_kept_place_is_taken_by_no_other_pod_until_it_is_given_up() {
 fn a_place_is_kept_until_the_pod_is_bound_or_gone_or_not_nominated_in_time() {
     for end in ["bound", "gone", "late"] {
         let mut scene = full(required([unit("only", 1, 1, "zone=a")]), &NODES);
-        for name in ["one", "two"] {
-            scene.set_pod(name, &pod("app=a"));
-        }
+        scene.set_pods(&["one", "two"], &pod("app=a"));
         assert_eq!(preempt(&mut scene, "one", &["a-1"]), ["a-1"]);
         assert!(preempt(&mut scene, "two", &["a-2"]).is_empty());
         match end {
@@ -120,9 +114,7 @@ fn a_victim_of_the_same_unit_makes_room_for_one_pod() {
     let policy = required([unit("only", 1, 1, "zone=a")]);
     let mut scene = Scene::new(policy, &NODES);
     scene.fill("a-1", 1, &pod("app=a"));
-    for name in ["one", "two"] {
-        scene.set_pod(name, &pod("app=a"));
-    }
+    scene.set_pods(&["one", "two"], &pod("app=a"));
     assert_eq!(preempt(&mut scene, "one", &["a-1"]), ["a-1"]);
     assert!(preempt(&mut scene, "two", &["a-1"]).is_empty(), "the victim makes room for another");
     scene.set_pod("one", &nominated("a-1"));
@@ -233,9 +225,7 @@ fn a_nomination_is_not_stale_while_a_pod_on_its_node_ends() {
 fn a_pod_that_is_on_the_way_is_not_overtaken_by_one_that_evicts_others() {
     let mut scene = full(required([unit("only", 1, 1, "zone=a")]), &NODES);
     scene.set_node("a-3", "zone=a");
-    for name in ["one", "two"] {
-        scene.set_pod(name, &pod("app=a"));
-    }
+    scene.set_pods(&["one", "two"], &pod("app=a"));
     assert_eq!(scene.filter("one", &["a-3"]).unwrap(), [Verdict::Chosen]);
     assert!(preempt(&mut scene, "two", &["a-1"]).is_empty());
     scene.now = scene.now + LEASE;

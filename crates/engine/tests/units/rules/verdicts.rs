@@ -185,9 +185,7 @@ fn a_lease_sends_nobody_to_a_lower_unit() {
 fn of_units_that_are_as_good_one_with_a_place_that_is_not_leased_is_chosen() {
     let units = [unit("one", 5, 2, "zone=a"), unit("two", 5, 1, "zone=b")];
     let mut scene = Scene::new(required(units), &ZONES);
-    for name in ["a", "b", "c", "d"] {
-        scene.set_pod(name, &pod("app=a"));
-    }
+    scene.set_pods(&["a", "b", "c", "d"], &pod("app=a"));
     let both = [Verdict::Chosen, Verdict::Chosen, Verdict::Outside];
     let second = [Verdict::Lower, Verdict::Chosen, Verdict::Outside];
     assert_eq!(scene.filter("a", &ALL).unwrap(), both, "the first has more room");

@@ -20,15 +20,8 @@ fn pod() -> Value {
 
 /// Applies a `ConfigMap` with a policy that begins at the boundary.
 pub(super) async fn configure(kubectl: &Kubectl, namespace: &str, start: &str) -> TestResult {
-    let policy = json!({
-        "name": "day", "startTime": start, "endTime": "17:00", "targetQoSLevel": -1,
-        "selector": {"matchLabels": {"app": "batch"}},
-    });
-    let data = json!({"globalConfig": {"timeBasedQoSPolicies": [policy]}}).to_string();
-    let config = json!({
-        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "volcano-agent-config"},
-        "data": {"config.yaml": data},
-    });
+    let policy = objects::level_policy("day", (start, "17:00"), "batch", -1);
+    let config = objects::agent_config(&[policy]);
     let apply = ["-n", namespace, "apply", "--server-side", "-f", "-"];
     kubectl.run_with_input(&apply, &config.to_string()).await?;
     Ok(())
@@ -58,7 +51,7 @@ pub(super) async fn sets_the_levels_of_listed_pods(
     }
     configure(kubectl, NAMESPACE, "09:00").await?;
     let account = test.service_account_on_node((NAMESPACE, NAME), "worker").await?;
-    let arguments = arguments_of(kubectl, NAME).await?;
+    let arguments = arguments_of(kubectl, [NAMESPACE, "deployment", NAME], 0).await?;
     let agent = start(&arguments, &account.kubeconfig(), SignedDuration::from_secs(3))?;
     let batch = ["-n", SHOP, "pod", "batch"];
     await_value(kubectl, &batch, LEVEL, &json!("-1")).await?;

@@ -93,7 +93,7 @@ pub(super) async fn checks_what_is_listed(test: &OwnTest, kubectl: &Kubectl) -> 
     kubectl.run(&["-n", NAMESPACE, "delete", "secret", NAME]).await?;
     let account = test.service_account(NAMESPACE, NAME).await?;
     let port = ProgramPort::take()?;
-    let mut arguments = arguments_of(kubectl, NAME).await?;
+    let mut arguments = arguments_of(kubectl, [NAMESPACE, "deployment", NAME], 0).await?;
     arguments.retain(|it| !it.starts_with("--webhook-listen"));
     arguments.push(format!("--webhook-listen=127.0.0.1:{}", port.number()));
     arguments.push("--certificate-names=127.0.0.1".to_owned());
