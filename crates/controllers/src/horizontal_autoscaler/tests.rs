@@ -69,7 +69,7 @@ fn states(status: &Value) -> [String; 4] {
 #[tokio::test(start_paused = true)]
 async fn a_schedule_scales_a_deployment_at_its_boundary_and_nothing_is_requested_in_between() {
     let stub = Stub::new();
-    let mut bench = following(&stub, "2026-11-30T08:00:00Z", 7, DEPLOYMENT);
+    let bench = following(&stub, "2026-11-30T08:00:00Z", 7, DEPLOYMENT);
     bench.run(60).await;
     stub.forget_asked();
     bench.run(58 * 60).await;
@@ -150,7 +150,7 @@ fn answer(bench: &TestBench, value: Result<f64, SampleProblem>) {
 #[tokio::test(start_paused = true)]
 async fn a_target_that_is_not_watched_is_read_every_query_period() {
     let stub = with_pools();
-    let mut bench = following(&stub, "2026-11-30T09:30:00Z", 4, POOL);
+    let bench = following(&stub, "2026-11-30T09:30:00Z", 4, POOL);
     bench.run(5).await;
     assert_eq!(replicas(&stub, "pools"), 4);
     stub.change("pools", "default", "shop", &json!({ "spec": { "replicas": 2 } }));
@@ -166,7 +166,7 @@ async fn a_target_that_cannot_be_read_is_not_called_able_to_scale_until_it_can()
     let stub = with_pools();
     let broken = Fault::answer(StatusCode::INTERNAL_SERVER_ERROR, "the conversion webhook is gone");
     stub.inject(broken.method(Method::GET).path_contains("/pools/shop/scale").always());
-    let mut bench = following(&stub, "2026-11-30T09:30:00Z", 4, POOL);
+    let bench = following(&stub, "2026-11-30T09:30:00Z", 4, POOL);
     bench.run(200).await;
     let status = bench.status(&autoscaler("shop")).expect("there is one");
     for about in ["AbleToScale", "Ready"] {
@@ -184,7 +184,7 @@ async fn a_target_that_could_not_be_read_for_a_moment_is_scaled_within_seconds()
     let stub = with_pools();
     let away = Fault::answer(StatusCode::SERVICE_UNAVAILABLE, "the API server begins anew");
     stub.inject(away.method(Method::GET).path_contains("/pools/shop/scale").always());
-    let mut bench = following(&stub, "2026-11-30T09:30:00Z", 4, POOL);
+    let bench = following(&stub, "2026-11-30T09:30:00Z", 4, POOL);
     bench.run(8).await;
     let tried = bench.requests_for("/pools/shop/scale");
     assert!((3..10).contains(&tried), "it was tried {tried} times");

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::{BEGIN, from};
 use crate::bench::{TestBench, at_nine, policy, target};
-use crate::targets::{Kinds, MAX_MISSING_KINDS, MAX_NAME_LENGTH, MISSING_KIND_TTL, TargetError};
+use crate::targets::{Kinds, MAX_MISSING_KINDS, MISSING_KIND_TTL, TargetError};
 
 const LATE: &str = "late.example.com/v1";
 
