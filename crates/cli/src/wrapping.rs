@@ -114,22 +114,24 @@ fn pieces(text: &str, widest: usize) -> impl Iterator<Item = &str> {
     let mut ends = Vec::new();
     // Where a value begins, and how many pieces end before it.
     let mut value: Option<(usize, usize)> = None;
-    let mut before = ' ';
+    // A backslash escapes what follows, unless it is escaped itself.
+    let (mut before, mut is_escaped) = (' ', false);
     for (at, letter) in text.char_indices() {
         match (letter, value) {
             (' ', _) => ends.push(at),
-            ('"', Some((begin, count))) if before != '\\' => {
+            ('"', Some((begin, count))) if !is_escaped => {
                 if display_width(&text[begin..=at]) <= LONGEST_VALUE {
                     ends.truncate(count);
                 }
                 value = None;
             }
             // After a letter or a digit it is no beginning: 19".
-            ('"', None) if before != '\\' && !before.is_alphanumeric() => {
+            ('"', None) if !is_escaped && !before.is_alphanumeric() => {
                 value = Some((at, ends.len()));
             }
             _ => {}
         }
+        is_escaped = letter == '\\' && !is_escaped;
         before = letter;
     }
     let mut begin = 0;
