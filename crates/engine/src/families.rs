@@ -7,16 +7,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::cron_scaling::{self, CronRules, CronScaling};
-use crate::metric_scaling::{self, Autoscalers, MetricScaling};
-use crate::placement::{self, ClusterSet, HubObject, Placement, Placements};
-use crate::qos_levels::{self, Levels, Node, Pod, QosLevels};
-use crate::scheduled_capacity::{self, Published, ScheduledCapacity, Schedules};
+use crate::cron_scaling::{self, CronRules};
+use crate::metric_scaling::{self, Autoscalers};
+use crate::placement::{self, ClusterSet, HubObject, Placements};
+use crate::qos_levels::{self, Levels, Node, Pod};
+use crate::scheduled_capacity::{self, Schedules};
 use crate::seam::{
     FamilyState, Happened, InfluenceLimit, ObjectOf, Peers, PolicyFamily, PolicyObject, Publisher,
     PublishesNumber, Said, View, ViewMut,
 };
-use crate::units::{self, FleetObject, ResourcePolicy, Units};
+use crate::units::{self, FleetObject, Units};
 use crate::{Autoscaler, Family, Field, Identity, Objects, Reason, Workload};
 
 /// All objects, by their identity, and all policies.
@@ -77,19 +77,19 @@ pub enum Recorded {
 #[derive(Clone, Debug)]
 pub enum Slim {
     /// A policy that publishes a number by schedule.
-    ScheduledCapacity(PolicyObject<ScheduledCapacity, Published>),
+    ScheduledCapacity(ObjectOf<Schedules>),
     /// A policy that sets replicas or bounds by cron rules.
-    CronScaling(PolicyObject<CronScaling, cron_scaling::Memory>),
+    CronScaling(ObjectOf<CronRules>),
     /// A policy that sets replicas by the answers to queries.
-    MetricScaling(PolicyObject<MetricScaling, metric_scaling::Memory>),
+    MetricScaling(ObjectOf<Autoscalers>),
     /// Policies that set the levels of pods.
-    QosLevels(PolicyObject<QosLevels, ()>),
+    QosLevels(ObjectOf<Levels>),
     /// A policy that selects clusters.
-    Placement(PolicyObject<Placement, placement::Memory>),
+    Placement(ObjectOf<Placements>),
     /// What such policies select from, and what they have selected.
     Hub(HubObject),
     /// A policy for units of nodes.
-    Units(PolicyObject<ResourcePolicy, units::Memory>),
+    Units(ObjectOf<Units>),
     /// A pod, a node or what makes pods, as units are about them.
     Fleet(FleetObject),
     /// Something with a `scale` subresource.

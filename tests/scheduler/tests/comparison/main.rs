@@ -6,7 +6,6 @@
 #![expect(
     clippy::expect_used,
     clippy::unwrap_used,
-    clippy::panic,
     reason = "a test fails by panicking, in its helping functions too"
 )]
 
