@@ -117,8 +117,8 @@ fn graph(files: &[(String, String)]) -> anyhow::Result<Graph> {
             // The root may re-export what is in other crates.
             let is_ours = used == ROOT || names.iter().any(|it| it == used);
             if is_ours && used != own {
-                let uses = graph.entry(own.clone()).or_default();
-                uses.entry(used.to_owned()).or_insert_with(|| (*file).clone());
+                let edges = graph.entry(own.clone()).or_default();
+                edges.entry(used.to_owned()).or_insert_with(|| (*file).clone());
             }
         }
     }

@@ -3,7 +3,6 @@
 
 mod explained;
 mod pods;
-mod recorded;
 mod turns;
 mod worlds;
 
