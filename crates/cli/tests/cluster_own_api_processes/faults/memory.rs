@@ -54,7 +54,7 @@ async fn create_all(
 ) -> TestResult {
     let creations =
         objects.map(|object| async move { cluster.create(kind, NAMESPACE, &object).await });
-    stream::iter(creations).buffer_unordered(AT_ONCE).try_for_each(async |_| Ok(())).await
+    stream::iter(creations).buffer_unordered(AT_ONCE).try_for_each(async |()| Ok(())).await
 }
 
 /// Waits until every target has what the n-th rule sets.

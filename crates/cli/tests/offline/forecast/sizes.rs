@@ -138,7 +138,7 @@ fn the_page_has_every_start_of_the_json() {
     let occurrences = list(&told["occurrences"]).iter();
     let mut expected: Vec<(&str, i64)> =
         occurrences.map(|it| (word(&it["object"]["name"]), milliseconds(&it["at"]))).collect();
-    expected.sort();
+    expected.sort_unstable();
     let page = data(&forecast(&folder, SPRING, "html").said);
     let mut found = Vec::new();
     for job in list(&page["occurrences"]) {
@@ -150,7 +150,7 @@ fn the_page_has_every_start_of_the_json() {
             found.push((name, at));
         }
     }
-    found.sort();
+    found.sort_unstable();
     assert!(expected.len() > 70_000, "{}", expected.len());
     assert!(found == expected, "{} starts of {}", found.len(), expected.len());
 }

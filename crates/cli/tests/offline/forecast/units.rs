@@ -140,10 +140,10 @@ fn the_order_of_files_and_objects_makes_no_difference() {
     ];
     let names = ["0.yaml", "1.yaml", "2.yaml", "3.yaml", "4.yaml", "5.yaml"];
     let texts = objects.each_ref().map(String::as_str);
-    let named: Vec<_> = names.into_iter().zip(texts).collect();
+    let forwards: Vec<_> = names.into_iter().zip(texts).collect();
     let backwards: Vec<_> = names.into_iter().zip(texts.into_iter().rev()).collect();
     let (one, other) =
-        (folder_with("units-order", &named), folder_with("units-other-order", &backwards));
+        (folder_with("units-order", &forwards), folder_with("units-other-order", &backwards));
     for question in
         [&["forecast", "--for", "2d", "--from", AT][..], &["explain", "--at", AT, "rp/web"]]
     {
