@@ -43,8 +43,8 @@ fn a_change_of_values_changes_the_forecast() {
         assert_eq!(report["summary"]["compared"], 2, "{report:#}");
         assert_eq!(output.code, Some(0));
     }
-    let chart = ["--helm", "charts/shop=values-prod.yaml"];
-    let said = diff(&folder, &[CHANGE, chart].concat()).said;
+    let rendered = ["--helm", "charts/shop=values-prod.yaml"];
+    let said = diff(&folder, &[CHANGE, rendered].concat()).said;
     for line in [
         "HEAD~1 → HEAD: 2 of 2 values change; +3,019.2 pod-hours a week",
         "Rendered on both sides: helm template charts/shop --values charts/shop/values-prod.yaml.",
@@ -54,7 +54,7 @@ fn a_change_of_values_changes_the_forecast() {
     }
     // A policy sets no image.
     commit(&folder, &[(SHOP, &edited(SHOP, "image: shop", "image: cart").1)]);
-    let said = diff(&folder, &[CHANGE, chart].concat()).said;
+    let said = diff(&folder, &[CHANGE, rendered].concat()).said;
     assert!(said.contains("Nothing changes: 2 values compared"), "{said}");
 }
 

@@ -4,7 +4,7 @@
 //! The limits of programs that render are tested with scripts, in `offline`.
 
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 #[allow(dead_code, reason = "the tests of `offline` use the rest")]
 #[path = "../offline/running.rs"]
