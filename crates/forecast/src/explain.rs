@@ -140,7 +140,7 @@ impl<'w> Explainer<'w> {
         Some(Explanation { policy, target, at, values, reasons, next, divisions, assumptions })
     }
 
-    /// The island of a policy. If the policy sets nothing, the island of the policies that set the object.
+    /// The island of a policy. If the policy sets nothing, the island of the policies that set the object is added.
     fn island_of(&self, policy: &PolicyName, object: &Identity) -> Option<Vec<PolicyName>> {
         let world = self.world;
         let own = self.islands.get(*self.positions.get(policy)?)?;

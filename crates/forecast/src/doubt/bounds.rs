@@ -53,8 +53,8 @@ impl Watch<'_> {
         self.note(Sort::OutOfBounds, &writer, None, None, (about, at));
     }
 
-    /// Which bound had to move: the upper one if it was raised, or the lower one if it was lowered. The bound in the
-    /// finding goes the other way.
+    /// Reports the bound that had to move: the upper one if it was raised, or the lower one if it was lowered. A bound
+    /// that the rule itself names changes the other way.
     pub(super) fn tell_moved_bound(
         &mut self,
         target: &Identity,

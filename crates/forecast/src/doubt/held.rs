@@ -14,7 +14,7 @@ const SHORT: SignedDuration = SignedDuration::from_mins(5);
 
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
-/// An older value is unrelated to the value that replaces it.
+/// A value that was set longer ago than this is unrelated to the one that replaces it.
 pub(crate) const RECENT: SignedDuration = SignedDuration::from_hours(24 * 8);
 
 /// A value that was set.
