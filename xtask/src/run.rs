@@ -198,8 +198,8 @@ impl Step {
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments);
-        // `cargo run` tells this process which package it is. Build scripts that watch those
-        // variables would see another value than in a person's own call, and rebuild each time.
+        // `cargo run` sets variables about this package for this process. Build scripts that watch those variables
+        // would see another value than in a person's own call, and rebuild each time.
         for (name, _) in std::env::vars_os() {
             if name.to_str().is_some_and(is_about_this_package) {
                 command.env_remove(name);

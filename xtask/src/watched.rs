@@ -1,5 +1,5 @@
-//! Programs that end with the task runner, however it ends, and with them all that they have
-//! started. What they are for is up to the caller.
+//! Programs that end with the task runner, however it ends, and with them all that they have started. Their purpose
+//! is up to the caller.
 
 use std::fs::File;
 use std::io::{self, Write as _};

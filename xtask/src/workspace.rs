@@ -64,7 +64,7 @@ pub(crate) struct Target {
 }
 
 impl Workspace {
-    /// Asks cargo about the workspace this program was built from.
+    /// Reads the workspace that this program was built from, with `cargo metadata`.
     pub(crate) fn load() -> anyhow::Result<Self> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let step = Step::cargo(&["metadata", "--format-version", "1", "--no-deps"]);

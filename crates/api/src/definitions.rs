@@ -69,8 +69,7 @@ impl CustomResource {
     }
 
     /// Its schemas for editors, one a version, with the paths where editors look for them
-    /// (`autoscaling.karmada.io/federatedhpa_v1alpha1.json`): plain JSON Schema, which knows nothing of Kubernetes'
-    /// own words.
+    /// (`autoscaling.karmada.io/federatedhpa_v1alpha1.json`): plain JSON Schema, without Kubernetes' own keywords.
     pub fn json_schemas(&self) -> impl Iterator<Item = (String, Value)> {
         let spec = &self.definition.spec;
         spec.versions.iter().map(move |version| {
@@ -143,8 +142,8 @@ fn apply_rules(fields: &mut Map<String, Value>) {
     }
 }
 
-/// Says in plain JSON Schema what Kubernetes says with words of its own: null besides a type, whole
-/// numbers or text, and that a map has no other fields than those it names.
+/// Replaces Kubernetes' own keywords with plain JSON Schema: null as a second type, whole numbers or text, and a map
+/// without fields other than those it names.
 fn to_plain(schema: &mut Value) {
     let Value::Object(fields) = schema else { return };
     let flag = |name: &str| fields.get(name) == Some(&Value::Bool(true));

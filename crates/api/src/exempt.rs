@@ -8,10 +8,10 @@ use serde_json::Value;
 /// The annotation, or label, with any value but `false`.
 pub const MARK: &str = "almanac.dev/ignore";
 
-/// The namespaces that are exempt unless somebody says otherwise.
+/// The namespaces that are exempt by default.
 pub const EXEMPT_NAMESPACES: [&str; 1] = ["kube-system"];
 
-/// How an API server is asked for namespaces, which may bear the mark.
+/// The resource of namespaces, which may bear the mark, for requests to an API server.
 #[must_use]
 pub fn namespaces() -> ApiResource {
     ApiResource {

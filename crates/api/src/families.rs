@@ -37,11 +37,11 @@ pub static DESCRIPTORS: [&Descriptor; Family::ALL.len()] = [
     &units::DESCRIPTOR,
 ];
 
-/// What tells a family from the others, but for what its policies do.
+/// The properties of a family that differ from those of the others, except for the behavior of its policies.
 pub struct Descriptor {
     /// The family.
     pub family: Family,
-    /// What its policies are called on the command line.
+    /// The name of its policies on the command line.
     pub flag: &'static str,
     /// The kinds that its policies read, other than their own and their targets.
     pub reads: &'static [Kind],
@@ -55,9 +55,9 @@ pub struct Descriptor {
     pub why_cluster_wide: Option<&'static str>,
     /// How a forecast of a cluster finds them.
     pub listing: Listing,
-    /// Whether they have queries, which are asked, and whose patterns take long to check.
+    /// Whether its policies have queries, which are evaluated, and whose patterns take long to check.
     pub has_queries: bool,
-    /// What they are called where no rule of theirs has a name.
+    /// The nouns for a policy and its objects where no rule has a name.
     pub nouns: Nouns,
     /// What to do about a rule that never wins, where their own order decides which one does.
     pub never_wins_fix: Option<&'static str>,
@@ -93,7 +93,7 @@ pub enum Listing {
     ByName,
 }
 
-/// What an explanation calls policies.
+/// The nouns for a family's policies in an explanation.
 #[derive(Clone, Copy, Debug)]
 pub struct Nouns {
     /// The policy as a whole.
@@ -106,7 +106,7 @@ pub struct Nouns {
 struct Checked<T> {
     /// The usable value; `None` if there is none.
     value: Option<T>,
-    /// What is wrong, or worth knowing.
+    /// Errors, warnings and infos.
     findings: Vec<Finding>,
 }
 

@@ -1,7 +1,7 @@
-//! What is wrong with what a user wrote, and what to do about it.
+//! A problem in what a user wrote, and what to do about it.
 //!
-//! One type and one table of codes, for files, for admission and for conditions alike. A finding
-//! knows a field; only what prints it knows files and lines.
+//! One type and one table of codes, for files, for admission and for conditions. A finding has a field; files and
+//! lines are up to the code that prints it.
 
 mod codes;
 mod fix;
@@ -23,8 +23,8 @@ pub struct Finding {
     pub code: Code,
     /// The field it is about; empty when it is about the whole object or file.
     pub field: FieldPath,
-    /// What is wrong and what would be right, in Kubernetes' form but without the field:
-    /// `Invalid value: "0 0 * *": a cron expression has five fields, this has four`.
+    /// The problem and what would be right, in Kubernetes' form but without the field: `Invalid value: "0 0 * *": a
+    /// cron expression has five fields, this has four`.
     pub message: String,
     /// What to do, where there is one thing to do.
     pub fix: Option<Box<str>>,
@@ -36,11 +36,11 @@ pub struct Finding {
     pub other: Option<Box<Identity>>,
     /// Where it is in the document that its field is of, if that is the text of a value in the object.
     pub in_text: Option<Span>,
-    /// Whether it is only worth knowing, whatever its code is elsewhere.
+    /// Whether it is an info only, in spite of the severity that its code has elsewhere.
     pub is_info: bool,
 }
 
-/// What can only be meant.
+/// The only text that can be meant.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Replacement {
     /// A text, in quotes where it needs them.
@@ -50,7 +50,7 @@ pub enum Replacement {
 }
 
 impl Replacement {
-    /// As it is, without quotes.
+    /// The text itself, without quotes.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
@@ -142,7 +142,7 @@ impl Finding {
         with_fix(self.headline(), self)
     }
 
-    /// The same without the field, for those who say that beside it.
+    /// The same without the field, for callers that print the field next to it.
     #[must_use]
     pub fn sentence_about_field(&self) -> String {
         with_fix(self.problem().to_owned(), self)
@@ -197,7 +197,7 @@ pub trait Shown {
     fn shown(&self) -> String;
 }
 
-/// The longest value a message repeats. What is longer can be seen where the message points.
+/// The longest value a message repeats. The full value can be seen where the message points.
 const SHOWN_CHARACTERS: usize = 60;
 
 impl Shown for str {

@@ -129,7 +129,7 @@ kinds! {
         short: [], namespaced: true, role: Role::Policy(Family::Placement),
         followed: false, compared: false,
     }
-    /// A cluster that a hub knows.
+    /// A cluster that is registered at a hub.
     ManagedCluster {
         group: CLUSTERS, versions: ["v1"], plural: "managedclusters",
         short: ["mcl", "mcls"], namespaced: false, role: Role::Hub,
@@ -153,7 +153,7 @@ kinds! {
         short: [], namespaced: true, role: Role::Hub,
         followed: false, compared: false,
     }
-    /// What a placement has selected.
+    /// The clusters that a placement has selected.
     PlacementDecision {
         group: CLUSTERS, versions: ["v1beta1", "v1alpha1"], plural: "placementdecisions",
         short: [], namespaced: true, role: Role::Hub,
@@ -204,7 +204,7 @@ kinds! {
 }
 
 impl Kind {
-    /// The kind of this name in this group, whatever version it is written in.
+    /// The kind of this name in this group, in any version.
     #[must_use]
     pub fn of(group: &str, kind: &str) -> Option<Kind> {
         Kind::ALL.iter().copied().find(|it| it.name() == kind && it.group() == group)
@@ -240,7 +240,7 @@ impl Kind {
         self.is_policy() || is_group_of_ours(self.group())
     }
 
-    /// Whether Open Cluster Management defines it: its definition is not to be replaced by ours.
+    /// Whether Open Cluster Management defines it. Our definition must not replace that one.
     pub(crate) fn is_defined_by_hub(self) -> bool {
         self.group() == CLUSTERS
     }

@@ -1,4 +1,4 @@
-//! How the clock that policies follow was set, beside the clock of the machine and the API server.
+//! The setting of the clock that policies follow, relative to the clock of the machine and the API server.
 //!
 //! Neither clock is read here.
 
@@ -19,13 +19,13 @@ impl PolicyClock {
     /// The machine's clock.
     pub const REAL: PolicyClock = PolicyClock::ahead_by(SignedDuration::ZERO);
 
-    /// As fast as the machine's clock, and so much ahead of it.
+    /// As fast as the machine's clock, and ahead of it by this duration.
     #[must_use]
     pub const fn ahead_by(ahead: SignedDuration) -> Self {
         Self { ahead, since: Timestamp::UNIX_EPOCH, rate: 1 }
     }
 
-    /// The same, but from this instant of the machine's clock on, so many seconds pass in one.
+    /// The same, but from this instant of the machine's clock on, `rate` seconds pass in one.
     #[must_use]
     pub fn faster(self, since: Timestamp, rate: u32) -> Self {
         Self { ahead: self.ahead, since, rate: rate.max(1) }
@@ -43,7 +43,7 @@ impl PolicyClock {
         self.rate
     }
 
-    /// What it shows at an instant of the machine's clock; the end of all time for what lies beyond.
+    /// The policy clock's time at an instant of the machine's clock; the end of all time for what lies beyond.
     #[must_use]
     pub fn shown_at(self, real: Timestamp) -> Timestamp {
         let passed = real.duration_since(self.since).max(SignedDuration::ZERO);

@@ -39,7 +39,7 @@ pub(crate) const METRIC_NAME: &str = "__name__";
 pub(crate) struct Parsed {
     /// The type of the result.
     pub(crate) result: Type,
-    /// What it consists of. The operands of a node are the last results before it.
+    /// Its nodes. The operands of a node are the last results before it.
     pub(crate) nodes: Vec<Node>,
 }
 
@@ -56,8 +56,8 @@ pub(crate) enum Type {
     Text,
 }
 
-/// Whether two texts are the same query: they have the same words, wherever spaces and comments are. Texts that are no
-/// queries are the same if they look the same.
+/// Whether two texts are the same query: they have the same words, wherever spaces and comments are. Texts that are
+/// not queries are the same if they look the same.
 #[must_use]
 pub fn is_same_query(one: &str, other: &str) -> bool {
     let (mut words, mut others) = (Lexer::new(one), Lexer::new(other));
@@ -69,7 +69,7 @@ pub fn is_same_query(one: &str, other: &str) -> bool {
             (Kind::Name, Kind::Name) => {
                 one[word.start..word.end] == other[of_other.start..of_other.end]
             }
-            // One that is no number is equal to none.
+            // One that is not a number is equal to none.
             (Kind::Number(it), Kind::Number(of_other)) => it.total_cmp(of_other).is_eq(),
             (kind, of_other) => kind == of_other,
         };
@@ -105,20 +105,20 @@ pub(crate) enum Node {
 /// Which series, and when.
 #[derive(Debug)]
 pub(crate) struct Selector {
-    /// What holds of their labels, [`METRIC_NAME`] included.
+    /// The conditions for their labels, [`METRIC_NAME`] included.
     pub(crate) matchers: Vec<Matcher>,
     /// Whether it has `offset`, `@`, `anchored` or `smoothed`.
     pub(crate) is_modified: bool,
 }
 
-/// What holds of a label.
+/// A condition for a label.
 #[derive(Debug)]
 pub(crate) struct Matcher {
     /// The label.
     pub(crate) label: String,
     /// How its value compares.
     pub(crate) comparison: Comparison,
-    /// What its value is compared with.
+    /// The value to compare with.
     pub(crate) value: String,
 }
 
@@ -140,7 +140,7 @@ pub(crate) enum Comparison {
 pub(crate) struct Refusal {
     /// The byte of the text.
     pub(crate) at: usize,
-    /// What is wrong, with the line and the word.
+    /// The problem, with the line and the word.
     pub(crate) message: String,
     /// What to do about it.
     pub(crate) fix: Option<String>,

@@ -37,7 +37,7 @@ pub const QOS_LEVEL: &str = "volcano.sh/qos-level";
 pub const ORIGINAL_QOS_LEVEL: &str = "volcano.sh/original-qos-level";
 /// The policy that sets its level.
 pub const QOS_POLICY: &str = "almanac.dev/qos-policy";
-/// What the policy has set.
+/// The level that the policy has set.
 pub const QOS_APPLIED: &str = "almanac.dev/qos-applied";
 /// On a pod that shows what a node runs by itself.
 const MIRROR: &str = "kubernetes.io/config.mirror";
@@ -84,7 +84,7 @@ pub(crate) fn fields(role: Role) -> &'static [&'static str] {
     }
 }
 
-/// What levels depend on in a pod.
+/// The parts of a pod that levels depend on.
 #[must_use]
 pub fn pod(object: &Value) -> Pod {
     let metadata = &object["metadata"];
@@ -103,7 +103,7 @@ pub fn watched_pod(object: &DynamicObject) -> Pod {
     pod_of(Labels::new(labels), annotation, is_terminating, &object.data)
 }
 
-/// What the annotations of an object say of its level.
+/// The annotations of an object about its level.
 #[must_use]
 pub fn level_annotations(metadata: &ObjectMeta) -> QosAnnotations {
     level_in(|key| Some(metadata.annotations.as_ref()?.get(key)?.as_str()))

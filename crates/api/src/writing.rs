@@ -24,8 +24,8 @@ pub fn to_yaml(documents: &[Value]) -> Result<String, WriteError> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A writer of JSON whose output is the same document as YAML. Whatever is written is passed on at once, so that
-/// memory does not grow with the document.
+/// A writer of JSON whose output is the same document as YAML. All output is passed on at once, so that memory does
+/// not grow with the document.
 pub struct JsonAsYaml<'a> {
     emitter: Emitter<'a>,
     /// The text or the number that has begun, as far as it is known.
@@ -33,7 +33,7 @@ pub struct JsonAsYaml<'a> {
     within: Within,
 }
 
-/// What the next byte of JSON belongs to.
+/// The part of a document that the next byte of JSON belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Within {
     Structure,
@@ -121,7 +121,7 @@ impl Write for JsonAsYaml<'_> {
         Ok(bytes.len())
     }
 
-    /// Nothing: what has begun is written when it is known how it goes on.
+    /// Does nothing: a scalar is written when it is known how it continues.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

@@ -6,7 +6,7 @@
 //! that has failed. Nothing is remembered but what is on the pods, so that a process that has just started knows as
 //! much as one that has run for a year.
 //!
-//! What a pod should have is decided in `almanac-engine`; what a `ConfigMap` says, in `almanac-api`.
+//! `almanac-engine` decides what a pod should have; `almanac-api` reads a `ConfigMap`.
 
 mod config;
 mod contest;
@@ -44,7 +44,7 @@ use crate::leadership::Leadership;
 use crate::namespaces::Namespaces;
 use crate::terms::Terms;
 
-/// What an agent carries out, and how.
+/// The policies that an agent reconciles, and how.
 #[derive(Clone)]
 pub struct AgentOptions {
     /// The nodes whose pods are its business.
@@ -57,7 +57,7 @@ pub struct AgentOptions {
     pub namespaces: Namespaces,
     /// Of these, the namespaces in which nothing is carried out.
     pub exempt_namespaces: Vec<String>,
-    /// The lease to hold meanwhile; `None` for a process that runs alone.
+    /// The lease to hold during a term; `None` for a process that runs alone.
     pub lease: Option<LeaseOptions>,
     /// The name of this process.
     pub identity: String,
@@ -133,7 +133,7 @@ impl Agent {
         Agent { client, options, health, writes, events, levels, budget, switch, leading }
     }
 
-    /// Runs until the token is cancelled; then finishes work in progress and releases the lease.
+    /// Runs until the token is canceled; then finishes work in progress and releases the lease.
     pub async fn run(self, end: CancellationToken) {
         self.options.namespaces.tell_limit();
         let terms = Terms {

@@ -94,12 +94,12 @@ impl<Inner: Follower> Follower for Excluding<Inner> {
     }
 }
 
-/// Notes which namespaces bear the mark, and tells of each for which that changes.
+/// Keeps track of the namespaces that bear the mark, and calls `tell` for each one for which that changes.
 pub(crate) struct NamespaceFollower<Tell> {
     tell: Tell,
     /// Of those that bear it, or may.
     marks: BTreeMap<String, NamespaceMark>,
-    /// Those that bear the mark in the listing that is being told.
+    /// Those that bear the mark in the current list.
     listed: Option<BTreeSet<String>>,
     progress: ListReport,
     has_complained: bool,
@@ -139,8 +139,8 @@ fn mark_of(metadata: &ObjectMeta) -> NamespaceMark {
 }
 
 impl<Tell: Fn(&str, NamespaceMark) + Send> NamespaceFollower<Tell> {
-    /// Asks for the marks of these namespaces, again and again. That a namespace is not there, or may not be read, is
-    /// told once until it is.
+    /// Reads the marks of these namespaces repeatedly. A namespace that is missing or may not be read is reported
+    /// once until it can be read.
     pub(crate) async fn ask(mut self, client: Client, names: Vec<Arc<str>>, pause: Duration) {
         let namespaces: Api<Namespace> = Api::all(client);
         let mut unread: BTreeSet<Arc<str>> = BTreeSet::new();
@@ -163,7 +163,7 @@ impl<Tell: Fn(&str, NamespaceMark) + Send> NamespaceFollower<Tell> {
                         known.remove(name);
                         "there is no such namespace".to_owned()
                     }
-                    // What was known before still counts. What was never known might be a mark.
+                    // A mark that was read before still counts. One that was never read might be there.
                     Ok(Err(kube::Error::Api(status))) if status.code == 403 => {
                         if !known.contains(name) {
                             is_whole &= Instant::now() >= patient_until;
@@ -240,7 +240,7 @@ impl<Tell: Fn(&str, NamespaceMark) + Send> Follower for NamespaceFollower<Tell> 
 mod tests {
     use super::*;
 
-    /// One that wants a list, and nothing else.
+    /// One that only needs a list.
     struct Wanting;
 
     impl Follower for Wanting {

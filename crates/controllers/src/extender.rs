@@ -1,7 +1,7 @@
 //! The extender: answers a kube-scheduler which nodes the pods of a `ResourcePolicy` may use, and binds them.
 //!
-//! Exactly one replica decides, by one ledger, and is ready once it knows everything; the others pass calls on to it,
-//! so that it does not matter beside which scheduler one runs. What a pod may use is decided in `almanac-engine`.
+//! Exactly one replica decides, by one ledger, and is ready once its state is complete. The others forward calls to
+//! it, so that each scheduler may run next to any of them. `almanac-engine` decides which nodes a pod may use.
 
 mod binding;
 mod calls;
@@ -46,12 +46,12 @@ use crate::terms::Terms;
 
 pub use self::peers::AUDIENCE;
 
-/// What an extender carries out, and how.
+/// The options of an extender.
 #[derive(Clone)]
 pub struct ExtenderOptions {
     /// The namespaces in which nothing is carried out.
     pub exempt_namespaces: Vec<String>,
-    /// The lease to hold meanwhile; `None` for a process that runs alone. With other replicas, it has addresses.
+    /// The lease to hold during a term; `None` for a process that runs alone. With other replicas, it has addresses.
     pub lease: Option<LeaseOptions>,
     /// The name of this process.
     pub identity: String,
@@ -75,7 +75,7 @@ pub struct ExtenderEndpoints {
     pub others: Option<(TcpListener, Option<PathBuf>)>,
     /// Passes calls on to them.
     pub passing_on: PassingOn,
-    /// Over TLS, if told.
+    /// The settings for TLS; `None` for plain HTTP.
     pub tls: Option<Tls>,
 }
 
@@ -133,7 +133,7 @@ impl Extender {
         Extender { client, options, health, writes, events, budget, switch, calls, listeners }
     }
 
-    /// Runs until the token is cancelled; then finishes work in progress and releases the lease. Calls are passed on
+    /// Runs until the token is canceled; then finishes work in progress and releases the lease. Calls are forwarded
     /// until then.
     pub async fn run(self, end: CancellationToken) {
         let Extender { client, options, health, writes, events, budget, switch, calls, listeners } =
@@ -174,7 +174,7 @@ impl Listeners {
     }
 }
 
-/// What all terms have in common.
+/// The parts that all terms share.
 struct Leading {
     client: Client,
     options: ExtenderOptions,

@@ -1,5 +1,5 @@
-//! The families of policies, and what each does besides deciding: its status, how it reports and counts what
-//! has happened, what it adds to turns, and what else it watches.
+//! The families of policies, and what each does apart from deciding: its status, how it reports and counts what has
+//! happened, what it adds to turns, and what else it watches.
 //!
 //! To add a family, add an arm where its controller is chosen.
 
@@ -32,7 +32,7 @@ use crate::turn_hooks::TurnHooks;
 use crate::upstream::Upstreams;
 use crate::work_queue::WorkQueue;
 
-/// What a family does besides deciding.
+/// The tasks of a family apart from deciding.
 pub(crate) trait FamilyController: Send + Sync {
     /// The status that an object should have; `None` before there is anything to report.
     fn compose(
@@ -49,7 +49,7 @@ pub(crate) trait FamilyController: Send + Sync {
     /// Registers its counters and the metrics evaluated at the scrape.
     fn register(&self, registry: &mut Registry, scraped: &Scraped);
 
-    /// What it adds to turns during a term, if anything.
+    /// The family's additions to turns during a term, if any.
     fn hooks(
         &self,
         _: &Client,
@@ -66,7 +66,7 @@ pub(crate) trait FamilyController: Send + Sync {
     }
 }
 
-/// What metrics are evaluated from at the scrape.
+/// The inputs of metrics that are evaluated at the scrape.
 #[derive(Clone, Debug)]
 pub(crate) struct Scraped {
     pub(crate) leading: Leadership,
@@ -76,13 +76,13 @@ pub(crate) struct Scraped {
 }
 
 impl Scraped {
-    /// What is known, while this process leads and a family is not left to its upstream controller.
+    /// The known cluster, while this process leads and a family is not left to its upstream controller.
     pub(crate) fn cluster_of(&self, family: Family) -> Option<Arc<Cluster>> {
         self.leading.cluster().filter(|_| self.upstreams.running(family).is_none())
     }
 }
 
-/// What is watched with, and what it fills.
+/// The means of a watch, and the cluster and queues that it fills.
 pub(crate) struct Watching<'a> {
     pub(crate) client: &'a Client,
     pub(crate) ages: &'a WatchAges,
@@ -184,7 +184,7 @@ impl Families {
         self.0.values().for_each(|it| it.register(registry, scraped));
     }
 
-    /// What they add to turns during a term.
+    /// The families' additions to turns during a term.
     pub(crate) fn hooks(
         &self,
         client: &Client,

@@ -1,6 +1,6 @@
 //! `HorizontalAutoscaler`: sets the replicas of its target by the answers to queries.
 //!
-//! This module composes the status; `sampler` asks Prometheus, `report` turns what happened into Events and log
+//! This module composes the status; `sampler` queries Prometheus, `report` turns what happened into Events and log
 //! lines, and `metrics` publishes it.
 
 mod metrics;
@@ -34,7 +34,7 @@ use crate::status_writer::WriteMethod;
 pub struct Queries {
     /// The Prometheus to ask; without one, only queries over what Almanac itself publishes are answered.
     pub prometheus: Option<Prometheus>,
-    /// How often each query is asked.
+    /// The period of each query.
     pub period: SignedDuration,
     /// How much of its target a number may differ from it without changing anything.
     pub tolerance: f64,
@@ -49,12 +49,12 @@ impl Default for Queries {
 }
 
 /// An answer that is older than this many periods is of no use. It may be some minutes old: an autoscaler may have
-/// many queries, which are asked one after the other.
+/// many queries, which run one after the other.
 const OLDEST_PERIODS: i32 = 3;
 const OLDEST: SignedDuration = SignedDuration::from_mins(3);
 
 impl Queries {
-    /// What holds for all autoscalers of this process.
+    /// The settings for all autoscalers of this process.
     pub(crate) fn settings(&self) -> Settings {
         let Self { prometheus, period, tolerance } = self;
         let (query_period, tolerance) = (*period, *tolerance);
@@ -70,7 +70,7 @@ pub(crate) struct HorizontalAutoscalers {
     metrics: AutoscalerMetrics,
 }
 
-/// What an autoscaler decides now, as its turns do; `None` for one that is invalid or exempt.
+/// The decision of an autoscaler at this instant, as in its turns; `None` for one that is invalid or exempt.
 fn with_decision<Seen>(
     world: &World,
     policy: &Identity,
@@ -85,7 +85,7 @@ fn with_decision<Seen>(
     Some(see(&Decided { input: &input, decision: &decision }))
 }
 
-/// What is known not to be known of a target. What may not be changed can still be read.
+/// The parts of a target that are known to be unavailable. A target that may not be changed can still be read.
 fn reach(target: &Identity, entry: &PolicyEntry) -> Reach {
     let why = match (&entry.unreadable, entry.problem.as_deref()) {
         (Some(why), _) => Unreachable::Unknown(Arc::from(&**why)),

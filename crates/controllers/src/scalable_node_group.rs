@@ -41,13 +41,13 @@ pub use self::provider::{
 /// How many groups have a turn at once.
 pub(crate) const MAX_CONCURRENT_TURNS: usize = 16;
 
-/// How long a provider may take. What it has done by then stays, and the next turn continues.
+/// How long a provider may take. Its changes until then stay, and the next turn continues.
 const PROVIDER_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// What is held back, or goes on elsewhere, is checked again after this long.
+/// A group that is held back, or reconciled elsewhere, is checked again after this long.
 const RECHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 
-/// A write that was withdrawn is decided afresh after this long, unless something else comes first.
+/// A withdrawn write is decided again after this long, unless something else comes first.
 const WITHDRAWN_PAUSE: SignedDuration = SignedDuration::from_secs(1);
 
 /// The groups of one term, and who provides their nodes.
@@ -66,7 +66,7 @@ pub(crate) struct NodeGroups {
 }
 
 impl NodeGroups {
-    /// Runs the turn of one group; returns when it wants the next one.
+    /// Runs the turn of one group; returns when its next one is due.
     pub(crate) async fn take_turn(&self, group: &Identity) -> Option<Timestamp> {
         let Some(subject) = self.subject(group) else {
             return self.clear_up(group).await;
@@ -75,7 +75,7 @@ impl NodeGroups {
         self.record(group, &subject, outcome).await
     }
 
-    /// Has every provider tell of its nodes. It never ends by itself.
+    /// Has every provider report changes of its nodes. It never ends by itself.
     pub(crate) fn serve(&self) -> impl Future<Output = ()> + Send + 'static {
         let (queue, providers) = (Arc::clone(&self.queue), self.providers.clone());
         let changed: NodesChanged = Arc::new(move |namespace, name| {
@@ -136,7 +136,7 @@ impl NodeGroups {
         self.scale(group, subject, &**provider, before, wanted).await
     }
 
-    /// Has the number of nodes changed, and looks at what came of it.
+    /// Has the provider change the number of nodes, and checks the result.
     async fn scale(
         &self,
         group: &Identity,
@@ -171,7 +171,7 @@ impl NodeGroups {
         let is_held = self.switch.is_stopped()
             || self.upstreams.running(Controlled::NodeGroups).is_some()
             || self.exempt(group).is_some()
-            // A cluster that does not serve the kind has not said that the group is gone.
+            // A cluster that does not serve the kind does not show that the group is gone.
             || !self.cluster.lock().node_groups.would_have(group);
         if is_held {
             // A deleted group without nodes has no further turn, however long it would be held.

@@ -1,4 +1,4 @@
-//! What is unknown about the world, and what is assumed instead.
+//! Values that are unknown in a world, and the assumptions in their place.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -48,20 +48,20 @@ pub enum Assumption {
         /// What it is.
         value: u32,
     },
-    /// What a policy takes for granted.
+    /// A presumption of a policy.
     Presumed(Presumption),
-    /// A bound makes way for the other one, which the caller specified.
+    /// A bound moves because the caller specified the other one.
     MadeWay {
         /// The object.
         target: Identity,
-        /// The bound that makes way.
+        /// The bound that moves.
         field: Field,
         /// What it is.
         value: u32,
     },
 }
 
-/// What is assumed, as a sentence, and what that begins with if the same may be assumed of others.
+/// An assumption as a sentence, and the subject to begin it with if the same may be assumed of others.
 pub type Sentence = (Option<String>, String);
 
 /// Sentences in their order, those that say the same of several as one: `A, B, C, D, E and 3 more: each exists`.

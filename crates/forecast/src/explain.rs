@@ -34,7 +34,7 @@ pub struct Explanation {
     pub next: Option<Change>,
     /// How its value is divided, if it is.
     pub divisions: Vec<Division>,
-    /// What was assumed.
+    /// The assumptions of this explanation.
     pub assumptions: Vec<Assumption>,
 }
 
@@ -62,7 +62,7 @@ pub struct Explainer<'w> {
     islands: Vec<Vec<PolicyName>>,
     /// In which of them each policy is.
     positions: BTreeMap<PolicyName, usize>,
-    /// What was before the last instant that was explained.
+    /// The run before the last explained instant.
     past: Option<Past>,
 }
 
@@ -124,7 +124,7 @@ impl<'w> Explainer<'w> {
         let divisions = simulation.world().divisions(policy);
         let credits_writers = divisions.is_empty() && !world.explains_parts(policy);
         let concerned = with_a_part_in(world, &island, target);
-        // What only others set cannot change these values, however often they do.
+        // Values that only other policies set cannot change these values, however often those policies change them.
         simulation.go_on_with(&concerned);
         let ends_matter_of = credits_writers.then_some(policy);
         let ahead = look_ahead(&mut simulation, target, at, &values, ends_matter_of);
@@ -140,7 +140,7 @@ impl<'w> Explainer<'w> {
         Some(Explanation { policy, target, at, values, reasons, next, divisions, assumptions })
     }
 
-    /// The island of a policy; of one that sets nothing, with whoever sets the object.
+    /// The island of a policy. If the policy sets nothing, the island of the policies that set the object is added.
     fn island_of(&self, policy: &PolicyName, object: &Identity) -> Option<Vec<PolicyName>> {
         let world = self.world;
         let own = self.islands.get(*self.positions.get(policy)?)?;
@@ -157,8 +157,9 @@ impl<'w> Explainer<'w> {
         Some(all)
     }
 
-    /// Dates each value: by the last firing of its rule where firings set it, else by the beginning of its stretch in a run
-    /// over the week before, or in a run from the known state. A value that is older has no date.
+    /// Dates each value. If firings set it, the date is the last firing of its rule. Otherwise it is the beginning of
+    /// its stretch in a run over the week before, or in a run from the known state. A value that is older has no
+    /// date.
     fn date(
         &mut self,
         values: &mut [(Field, LastWrite)],
@@ -176,7 +177,7 @@ impl<'w> Explainer<'w> {
         for (_, write) in &mut decided {
             write.since = None;
         }
-        // What is assumed is so from this instant on, whatever was before.
+        // An assumed value holds from this instant on. Earlier values do not matter.
         decided.retain(|(field, _)| !is_assumed(*field));
         if decided.is_empty() {
             return;
@@ -225,7 +226,7 @@ fn is_untouched((_, write): &(Field, LastWrite)) -> bool {
     write.origin == Origin::initial()
 }
 
-/// Whether the same decides. What a placement selects has no rule, only what it was changed by.
+/// Whether the same rule or placement decides. A selection of a placement has no rule, only a change cause.
 fn is_same(one: &Origin, other: &Origin) -> bool {
     let policies = [one, other].map(|it| it.writer.as_ref().map(|writer| &writer.policy));
     let is_of_placement = |it: &PolicyName| it.family == Family::Placement;
@@ -235,7 +236,7 @@ fn is_same(one: &Origin, other: &Origin) -> bool {
     one.writer == other.writer
 }
 
-/// Dates older values: a schedule knows the beginning of its winner, and a status the last scaling of an autoscaler.
+/// Dates older values: a schedule yields the beginning of its winner, and a status the last scaling of an autoscaler.
 fn date_back(
     values: &mut [(Field, LastWrite)],
     policy: &PolicyName,
@@ -264,7 +265,7 @@ fn credit_writers(
     if values.is_empty() {
         return;
     }
-    // What holds until the next answer holds as a whole, whichever metric set it.
+    // A value that holds until the next answer holds as a whole: it does not matter which metric set it.
     let is_own = |(_, write): &(Field, LastWrite)| {
         write.origin.writer.as_ref().is_some_and(|writer| writer.policy == *policy)
     };

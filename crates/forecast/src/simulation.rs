@@ -59,7 +59,7 @@ pub struct Step {
     pub at: Timestamp,
     /// Whose.
     pub policy: PolicyName,
-    /// What happened.
+    /// The records of the turn.
     pub recorded: Vec<Recorded>,
     /// Which fields it set, whether or not they had the value before.
     pub set: Vec<Set>,
@@ -161,7 +161,7 @@ impl Simulation {
         simulation
     }
 
-    /// The world as it is now.
+    /// The world at the current instant of the run.
     #[must_use]
     pub fn world(&self) -> &World {
         &self.world
@@ -173,8 +173,8 @@ impl Simulation {
         &self.last_writes
     }
 
-    /// What a field was before it was set in the first turn of a policy at the beginning, if it was one of those for which
-    /// nothing changes there.
+    /// The value of a field before the first turn of a policy at the beginning set it, if the policy was one of those
+    /// for which nothing changes there.
     pub(crate) fn found(&self, place: &(Identity, Field)) -> Option<&LastWrite> {
         self.found.get(place)
     }
@@ -184,7 +184,7 @@ impl Simulation {
         self.watched.take()?.into_before()
     }
 
-    /// What was assumed.
+    /// The assumptions of the run.
     #[must_use]
     pub fn assumptions(&self) -> &[Assumption] {
         &self.assumptions
@@ -312,7 +312,7 @@ impl Simulation {
         let mut settling: Vec<&PolicyName> = Vec::new();
         for policy in arriving {
             let has_arrived = arrive(&mut self.world, policy, from);
-            // What is made of an assumed value is a change.
+            // A value that derives from an assumed one is a change.
             let written = self.world.footprint(policy).writes;
             if has_arrived && !written.iter().any(|it| assumed.contains_key(it)) {
                 settling.push(policy);

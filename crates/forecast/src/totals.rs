@@ -1,4 +1,4 @@
-//! What the numbers of a series add up to over its period.
+//! The sums of the numbers of a series over its period.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::{Period, Segment, Series};
 /// How many nanoseconds are a hundredth of an hour.
 const HUNDREDTH: i128 = 36_000_000_000;
 
-/// What a number comes to over a period.
+/// The peak and the sum of a number over a period.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Total {
     /// The highest it is.
@@ -31,20 +31,20 @@ pub struct PodHours {
 const WEEK: i128 = 7 * 24 * 100 * HUNDREDTH;
 
 impl PodHours {
-    /// How many pods for so many nanoseconds.
+    /// A number of pods over a number of nanoseconds.
     #[must_use]
     pub fn of(pods: i64, nanoseconds: i128) -> PodHours {
         PodHours { nanoseconds: nanoseconds.saturating_mul(i128::from(pods)) }
     }
 
-    /// The same of so many.
+    /// The pod-hours of `count` equal parts.
     #[must_use]
     pub fn times(self, count: usize) -> PodHours {
         let count = i128::try_from(count).unwrap_or(i128::MAX);
         PodHours { nanoseconds: self.nanoseconds.saturating_mul(count) }
     }
 
-    /// What they come to in a week, if these are over a period.
+    /// The pod-hours of a week, if these are over a period.
     #[must_use]
     pub fn a_week(self, period: Period) -> PodHours {
         let length = period.to().as_nanosecond() - period.from().as_nanosecond();

@@ -19,7 +19,7 @@ pub struct Case {
     pub minimum: u32,
     /// The upper bound.
     pub maximum: u32,
-    /// What the target's spec says at the beginning.
+    /// The replicas in the target's spec at the beginning.
     pub replicas: u32,
     /// How far a metric may be off its target without a change, in thousandths of the target.
     pub tolerance: u32,
@@ -33,13 +33,13 @@ pub struct Case {
     pub up: Rules,
     /// How fast to scale down.
     pub down: Rules,
-    /// What is measured.
+    /// The measured metrics.
     pub metrics: Vec<Metric>,
     /// The reconciliations, and what is measured at each.
     pub steps: Vec<Step>,
 }
 
-/// How fast to scale in one direction. What is `None` is not written.
+/// How fast to scale in one direction. A `None` is not written.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Rules {
     /// The stabilization window, in seconds.
@@ -77,7 +77,7 @@ pub enum Amount {
     Percent(u32),
 }
 
-/// What is measured, and what it should be.
+/// A measured metric, and its target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Metric {
     /// How it is compared.
@@ -100,9 +100,9 @@ pub enum MetricKind {
 pub struct Step {
     /// Seconds since the beginning of the case.
     pub second: u32,
-    /// What each metric measures, in thousandths; `None` where it has no answer.
+    /// The sample of each metric, in thousandths; `None` where it has no answer.
     pub samples: Vec<Option<u32>>,
-    /// What another client has just set the target to.
+    /// The replicas that another client has just set.
     pub written: Option<u32>,
 }
 

@@ -1,12 +1,12 @@
-//! What our autoscaler means to do differently from Kubernetes, each with a case that shows it: what Kubernetes
-//! answers as it is, and what we answer.
+//! The intended differences of our autoscaler from Kubernetes, each with a case that shows it: the answer of
+//! Kubernetes, and ours.
 
 use crate::case::{Amount, Case, Metric, MetricKind, Policy, Rules, Select, Step};
 
 /// A case in which the answers differ, and are meant to.
 #[derive(Clone, Debug)]
 pub struct Difference {
-    /// What differs.
+    /// The name of the difference.
     pub name: &'static str,
     /// A case of it.
     pub case: Case,
@@ -158,7 +158,7 @@ fn of_metrics() -> Vec<Difference> {
     ]
 }
 
-/// In the last step, somebody else has set five.
+/// In the last step, another client has set five.
 fn cut_by_another_writer(mut case: Case) -> Case {
     if let Some(last) = case.steps.last_mut() {
         last.written = Some(5);

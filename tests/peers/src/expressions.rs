@@ -1,8 +1,8 @@
 //! What Kubernetes' own libraries for CEL say of a thousand expressions over two dozen clusters, recorded, so that
 //! ours can be compared with it where there is no Go.
 //!
-//! Some expressions are written by hand: every function and operator there is, and what is none. The others are made
-//! of a seed.
+//! Some expressions are written manually: every function and operator there is, and what is not one. The others are
+//! made of a seed.
 
 mod random;
 
@@ -17,7 +17,7 @@ use crate::record::{Record, RecordError};
 
 pub use random::random_expression;
 
-/// How many random expressions are asked.
+/// How many random expressions there are.
 const RANDOM: usize = 400;
 /// Their seed.
 const SEED: u64 = 20_261_122;

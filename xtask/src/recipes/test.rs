@@ -36,15 +36,15 @@ pub(super) const RECIPE: Recipe = Recipe {
     run,
 };
 
-/// What the file name of a real-cluster test begins with.
+/// The prefix of the file names of real-cluster tests.
 const CLUSTER: &str = "cluster_";
 /// The same for one that starts control planes of its own.
 const OWN: &str = "cluster_own_";
 
-/// What the file name of a test begins with that runs with `--thorough` only, or by its own name.
+/// The prefix of the file names of tests that run with `--thorough` only, or by their own names.
 const ON_DEMAND: &str = "thorough_";
 
-/// What tests are called that do not run everywhere.
+/// The names of the groups of tests that do not run everywhere.
 const REAL_CLUSTER: &str = "real-cluster tests";
 const PAGES: &str = "tests of pages in a browser";
 const THOROUGH_ONLY: &str = "thorough tests";
@@ -63,7 +63,7 @@ const PATIENCE: Duration = Duration::from_mins(20);
 const PATIENCE_IF_THOROUGH: Duration = Duration::from_hours(6);
 
 fn run(run: &mut Run) -> anyhow::Result<()> {
-    // What is missing installs while cargo builds.
+    // Missing programs install while cargo builds.
     let without_browser = thread::spawn(browser::why_not);
     let (cluster_files, others) = integration_tests(&run.workspace);
     // The name of an integration test chooses it as a whole; any other text chooses among all tests.
@@ -189,7 +189,7 @@ fn jobs(
     let name = "documentation examples".to_owned();
     jobs.push(Job { name, lane: Lane::Computing, step, tests: Vec::new(), program: None });
     if jobs.iter().any(|job| job.lane == Lane::Cluster) {
-        // What waits has deadlines, what computes has none.
+        // Programs that wait have deadlines; programs that compute have none.
         for job in jobs.iter_mut().filter(|job| job.lane == Lane::Computing) {
             job.step = job.step.clone().nice();
         }

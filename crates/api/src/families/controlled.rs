@@ -1,4 +1,4 @@
-//! What can be carried out: the policies of each family, and groups of nodes, which are no policies.
+//! The objects that controllers reconcile: the policies of each family, and groups of nodes, which are not policies.
 
 use almanac_engine::Family;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -45,7 +45,7 @@ impl Controlled {
         Self::all().find(|it| it.kind() == kind).or_else(beside)
     }
 
-    /// What they are called on the command line.
+    /// The name of these objects on the command line.
     #[must_use]
     pub fn flag(self) -> &'static str {
         self.descriptor().map_or("scalable-node-group", |it| it.flag)

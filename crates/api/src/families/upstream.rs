@@ -15,7 +15,7 @@
 pub struct Upstream {
     /// Its project.
     pub name: &'static str,
-    /// The name of its lease, in whichever namespace.
+    /// The name of its lease, in any namespace.
     pub lease: &'static str,
     /// Whether the CRD of the kind has to be that of the project, because the lease alone is ambiguous.
     pub by_definition: bool,

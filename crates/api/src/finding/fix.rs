@@ -1,12 +1,12 @@
-//! What to do about a finding that does not say it itself: one thing, in the words of its message where
-//! those name it already.
+//! The advice for a finding whose message has none: one thing to do, with the terms of the message where that names
+//! them already.
 //!
 //! Messages have the form `what is wrong; what to do`, or `must be …`, so that one line says it all.
 
 use super::{Code, Finding};
 
 impl Finding {
-    /// What is wrong, without what to do where the fix says that.
+    /// The problem, without the advice where the fix has that.
     #[must_use]
     pub fn problem(&self) -> &str {
         let Some((problem, advice)) = self.message.rsplit_once("; ") else { return &self.message };
@@ -29,7 +29,7 @@ impl Finding {
         }
     }
 
-    /// The same with something to do about it, whatever it is.
+    /// The same with a fix: its own, or else the usual one of its code.
     #[must_use]
     pub fn with_some_fix(mut self) -> Self {
         self.fix = self.fix.take().or_else(|| Some(self.usual_fix().into()));

@@ -1,4 +1,4 @@
-//! What a finding is, in few words: the title of an alert, where there is no room for the explanation.
+//! Titles of findings, for alerts, where there is no room for the explanation.
 //!
 //! A title has fewer than 80 characters, since a list of alerts cuts off longer ones. Explanations and fixes are
 //! elsewhere.
@@ -6,7 +6,7 @@
 use super::Code;
 
 impl Code {
-    /// What it is, in one short sentence: the first one of its explanation, unless that is too long.
+    /// The title, in one short sentence: the first one of its explanation, unless that is too long.
     #[must_use]
     pub fn title(self) -> String {
         if let Some(title) = self.own_title() {

@@ -1,5 +1,5 @@
-//! The kinds in Kubernetes' own API groups. Nothing else adds kinds to these groups, so a kind that is not listed and is
-//! spelled nearly like a listed one is a slip. What each kind means to policies is in the table of kinds.
+//! The kinds in Kubernetes' own API groups. Nothing else adds kinds to these groups, so a kind that is not listed and
+//! is spelled nearly like a listed one is a slip. The table of kinds defines the meaning of each kind to policies.
 
 use super::names::nearest_within;
 

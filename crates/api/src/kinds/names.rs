@@ -10,7 +10,7 @@ struct KindOfPods {
     groups: &'static [&'static str],
 }
 
-/// Those that everybody has, or that Volcano brings. Two kinds are called Job; which one is meant, its group says.
+/// Those that every cluster has, or that Volcano brings. Two kinds are called Job; the group distinguishes them.
 const OF_PODS: [KindOfPods; 4] = [
     KindOfPods { name: "Pod", plural: "pods", short_names: &["po"], groups: &["", "v1", "v1."] },
     KindOfPods {
@@ -118,7 +118,7 @@ pub(crate) fn nearest<'a>(written: &str, names: impl Iterator<Item = &'a str>) -
     nearest_within(written, names, |name| (name.len() / 3).clamp(1, 4))
 }
 
-/// The same, with at most so many slips in a name. The case of letters is not one.
+/// The same, with at most `most` slips in a name. The case of letters is not one.
 pub(super) fn nearest_within<'a>(
     written: &str,
     names: impl Iterator<Item = &'a str>,

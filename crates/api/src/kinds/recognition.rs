@@ -6,22 +6,22 @@ use super::{Kind, built_in};
 /// What published examples write for the group `apps`.
 pub(crate) const APPS_MISTYPED: &str = "app/v1";
 
-/// In how many letters a mistyped kind differs. What differs in more is another kind: a group of policies has kinds
-/// that we do not know, such as `BackupSchedule` beside `Placement`.
+/// In how many letters a mistyped kind differs at most. With more differences it is another kind: a group of policies
+/// has kinds that Almanac does not support, such as `BackupSchedule` next to `Placement`.
 pub(super) const MOST_SLIPS: usize = 2;
 
-/// What the table says about an `apiVersion` and a `kind`.
+/// The result of looking up an `apiVersion` and a `kind` in the table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Recognised {
     /// One of ours.
     Supported(Kind),
-    /// None of ours, and not meant to be as far as one can tell.
+    /// None of ours, and by all signs not meant to be.
     Other,
     /// Nearly one of ours: the field that is wrong, and what it should be.
     Mistyped {
         /// `apiVersion` or `kind`.
         field: &'static str,
-        /// What it should say.
+        /// The value that it should have.
         meant: String,
     },
 }
@@ -91,7 +91,7 @@ pub(crate) struct RemovedVersion {
 }
 
 impl RemovedVersion {
-    /// What is wrong with it, and the version to write.
+    /// The problem, and the version to write.
     pub(crate) fn why(self, kind: &str) -> String {
         let RemovedVersion { release, now, .. } = self;
         format!("Kubernetes {release} removed this version of {kind}; write {now}")
@@ -140,7 +140,7 @@ pub(crate) fn removed_version(api_version: &str, kind: &str) -> Option<RemovedVe
 }
 
 impl Kind {
-    /// The kind of this name, whatever group it is said to be of.
+    /// The kind of this name, in any group.
     pub(crate) fn written(name: &str) -> Option<Kind> {
         Kind::ALL.iter().copied().find(|it| it.name() == name)
     }

@@ -1,4 +1,4 @@
-//! What belongs to an operand or an operator: label matchers, modifiers of time, and lists of labels.
+//! The clauses of an operand or an operator: label matchers, modifiers of time, and lists of labels.
 
 use super::lexer::{Kind, Token, shown};
 use super::parser::{Modifiers, Parser, Shape};
@@ -130,7 +130,7 @@ impl Parser<'_, '_> {
         Ok(groups)
     }
 
-    /// What follows an operator between two operands.
+    /// The clauses after an operator between two operands.
     pub(super) fn matching(&mut self) -> Result<Matching, Refusal> {
         let mut matching = Matching { is_bool: self.take("bool"), ..Matching::default() };
         let is_on = self.take("on");

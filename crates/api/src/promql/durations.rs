@@ -14,7 +14,7 @@ const POWER: u8 = 3;
 /// The seconds of a duration; `None` for an expression, which Prometheus evaluates later.
 type Seconds = Option<f64>;
 
-/// What waits for a duration.
+/// The reason that a duration is pending for.
 enum Pending {
     Parenthesis,
     /// The first argument of `max_of` or `min_of`.
@@ -52,7 +52,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// The duration of an offset. What is not in parentheses ends before an operator: `a offset 5m + 2` is a sum.
+    /// The duration of an offset. Without parentheses it ends before an operator: `a offset 5m + 2` is a sum.
     pub(super) fn offset_duration(&mut self) -> Result<Seconds, Refusal> {
         let negates = self.next.kind == Kind::Symbol("-");
         if !negates && self.next.kind != Kind::Symbol("+") {

@@ -3,7 +3,7 @@
 use super::MOST_SHOWN;
 use super::number::{is_of_word, number};
 
-/// A word, and where it is.
+/// A word, and its range in the text.
 #[derive(Debug)]
 pub(super) struct Token {
     pub(super) kind: Kind,
@@ -11,7 +11,7 @@ pub(super) struct Token {
     pub(super) end: usize,
 }
 
-/// What a word is.
+/// The kind of a word.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Kind {
     Symbol(&'static str),
@@ -20,13 +20,13 @@ pub(super) enum Kind {
     Name,
     /// A duration is a number of seconds.
     Number(f64),
-    /// What is not UTF-8 once the escapes are read is kept with replacement characters.
+    /// If the text is not UTF-8 once the escapes are read, it has replacement characters.
     Text {
         value: String,
         is_utf8: bool,
     },
     End,
-    /// What cannot be a word, and why.
+    /// The problem of a text that cannot be a word.
     Invalid(String),
 }
 
@@ -42,7 +42,7 @@ const KEYWORDS: &str = "and or unless atan2 sum avg count min max group stddev s
                         without on ignoring group_left group_right fill fill_left fill_right bool \
                         start end step range max_of min_of";
 
-/// What is around the next word.
+/// The surroundings of the next word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Around {
     /// Neither braces nor brackets.
@@ -190,7 +190,7 @@ fn quoted(rest: &str) -> (Kind, usize) {
     (Kind::Text { value, is_utf8 }, length)
 }
 
-/// What an escape stands for, after its backslash. An octal or `\x` one is a byte, not a character.
+/// The bytes of an escape, after its backslash. An octal or `\x` one is a byte, not a character.
 fn escaped(letters: &mut std::str::Chars<'_>, quote: char) -> Option<Vec<u8>> {
     let rest = letters.as_str();
     let kind = letters.next()?;

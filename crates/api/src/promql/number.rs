@@ -24,7 +24,7 @@ pub(super) fn number(text: &str) -> Option<(f64, usize)> {
     Some((value(&text[..end])?, end))
 }
 
-/// Whether a letter goes on with a word.
+/// Whether a letter continues a word.
 pub(super) fn is_of_word(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '_'
 }

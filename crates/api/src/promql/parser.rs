@@ -1,5 +1,5 @@
-//! Puts the words of a query together. What is not complete yet is on stacks of its own, not on that of calls:
-//! operators and brackets that wait for an operand on one, operands on the other.
+//! Puts the words of a query together. Incomplete parts are on stacks of their own, not on that of calls: operators
+//! and brackets that wait for an operand on one, operands on the other.
 
 use almanac_engine::metric_scaling::PatternBudget;
 
@@ -20,7 +20,7 @@ pub(super) struct Operand {
     pub(super) shape: Shape,
 }
 
-/// What may follow an operand directly. The node of all but the last one is the last node.
+/// The parts that may follow an operand directly. The node of all but the last one is the last node.
 #[derive(Clone, Copy)]
 pub(super) enum Shape {
     Selector { has_name: bool, modifiers: Modifiers },
@@ -29,7 +29,7 @@ pub(super) enum Shape {
     Other,
 }
 
-/// What has been said of the time of an operand.
+/// The modifiers of the time of an operand.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Modifiers {
     pub(super) has_offset: bool,
@@ -40,7 +40,7 @@ pub(super) struct Modifiers {
     pub(super) edges: Option<&'static str>,
 }
 
-/// What waits for an operand.
+/// A part that waits for an operand.
 enum Pending {
     Parenthesis { at: usize },
     Call { callee: Callee, groups: bool, commas: Vec<usize>, at: usize },
@@ -48,11 +48,11 @@ enum Pending {
     Binary { operator: &'static str, matching: Matching, at: usize },
 }
 
-/// What is next.
+/// The next part of the query.
 enum Next {
     /// An operand.
     Operand,
-    /// What follows one.
+    /// A part that may follow an operand.
     Following,
     /// Nothing.
     End,

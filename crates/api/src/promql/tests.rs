@@ -288,7 +288,7 @@ fn what_is_as_long_as_allowed_is_parsed_on_a_small_stack() {
     }
     let nested = format!("{}a{}", "(".repeat(MOST_NESTED), ")".repeat(MOST_NESTED));
     assert_eq!(result(&nested), Ok(Type::Vector));
-    // What was closed counts no more.
+    // Closed parentheses count no more.
     assert_eq!(result(&["(1)"; 150].join("+")), Ok(Type::Scalar));
 }
 

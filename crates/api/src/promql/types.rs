@@ -1,4 +1,4 @@
-//! What operators, aggregations and functions take and yield.
+//! The types that operators, aggregations and functions take and yield.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use super::{Node, Refusal, Type};
 
 use Type::{Range, Scalar, Text, Vector};
 
-/// What has arguments.
+/// A name that takes arguments.
 pub(super) enum Callee {
     Aggregation(Aggregation),
     Function(Function),
@@ -36,7 +36,7 @@ pub(super) struct Function {
     signature: &'static Signature,
 }
 
-/// What functions take and yield.
+/// The types that a function takes and yields.
 struct Signature {
     /// The last one counts for all that follow.
     arguments: &'static [Type],
@@ -135,7 +135,7 @@ impl fmt::Display for Type {
     }
 }
 
-/// What an operator between two operands yields, or why it cannot be there.
+/// The type that an operator between two operands yields, or why it cannot be there.
 pub(super) fn of_binary(
     operator: &str,
     matching: &Matching,

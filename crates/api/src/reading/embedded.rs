@@ -1,7 +1,7 @@
 //! A document that is the text of a value in another one, as under a key of a `ConfigMap`: reading it, and
 //! where in the file its parts are.
 //!
-//! What is read knows positions in the text. A file may write the text in many ways: as a block, folded, in
+//! The tree that is read has positions in the text. A file may write the text in many ways: as a block, folded, in
 //! quotes, with escapes. [`TextInFile`] follows both side by side.
 
 use super::source::Source;

@@ -151,7 +151,7 @@ impl Shape {
     }
 }
 
-/// Whether there is nothing in a field. What is `null` in a map is not there.
+/// Whether there is nothing in a field. A `null` in a map counts as nothing.
 fn is_empty(value: &mut Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,

@@ -14,8 +14,8 @@ use crate::kinds::Kind;
 use crate::lenient::exact_instant;
 use crate::objects::{CLUSTER_SET_LABEL, GROUP_INDEX_LABEL, GROUP_NAME_LABEL, PLACEMENT_LABEL};
 
-/// What placements select from, given apart from its status; `None` for every other kind, and where the least is
-/// missing.
+/// An object that placements select from, with its status as a separate value; `None` for every other kind, and where
+/// the least is missing.
 #[must_use]
 pub fn hub_object(kind: Kind, object: &Value, status: &Value) -> Option<HubObject> {
     let metadata = &object["metadata"];

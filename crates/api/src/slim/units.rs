@@ -1,4 +1,4 @@
-//! What units of nodes depend on in pods and nodes.
+//! The parts of pods and nodes that units of nodes depend on.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub const BOUND_UNIT: &str = "almanac.dev/unit";
 /// The kind of the owners whose pods are never governed.
 const DAEMON_SET: &str = "DaemonSet";
 
-/// What units depend on in a pod.
+/// The parts of a pod that units depend on.
 #[must_use]
 pub fn unit_pod(object: &Value) -> Pod {
     let metadata = &object["metadata"];
@@ -80,7 +80,7 @@ pub fn watched_unit_pod(object: &DynamicObject) -> Pod {
     )
 }
 
-/// What units depend on in a node.
+/// The parts of a node that units depend on.
 #[must_use]
 pub fn unit_node(object: &Value) -> Node {
     let metadata = &object["metadata"];
@@ -96,7 +96,7 @@ pub fn watched_unit_node(object: &DynamicObject) -> Node {
     node_of(Labels::new(labels), metadata.resource_version.as_deref(), &object.data)
 }
 
-/// What the metadata of a pod say but for its annotations.
+/// The metadata of a pod without its annotations.
 struct Metadata<'a> {
     uid: Option<Arc<str>>,
     version: Option<&'a str>,
@@ -189,7 +189,7 @@ pub fn unit_template(object: &DynamicObject, kind: &str) -> Option<Pod> {
     (makes_pods && !is_owned).then(pod)
 }
 
-/// The number of the first pod of a `StatefulSet`, by its spec, if it says so.
+/// The number of the first pod of a `StatefulSet`, if its spec sets it.
 #[must_use]
 pub fn first_number(spec: &Value) -> Option<u64> {
     spec["ordinals"]["start"].as_u64()

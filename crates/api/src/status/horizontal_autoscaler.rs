@@ -1,4 +1,4 @@
-//! The status of a `HorizontalAutoscaler`: what it remembers, what its queries yield, and its conditions.
+//! The status of a `HorizontalAutoscaler`: its policy state, the results of its queries, and its conditions.
 
 mod condition_states;
 mod memory;
@@ -11,11 +11,11 @@ pub use self::memory::read;
 use crate::lenient;
 use crate::objects::{CurrentMetric, HorizontalAutoscalerStatus, Observed};
 
-/// What an autoscaler decides at an instant, and by what.
+/// The decision of an autoscaler at an instant, and its inputs.
 pub struct Decided<'a> {
-    /// What it looks at.
+    /// The inputs of the decision.
     pub input: &'a Input<'a>,
-    /// What it decides.
+    /// The decision itself.
     pub decision: &'a Decision,
 }
 
@@ -37,7 +37,7 @@ pub fn write(
     status.current_metrics = current_metrics(input);
     if let TargetState::Workload(workload) = input.target {
         status.current_replicas = workload.current.or(workload.replicas).map(lenient::number);
-        // Otherwise it is what was set last: what could not be set must not be remembered as if it were.
+        // Otherwise it is the last value that was set. A value that could not be set must not count as set.
         let wanted = decided.limited().map(|limited| limited.replicas);
         if let Some(wanted) = wanted.filter(|wanted| workload.replicas == Some(*wanted)) {
             status.desired_replicas = Some(lenient::number(wanted));

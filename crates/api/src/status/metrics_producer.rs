@@ -9,8 +9,8 @@ use crate::finding::{Code, Finding};
 use crate::lenient;
 use crate::objects::{MetricsProducerStatus, Observed, ScheduledCapacityStatus};
 
-/// Reads what was published last, as much of it as can be read: without a number there is nothing,
-/// and a next number without its time is none.
+/// Reads what was published last, as much of it as can be read: without a number there is nothing, and a next number
+/// without its time does not count.
 #[must_use]
 pub fn read(status: &Value) -> Option<Published> {
     let capacity = &status["scheduledCapacity"];

@@ -16,17 +16,17 @@ use crate::status::conditions::{
     ConditionReason, ConditionState, ConditionType, errors, of_exempt,
 };
 
-/// What there is to tell of a policy.
+/// The inputs of the status of a policy.
 pub struct Told<'a> {
     /// Its name.
     pub policy: &'a Identity,
-    /// What was found about it.
+    /// The findings about it.
     pub findings: &'a [Finding],
     /// Why it is not carried out, if it is exempt.
     pub exempt: Option<Exempt>,
     /// Whether its namespace has more older policies than count.
     pub is_surplus: bool,
-    /// What is counted under it; `None` if nothing is.
+    /// The counts under it; `None` if nothing is counted.
     pub report: Option<&'a PolicyReport>,
 }
 
@@ -169,7 +169,7 @@ fn conflict(policy: &Identity, conflicts: &[Conflict]) -> ConditionState {
     state((ConditionType::Conflict, true, ConditionReason::SeveralPolicies), message)
 }
 
-/// What is worth knowing of a policy about which nothing needs attention.
+/// The notes about a policy that needs no attention.
 fn without_attention(report: &PolicyReport) -> String {
     let mut parts = vec![nothing()];
     let without: u32 = report.without_cost.values().copied().fold(0, u32::saturating_add);

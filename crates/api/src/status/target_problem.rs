@@ -1,6 +1,6 @@
 //! Why nothing can be done with the target of an object, and what to do about it.
 //!
-//! Finding it out is the affair of who asks the API server; here it is put into words.
+//! Finding it out is up to the client of the API server; this module composes the message.
 
 use almanac_engine::Identity;
 
@@ -38,7 +38,7 @@ impl TargetProblem {
         }
     }
 
-    /// What is wrong, and what to do.
+    /// The problem, and what to do.
     #[must_use]
     pub fn message(&self, target: &Identity) -> String {
         match self {
@@ -74,8 +74,8 @@ fn forbidden(target: &Identity, words: &str) -> String {
     if let Some(grant) = missing_grant(words) {
         return lenient::cut(&format!("{target} cannot be accessed: {grant}"), REPEATED_CHARACTERS);
     }
-    // Others than Kubernetes' access control may stand before the API server, so what was said matters
-    // more than any advice.
+    // Others than Kubernetes' access control may stand before the API server, so its own message matters more than
+    // any advice.
     let words = lenient::cut(words, REPEATED_CHARACTERS);
     format!("the API server denies access to {target}: {words}")
 }

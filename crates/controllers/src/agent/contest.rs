@@ -19,10 +19,10 @@ const FIRST_PAUSE: SignedDuration = SignedDuration::from_secs(1);
 /// The longest pause is a bit more than an hour, which is also how long an API server keeps an Event.
 const MAX_DOUBLINGS: u32 = 12;
 
-/// What has stayed for this long beyond the last pause is contested by nobody.
+/// A write that has stayed for this long beyond the last pause is uncontested.
 const CALM: SignedDuration = SignedDuration::from_mins(10);
 
-/// What was written to a pod last.
+/// The last write to a pod.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct LastWrite {
     /// A hash of the policy and what it sets. The level of the user is not part of it: that changes when the user
@@ -49,16 +49,16 @@ impl LastWrite {
     ) -> Option<Timestamp> {
         let before = before.filter(|it| it.wanted == hash_of(wanted) && !it.is_calm(now))?;
         let until = before.at.saturating_add(before.pause()).ok()?;
-        // After the clock was set back, nobody waits for the time from before.
+        // After the clock was set back, an instant from before does not delay the write.
         (until > now && before.at <= now).then_some(until)
     }
 
-    /// Whether it is now written for so many times that somebody should know.
+    /// Whether the repeated writes have just reached the number at which the user should know.
     pub(super) fn is_contested(&self) -> bool {
         self.again == AT_ONCE
     }
 
-    /// Whether somebody should be told again, because the Event from before is gone.
+    /// Whether to report it again, because the Event from before is gone.
     pub(super) fn is_told_again(&self) -> bool {
         self.again >= AT_ONCE + MAX_DOUBLINGS
     }

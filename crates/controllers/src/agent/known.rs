@@ -1,4 +1,4 @@
-//! What an agent knows of its cluster: the world that decisions are based on, and the bookkeeping beside it.
+//! The state of one cluster in an agent: the world that decisions are based on, and the bookkeeping for it.
 //!
 //! It is filled by watches and read by everything else. It is one value behind one lock, which is never held while
 //! waiting.
@@ -15,7 +15,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::contest::LastWrite;
 
-/// What one term knows.
+/// The state of one term.
 #[derive(Default)]
 pub(super) struct Known {
     state: Mutex<KnownState>,
@@ -24,7 +24,7 @@ pub(super) struct Known {
 /// The same, while locked.
 #[derive(Default)]
 pub(super) struct KnownState {
-    /// What decisions are based on.
+    /// The basis of decisions.
     pub(super) world: World,
     /// The bookkeeping for writing each pod.
     pub(super) pods: BTreeMap<Identity, PodEntry>,
@@ -44,18 +44,19 @@ pub(super) struct PodEntry {
     pub(super) listing: u32,
     /// The boundary at which it was found to be due, until it is written.
     pub(super) due_since: Option<Timestamp>,
-    /// What was written last, and how often.
+    /// The last write, and how often it was repeated.
     pub(super) wrote: Option<LastWrite>,
     /// The failed attempts since the last success.
     pub(super) failure: Option<Box<Failure>>,
-    /// What was sent, and the level that an admission webhook has put in place of it.
+    /// The annotations that were sent, and the level that an admission webhook has put in place of the sent one.
     pub(super) admitted: Option<Box<(QosAnnotations, Option<Arc<str>>)>>,
     /// Until when to leave what another agent has written.
     pub(super) credit: Option<Timestamp>,
 }
 
 impl PodEntry {
-    /// What a pod says of its level. What a webhook has made of our own write is ours, and no word of the user.
+    /// The level annotations of a pod. If a webhook replaced the level in our own write, the result counts as ours,
+    /// and not as the user's.
     pub(super) fn read(&mut self, mut found: QosAnnotations) -> QosAnnotations {
         let unsure = self.failure.as_ref().and_then(|failure| failure.unsure.as_ref());
         if let Some((sent, _)) = unsure
@@ -85,7 +86,7 @@ pub(super) struct Failure {
     pub(super) backoff: Backoff,
     /// When it is tried again.
     pub(super) again: Timestamp,
-    /// What has happened if the last attempt has succeeded after all, though its answer was lost.
+    /// The annotations and the records of the last attempt, if it may have succeeded: its response was lost.
     pub(super) unsure: Option<(QosAnnotations, Vec<Recorded>)>,
 }
 
@@ -104,7 +105,7 @@ pub(super) struct Configs {
     listed: BTreeSet<String>,
     /// Those that are there, and their UIDs.
     pub(super) present: BTreeMap<Identity, ConfigEntry>,
-    /// What stands in the world for none being there.
+    /// The entry in the world that stands for a missing `ConfigMap`.
     none: Option<Identity>,
 }
 
@@ -132,7 +133,7 @@ impl KnownState {
         Some(PolicyName::new(Family::QosLevels, first.clone()))
     }
 
-    /// Takes what is known of the failures to write a pod, which are over. The last one is told.
+    /// Takes the entry about the failures to write a pod, which are over. The end of the last one is logged.
     pub(super) fn take_failure(&mut self, pod: &Identity) -> Option<Failure> {
         let failure = self.pods.get_mut(pod)?.failure.take()?;
         self.failing -= 1;

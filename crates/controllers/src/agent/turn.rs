@@ -1,4 +1,4 @@
-//! One pod's turn: decides about it afresh, writes it if it is not as it should be, and reports what has happened.
+//! One pod's turn: decides about it again, writes it if it is not as it should be, and reports what has happened.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,7 @@ use crate::cluster::is_older;
 const FIRST_RETRY: Duration = Duration::from_millis(250);
 const LAST_RETRY: Duration = Duration::from_mins(1);
 
-/// A failure is told in an Event after so many attempts. Most are over after the first.
+/// A failure is reported in an Event after this number of attempts. Most are over after the first.
 const ATTEMPTS_UNTIL_TOLD: u32 = 4;
 
 /// Takes the turns of pods.
@@ -44,9 +44,9 @@ struct Opened {
     version: Box<str>,
 }
 
-/// What a look at a pod has come to.
+/// The result of a look at a pod.
 enum Look {
-    /// It is as it should be, or nobody knows how it should be.
+    /// It is as it should be, or its desired state is unknown.
     Nothing,
     /// It is not yet to be written.
     Later(Timestamp),
@@ -54,7 +54,7 @@ enum Look {
 }
 
 impl Turns {
-    /// Runs the turn of one pod; returns when it wants the next one.
+    /// Runs the turn of one pod; returns when its next one is due.
     pub(super) async fn take(&self, pod: &Identity) -> Option<Timestamp> {
         if self.switch.is_stopped() {
             return None;
@@ -165,7 +165,7 @@ impl Turns {
         is_same && open.as_ref().and_then(wanted) == Some(&opened.wanted)
     }
 
-    /// Notes what became of a write; returns when the pod wants its next turn.
+    /// Records the outcome of a write; returns when the pod's next turn is due.
     fn settle(
         &self,
         pod: &Identity,
@@ -178,7 +178,7 @@ impl Turns {
         let is_there = state.pods.get(pod).is_some_and(|entry| entry.uid == uid);
         let written = match written {
             Ok(written) => written,
-            // This process no longer leads, or the next turn decides afresh.
+            // This process no longer leads, or the next turn decides again.
             Err(WriteError::Fenced(_)) => return None,
             Err(WriteError::Withdrawn) => return Some(now),
             Err(_) if !is_there => return None,
@@ -302,7 +302,7 @@ fn note(
     outcome_of(written, wanted)
 }
 
-/// What a turn wants to write.
+/// The annotations that a turn writes, if any.
 fn wanted(open: &OpenTurn) -> Option<&QosAnnotations> {
     open.actions().iter().find_map(|action| match action {
         Action::Annotate { annotations, .. } => Some(&**annotations),

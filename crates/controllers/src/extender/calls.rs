@@ -1,4 +1,4 @@
-//! Who answers a call: this replica while it decides, and otherwise the one that does.
+//! Chooses the replica that answers a call: this one while it decides, and otherwise the leader.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use super::protocol::{BindingResult, FilterResult};
 use super::{binding, filtering};
 use crate::leadership::Leadership;
 
-/// What may be asked.
+/// The verbs of the extender API.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Verb {
     Filter,
@@ -73,8 +73,8 @@ impl Answering for Calls {
     }
 }
 
-/// Kube-scheduler drops what is said beside a status other than 200, and shows the error in the answer: so that nobody
-/// decides at the moment is in the Event of the pod that waits for it.
+/// Kube-scheduler drops the body of a response with a status other than 200, and shows the error in the answer. So
+/// the Event of a pending pod shows that there is no leader at the moment.
 fn as_kube_scheduler_shows(verb: Verb, answer: Answer) -> Answer {
     let is_for_lack_of_a_leader =
         matches!(answer.status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::BAD_GATEWAY);
@@ -141,7 +141,7 @@ impl Answering for CallsOfPeers {
         peers.check(token).await.map_err(|stranger| {
             let status = match stranger {
                 Stranger::NoToken | Stranger::WrongToken => StatusCode::FORBIDDEN,
-                // It may be one of us all the same.
+                // It may still be one of us.
                 Stranger::NotReviewed(_) => StatusCode::SERVICE_UNAVAILABLE,
             };
             Answer::refusal(status, &stranger.to_string())

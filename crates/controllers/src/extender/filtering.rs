@@ -1,7 +1,7 @@
 //! Answers which nodes a pod may use, how good they are, and where evicting pods helps. Nothing is written by that.
 //!
-//! What a pod may use is decided by the ledger; here it is asked, and its verdicts are put into the words of the
-//! extender API.
+//! The ledger decides which nodes a pod may use. This module queries it and translates its verdicts into the extender
+//! API.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -23,17 +23,17 @@ use super::watches::pod_identity;
 /// How long a place is kept for a pod that was sent to a unit: about as long as it takes kube-scheduler to bind it.
 const LEASE: Duration = Duration::from_secs(5);
 
-/// How long the watch is given to tell of a pod that kube-scheduler knows of already. After that it is read.
+/// How long to wait for the watch event of a pod that kube-scheduler has already. After that the pod is read.
 const WAITS_FOR_POD: Duration = Duration::from_millis(200);
 
-/// What is said of each candidate, without the ledger.
+/// The verdict about each candidate, detached from the ledger.
 struct Sorted {
     /// For each candidate, which of the reasons it has.
     of_nodes: Vec<u16>,
     reasons: Vec<(Verdict, String)>,
 }
 
-/// What comes of asking.
+/// The outcome of a filter request.
 enum Asked {
     /// All candidates may be used.
     All,
@@ -66,11 +66,11 @@ pub(super) async fn filter(deciding: &Deciding, body: &[u8]) -> Answer {
     }
 }
 
-/// Asks, and again once the pod is known.
+/// Queries the ledger, and again once it has the pod.
 async fn ask_until_known(deciding: &Deciding, pod: AskedPod<'_>, names: &[&str]) -> Asked {
     let deadline = Instant::now() + WAITS_FOR_POD;
     loop {
-        // Before it is asked, so that a pod that comes in between is not missed.
+        // Before the query, so that a pod that comes in between is not missed.
         let arrival = deciding.arrival();
         match ask(deciding, pod, names) {
             Asked::Unknown => {}

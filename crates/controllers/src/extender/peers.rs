@@ -1,7 +1,8 @@
 //! The other replicas: a call that is not for this one is passed on to the one that decides, which takes it only from
 //! those that run as the same `ServiceAccount`.
 //!
-//! A token is shown with each call. The API server says whose it is; it is asked again now and then.
+//! Each call carries a token. The API server returns its user; a review is repeated when it is more than a minute
+//! old.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,20 +15,20 @@ use kube::{Client, Error};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
 
-/// What tokens for calls among replicas are for. One for anything else is not taken.
+/// The audience of tokens for calls among replicas. A token for another audience is rejected.
 pub const AUDIENCE: &str = "almanac.dev/extender";
 
 /// How long the word of the API server about a token counts.
 const REVIEW_LASTS: Duration = Duration::from_mins(1);
 /// How long an answer about a token is awaited.
 const REVIEW_TIME: Duration = Duration::from_secs(5);
-/// How many tokens of strangers are reviewed at once. Our own, and those that have been taken before, are reviewed
-/// besides, however many strangers there are.
+/// How many tokens of unknown callers are reviewed at once. Our own token, and those accepted before, have as many
+/// reviews of their own, so that unknown callers never delay them.
 const REVIEWS_AT_ONCE: usize = 4;
-/// About how many tokens something is remembered. There are as many as replicas, and a few that have been replaced.
+/// About how many reviews are kept. There are as many tokens as replicas, and a few that have been replaced.
 const REMEMBERED: usize = 64;
 
-/// Why a caller is not taken for another replica.
+/// Why a caller does not count as another replica.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Stranger {
     #[error("the call has no token, and calls are passed on only among replicas")]
@@ -38,7 +39,7 @@ pub(super) enum Stranger {
     NotReviewed(String),
 }
 
-/// Shows our own token, and knows those of the others.
+/// Sends our own token, and checks those of the others.
 pub(super) struct Peers {
     client: Client,
     token_file: PathBuf,
@@ -47,10 +48,10 @@ pub(super) struct Peers {
     reviewing_known: Semaphore,
 }
 
-/// What the API server has said about a token.
+/// The result of an API server's review of a token.
 #[derive(Clone)]
 struct Reviewed {
-    /// Whose it is; `None` if it is nobody's.
+    /// The user; `None` if the token is not valid.
     user: Option<String>,
     at: Instant,
 }
@@ -75,7 +76,7 @@ impl Peers {
         Ok(token.trim().to_owned())
     }
 
-    /// Whether a call with this token comes from a replica: from whoever we are ourselves.
+    /// Whether a call with this token comes from a replica: from the user of our own token.
     pub(super) async fn check(&self, token: Option<&str>) -> Result<(), Stranger> {
         let token = token.ok_or(Stranger::NoToken)?;
         let own = self.own_token().map_err(Stranger::NotReviewed)?;
@@ -97,7 +98,7 @@ impl Peers {
         }
         let reviewed = async {
             let _turn = reviewing.acquire().await;
-            // Others may have asked about the same one.
+            // Another call may have had the same token reviewed.
             match self.remembered(token) {
                 Some(reviewed) => Ok(reviewed.user),
                 None => self.review(token).await,
@@ -114,7 +115,7 @@ impl Peers {
         if all.len() >= REMEMBERED {
             all.retain(|_, it| it.at.elapsed() < REVIEW_LASTS && it.user.is_some());
         }
-        // Whoever sends nonsense all the time is not remembered beyond that.
+        // The limit holds also for a caller that keeps sending invalid tokens.
         if all.len() < REMEMBERED {
             all.insert(token.to_owned(), Reviewed { user: user.clone(), at: Instant::now() });
         }

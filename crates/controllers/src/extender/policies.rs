@@ -21,7 +21,7 @@ use crate::cluster::{StatusSnapshot, is_older};
 use crate::list_progress::ListReport;
 use crate::policies::as_json;
 
-/// What is kept of a policy.
+/// The entry of a policy.
 pub(super) struct PolicyEntry {
     /// When it was created: the oldest of a namespace count.
     pub(super) created: Option<Timestamp>,
@@ -32,7 +32,7 @@ pub(super) struct PolicyEntry {
     pub(super) generation: Option<i64>,
     /// The last version of it that could be used.
     pub(super) usable: Option<Arc<ResourcePolicy>>,
-    /// What was found about the current one.
+    /// The findings about the current one.
     pub(super) findings: Vec<Finding>,
     /// Its status on the API server.
     pub(super) recorded: StatusSnapshot,
@@ -40,11 +40,11 @@ pub(super) struct PolicyEntry {
     pub(super) failure: Option<Box<Failure>>,
 }
 
-/// Tells the ledger of policies.
+/// Sends changes of policies to the ledger.
 pub(super) struct PolicyFollower {
     deciding: Arc<Deciding>,
     clock: Clock,
-    /// The policies in the list that is being told.
+    /// The policies in the current list.
     listed: Option<BTreeSet<Identity>>,
     progress: ListReport,
 }
@@ -107,7 +107,7 @@ impl Follower for PolicyFollower {
         state.exempt.mark(&policy, is_marked);
         let before = state.policies.get_mut(&policy).filter(|before| before.uid == entry.uid);
         if let Some(before) = before {
-            // One that cannot be used as it is goes on as it was.
+            // An unusable version leaves the last usable one in effect.
             entry.usable = entry.usable.or(before.usable.take());
             entry.failure = before.failure.take();
             if is_older(&entry.version, &before.version) {

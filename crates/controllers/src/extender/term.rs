@@ -33,17 +33,17 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the Events may take after that.
 const EVENT_FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What a term needs.
+/// The inputs of a term.
 pub(super) struct Term<'a> {
     pub(super) leading: &'a Leading,
     pub(super) fence: Fence,
 }
 
-/// Tells apart the terms of this process, so that nothing of one is taken for something of another.
+/// Distinguishes the terms of this process, so that state of one is never used in another.
 static GENERATION: AtomicU64 = AtomicU64::new(1);
 
 impl Term<'_> {
-    /// Runs the term until the token is cancelled.
+    /// Runs the term until the token is canceled.
     pub(super) async fn run(self, end: &CancellationToken) {
         let deciding = Arc::new(self.deciding());
         let (health, leading) = (&self.leading.health, &self.leading.calls.leading);
@@ -93,7 +93,7 @@ impl Term<'_> {
         drop(leading.end());
         // Calls under way are answered before the lease is released.
         let _in_time = timeout(BIND_TIME, deciding.binding.acquire_many(BINDINGS_AT_ONCE)).await;
-        // What is late is not confirmed any more, also where no lease closes the fence.
+        // Late binds are not confirmed any more, also where no lease closes the fence.
         deciding.binding.close();
         deciding.lock().ledger.lose_lead();
         end_work.cancel();
@@ -102,7 +102,7 @@ impl Term<'_> {
         let _in_time = timeout(EVENT_FLUSH_TIMEOUT, event_writer.join_next()).await;
     }
 
-    /// Begins everything that writes besides the calls.
+    /// Begins all tasks that write, except for the calls.
     fn work(
         &self,
         deciding: &Arc<Deciding>,

@@ -1,8 +1,7 @@
 //! Writes that follow from the ledger: deletion costs, removal of stale binding annotations, wake-up annotations for pending
 //! pods, removal of nominations for full units, and statuses of policies. No call waits for them.
 //!
-//! What is to be written is asked of the ledger again when it is the turn of a pod, so that what has changed meanwhile
-//! is written as it is then.
+//! At the turn of a pod, the ledger is queried again, so that the write fits the current state.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -42,7 +41,7 @@ const LONGEST_RETRY: SignedDuration = SignedDuration::from_secs(60);
 /// The same for the removal of binding annotations: nothing depends on it, and all pods of a policy need it at once.
 const LONGEST_RETRY_OF_BINDING_ANNOTATIONS: SignedDuration = SignedDuration::from_hours(1);
 
-/// What is written to a pod.
+/// The parts of a pod that are written.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Write {
     Nomination,
@@ -76,13 +75,13 @@ pub(super) struct Upkeep {
     pub(super) statuses: Arc<Statuses>,
     pub(super) clock: Clock,
     pub(super) switch: Switch,
-    /// When a failure was told of last.
+    /// The time of the last warning about a failure.
     pub(super) warned: Mutex<Option<Timestamp>>,
     pub(super) refused: Mutex<RefusedWrites>,
 }
 
 impl Upkeep {
-    /// Finds out what is to be written whenever something has changed. It never ends by itself.
+    /// Finds the due writes after each change. It never ends by itself.
     pub(super) async fn look(&self, end: CancellationToken) {
         let mut due: Option<Elapsed> = None;
         loop {
@@ -117,7 +116,7 @@ impl Upkeep {
             };
             tokio::select! {
                 () = pause => {}
-                // Whatever changes before all nominations have been looked at has all of them looked at again.
+                // A change before all nominations have been checked has all of them checked again.
                 () = self.deciding.changed(), if !has_more => sleep(TOGETHER).await,
                 () = self.switch.changed() => self.pods.wake_all(),
                 () = end.cancelled() => return,
@@ -134,7 +133,7 @@ impl Upkeep {
         self.pods.run(AT_ONCE, Some(&heartbeat), end, |_| Vec::new(), turn).await;
     }
 
-    /// Writes what a pod is to have; returns when to try again.
+    /// Writes the changes that a pod needs; returns when to try again.
     async fn take_turn(&self, pod: &Identity) -> Option<Timestamp> {
         let now = self.clock.now();
         // The writes follow once the stop ends. A deleted pod has none.
@@ -262,7 +261,7 @@ impl Upkeep {
             WriteError::Refused(refusal) if refusal.is_not_found() => return None,
             WriteError::Withdrawn => (true, RETRY),
             WriteError::Refused(refusal) if refusal.is_conflict() => (true, RETRY),
-            // Whatever refuses it may for a while, so each pause is twice the one before.
+            // The cause may last for a while, so each pause is twice the one before.
             WriteError::Refused(refusal) if refusal.is_lasting() => {
                 let longest = match write {
                     Write::BindingAnnotations => LONGEST_RETRY_OF_BINDING_ANNOTATIONS,
@@ -287,7 +286,7 @@ impl Upkeep {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Until when a write is not tried again, whatever changes meanwhile.
+    /// Until when a write is not tried again, even after changes.
     fn is_put_off(&self, pod: &Identity, write: Write, now: Timestamp) -> Option<Timestamp> {
         let refused = self.refused();
         let (until, pause) = *refused.get(&(pod.clone(), write))?;
@@ -295,7 +294,7 @@ impl Upkeep {
         (now < until && until.duration_since(now) <= pause).then_some(until)
     }
 
-    /// Whether no other failure has been told of for a second: thousands of pods may fail alike.
+    /// Whether the last warning was a second ago or more: thousands of pods may fail for one reason.
     fn is_time_to_warn(&self, now: Timestamp) -> bool {
         let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
         let is_long_ago = warned.is_none_or(|at| now.duration_since(at).abs() >= RETRY);

@@ -1,4 +1,4 @@
-//! What is watched to feed the ledger: all pods, nodes and policies, and which namespaces are exempt.
+//! The watches that feed the ledger: all pods, nodes and policies, and which namespaces are exempt.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ pub(super) struct Watches<'a> {
 }
 
 impl Watches<'_> {
-    /// Starts all watches. What they list is the latest there is, since they ask for nothing older.
+    /// Starts all watches. Their lists are the latest there is, since they accept nothing older.
     pub(super) fn begin(&self, tasks: &mut JoinSet<()>) -> Vec<Awaited> {
         let mut awaited = Vec::new();
         // Policies come first, so that pods are counted once.
@@ -138,10 +138,10 @@ fn version_of(object: &DynamicObject) -> Option<u64> {
     object.metadata.resource_version.as_deref()?.parse().ok()
 }
 
-/// Tells the ledger of pods.
+/// Sends changes of pods to the ledger.
 struct PodFollower {
     deciding: Arc<Deciding>,
-    /// The list that is being told.
+    /// The current list.
     listed: Option<Vec<(Identity, Pod)>>,
     version: Option<u64>,
     progress: ListReport,
@@ -194,10 +194,10 @@ impl Follower for PodFollower {
     }
 }
 
-/// Tells the ledger of nodes.
+/// Sends changes of nodes to the ledger.
 struct NodeFollower {
     deciding: Arc<Deciding>,
-    /// The list that is being told.
+    /// The current list.
     listed: Option<Vec<(String, Node)>>,
     version: Option<u64>,
     progress: ListReport,

@@ -17,7 +17,7 @@ use crate::cluster::{Cluster, ClusterState};
 use crate::upstream::Upstreams;
 use crate::work_queue::WorkQueue;
 
-/// Asks the queries of one autoscaler after the other.
+/// Runs the queries of one autoscaler after the other.
 pub(crate) struct Sampler {
     pub(crate) prometheus: Prometheus,
     pub(crate) period: SignedDuration,
@@ -29,7 +29,7 @@ pub(crate) struct Sampler {
 }
 
 impl Sampler {
-    /// Asks the queries of an autoscaler; returns when to ask again.
+    /// Runs the queries of an autoscaler; returns when to run them again.
     pub(crate) async fn sample(&self, policy: &PolicyName) -> Option<Timestamp> {
         for query in self.queries(policy) {
             if self.is_paused(policy, &query) {
@@ -49,18 +49,18 @@ impl Sampler {
         }
         let now = self.clock.now();
         let state = self.cluster.lock();
-        // Edited to be valid, it is asked at once.
+        // Once it is edited to be valid, its queries run at once.
         state.world.metric_scaling.policies.get(&policy.identity)?.policy.as_ref()?;
         let boundary = next_boundary(state.world.view(), &policy.identity, now);
         boundary.into_iter().chain(self.next_period(policy, now)).min()
     }
 
-    /// What an autoscaler asks: each query once, and none while it is not carried out.
+    /// The queries of an autoscaler: each one once, and none while the autoscaler is not reconciled.
     fn queries(&self, policy: &PolicyName) -> Vec<Arc<str>> {
         let mut state = self.cluster.lock();
         let is_left_alone = self.upstreams.running(policy.family).is_some();
         if is_left_alone || state.world.why_exempt(policy).is_some() {
-            // What was answered before is of no use once it is carried out again.
+            // Earlier answers are of no use once it is reconciled again.
             state.world.metric_scaling.extra.keep_only(&policy.identity, |_| false);
             state.slow_queries.remove(policy);
             return Vec::new();
@@ -86,8 +86,8 @@ impl Sampler {
         self.cluster.lock().slow_queries.is_paused(policy, query, self.clock.now())
     }
 
-    /// Holds an answer, if the query is still asked. Whether something may follow from it: it is another one than
-    /// before, or one to multiply the replicas by, which counts once.
+    /// Holds an answer, if the autoscaler still has the query. Returns whether something may follow from it: it
+    /// differs from the one before, or the replicas are multiplied by it, which counts once.
     fn hold(
         &self,
         policy: &PolicyName,
@@ -153,7 +153,7 @@ fn is_same_problem(
     }
 }
 
-/// What is wrong with an answer, as the engine knows it.
+/// The problem of an answer, in the type of the engine.
 fn problem(problem: QueryProblem) -> SampleProblem {
     match problem {
         QueryProblem::NoSample => SampleProblem::NoSample,

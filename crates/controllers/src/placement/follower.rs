@@ -1,5 +1,5 @@
-//! Watches what placements select from, and what they have selected, and gives those a turn that a change concerns.
-//! What says nothing new wakes nobody: most changes of a `ManagedCluster` are heartbeats.
+//! Watches the objects that placements select from, and the PlacementDecisions, and gives a turn to the placements
+//! that a change concerns. Most changes of a `ManagedCluster` are heartbeats; they give no turn to any placement.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub(crate) struct HubFollower {
     turns: Arc<WorkQueue>,
     metrics: PlacementMetrics,
     listed: ListReport,
-    /// The objects of the list that is being told, and its version.
+    /// The objects of the current list, and its version.
     listing: Option<BTreeSet<Identity>>,
     version: String,
 }
@@ -55,7 +55,7 @@ impl HubFollower {
         self.kind.identity(namespace, name)
     }
 
-    /// Holds an object as it is now, or not any more, and wakes whoever may decide otherwise.
+    /// Holds the current object, or its absence, and wakes the placements that may decide otherwise.
     fn hold(&self, state: &mut ClusterState, identity: &Identity, object: Option<HubObject>) {
         match object {
             Some(object) => match hub_change(state.world.view(), identity, &object) {
@@ -65,7 +65,7 @@ impl HubFollower {
                     self.change(state, identity, change, Some(object));
                 }
             },
-            // That somebody has deleted it may have been read before the watch tells.
+            // A read may have shown before the watch event that another client deleted it.
             None if self.kind == Kind::PlacementDecision
                 && state.world.placement.extra.decisions.get(identity).is_none() => {}
             None => {
@@ -86,7 +86,7 @@ impl HubFollower {
         change: HubChange,
         object: Option<HubObject>,
     ) {
-        // Until all are listed, there may be many; everybody is woken together then.
+        // Until all are listed, there may be many; all placements are woken together then.
         let is_told = self.listed.is_complete();
         let readers = |world: &World| {
             let readers = is_told.then(|| world.readers_of_object(identity));
@@ -106,7 +106,7 @@ impl HubFollower {
             Some(object) => state.world.upsert(identity.clone(), Slim::Hub(object)),
             None => state.world.remove(identity),
         }
-        // Who reads scores does not depend on what they are.
+        // The placements that read scores do not depend on the values of the scores.
         if self.kind != Kind::AddOnPlacementScore {
             concerned.extend(readers(&state.world));
         }
@@ -155,7 +155,7 @@ impl HubFollower {
         }
         let before = matched_by_expressions(state.world.view(), cluster, now);
         upsert(state);
-        // They are the same placements: everything that decides which may select the cluster is as it was.
+        // They are the same placements: everything that decides which of them may select the cluster is unchanged.
         let after = matched_by_expressions(state.world.view(), cluster, now);
         for (after, before) in after.iter().zip(&before) {
             if after != before || after.1.is_none() {
@@ -175,7 +175,7 @@ impl HubFollower {
             if state.hub.is_being_written(changed) {
                 return;
             }
-            // One who writes again and again is told of as often as answered.
+            // While a response to another writer is delayed, its further changes are not logged.
             if !state.hub.is_answered_later(&placement.identity) {
                 tracing::info!(object = %placement, "another writer has changed a decision");
             }
@@ -286,7 +286,7 @@ impl Follower for HubFollower {
     }
 }
 
-/// The slim form of an object, as from a file. What is many is read without looking for mistakes.
+/// The slim form of an object, as from a file. Kinds with many objects are read without checks.
 pub(super) fn hub_object(
     kind: Kind,
     identity: &Identity,

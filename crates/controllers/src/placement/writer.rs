@@ -1,8 +1,9 @@
-//! Writes the decisions of a placement, one request after the other, so that whoever watches them never misses a
-//! cluster that stays selected. After one that has failed, the rest is not sent.
+//! Writes the decisions of a placement, one request after the other, so that a client that watches them never misses
+//! a cluster that stays selected. After one that has failed, the rest is not sent.
 //!
-//! A decision is an object with labels and a status, which are written apart. What each request changes is in the world
-//! at once; each of them is based on the version that is known, so that nothing is overwritten that is not. What has
+//! A decision is an object with labels and a status, which are written apart. The world has the change of each
+//! request at once. Each request is based on the known version, so that it overwrites no other change. If a response
+//! was lost, the writer reads the decision.
 //! come of a request whose response was lost is read.
 
 use std::sync::Arc;
@@ -27,7 +28,8 @@ use super::step::{Owner, Step, status};
 use crate::cluster::Cluster;
 use crate::turn_hooks::Outcomes;
 
-/// A decision is created, and gets its status and its labels. What takes more is changed by somebody else meanwhile.
+/// A decision is created, and gets its status and its labels. If that takes more requests, another client keeps
+/// changing it.
 const MAX_REQUESTS: usize = 4;
 
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
@@ -209,7 +211,7 @@ impl DecisionWriter {
                 if state.hub.note_deleted(decision, &record.uid) {
                     state.world.remove(decision);
                 }
-                // Somebody may have created it again meanwhile.
+                // Another client may have created it again since then.
                 let is_gone = state.hub.decision(decision).is_none();
                 Ok(if is_gone { Outcome::Done } else { Outcome::Conflict })
             }
@@ -217,8 +219,8 @@ impl DecisionWriter {
         }
     }
 
-    /// Notes in the world what was written, before the watch delivers it, unless somebody else has written since or
-    /// deleted it; whether nobody has.
+    /// Updates the world with the written decision, before the watch delivers it, unless another client has written
+    /// or deleted it since then. Returns whether none has.
     fn note(
         &self,
         owner: &Owner<'_>,
@@ -233,7 +235,7 @@ impl DecisionWriter {
             state.world.upsert(decision.clone(), Slim::Hub(HubObject::Decision(now)));
         } else {
             let placement = Kind::Placement.identity(decision.namespace(), owner.name);
-            // One that is gone meanwhile is not to be remembered again.
+            // One that is gone by now needs no new entry.
             if state.world.placement.policies.contains_key(&placement) {
                 state.hub.note_other_writer(&placement, self.clock.now());
             }
@@ -242,7 +244,7 @@ impl DecisionWriter {
         is_latest
     }
 
-    /// What comes of a write that has failed.
+    /// Handles a failed write; returns its outcome.
     async fn failed(
         &self,
         owner: &Owner<'_>,
@@ -258,7 +260,7 @@ impl DecisionWriter {
             }
             WriteError::Refused(_) | WriteError::Fenced(_) | WriteError::Withdrawn => None,
         };
-        // Until here, what the watch tells is compared with what is read.
+        // Until here, watch events are compared with the read decision.
         self.cluster.lock().hub.end_write(decision);
         let outcome = match error {
             WriteError::Fenced(fenced) => return Err(fenced),
@@ -296,7 +298,7 @@ impl DecisionWriter {
         }
     }
 
-    /// Reads a decision; the world has it afterwards, or what the watch has told meanwhile, if that is newer.
+    /// Reads a decision into the world, unless the watch has delivered a newer version in the meantime.
     async fn read(&self, decision: &Identity) -> Result<(), String> {
         let kind = Kind::PlacementDecision;
         let (client, resource) = (self.client.clone(), kind.resource());
@@ -325,8 +327,8 @@ impl DecisionWriter {
 }
 
 impl Attempt<'_> {
-    /// Whether the request was refused because the decision has changed or is gone. What is missing when a decision
-    /// is created is its namespace.
+    /// Whether the request was refused because the decision has changed or is gone. A "not found" on creation is
+    /// about the namespace.
     fn is_outdated(self, refusal: &Refusal) -> bool {
         let creates = matches!(self, Self::Create(_));
         refusal.is_conflict() || (refusal.is_not_found() && !creates)

@@ -1,4 +1,4 @@
-//! What is kept of a group: its spec, and the bookkeeping for writing its status.
+//! The entry of a group: its spec, and the bookkeeping for writing its status.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Deref, DerefMut};
@@ -19,7 +19,7 @@ use crate::namespaces::Part;
 #[derive(Default)]
 pub(crate) struct KnownNodeGroups {
     entries: BTreeMap<Identity, NodeGroupEntry>,
-    /// What has been listed: a group that is in it and not among these is not there.
+    /// The parts that are listed: a group that would be in one of them and has no entry does not exist.
     pub(super) listed: BTreeSet<Part>,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct NodeGroupEntry {
     /// The list in which it last appeared.
     pub(super) listing: u32,
     pub(super) is_marked: bool,
-    /// What it says; or why that can't be read.
+    /// Its spec, or why that can't be read.
     pub(super) spec: Result<GroupSpec, String>,
     /// Its nodes when they were last looked at.
     pub(super) nodes: Option<ProvidedNodes>,
@@ -47,14 +47,14 @@ pub(crate) struct NodeGroupEntry {
     pub(super) failures: Option<Box<Backoff>>,
 }
 
-/// What a group says about its nodes.
+/// The nodes that a group specifies.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct GroupSpec {
     /// Its type.
     pub(super) kind: String,
     /// The provider's name for it.
     pub(super) id: String,
-    /// How many nodes it is to have; `None`: as many as it has.
+    /// The desired number of nodes; `None` leaves the number unchanged.
     pub(super) replicas: Option<u32>,
 }
 
@@ -108,7 +108,7 @@ impl NodeGroupEntry {
         self.nodes.as_ref().map(|nodes| nodes.replicas)
     }
 
-    /// How many nodes it is to have, if it says so.
+    /// The desired number of nodes, if the spec sets it.
     pub(super) fn wanted(&self) -> Option<u32> {
         self.spec.as_ref().ok()?.replicas
     }
@@ -126,7 +126,7 @@ impl KnownNodeGroups {
     }
 }
 
-/// What an object says. A definition that is not ours may let more pass than ours.
+/// The spec of an object. A CRD that is not ours may accept more than ours.
 fn spec_of(object: &DynamicObject) -> Result<GroupSpec, String> {
     let spec = serde_json::from_value::<ScalableNodeGroupSpec>(object.data["spec"].clone());
     let ScalableNodeGroupSpec { replicas, kind, id } =
@@ -137,7 +137,7 @@ fn spec_of(object: &DynamicObject) -> Result<GroupSpec, String> {
     }
 }
 
-/// The nodes that a status tells of.
+/// The nodes in a status.
 fn nodes_in(status: &Value) -> Option<ProvidedNodes> {
     let replicas = u32::try_from(status["replicas"].as_u64()?).ok()?;
     Some(ProvidedNodes { replicas, selector: status["selector"].as_str()?.to_owned() })

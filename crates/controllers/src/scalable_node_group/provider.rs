@@ -1,5 +1,5 @@
-//! Who makes and removes the nodes of groups: one provider for each type of group. Which groups there are, and when
-//! something may be done for them, is not a provider's concern.
+//! The providers that make and remove the nodes of groups: one for each type of group. Which groups there are, and
+//! when something may be done for them, is not a provider's concern.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub struct NodeGroup {
     pub id: String,
 }
 
-/// What a provider has for a group.
+/// The nodes that a provider has for a group.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ProvidedNodes {
     /// How many nodes.
@@ -29,10 +29,10 @@ pub struct ProvidedNodes {
     pub selector: String,
 }
 
-/// Why a provider could not do what it was asked for. Each message says what would help.
+/// Why a provider could not fulfill a request. Each message names what would help.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ProviderError {
-    /// It cannot have such a group. Asking again is of no use before the object changes.
+    /// It cannot have such a group. Another attempt is of no use before the object changes.
     #[error("{0}")]
     Invalid(String),
     /// A node that is not of the group has a name that its node would have.
@@ -43,8 +43,8 @@ pub enum ProviderError {
     Failed(String),
 }
 
-/// Says whether something may be written now. A provider asks before every write, and leaves the rest undone where
-/// the answer is no.
+/// Returns whether something may be written now. A provider checks it before every write, and leaves the rest undone
+/// where the answer is no.
 pub type MayWrite<'a> = &'a (dyn Fn() -> bool + Sync);
 
 /// Is told the namespace and the name of a group whose nodes may have changed.

@@ -1,5 +1,5 @@
-//! What each group of rules would do if it were alone: when it sets a field next, to what, and how long that usually
-//! lasts. Only the calendar is asked; what happens where groups meet is up to the run.
+//! The actions of each group of rules if it were alone: when it sets a field next, to what, and how long that usually
+//! lasts. Only the calendar counts here; what happens where groups meet is up to the run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,11 +11,11 @@ use super::held::Write;
 use super::watch::Rule;
 use crate::Writer;
 
-/// Rules that belong together: those of one policy that follow one clock, by its number. What one of them raises
-/// another one of them lowers.
+/// Rules that belong together: those of one policy that follow one clock, by its number. One of them lowers again the
+/// values that another one of them raises.
 pub(super) type Group = (PolicyName, Option<usize>);
 
-/// How long a value usually lasts shows after so many firings.
+/// The number of firings that show how long a value usually lasts.
 const FIRINGS: usize = 60;
 
 /// How many months are looked at for how often a rule fires.
@@ -35,7 +35,7 @@ pub(super) struct Alone {
     lasting: BTreeMap<(Writer, Field, Side), Option<SignedDuration>>,
 }
 
-/// What a group sets, and by which of its rules.
+/// A value that a group sets, and by which of its rules.
 #[derive(Clone, Debug)]
 pub(super) struct Own {
     pub(super) at: Timestamp,
@@ -43,7 +43,7 @@ pub(super) struct Own {
     pub(super) writer: Writer,
 }
 
-/// What a group does after it has set a value.
+/// The next actions of a group after it has set a value.
 #[derive(Clone, Debug)]
 pub(super) struct End {
     /// When the same rule sets the same again, if that is on the same day.
@@ -124,7 +124,7 @@ impl Alone {
         self.of(group, field).any(|(rule, _)| Some(&rule.rule) == writer.rule.as_ref())
     }
 
-    /// What a group has set last before an instant.
+    /// The last value that a group set before an instant.
     pub(super) fn last(&self, group: &Group, field: Field, before: Timestamp) -> Option<Own> {
         let before = before.saturating_sub(NANOSECOND).ok()?;
         let last = |(rule, value): (&RuleSchedule, u32)| {
@@ -135,7 +135,7 @@ impl Alone {
         last.map(|(at, _, own)| Own { at, ..own })
     }
 
-    /// What a group sets next.
+    /// The next value that a group sets.
     fn next(
         &self,
         group: &Group,
@@ -155,7 +155,7 @@ impl Alone {
         next.map(|(at, _, own)| Own { at, ..own })
     }
 
-    /// What the group does next that has set this.
+    /// The next actions of the group that has set this value.
     pub(super) fn end(
         &self,
         group: &Group,
@@ -173,8 +173,8 @@ impl Alone {
         End { again, other: self.next(group, field, write.at, |it| side.of(it, value)) }
     }
 
-    /// Whether a value has lasted as long as it usually does. What lasts longer than that now has been left to others.
-    /// Of what lasts for weeks, nobody can say so.
+    /// Whether a value has lasted as long as it usually does. One that lasts longer has now been left to others. For
+    /// values that last for weeks the answer is no: that is too long to conclude it.
     pub(super) fn has_lasted(
         &mut self,
         group: &Group,
@@ -236,7 +236,7 @@ impl Alone {
         one > 0 && one.saturating_mul(2) <= other
     }
 
-    /// On how many days a rule fires; 0 if nobody knows.
+    /// On how many days a rule fires; 0 if the rule is unknown.
     fn days(&mut self, writer: &Writer) -> u32 {
         if let Some(days) = self.days.get(writer) {
             return *days;

@@ -1,4 +1,4 @@
-//! Replicas and the bounds of autoscalers while a run is watched: which are outside, and which bound makes way.
+//! Replicas and the bounds of autoscalers while a run is watched: which are outside, and which bound had to move.
 
 use almanac_engine::{Field, Identity};
 
@@ -14,7 +14,7 @@ impl Watch<'_> {
         }
         for (place, before) in std::mem::take(&mut self.moved) {
             let current = self.held.get(&place).map(|it| it.current.clone());
-            // What has been set again at the same instant has not made way.
+            // A bound that was set again at the same instant has not moved.
             if let Some(write) = current.filter(|it| it.origin.moves_other_bound) {
                 self.tell_moved_bound(&place.0, place.1, &write, before);
             }
@@ -53,8 +53,8 @@ impl Watch<'_> {
         self.note(Sort::OutOfBounds, &writer, None, None, (about, at));
     }
 
-    /// Which bound had to make way: the upper one if it was raised, or the lower one if it was lowered. The one that
-    /// is named goes the other way.
+    /// Reports the bound that had to move: the upper one if it was raised, or the lower one if it was lowered. A bound
+    /// that the rule itself names changes the other way.
     pub(super) fn tell_moved_bound(
         &mut self,
         target: &Identity,

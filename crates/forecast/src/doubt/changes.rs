@@ -12,7 +12,7 @@ use crate::Writer;
 /// A rule is rare if it does not fire again within this.
 const RARE: SignedDuration = SignedDuration::from_hours(24 * 300);
 
-/// What a rule does on several days in a row, or within a week, is one occasion.
+/// The actions of a rule on several days in a row, or within a week, are one occasion.
 const OCCASION: SignedDuration = SignedDuration::from_hours(24 * 8);
 
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
@@ -75,7 +75,7 @@ impl Watch<'_> {
         }
     }
 
-    /// A policy changes what another one asks for, be it earlier or at the same instant.
+    /// A policy changes the value that another one sets, earlier or at the same instant.
     pub(super) fn tell_two_writers(&mut self, (target, field): &(Identity, Field), lost: &Lost) {
         let Lost { asked, by: after, values, end, .. } = lost;
         let makes_way = asked.origin.moves_other_bound || after.origin.moves_other_bound;
@@ -94,7 +94,7 @@ impl Watch<'_> {
             at: after.at,
             until: *end,
         };
-        // Whoever of the two is the first to change what the other one has set, it is told once.
+        // One finding for each pair of policies, independent of which of them changes the other one's value first.
         let key = key(
             Sort::TwoWriters,
             &Writer { policy: one, rule: None },
@@ -105,7 +105,7 @@ impl Watch<'_> {
         self.found.entry(key).or_insert(Doubt { policy, rule, about, at });
     }
 
-    /// What a rare rule had raised, and a rule has lowered that otherwise raises.
+    /// Reports values that a rare rule raised, and that a rule lowered which otherwise only raises.
     pub(super) fn tell_undone(&mut self) {
         for (place, change) in std::mem::take(&mut self.undone) {
             let Some(by) = change.after.writer() else { continue };
@@ -134,7 +134,7 @@ impl Watch<'_> {
         is_rare
     }
 
-    /// Whether two instants are on one day for a rule. What a rare one sets is meant for its day.
+    /// Whether two instants are on one day for a rule. A rare rule's value is meant for its day.
     fn is_same_day(&self, writer: &Writer, one: Timestamp, other: Timestamp) -> bool {
         let day = |rule: &RuleSchedule, at| rule.zone().civil(at).date();
         self.rule(writer).is_some_and(|rule| day(rule, one) == day(rule, other))

@@ -14,7 +14,7 @@ const SHORT: SignedDuration = SignedDuration::from_mins(5);
 
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
-/// What was set longer before something else has nothing to do with it any more.
+/// A value that was set longer ago than this is unrelated to the one that replaces it.
 pub(crate) const RECENT: SignedDuration = SignedDuration::from_hours(24 * 8);
 
 /// A value that was set.
@@ -42,7 +42,7 @@ pub(super) struct Change {
     pub(super) values: (u32, u32),
 }
 
-/// What shows once a value has lasted.
+/// The results that are certain once a value has lasted.
 #[derive(Default, Debug)]
 pub(super) struct Shown {
     pub(super) lost: Vec<Lost>,
@@ -58,7 +58,7 @@ pub(super) struct Held {
     /// The value of this instant. It may be set again at once.
     pub(super) current: Write,
     is_settled: bool,
-    /// What each group asks for, if there are several.
+    /// The value that each group sets, if there are several.
     asks: Option<Asks>,
 }
 
@@ -89,7 +89,8 @@ impl Held {
         }
         let was = self.lasted.last().and_then(Write::number);
         if let Some(asks) = &mut self.asks {
-            // What was to come back before this instant has not, whoever sets something now.
+            // A value that should have come back before this instant has not, independent of which policy sets one
+            // now.
             let moment_before = write.at.saturating_sub(NANOSECOND).unwrap_or(write.at);
             shown.lost.extend(asks.decide(moment_before, was, alone));
             shown.lost.extend(asks.set(&write, was, alone));
@@ -99,7 +100,8 @@ impl Held {
         shown
     }
 
-    /// Nothing more is set at the instant of the current value: it has lasted. What shows by that.
+    /// Marks that nothing more is set at the instant of the current value: it has lasted. Returns the results of
+    /// that.
     pub(super) fn settle(&mut self, alone: &mut Alone) -> Shown {
         if std::mem::replace(&mut self.is_settled, true) {
             return Shown::default();

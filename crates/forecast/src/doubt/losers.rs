@@ -63,8 +63,8 @@ impl Watch<'_> {
         doubts
     }
 
-    /// What came of the rules of a policy at an instant, over all its objects. Each is explained once for all rules:
-    /// there may be hundreds of both.
+    /// The outcomes of the rules of a policy at an instant, over all its objects. Each object is explained once for
+    /// all rules: there may be hundreds of both.
     fn outcomes(&self, policy: &PolicyName, at: Timestamp) -> BTreeMap<Arc<str>, Outcome> {
         let written = self.world.footprint(policy).writes;
         let objects: BTreeSet<Identity> = written.into_iter().map(|(object, _)| object).collect();
@@ -83,7 +83,7 @@ impl Watch<'_> {
     }
 }
 
-/// What came of a rule.
+/// The outcome of a rule.
 #[derive(Default)]
 struct Outcome {
     /// Whether it decided about some object.

@@ -1,4 +1,4 @@
-//! What shows of a policy without running it: schedules that never come, or are open at once, and selectors that select
+//! Findings about a policy without a run: schedules that never come, or are open at once, and selectors that select
 //! nothing.
 
 use almanac_engine::{EndedScore, PolicyName, RuleSchedule, Unmatched, World};
@@ -6,19 +6,19 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{About, Doubt, TWO_YEARS};
 
-/// What is the same every week is looked at for so long.
+/// How long a schedule that is the same every week is examined.
 const WEEKS: SignedDuration = SignedDuration::from_hours(24 * 15);
 
-/// Of two windows, the one that opens for so many times later is taken for the rarer one.
+/// Of two windows, the one that reaches this number of openings later is the rarer one.
 const OPENINGS: usize = 60;
 
 /// So often in a row, one window after the other is looked for that decides instead.
 const OUTRANKED: usize = 64;
 
-/// Of the schedules of so many rules, all are compared with each other.
+/// The number of rules whose schedules are all compared with each other.
 const COMPARED: usize = 64;
 
-/// The doubts about a policy, whatever other policies are in the world.
+/// The findings about a policy that do not depend on other policies in the world.
 #[must_use]
 pub fn standing_doubts(world: &World, policy: &PolicyName, from: Timestamp) -> Vec<Doubt> {
     let schedules = world.schedules(policy);

@@ -14,7 +14,7 @@ use super::lost::{Asks, Lost};
 use super::{About, Doubt};
 use crate::{Origin, Period, Simulation, Step, Writer};
 
-/// What is known of a run so far. It may be of stretches, with nothing new in between.
+/// The state of a run so far. The run may consist of stretches, with nothing new in between.
 pub(crate) struct Watch<'w> {
     /// The whole world where the run began.
     pub(super) world: &'w World,
@@ -30,21 +30,21 @@ pub(crate) struct Watch<'w> {
     pub(super) known_since: Timestamp,
     /// The workloads of which the replicas or their bounds have been set at the latest instant.
     pub(super) unsettled: (Timestamp, BTreeSet<&'w Identity>),
-    /// The bounds that have made way at the latest instant, with what they were.
+    /// The bounds that have moved at the latest instant, with what they were.
     pub(super) moved: Vec<((Identity, Field), u32)>,
     /// The rules of which a value has lasted.
     pub(super) won: BTreeSet<Writer>,
     /// The rules that were due and set nothing that lasted: when first, and who decided instead.
     pub(super) lost: BTreeMap<Writer, Loss>,
-    /// Each is told once.
+    /// The findings so far, one for each key.
     pub(super) found: BTreeMap<Key, Doubt>,
     /// Which rules have raised a value, and which have lowered one that no rare rule had set.
     pub(super) raising: BTreeSet<Writer>,
     pub(super) lowering: BTreeSet<Writer>,
     pub(super) rare: BTreeMap<Writer, bool>,
-    /// What was set instead of what a rare rule had set, soon after it.
+    /// The values that soon replaced one that a rare rule had set.
     pub(super) undone: Vec<((Identity, Field), Change)>,
-    /// The most pods that have waited, and where that is told.
+    /// The most pods that have waited, for each policy that reports it.
     pub(super) waiting: BTreeMap<PolicyName, u32>,
     /// The placements, and those of them that have selected a cluster.
     pub(super) placements: BTreeSet<PolicyName>,
@@ -68,7 +68,7 @@ pub(super) struct Rule {
 /// When a rule was due and set nothing that lasted, and what was set instead.
 pub(super) type Loss = (Timestamp, Option<Arc<Origin>>);
 
-/// What a doubt is about: of several alike, the first is told.
+/// The subject of a finding. Of several with the same key, only the first is kept.
 pub(super) type Key = (Sort, PolicyName, Option<Arc<str>>, Option<Writer>, Option<Field>);
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -186,7 +186,7 @@ impl<'w> Watch<'w> {
         self.held.values().any(|held| held.is_open(since))
     }
 
-    /// Whatever is to be set so far has been set.
+    /// Marks that all values of the instants so far have been set.
     pub(crate) fn pause(&mut self) {
         let mut shown = Vec::new();
         for place in self.shared.keys() {
@@ -254,7 +254,7 @@ impl<'w> Watch<'w> {
         }
     }
 
-    /// What there is to tell, once all stretches are over.
+    /// The findings, once all stretches are over.
     pub(crate) fn end(mut self) -> Vec<Doubt> {
         self.tell_undone();
         let cut: BTreeSet<(PolicyName, PolicyName)> = self
@@ -285,7 +285,7 @@ impl<'w> Watch<'w> {
         let of_rule = |it: &&Rule| {
             origin.writer.as_ref().and_then(|it| it.rule.as_ref()) == Some(&it.schedule.rule)
         };
-        // What applies without a rule follows the clock of the rules.
+        // A value that applies without a rule follows the clock of the rules.
         let rule = rules.and_then(|rules| rules.iter().find(of_rule).or(rules.first()));
         let policy = origin.writer.as_ref().filter(|_| rules.is_some()).map(|it| it.policy.clone());
         let group: Option<Group> = policy.map(|it| (it, rule.and_then(|rule| rule.clock)));
@@ -298,7 +298,7 @@ impl<'w> Watch<'w> {
         Some(&rule.schedule)
     }
 
-    /// What a value says by itself.
+    /// Findings from a value alone.
     fn look_at(&mut self, target: &Identity, field: Field, write: &Write, before: Option<&Value>) {
         let Some(writer) = write.writer().cloned() else { return };
         let at = self.next_time(&writer, write.at);
@@ -388,7 +388,7 @@ pub(super) fn key(sort: Sort, writer: &Writer, other: Option<Writer>, field: Opt
     (sort, writer.policy.clone(), writer.rule.clone(), other, field)
 }
 
-/// Two policies, whichever of them is named first.
+/// Two policies, in an order that does not depend on the order of the arguments.
 pub(super) fn in_order(one: &PolicyName, other: &PolicyName) -> (PolicyName, PolicyName) {
     (one.min(other).clone(), one.max(other).clone())
 }

@@ -20,9 +20,9 @@ pub(super) struct Past {
     known_until: Option<Timestamp>,
     /// Where the run begins.
     from: Timestamp,
-    /// The run, as far as an instant has been asked about.
+    /// The run, up to the latest instant that was requested.
     simulation: Simulation,
-    /// What it has set so far, in the order of the objects and of their fields.
+    /// The series that it has set so far, in the order of the objects and of their fields.
     series: Vec<Series>,
 }
 

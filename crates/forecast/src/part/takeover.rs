@@ -181,7 +181,7 @@ impl<'a> Takeover<'a> {
         left
     }
 
-    /// Whether an object was in the version before and is not in a world: it is deleted, and not left as it is.
+    /// Whether an object was in the version before and is not in a world: then it is deleted, and not left unchanged.
     pub(super) fn has_lost(&self, world: &World, object: &Identity) -> bool {
         let has = |world: &World| {
             world.objects.workloads.contains_key(object)

@@ -125,7 +125,7 @@ fn any_schedule() -> impl Strategy<Value = World> {
     })
 }
 
-/// What is told of which rule, from when on.
+/// The findings, each with its policy and its rule.
 fn told(doubts: &[Doubt]) -> BTreeSet<String> {
     let tell = |doubt: &Doubt| {
         let rule = doubt.rule.as_deref().unwrap_or_default();

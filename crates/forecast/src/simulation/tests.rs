@@ -1,4 +1,4 @@
-//! Who has turns once only some policies go on.
+//! The policies that have turns once only some policies continue.
 
 use almanac_engine::{PolicyObject, Slim};
 use almanac_fixtures::{at, names, rules, schedules};

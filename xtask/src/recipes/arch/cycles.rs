@@ -2,8 +2,8 @@
 //!
 //! A module is here what is directly in `src`: a file, and the directory of its name. It uses what its paths lead to:
 //! those that begin with `crate`, or with as many `super` as reach the root. A re-export counts as the module that it
-//! goes through. What only tests are built with does not count, because nothing else can use it. How paths are found
-//! in a file is up to `paths`.
+//! goes through. Modules and paths that only tests are built with do not count, because nothing else can use them.
+//! How paths are found in a file is up to `paths`.
 
 mod paths;
 
@@ -31,7 +31,7 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("almanac-expressions", &["failure", "meter"]),
     // A simulation begins with what an earlier part has left.
     ("almanac-forecast", &["doubt", "overlap", "part", "series", "simulation"]),
-    // What is carried is a part of what a build is named after.
+    // The carried files are a part of what a build is named after.
     ("almanac-local", &["carried_sources", "go_build"]),
     // The families are composed in one place, which they take their shared parts from.
     (
@@ -55,7 +55,7 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("almanac-controllers", &["process", "term"]),
 ];
 
-/// What the root itself is called, which uses every module.
+/// The name of the root itself, which uses every module.
 const ROOT: &str = "the root";
 
 /// Each module, and the modules that it uses, each with a file that does.
@@ -158,8 +158,8 @@ fn compare(place: &str, graph: &Graph, known: &[&[&str]]) -> Vec<Finding> {
     findings
 }
 
-/// A family of policies looks at no other one. They are the modules that `families` lists and that implement what `seam`
-/// asks.
+/// A family of policies uses no other one. Families are the modules that `families` lists and that implement the
+/// traits of `seam`.
 fn joined_families(place: &str, graph: &Graph) -> Vec<Finding> {
     let listed = graph.get("families").into_iter().flat_map(BTreeMap::keys);
     let uses = |module: &String| graph.get(module).filter(|uses| uses.contains_key("seam"));

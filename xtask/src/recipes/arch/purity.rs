@@ -1,8 +1,8 @@
 //! The pure crates: no clock, no await, no hash order, no I/O, no time zones except for jiff's own.
 //!
-//! Clippy enforces most of it, through a `clippy.toml` in each pure crate. What is checked here is
-//! what clippy cannot see: that those files are there and agree, that no source switches them off
-//! or is asynchronous, and what the crates are built with.
+//! Clippy enforces most of it, through a `clippy.toml` in each pure crate. This check covers what clippy cannot see:
+//! that those files are there and agree, that no source switches them off or is asynchronous, and what the crates are
+//! built with.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -33,7 +33,7 @@ const PURE: &[Pure] = &[
     Pure { package: "almanac-forecast", may_use: OBJECT_TYPES },
 ];
 
-/// What no pure crate is built with, directly or through others.
+/// The crates that no pure crate is built with, directly or through others.
 const IMPURE: &[&str] = &[
     "async-std",
     "hyper",

@@ -55,7 +55,7 @@ fn cargo_deny(run: &mut Run, folder: &Path) -> Option<String> {
         return Some(found.to_owned());
     }
     println!("\ncargo-deny {CARGO_DENY} is not installed; building it takes a minute or two, once");
-    // Unoptimised it builds three times as fast, and still checks in under a second.
+    // Without optimization it builds three times as fast, and still checks in under a second.
     let install = Step::cargo(&["install", "--debug", "--locked", "--version", CARGO_DENY]);
     let install = install.with(["--root", &folder, "cargo-deny"]);
     run.step("install cargo-deny", &install).then_some(own)

@@ -1,9 +1,9 @@
-//! What the tests of pages need: a browser, and npm for the rules they check the pages with. What is missing is installed
-//! where that is allowed.
+//! The requirements of the tests of pages: a browser, and npm for the rules they check the pages with. Installs
+//! missing ones where that is allowed.
 
 use std::process::{Command, Stdio};
 
-/// What the file name of a test of a page begins with.
+/// The prefix of the file names of tests of pages.
 pub(super) const BROWSER: &str = "browser_";
 
 /// The packages of Debian and Ubuntu have the names of their programs.
@@ -35,7 +35,7 @@ fn is_there(program: &str) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Returns the last line of what was said.
+/// Returns the last line of the error output.
 fn install(programs: &[&str]) -> String {
     println!("\ninstalling with apt-get: {}", programs.join(", "));
     let install = format!("apt-get update -qq && apt-get install -y -qq {}", programs.join(" "));

@@ -16,7 +16,7 @@ use crate::workspace::Workspace;
 pub(super) struct Durations(BTreeMap<String, f64>);
 
 impl Durations {
-    /// Those of the last run; none if there was none.
+    /// Those of the last run; empty without an earlier run.
     pub(super) fn load(workspace: &Workspace) -> Self {
         let text = fs::read(file(workspace)).unwrap_or_default();
         Self(serde_json::from_slice(&text).unwrap_or_default())

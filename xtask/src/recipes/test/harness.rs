@@ -1,5 +1,5 @@
-//! The task runner's interface to the harness (`tests/harness`), which knows how to create a real
-//! cluster: asks what can run here, has it build, and keeps it running for the tests.
+//! The task runner's interface to the harness (`tests/harness`), which can create a real cluster: checks what can run
+//! here, has it build, and keeps it running for the tests.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
@@ -21,7 +21,7 @@ pub(super) struct Harness {
     program: String,
 }
 
-/// What the harness says about the test files whose names start with a prefix.
+/// The harness's verdict on the test files whose names start with a prefix.
 #[derive(Debug, Deserialize, PartialEq, Eq)]
 pub(super) struct Verdict {
     prefix: String,
@@ -64,7 +64,7 @@ impl Harness {
         Ok(Step::cargo(&["build", "--workspace", "--bin", PROGRAM]).with(tests))
     }
 
-    /// What can run here, and what cannot.
+    /// Checks which tests can run here, and which cannot.
     pub(super) fn check(&self) -> anyhow::Result<Vec<Verdict>> {
         let step = self.step("check");
         let output = step.command().stderr(Stdio::inherit()).output()?;

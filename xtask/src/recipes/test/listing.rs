@@ -34,8 +34,8 @@ pub(super) fn list(
     Ok(tests.len())
 }
 
-/// The file of an integration test and those of its modules: beside a `main.rs`, or in a directory of
-/// the file's own name.
+/// The file of an integration test and those of its modules: next to a `main.rs`, or in a directory of the file's own
+/// name.
 fn files_of(source: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let is_main = source.file_name().is_some_and(|name| name == "main.rs");
     let folder = if is_main { source.with_file_name("") } else { source.with_extension("") };

@@ -1,4 +1,4 @@
-//! What a test program has printed, read back: how many tests passed, and which failed.
+//! Reads the output of a test program: how many tests passed, and which failed.
 
 use std::collections::BTreeSet;
 use std::process::ExitStatus;
@@ -47,7 +47,7 @@ impl Outcome {
     }
 }
 
-/// The tests that have ended, of which there may be no result yet.
+/// The tests that have ended, also those whose result is not printed yet.
 pub(super) fn ended(output: &str) -> BTreeSet<&str> {
     let tests = output.lines().filter_map(|line| line.strip_prefix("test "));
     tests.filter_map(|line| Some(line.rsplit_once(" ... ")?.0)).collect()

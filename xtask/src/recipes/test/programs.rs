@@ -43,7 +43,7 @@ struct Profile {
     test: bool,
 }
 
-/// What one cargo call has built.
+/// The output of one cargo call: test programs, and the harness.
 pub(super) struct Built {
     pub(super) programs: Vec<Program>,
     pub(super) harness: Option<Harness>,

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-/// What a program mostly does.
+/// The activity that takes most of a program's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lane {
     /// It waits for a real cluster.
@@ -25,8 +25,8 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// Programs with their expected durations; so many of real-cluster tests run at a time, and half
-    /// as many of the others.
+    /// Programs with their expected durations. `jobs` real-cluster tests run at a time, and half as many of the
+    /// others.
     pub(super) fn new(programs: impl IntoIterator<Item = (Duration, Lane)>, jobs: usize) -> Self {
         let numbered = (0..).zip(programs).map(|(index, (expected, lane))| (expected, lane, index));
         let mut waiting: Vec<_> = numbered.collect();

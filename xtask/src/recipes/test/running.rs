@@ -39,7 +39,7 @@ pub(super) struct Job {
     pub(super) program: Option<Program>,
 }
 
-/// What happens while programs run.
+/// An event while programs run.
 pub(super) enum Event {
     /// One of them has ended.
     Ended(usize, std::io::Result<ExitStatus>),

@@ -1,5 +1,5 @@
-//! Rewrites an expression in the words of other languages into CEL: `and`, `=<`, `len(x)`. It leaves texts in quotes
-//! alone. The rewritten expression counts only if it compiles; compiling is up to the crate of expressions.
+//! Rewrites an expression with keywords of other languages into CEL: `and`, `=<`, `len(x)`. Texts in quotes stay
+//! unchanged. The rewritten expression counts only if it compiles; compiling is up to the crate of expressions.
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
-//! When a `CronJob` starts Jobs, and the mistakes in the fields that determine it. What follows over time is up to
-//! `checking`.
+//! When a `CronJob` starts Jobs, and the mistakes in the fields that determine it. The consequences over time are up
+//! to `checking`.
 
 use std::sync::LazyLock;
 

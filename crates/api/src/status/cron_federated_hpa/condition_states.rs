@@ -14,8 +14,8 @@ const RULES_TOLD: usize = 5;
 /// The most characters about one of them.
 const FAILURE_CHARACTERS: usize = 1_000;
 
-/// Says whether an object is active and ready. `policy` is what can be used of it, if anything;
-/// `problem` is what stands between it and its target; `memory` is what its rules remember.
+/// Returns whether an object is active and ready. `policy` is the usable part of it, if any; `problem` is what stands
+/// between it and its target; `memory` is the state of its rules.
 ///
 /// Active: at least one rule is carried out when its time comes. Ready: nothing needs the user's
 /// attention. Where several things do, the reason is the gravest of them and the message tells all.
@@ -79,7 +79,7 @@ fn joined(first: String, further: Option<String>) -> String {
     }
 }
 
-/// What is said of the rules of which there is something to say, if there are any.
+/// The messages about the rules for which `about` has one, if there are any.
 fn told_of_rules(
     policy: &CronScaling,
     memory: &Memory,
@@ -97,8 +97,8 @@ fn told_of_rules(
     }
 }
 
-/// What is said of the last firing of a rule that was tried, if it was given up. If the rule has handled
-/// anything since that is not kept, or was changed, another one was the last.
+/// The message about the last firing of a rule that was tried, if it was given up. If the rule has handled anything
+/// since that is not kept, or was changed, another one was the last.
 fn last_failure(rule: &CronRule, memory: &Memory) -> Option<String> {
     let known = memory.rules.iter().find(|it| it.name == rule.name)?;
     let newest = |it: &&Execution| (it.scheduled(), it.executed());
@@ -114,7 +114,7 @@ fn last_failure(rule: &CronRule, memory: &Memory) -> Option<String> {
     Some(lenient::cut(&said, FAILURE_CHARACTERS))
 }
 
-/// What another writer has done to what a rule has set.
+/// The change of another writer to the value that a rule has set.
 fn undone(rule: &CronRule, memory: &Memory) -> Option<String> {
     let known = memory.rules.iter().find(|it| it.name == rule.name)?;
     let undone = writing::undone(rule, known)?;

@@ -50,7 +50,7 @@ fn read_applied(execution: &Value) -> Option<Ending> {
     Some(Ending::Done(replicas.map_or_else(bounds, Applied::Replicas)))
 }
 
-/// The latest success whose value another writer has replaced, if it says so.
+/// The latest success whose message reports that another writer has replaced its value.
 pub(super) fn read_undone(entry: &Value) -> Option<Undone> {
     let successes = entry["successfulExecutions"].as_array()?.iter().filter_map(|execution| {
         let scheduled = lenient::instant(&execution["scheduleTime"])?;
@@ -101,7 +101,7 @@ pub(super) fn write_successes(
     write_list(executions, write, limit)
 }
 
-/// What another writer has done, and what to do about it. A message read from a status says both.
+/// The change of another writer, and what to do about it. A message read from a status has both.
 pub(super) fn undone_message(undone: &Undone) -> String {
     let advice = undone.by.as_deref().and_then(|by| advice(by, undone.field));
     let advice = advice.map(|advice| format!("; {advice}")).unwrap_or_default();

@@ -58,13 +58,13 @@ fn entries(status: &Value) -> impl DoubleEndedIterator<Item = (&str, &Value)> {
         .filter(|(name, _)| can_be_a_name(name))
 }
 
-/// Reads one entry. `now` is the fingerprint of the rule as it is now.
+/// Reads one entry. `now` is the fingerprint of the current rule.
 fn read_entry(name: Arc<str>, entry: &Value, now: Fingerprint) -> RuleMemory {
     let fingerprint = entry["fingerprint"].as_str();
     let fingerprint = fingerprint.and_then(|text| stored_fingerprint(text, now));
     let handled = lenient::instant(&entry["lastHandledTime"]);
-    // Until when a rule was handled means nothing without the rule as it was then, nor the other
-    // way round. No rule has the empty fingerprint, so this one starts afresh.
+    // Until when a rule was handled means nothing without the rule as it was then, nor the other way round. No rule
+    // has the empty fingerprint, so this one starts again.
     let fingerprint = fingerprint.filter(|_| handled.is_some());
     RuleMemory {
         name,

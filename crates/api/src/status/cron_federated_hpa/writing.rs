@@ -46,8 +46,8 @@ pub fn write(
     status(histories, conditions, observed_generation)
 }
 
-/// Writes the status of an invalid object: the histories as they are, and no next firings. Once it
-/// is fixed, none of its rules fires for the time it was invalid.
+/// Writes the status of an invalid object: the unchanged histories, and no next firings. Once it is fixed, none of
+/// its rules fires for the time it was invalid.
 #[must_use]
 pub fn write_without_policy(
     memory: &Memory,
@@ -107,14 +107,13 @@ fn history_of(rule: &CronRule, memory: Option<&RuleMemory>, now: Timestamp) -> E
     }
 }
 
-/// What another writer has done to a value that a rule set. An edit since then made the rule start
-/// afresh.
+/// The change of another writer to a value that a rule set. An edit since then made the rule start again.
 pub(super) fn undone<'a>(rule: &CronRule, memory: &'a RuleMemory) -> Option<&'a Undone> {
     let undone = memory.undone.as_deref().filter(|_| memory.fingerprint == rule.fingerprint);
     undone.filter(|it| !it.is_over)
 }
 
-/// The history of a rule that cannot be used. Without a fingerprint it starts afresh once fixed.
+/// The history of a rule that cannot be used. Without a fingerprint it starts again once fixed.
 /// The last handled time is kept: after the clock was set back, it still keeps what was handled
 /// from coming again.
 fn invalidated(memory: &RuleMemory) -> ExecutionHistory {
@@ -133,9 +132,8 @@ fn invalidated(memory: &RuleMemory) -> ExecutionHistory {
     }
 }
 
-/// Until when a rule was handled, if that is known. It is brought down to a whole second: firings are
-/// at whole seconds, so none lies between that and what is cut off, and none is forgotten or done
-/// twice.
+/// Until when a rule was handled, if that is known. It is brought down to a whole second: firings are at whole
+/// seconds, so none lies between that and the exact instant, and none is lost or done twice.
 fn handled(memory: &RuleMemory) -> Option<Timestamp> {
     Some(lenient::whole_second(memory.handled)).filter(|at| *at > Timestamp::UNIX_EPOCH)
 }

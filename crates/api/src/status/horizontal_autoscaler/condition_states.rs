@@ -15,7 +15,7 @@ use crate::status::conditions::{ConditionReason, ConditionState, ConditionType, 
 use crate::status::other_writer::advice;
 
 impl Decided<'_> {
-    /// What comes of the recommendation that counts, if there is one.
+    /// The result of the recommendation that counts, if there is one.
     #[must_use]
     pub fn limited(&self) -> Option<Limited> {
         let mut reasons = self.decision.reasons.iter();
@@ -116,7 +116,7 @@ fn able_to_scale(
     ConditionState { about, holds: true, reason, message }
 }
 
-/// What stands in the way of scaling a target that can be read.
+/// The obstacle to scaling a target that can be read.
 fn obstacle(
     target: &Identity,
     memory: &Memory,

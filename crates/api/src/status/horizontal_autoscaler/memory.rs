@@ -1,7 +1,7 @@
-//! What an autoscaler remembers, in its status.
+//! The policy state of an autoscaler, in its status.
 //!
-//! Times are written in whole seconds, rounded up: a recommendation then seems to have held a little longer, and
-//! a change to have been made a little later, so that a restarted process scales no sooner than one that went on.
+//! Times are written in whole seconds, rounded up. A recommendation then seems to have held a little longer, and a
+//! change to have been made a little later. So a restarted process scales no sooner than one that kept running.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ use crate::objects::{
     ScaleEvent as WrittenScaleEvent,
 };
 
-/// Reads what is remembered; `None` for an object that has no status yet. What was recommended counts as lost
-/// when any of it is mangled, and a change that is mangled is forgotten.
+/// Reads the policy state; `None` for an object that has no status yet. If any recommendation is mangled, all count
+/// as lost. A mangled change is left out.
 #[must_use]
 pub fn read(status: &Value) -> Option<Memory> {
     status.as_object().filter(|fields| !fields.is_empty())?;
@@ -56,7 +56,7 @@ pub fn read(status: &Value) -> Option<Memory> {
     })
 }
 
-/// Writes what is remembered into a status, beside whatever else that says.
+/// Writes the policy state into a status, next to its other fields.
 pub(super) fn write(memory: &Memory, status: &mut HorizontalAutoscalerStatus) {
     let recommendations = memory.recommendations.iter().map(|it| WrittenRecommendation {
         time: rounded_up(it.since),

@@ -1,6 +1,6 @@
-//! The conditions of a `Placement`: whether it is decided, whether it can be used as written, whether it has as many
-//! clusters as it wants, and what needs attention. Where Open Cluster Management has a condition or a reason for it,
-//! it is that one.
+//! The conditions of a `Placement`: whether it is decided, whether it can be used as written, whether it has the
+//! desired number of clusters, and what needs attention. Where Open Cluster Management has a condition or a reason
+//! for it, it is that one.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use crate::status::conditions::{
 /// How many clusters a message names.
 const CLUSTERS_TOLD: usize = 5;
 
-/// What there is to tell of a placement.
+/// The inputs of the status of a placement.
 pub struct Told<'a> {
     /// Its name.
     pub placement: &'a Identity,
-    /// What it says; of one with an error in its spec, the names of its sets.
+    /// The placement in its spec; of one with an error in its spec, the names of its sets.
     pub policy: Option<&'a Placement>,
-    /// What was found about it.
+    /// The findings about it.
     pub findings: &'a [Finding],
     /// The last decision that was carried out, if that was one of what is written now.
     pub memory: Option<&'a Memory>,
@@ -30,9 +30,9 @@ pub struct Told<'a> {
     pub selected: usize,
     /// Why nothing is decided, if nothing is although it can be used as written.
     pub undecided: Option<Undecided>,
-    /// What its sets lack, by the sets alone; `None` for a placement that is decided.
+    /// The shortage in its sets, by the sets alone; `None` for a placement that is decided.
     pub unsatisfied: Option<Satisfaction>,
-    /// What keeps the decision from being written.
+    /// The reason why the decision cannot be written, if there is one.
     pub obstacle: Option<&'a Obstacle>,
 }
 
@@ -45,16 +45,16 @@ pub enum Undecided {
     Disabled,
     /// The cluster does not serve a kind that it depends on.
     NotServed(Kind),
-    /// What it selects from cannot be used; why.
+    /// The reason why the objects that it selects from cannot be used.
     Unusable(String),
 }
 
-/// What keeps a decision from being written.
+/// The reason why a decision cannot be written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Obstacle {
-    /// Whether somebody else's object has the name of a decision.
+    /// Whether an object of another owner has the name of a decision.
     pub is_name_taken: bool,
-    /// What is in the way, and what to do about it.
+    /// The problem, and what to do about it.
     pub message: Arc<str>,
 }
 
@@ -231,7 +231,7 @@ fn clusters(count: usize) -> String {
     if count == 1 { "1 cluster is".to_owned() } else { format!("{count} clusters are") }
 }
 
-/// What needs attention, the worst of it.
+/// The worst of the problems that need attention.
 fn ready(told: &Told<'_>, satisfied: &ConditionState) -> ConditionState {
     let about = ConditionType::Ready;
     if let Some(Obstacle { is_name_taken, message }) = told.obstacle {

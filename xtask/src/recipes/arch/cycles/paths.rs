@@ -138,7 +138,7 @@ fn take_names(part: &[TokenTree], module: Option<&str>, names: &mut BTreeMap<Str
     }
 }
 
-/// What is behind `::`.
+/// The tokens after `::`.
 fn after_colons(tokens: &[TokenTree]) -> Option<&[TokenTree]> {
     match tokens {
         [one, other, rest @ ..] if is_punct(one, ':') && is_punct(other, ':') => Some(rest),
