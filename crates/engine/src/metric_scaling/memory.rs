@@ -206,11 +206,11 @@ impl Memory {
         self.forget_what_is_outdone();
         let up = policy.up.longest_period().map(|period| before(now, period));
         let down = policy.down.longest_period().map(|period| before(now, period));
-        // What was scaled one way tells where a period of the other began.
+        // A change in one direction shows where a period of the other one began.
         let cutoff = up.into_iter().chain(down).min().unwrap_or(now);
         self.scale_events.retain(|event| event.at > cutoff);
         if let Some(excess) = self.scale_events.len().checked_sub(MAX_SCALE_EVENTS) {
-            // What is left of the oldest counts for the first that stays.
+            // The rest of the oldest counts for the first that stays.
             for _ in 0..excess {
                 let oldest = self.scale_events.remove(0);
                 if let Some(next) =

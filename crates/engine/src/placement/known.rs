@@ -79,17 +79,17 @@ impl KnownMatches {
     }
 }
 
-/// What is known of one candidate.
+/// The stored result for one candidate.
 #[derive(Clone, Copy)]
 pub(super) struct Known<'k>(&'k KnownMatch);
 
 impl Known<'_> {
-    /// What an evaluation in so many steps would say, if that is known.
+    /// The result of an evaluation in this number of steps, if it is known.
     pub(super) fn within(self, steps: usize) -> Option<Matched> {
         let KnownMatch { bound, spent, verdict, .. } = *self.0;
         let (bound, spent) = (usize::try_from(bound).ok()?, usize::try_from(spent).ok()?);
         let (is_known, spent) = match verdict {
-            // Whatever is too little is used up.
+            // An evaluation with too few steps uses all of them up.
             MatchVerdict::Unfinished => (steps <= bound, steps),
             MatchVerdict::Matches | MatchVerdict::DoesNot => (steps >= bound, spent),
         };

@@ -1,4 +1,4 @@
-//! Time by a clock that nobody can set: what leases, and bindings that are under way, end by.
+//! Time by a monotonic clock: the basis for the ends of leases and of bindings in progress.
 //!
 //! A wall clock is set forwards and backwards, and a place must not be given away because of that. Reading the clock is
 //! up to whoever holds the ledger.
@@ -6,7 +6,8 @@
 use std::ops::Add;
 use std::time::Duration;
 
-/// How long some fixed instant is past, such as the start of the machine: the same one for all that a ledger is told.
+/// The time since some fixed instant, such as the start of the machine: the same instant for all times that a ledger
+/// receives.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Elapsed(Duration);
 

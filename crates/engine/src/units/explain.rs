@@ -22,7 +22,7 @@ const NAMED: usize = 3;
 struct Next {
     place: Option<usize>,
     verdict: PodVerdict,
-    /// What the nodes there have for it.
+    /// The free capacity of the nodes there.
     space: Space,
     why: String,
 }
@@ -313,7 +313,7 @@ fn explain_policy(
     lines
 }
 
-/// What is counted in a unit, or outside of all; nothing for an outside that is not used.
+/// The pods counted in a unit, or outside of all; nothing for an outside that is not used.
 fn explain_place(
     policy: &ResourcePolicy,
     report: &PolicyReport,

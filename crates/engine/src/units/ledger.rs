@@ -66,7 +66,7 @@ pub struct Ledger {
     shapes: Slots<ShapeId, Shape>,
     nodes: Slots<NodeId, NodeSlot>,
     node_ids: BTreeMap<Arc<str>, NodeId>,
-    /// Whether nodes that are gone are remembered even without pods.
+    /// Whether nodes that are gone are kept even without pods.
     keeps_unused_nodes: bool,
     /// How often the number of a node has come to mean another one, or none.
     renumberings: u64,
@@ -91,7 +91,7 @@ pub struct Ledger {
     reordered: BTreeMap<CountedIn, Rank>,
 }
 
-/// What is there of one namespace. It is there as long as it has policies or pods.
+/// The policies and pods of one namespace. The entry exists as long as it has any.
 #[derive(Clone, Debug, Default)]
 struct Namespace {
     policies: BTreeMap<Identity, PolicyId>,
@@ -107,7 +107,7 @@ struct Shape {
     /// there are several, and those on nodes count under each.
     governing: Box<[(PolicyId, GroupId)]>,
     pods: BTreeSet<PodId>,
-    /// How many of them no policy governs, whatever they select.
+    /// How many of them no policy governs, even if policies select them.
     ungoverned: usize,
 }
 
@@ -122,7 +122,7 @@ struct NodeSlot {
     pods: BTreeSet<PodId>,
 }
 
-/// What is kept of a pod.
+/// The state of a pod.
 #[derive(Clone, Debug)]
 struct PodSlot {
     identity: Identity,
@@ -149,7 +149,7 @@ struct PodSlot {
     reservation: Option<u64>,
     /// Where it is counted: in one place, unless policies conflict or its binding changes its labels.
     seats: Vec<Seat>,
-    /// What a report says about its cost.
+    /// The entry of a report about its cost.
     told: Option<(PolicyId, CostTold)>,
     /// Its place among those that wait.
     waiting: Option<u64>,
@@ -182,7 +182,7 @@ impl Ledger {
         Ledger::default()
     }
 
-    /// A ledger beside which there is no other, as in a forecast.
+    /// A ledger without another one next to it, as in a forecast.
     #[must_use]
     pub fn alone() -> Ledger {
         Ledger { standing: Standing::Serving { generation: 0 }, ..Ledger::default() }
@@ -227,7 +227,7 @@ impl Ledger {
     }
 }
 
-/// Whether news of an object is older than what is known, or the same.
+/// Whether a version of an object is older than the known one, or the same.
 fn is_old_news(known: Option<u64>, news: Option<u64>) -> bool {
     matches!((known, news), (Some(known), Some(news)) if news <= known)
 }

@@ -1,4 +1,4 @@
-//! What a forecast takes for granted of units of nodes, in words.
+//! The assumptions of a forecast about node units, in words.
 
 use crate::{Identity, Presumption};
 
@@ -45,7 +45,7 @@ pub fn unknown_number(workload: &Identity) -> Presumption {
     Presumption::new(11, [workload], sentence)
 }
 
-/// A workload has more pods than are told apart.
+/// A workload has more pods than the maximum that a forecast considers.
 #[must_use]
 pub fn too_many_pods(workload: &Identity, most: u32) -> Presumption {
     let sentence = format!("of {workload}, no more than {most} pods are looked at");

@@ -36,7 +36,7 @@ pub(super) struct Reservation {
     /// The labels it may come to have by being bound, if they are other ones.
     will_be: Option<ShapeId>,
     is_posted: bool,
-    /// Whether a scheduler was told that this has to be settled first.
+    /// Whether the scheduler received the response that this has to be resolved first.
     pub(super) is_put_off: bool,
     pub(super) ends_by: Elapsed,
 }

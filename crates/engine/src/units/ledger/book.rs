@@ -72,7 +72,7 @@ pub(super) struct Group {
     pub(super) queue: Queue,
 }
 
-/// What is counted in a unit for a group.
+/// The usage of a unit by a group.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cell {
     pub(super) used: u32,
@@ -285,7 +285,7 @@ impl Book {
 }
 
 impl Group {
-    /// What is counted in a unit.
+    /// The usage of a unit.
     pub(super) fn cell(&self, place: UnitPlace) -> &Cell {
         static NOTHING: Cell = Cell {
             used: 0,
@@ -297,7 +297,7 @@ impl Group {
         self.cells.get(&place).unwrap_or(&NOTHING)
     }
 
-    /// What is counted in each of so many units.
+    /// The usage of each of the first `units` units.
     pub(super) fn in_units(&self, units: usize) -> impl Iterator<Item = &Cell> {
         (0..units).map(|index| self.cell(UnitPlace::new(Some(index))))
     }

@@ -1,5 +1,5 @@
-//! What it costs to delete a pod: the higher the priority of its unit, the more; and the less, the further it is over a
-//! cap.
+//! The deletion cost of a pod: the higher the priority of its unit, the higher; and the further it is over a cap, the
+//! lower.
 //!
 //! The cost depends on the priority alone and not on other units, so that a new unit rewrites nothing.
 

@@ -19,16 +19,16 @@ impl Ledger {
         self.pods[*self.pod_ids.get(pod)?].version
     }
 
-    /// News of a pod, from the watch.
+    /// A watch event of a pod.
     pub fn set_pod(&mut self, identity: &Identity, pod: &Pod) {
         self.pods_seen = self.pods_seen.max(pod.version);
         self.apply_pod(identity, pod);
     }
 
-    /// A pod that we have read by its name, by a quorum read, whatever the watch has shown so far. It is passed over if the
-    /// watch is ahead of it. Whether it is there.
+    /// A pod that we have read by its name, by a quorum read, independent of the watch. It is passed over if the watch
+    /// is ahead of it. Returns whether the pod exists.
     ///
-    /// What a scheduler sends with its question is no such read: anybody may have sent it, at any version.
+    /// The pod in a scheduler's request is no such read: any client may have sent it, at any version.
     pub fn read_pod(&mut self, identity: &Identity, pod: &Pod) -> bool {
         if self.is_gone_pod(identity, pod) {
             return false;
@@ -38,7 +38,7 @@ impl Ledger {
         known.is_some_and(|known| is_same_uid(known, pod.uid.as_ref()))
     }
 
-    /// News that a pod is gone.
+    /// A watch event: a pod is gone.
     pub fn remove_pod(
         &mut self,
         identity: &Identity,
@@ -53,7 +53,7 @@ impl Ledger {
         }
     }
 
-    /// All pods there are, as one list of that version has them. What the watch has shown since is newer.
+    /// All existing pods, from one list of that version. Later watch events are newer.
     pub fn replace_pods<'p>(
         &mut self,
         all: impl IntoIterator<Item = (&'p Identity, &'p Pod)>,

@@ -51,7 +51,7 @@ impl Ledger {
     /// Notes who is over a cap, or no longer.
     pub(super) fn note_crossings(&mut self, at: CountedIn, crossings: &[Crossing]) {
         for Crossing { rank, is_over } in crossings {
-            // By how many others it is preceded is found out when its cost is asked for.
+            // The number of pods before it is computed when its cost is read.
             let mut seats = self.pods[rank.pod].seats.iter_mut();
             if let Some(seat) = seats.find(|seat| seat.at == at) {
                 seat.over = is_over.then_some(0);
@@ -119,7 +119,7 @@ impl Ledger {
         id
     }
 
-    /// Forgets labels that no pod has any more.
+    /// Removes labels that no pod has any more.
     pub(super) fn drop_shape_if_empty(&mut self, id: ShapeId) {
         if !self.shapes[id].pods.is_empty() {
             return;
@@ -176,7 +176,7 @@ impl Ledger {
         }
     }
 
-    /// Forgets what was noted about a group that is gone.
+    /// Discards the notes about a group that is gone.
     fn forget_group(&mut self, policy: PolicyId, group: GroupId) {
         self.waiting.forget(policy, group);
         let at = |place| CountedIn { policy, group, place };

@@ -1,4 +1,4 @@
-//! What became of a binding.
+//! The outcome of a binding.
 //!
 //! It is settled when the API server has refused it for good, or when the pod has been seen: on a node, gone, or without a
 //! node at a later version than the one that the binding is conditional on. An answer that did not come says nothing: the
@@ -11,7 +11,7 @@ use crate::Identity;
 use crate::units::slots::PodId;
 use crate::units::{Elapsed, Pod};
 
-/// What the API server has answered to a binding.
+/// The response of the API server to a binding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BindOutcome {
     /// It is carried out.

@@ -1,6 +1,6 @@
 //! Where a pod may go: which of the candidate nodes, in the order of the units, and why not the others.
 //!
-//! Which nodes fit it otherwise is up to the scheduler, which asks with those only.
+//! The scheduler decides which nodes fit it otherwise, and sends a request with those only.
 
 use std::time::Duration;
 

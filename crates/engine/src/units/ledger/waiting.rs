@@ -17,7 +17,7 @@ use crate::units::{Elapsed, ResourcePolicy, Strategy};
 /// How long others wait for a pod that was woken to come back.
 const COMES_BACK_WITHIN: Duration = Duration::from_secs(30);
 
-/// How many are woken at a time for room that nobody has counted.
+/// How many are woken at a time for room of unknown size.
 const AT_A_TIME: u32 = 100;
 
 /// What is noted about pods that wait, beside the queue of each group.

@@ -1,4 +1,4 @@
-//! Which pods of a workload go first when it is to have fewer, as the controllers of Kubernetes choose them.
+//! Which pods of a workload go first when its desired number falls, as the controllers of Kubernetes choose them.
 
 use std::cmp::Reverse;
 
