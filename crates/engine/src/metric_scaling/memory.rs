@@ -167,8 +167,8 @@ impl Memory {
         }
     }
 
-    /// When another writer has given up, unless it is noticed again: not while what it has replaced waits to be set
-    /// again, since nobody can know by then.
+    /// When another writer is assumed to have stopped, unless it is noticed again. Not while a value that it has
+    /// replaced waits to be set again: the writer cannot be noticed before that.
     pub(super) fn contest_ends(&self) -> Option<Timestamp> {
         let contest = self.contest.as_ref()?;
         let pause = self.last_scale.map_or(SignedDuration::ZERO, |it| it.doubled());

@@ -71,7 +71,7 @@ pub enum PatternExcess {
     Process,
 }
 
-/// What is known of a text.
+/// The state of a text.
 enum Known {
     /// Not a pattern in Go.
     Invalid,

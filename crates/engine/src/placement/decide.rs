@@ -35,7 +35,7 @@ pub struct Decision {
     pub reason: Reason<Cause>,
     /// The cluster that the reason is about, if it is about one.
     pub blamed: Option<Blamed>,
-    /// The clusters that were not selected when that was last told, in order.
+    /// The clusters that were not selected at the last report, in order.
     pub added: Vec<Arc<str>>,
     /// Those that were and are not any more, in order.
     pub removed: Vec<Arc<str>>,
@@ -52,7 +52,7 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// What was selected when that was last told, in order.
+    /// The selection at the last report, in order.
     pub(super) fn known(&self) -> Vec<Arc<str>> {
         let stay = self.clusters.iter().filter(|it| self.added.binary_search(it).is_err());
         let mut known: Vec<Arc<str>> = stay.chain(&self.removed).cloned().collect();

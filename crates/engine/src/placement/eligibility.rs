@@ -19,8 +19,8 @@ pub enum Eligibility {
         shunned_by: Option<u32>,
         /// When that may change: a toleration that matters ends, or a score expires that an expression has read.
         until: Option<Timestamp>,
-        /// Whether it may only because it is selected now: otherwise a taint would exclude it, or that nobody can say
-        /// whether it matches.
+        /// Whether it may only because it is selected now: otherwise a taint would exclude it, or it is unknown whether
+        /// it matches.
         only_if_kept: bool,
     },
 }

@@ -232,7 +232,7 @@ pub(super) fn readers(view: View<'_, Placements>, changed: &Identity) -> Vec<Ide
         let placements = view.state.extra.decisions.placements_of(changed, &view.state.policies);
         return placements.into_iter().cloned().collect();
     }
-    // The status of one that cannot be used says what it lacks besides.
+    // The status of one that cannot be used also names what it lacks.
     let active = view.state.policies.iter().filter_map(|(identity, object)| {
         let policy = object.policy.as_deref()?;
         let reads = matches!(policy.standing, Standing::Active | Standing::Unusable);
@@ -301,7 +301,7 @@ pub fn readers_by_expressions(
     asked.map(|(identity, ..)| PolicyName::new(Family::Placement, identity.clone()))
 }
 
-/// The same, with their rules and what is remembered of them.
+/// The same, with their rules and their memory.
 fn asked_by_expressions<'w>(
     view: View<'w, Placements>,
     cluster: &str,

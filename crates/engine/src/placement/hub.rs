@@ -62,7 +62,7 @@ pub enum HubChange {
     None,
     /// Only what nothing but expressions reads of a cluster, such as the time of a heartbeat.
     ReadByExpressions,
-    /// What the agent of a cluster reports, and be it more than expressions read: claims, amounts, scores.
+    /// A report of the agent of a cluster, possibly with more than expressions read: claims, amounts, scores.
     Reported,
     /// Anything else.
     Any,

@@ -1,4 +1,4 @@
-//! What the predicates of a placement have said of clusters, kept from one turn to the next: if one of ten thousand
+//! The verdicts of a placement's predicates on clusters, kept from one turn to the next: if one of ten thousand
 //! clusters changes, its expressions are evaluated over that one.
 //!
 //! A result is only kept if it follows from the cluster alone, and if fewer or more steps would have made no difference.
@@ -39,7 +39,7 @@ impl PartialEq for KnownMatches {
 impl Eq for KnownMatches {}
 
 impl KnownMatches {
-    /// What follows from an evaluation of all candidates.
+    /// The results to keep of an evaluation of all candidates.
     pub(super) fn of(input: &Input<'_>, matched: &[Matched]) -> KnownMatches {
         // Several predicates share the steps, so that it matters to each how many there are.
         let is_alone = input.policy.predicates.len() == 1;
@@ -69,7 +69,7 @@ impl KnownMatches {
         candidates.iter().map(of_candidate).collect()
     }
 
-    /// As much of it as may be kept, beside so much.
+    /// All of it if it fits next to `kept` results of others, and nothing otherwise.
     pub(super) fn beside(self, kept: usize) -> KnownMatches {
         if kept + self.len() <= MOST_KEPT { self } else { KnownMatches::default() }
     }

@@ -48,7 +48,7 @@ impl<'i, 'a> FoundScores<'i, 'a> {
     }
 }
 
-/// What the predicates say of a candidate. Nothing is asked of one that is not selected in any case.
+/// The verdict of the predicates on a candidate. A candidate that is not selected in any case is not evaluated.
 #[derive(Clone, Debug, Default)]
 pub struct Matched {
     /// Whether one of them matches it.

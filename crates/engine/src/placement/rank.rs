@@ -228,7 +228,7 @@ fn amount(score: &ScoreSource, cluster: &Cluster) -> Option<Quantity> {
     }
 }
 
-/// What the clusters that may be selected have, as far as they say.
+/// The range of the amounts of the clusters that may be selected, as far as they state one.
 fn amounts(input: &Input<'_>, score: &ScoreSource, ranked: &[Ranked]) -> Option<Amounts> {
     let all = || {
         ranked.iter().filter_map(|it| {

@@ -148,7 +148,7 @@ fn spaces(
     counts.values().map(of_group).collect()
 }
 
-/// Why the pods are where they are, and the unit that the last of them are in.
+/// The reason for the assignment of the pods, and the unit that the last of them are in.
 fn cause(
     policy: &ResourcePolicy,
     counts: &BTreeMap<GroupKey, Count>,

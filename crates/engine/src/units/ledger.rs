@@ -3,8 +3,8 @@
 //! News of an object touches what it changes and nothing else. A pod that is bound or unbound costs the same among a
 //! thousand pods as among fifty thousand; a policy that is edited costs as much as it has pods and there are nodes.
 //!
-//! A pod counts from the moment its binding is reserved (`binds`), whether or not the API server has shown it since. Who
-//! may reserve is up to `lead`. Reading the API server, waiting and writing is up to whoever holds the ledger.
+//! A pod counts from the moment its binding is reserved (`binds`), whether or not the API server has shown it since.
+//! `lead` decides when the ledger may reserve. The owner of the ledger reads the API server, waits and writes.
 
 mod binding_annotations;
 mod binds;
@@ -188,8 +188,8 @@ impl Ledger {
         Ledger { standing: Standing::Serving { generation: 0 }, ..Ledger::default() }
     }
 
-    /// The number of a node; `None` if it is not known. Whoever asks for thousands of nodes at a time can keep a table of
-    /// them, for as long as [`Ledger::renumberings`] is the same.
+    /// The number of a node; `None` if it is unknown. A caller that reads thousands of nodes at a time can keep a table
+    /// of them, for as long as [`Ledger::renumberings`] is the same.
     #[must_use]
     pub fn node(&self, name: &str) -> Option<NodeId> {
         let id = *self.node_ids.get(name)?;

@@ -5,7 +5,7 @@ use crate::Labels;
 /// A node. Its name is its key.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Node {
-    /// The version of the object, by which older news of it is told from newer; `None` when it comes from a file.
+    /// The version of the object, which distinguishes older events from newer ones; `None` when it comes from a file.
     pub version: Option<u64>,
     /// Its labels.
     pub labels: Labels,

@@ -15,7 +15,7 @@ const OWNER: &str = "almanac/";
 pub struct Pod {
     /// Its UID; `None` when it comes from a file.
     pub uid: Option<Arc<str>>,
-    /// The version of the object, by which older news of it is told from newer; `None` when it comes from a file.
+    /// The version of the object, which distinguishes older events from newer ones; `None` when it comes from a file.
     pub version: Option<u64>,
     /// Its labels.
     pub labels: Labels,

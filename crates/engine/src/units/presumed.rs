@@ -21,7 +21,7 @@ pub fn first_of_equals(policy: &Identity) -> Presumption {
     Presumption::new(8, [policy], sentence)
 }
 
-/// What an autoscaler makes of its metrics is not known, but its bounds are.
+/// The recommendations of an autoscaler are unknown, but its bounds are known.
 #[must_use]
 pub fn within_bounds(autoscaler: &Identity, workload: &Identity) -> Presumption {
     let sentence = format!("{autoscaler} does no more than keep {workload} within its bounds");

@@ -30,7 +30,7 @@ pub struct Cause {
     pub gated: u32,
     /// The free capacity of the nodes outside all units for the pending pods; `None` if these may not go there.
     pub space_outside: Option<Space>,
-    /// Whether it is told why so many wait, and not where the others are.
+    /// Whether the message is about the reason that pods wait, and not about the location of the others.
     pub is_about_waiting: bool,
 }
 

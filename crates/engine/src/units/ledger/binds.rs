@@ -278,7 +278,7 @@ impl Ledger {
         self.reservations.get(self.pods[pod].reservation?)?.will_be
     }
 
-    /// Takes the reservation of a pod out. Where the pod counts now is up to whoever takes it.
+    /// Takes the reservation of a pod out. The caller decides where the pod counts now.
     pub(super) fn take_reservation(&mut self, pod: PodId) -> Option<Reservation> {
         if self.will_be(pod).is_some() {
             self.unseat(pod);

@@ -1,5 +1,5 @@
-//! What is counted under one policy: by group, and in it by unit. Each unit with a cap also knows in which order its
-//! pods were bound, and so which of them are over the cap.
+//! The usage of one policy: by group, and in it by unit. Each unit with a cap also keeps the order in which its pods
+//! were bound, and so which of them are over the cap.
 //!
 //! Which pod is counted where is up to `seats`.
 

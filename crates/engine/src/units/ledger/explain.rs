@@ -32,8 +32,8 @@ pub struct PodExplanation {
 }
 
 impl Ledger {
-    /// Why a pod is where it is, and where the next one would go; `None` if it is not known. All nodes are candidates:
-    /// which of them fit otherwise is up to the scheduler.
+    /// Why a pod is on its node, and where the next one would go; `None` if the pod is unknown. All nodes are
+    /// candidates: which of them fit otherwise is up to the scheduler.
     #[must_use]
     pub fn explain(&self, pod: &Identity) -> Option<PodExplanation> {
         let id = *self.pod_ids.get(pod)?;

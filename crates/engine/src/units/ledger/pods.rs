@@ -209,7 +209,7 @@ impl Ledger {
         self.unchecked_annotations.insert(id);
     }
 
-    /// The API server has shown a pod on a node, whether or not that is where it was to be bound.
+    /// The API server has shown a pod on a node, whether or not that is the node of its reservation.
     fn settle_where_seen(&mut self, id: PodId, node: NodeId) {
         let before = self.pods[id].node.replace(node);
         self.nodes[node].pods.insert(id);
@@ -243,7 +243,7 @@ impl Ledger {
         self.heed_nomination(id);
     }
 
-    /// A pod no longer has its labels, unless its binding is to give it just those.
+    /// A pod no longer has its labels, unless its binding gives it the same ones.
     fn leave_shape(&mut self, id: PodId) {
         let slot = &self.pods[id];
         let (shape, is_ungoverned) = (slot.shape, slot.ungoverned.is_some());
@@ -281,7 +281,7 @@ impl Ledger {
     }
 }
 
-/// Whether news with this UID are about this pod. Pods in files have none.
+/// Whether a version with this UID is one of this pod. Pods in files have none.
 fn is_same_uid(pod: &PodSlot, uid: Option<&Arc<str>>) -> bool {
     pod.uid.is_none() || uid.is_none() || pod.uid.as_ref() == uid
 }

@@ -162,7 +162,8 @@ impl Ledger {
         governed
     }
 
-    /// Lets a new or edited policy govern what it selects, and whoever else selects it what it has let go of.
+    /// Lets a new or edited policy govern the pods that it selects. Pods that it no longer selects go to the other
+    /// policies that select them.
     fn govern_selected(&mut self, id: PolicyId, released: Vec<ShapeId>) {
         let book = &self.books[id];
         let mut shapes = self.shapes_in(book.identity.namespace());

@@ -1,6 +1,6 @@
 //! Which pod is counted where: the one place in which counts change.
 //!
-//! Whatever happens, the pods it is about are seated again, and everything that follows is noted here: whose cost may
+//! After each change, the pods it is about are seated again, and all consequences are noted here: whose cost may
 //! change, and where there may be room for pods that wait.
 
 use std::collections::BTreeSet;
@@ -64,8 +64,9 @@ impl Ledger {
         }
     }
 
-    /// Where a pod belongs: a pod without a node, or that has run to its end, nowhere; one that several policies select,
-    /// under each, so that their caps hold when the conflict ends; one whose binding may change its labels, under both.
+    /// Where a pod belongs. A pod without a node, or that has run to its end, belongs nowhere. One that several
+    /// policies select belongs under each, so that their caps hold when the conflict ends. One whose binding may change
+    /// its labels belongs under both.
     fn seats_of(&self, pod: PodId) -> Vec<(CountedIn, Since)> {
         let slot = &self.pods[pod];
         let Some(node) = self.node_of(slot).filter(|_| !slot.is_finished) else {
@@ -188,7 +189,7 @@ impl Ledger {
     }
 }
 
-/// Since when a pod is bound. One that does not say was bound when it was created, as far as anybody knows.
+/// Since when a pod is bound. Without a recorded instant, it counts as bound since its creation.
 fn bound_since(slot: &PodSlot) -> Since {
     match (slot.node, slot.reservation) {
         (None, Some(number)) => Since::BeingBound(number),
