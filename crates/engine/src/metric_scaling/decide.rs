@@ -266,8 +266,8 @@ fn carry_out(
     decision.wake_at = earliest([decision.wake_at, change, settles]);
 }
 
-/// Notes that another writer has replaced the value set shortly before, independent of the current recommendation. After
-/// a failure nothing is noted: the last write may have succeeded after all.
+/// Notes that another writer has replaced the value set shortly before, independent of the current recommendation.
+/// After a failure nothing is noted: the last write may have succeeded after all.
 fn note_interference(
     memory: &mut Memory,
     set: Option<u32>,

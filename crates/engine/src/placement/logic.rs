@@ -308,7 +308,7 @@ pub(crate) fn remove_hub_object(state: &mut HubState, object: &Identity) {
     }
 }
 
-/// The clusters that a placement has selected; `None` without a PlacementDecision of it.
+/// The clusters that a placement has selected; `None` without a `PlacementDecision` of it.
 pub(crate) fn selected(decisions: &DecisionLedger, placement: &Identity) -> Option<Value> {
     let own = decisions.of_placement(placement);
     let mut own =
