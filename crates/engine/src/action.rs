@@ -1,4 +1,4 @@
-//! What a decision wants done, and the outcome of it.
+//! The actions of a decision, and their outcomes.
 
 use std::sync::Arc;
 
@@ -54,8 +54,8 @@ pub enum Action {
         /// The object.
         decision: Identity,
     },
-    /// Let workloads have as many pods as they are to have, and these be scheduled. Only whoever has no cluster does: in
-    /// a cluster, controllers make pods and a scheduler places them.
+    /// Gives workloads their desired number of pods, and schedules these. Only a run without a cluster does so: in a
+    /// cluster, controllers create pods and a scheduler assigns them.
     Pour {
         /// The policy.
         policy: Identity,

@@ -8,9 +8,8 @@ use crate::PolicyName;
 
 /// The next turn of every policy that has one, in order of time.
 ///
-/// The shell sleeps until [`Agenda::next`]; the forecast jumps there. Policies of the same instant
-/// take their turns in the order of their names, so that a run can be repeated. What takes turns without
-/// being a policy is named by another type.
+/// The shell sleeps until [`Agenda::next`]; the forecast jumps there. Policies of the same instant take their turns in
+/// the order of their names, so that a run can be repeated. An entry that is not a policy is named by another type.
 #[derive(Clone, Debug)]
 pub struct Agenda<Name = PolicyName> {
     in_order: BTreeSet<(Timestamp, Name)>,

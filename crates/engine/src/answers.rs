@@ -1,4 +1,4 @@
-//! What the families answer when they are asked about a policy without its deciding anything.
+//! The results of the families' read-only methods about a policy, which decide nothing.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub struct ReplicasAskedFor {
 pub struct Unmatched {
     /// The position of the rule or the unit that it is of; `None` for that of the policy as a whole.
     pub position: Option<u32>,
-    /// What it is to select, in the plural.
+    /// The objects that it selects, in the plural.
     pub what: &'static str,
     /// How many of that there are.
     pub seen: usize,
@@ -71,7 +71,7 @@ pub struct RuleExplanation {
     pub until: Option<Timestamp>,
     /// The scores it is ranked by, if it is.
     pub scored: Option<Scored>,
-    /// What its query yields, if it has one.
+    /// The sample of its query, if it has one.
     pub answered: Option<Answered>,
 }
 
@@ -89,7 +89,7 @@ impl RuleExplanation {
     }
 }
 
-/// What the query of a metric yields, and how many replicas it recommends by that.
+/// The sample of a metric's query, and the replicas that it recommends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Answered {
     /// The answer.
@@ -107,7 +107,7 @@ pub struct Division {
     pub group: Option<u32>,
     /// The name of the group; empty for none.
     pub group_name: Arc<str>,
-    /// What is in it, in order.
+    /// Its members, in order.
     pub names: Vec<Arc<str>>,
 }
 

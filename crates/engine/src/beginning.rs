@@ -1,8 +1,8 @@
-//! Where a run of a world begins: at the current state or, if that is unknown, as if all policies had always
-//! been in force as they are now.
+//! The start of a run of a world: the current state or, if that is unknown, the state as if all current policies had
+//! always been in force.
 //!
-//! What that means for a policy is up to its family. This module makes sure that connected policies begin in
-//! the same way. Which of them are new to a world, and since when, is up to the caller.
+//! Each family defines what that means for its policies. This module makes connected policies begin in the same way.
+//! The caller decides which of them are new to a world, and since when.
 
 use jiff::Timestamp;
 
@@ -21,7 +21,8 @@ pub type PriorWrite = crate::seam::PriorWrite<EffectReason>;
 #[must_use]
 pub fn known_until(world: &World) -> Option<Timestamp> {
     let known = world.policies().filter_map(|policy| of_policy(world, &policy));
-    // What has changed while a cluster was read is not known to be so since.
+    // A status that is newer than `seen_at` was written during the listing. The other objects are not known to be so
+    // at that instant.
     world.objects.seen_at.or_else(|| known.max())
 }
 
@@ -70,20 +71,20 @@ fn arrived<F: Listed>(world: &mut World, policy: &Identity, from: Timestamp) -> 
     is_unchanged
 }
 
-/// Lets a policy be new at an instant: it has done nothing before. What falls due at that very instant is its first firing.
+/// Makes a policy new at an instant: it has done nothing before. A firing due at that very instant is its first one.
 pub fn begin_anew(world: &mut World, policy: &PolicyName, at: Timestamp) {
     of_family!(policy.family, F => F::begin_anew(F::of_mut(world).state, &policy.identity, at));
 }
 
-/// Whether a policy goes on with what it did in an earlier version of the world. A rule that is new or edited does not: to a
-/// controller, it is new when the object is applied.
+/// Whether a policy continues from an earlier version of the world. A new or edited rule does not: to a controller, it
+/// is new when the object is applied.
 #[must_use]
 pub fn goes_on(world: &World, policy: &PolicyName, before: &World) -> bool {
     of_family!(policy.family, F => F::goes_on(F::of(world), &policy.identity, F::of(before)))
 }
 
-/// Lets a policy that an earlier version of the world has, too, be as old as it is there. It is one object, whatever is written
-/// of its creation.
+/// Copies the creation of a policy from an earlier version of the world that has it, too. It is the same object, even
+/// if its manifest states another creation.
 pub fn keep_creation(world: &mut World, policy: &PolicyName, before: &World) {
     of_family!(policy.family, F => {
         let object = F::of_mut(world).state.policies.get_mut(&policy.identity);
@@ -94,8 +95,8 @@ pub fn keep_creation(world: &mut World, policy: &PolicyName, before: &World) {
     });
 }
 
-/// Whether a policy decides at an instant by itself. An autoscaler does if it knows what all of its queries come to; without
-/// that, or without a query, it leaves the replicas as they are, or moves them into its bounds.
+/// Whether a policy decides at an instant by itself. An autoscaler does if it has a sample of each of its queries.
+/// Otherwise it leaves the replicas unchanged, or moves them into its bounds.
 #[must_use]
 pub fn decides(world: &World, policy: &PolicyName, at: Timestamp) -> bool {
     of_family!(policy.family, F => F::decides(world.view(), &policy.identity, at))

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::{Action, Reason};
 
-/// What a policy wants at an instant.
+/// The decision of a policy at an instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision<Cause, Memory, Recorded> {
     /// The actions. Nothing is listed that is already in place.
@@ -17,6 +17,6 @@ pub struct Decision<Cause, Memory, Recorded> {
     pub wake_at: Option<Timestamp>,
     /// The memory if nothing has to be done; otherwise the outcomes settle it.
     pub memory: Memory,
-    /// What has happened by the decision alone, whatever the outcomes.
+    /// The records of the decision alone, independent of the outcomes.
     pub recorded: Vec<Recorded>,
 }

@@ -1,8 +1,7 @@
-//! What is exempt from all policies: namespaces by name, and whatever bears a mark. A policy that is exempt is not
-//! carried out, and a target that is exempt is not changed, in production as in a forecast.
+//! The objects that are exempt from all policies: namespaces by name, and every object with a mark. A policy that is
+//! exempt is not applied, and a target that is exempt is not changed, in production as in a forecast.
 //!
-//! What the mark looks like in an object, and which namespaces are exempt by name, is up to whoever fills the
-//! world.
+//! The caller that fills the world defines the mark in an object, and the namespaces that are exempt by name.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,7 +9,7 @@ use std::sync::Arc;
 
 use crate::Identity;
 
-/// What is exempt. Most worlds share one.
+/// The exempt objects. Most worlds share one such set.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Exemptions {
     namespaces: BTreeSet<Arc<str>>,
@@ -48,7 +47,7 @@ pub enum Exemption {
 pub enum Exempt {
     /// The policy.
     Policy(Exemption),
-    /// What it would change.
+    /// Its target is exempt.
     Target(Exemption),
 }
 
@@ -59,7 +58,7 @@ impl Exemptions {
         Self::default().with_namespaces(names)
     }
 
-    /// The same and these namespaces. An empty name is none.
+    /// The same and these namespaces. Empty names are ignored.
     #[must_use]
     pub fn with_namespaces<Name: AsRef<str>>(
         mut self,
@@ -91,7 +90,7 @@ impl Exemptions {
         !self.unread_namespaces.is_empty()
     }
 
-    /// Notes whether a namespace bears the mark; whether that is news.
+    /// Records whether a namespace has the mark; returns whether that is a change.
     pub fn mark_namespace(&mut self, name: &str, mark: NamespaceMark) -> bool {
         let mut note = |is_kept, names: fn(&mut Self) -> &mut BTreeSet<Arc<str>>| {
             let names = names(self);
@@ -111,7 +110,7 @@ impl Exemptions {
         self.marked_namespaces.iter()
     }
 
-    /// Notes whether an object bears the mark; whether that is news.
+    /// Records whether an object has the mark; returns whether that is a change.
     pub fn mark(&mut self, object: &Identity, is_marked: bool) -> bool {
         if is_marked {
             !self.marked.contains(object) && self.marked.insert(object.clone())

@@ -1,8 +1,7 @@
-//! The one place that knows all families: what a world has of each, what each says in its own terms, and which of them is
-//! asked.
+//! The one module that lists all families: the state of each in a world, its own types, and the dispatch to it.
 //!
-//! To add a family, add a line to each list here; the compiler points at every place. What a family answers is in its
-//! own directory, and how the answers are put together is up to `world`, `turn` and `beginning`, which know no family.
+//! To add a family, add a line to each list here; the compiler points at every place. The behavior of a family is in
+//! its own directory. `world`, `turn` and `beginning` combine the results, and name no family.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +27,7 @@ pub struct World {
     pub scheduled_capacity: FamilyState<Schedules>,
     /// Policies that set replicas or bounds by cron rules.
     pub cron_scaling: FamilyState<CronRules>,
-    /// Policies that set replicas by the answers to queries; beside them the answers, and who gives them.
+    /// Policies that set replicas by samples of queries; next to them the samples, and their sources.
     pub metric_scaling: FamilyState<Autoscalers>,
     /// Policies that set the QoS levels of pods, and how the agent of the cluster runs that carries them out. Callers
     /// insert an empty entry once the `ConfigMap` is known to be absent, and remove it before the first policy.
@@ -102,9 +101,9 @@ pub enum Slim {
     Node(Node),
 }
 
-/// A family as it stands in the lists here.
+/// A family in the lists here.
 pub trait Listed: PolicyFamily {
-    /// What a world has of it.
+    /// The state of this family in a world.
     fn of(world: &World) -> &FamilyState<Self>;
 
     /// The same, to be changed, with the objects.
@@ -113,14 +112,14 @@ pub trait Listed: PolicyFamily {
     /// Why a value was set.
     fn effect_reason(reason: Reason<Self::Cause>) -> EffectReason;
 
-    /// What happened.
+    /// A record of the family as one of any family.
     fn recorded(record: Self::Record) -> Recorded;
 
     /// The slim form of a policy.
     fn slim(object: ObjectOf<Self>) -> Slim;
 }
 
-/// What a family is asked, by its value: `of_family!(family, F => F::footprint(world.view(), policy))`.
+/// Calls a method of a family that is known by value: `of_family!(family, F => F::footprint(world.view(), policy))`.
 macro_rules! of_family {
     ($family:expr, $marker:ident => $answer:expr) => {
         match $family {
@@ -154,7 +153,7 @@ macro_rules! of_family {
 
 pub(crate) use of_family;
 
-/// What only differs in the family: its place in the world and in the other lists.
+/// The code that differs only in the family: its field of the world and its variants of the other lists.
 macro_rules! families {
     ($($variant:ident: $marker:ty, $state:ident;)*) => {
         $(impl Listed for $marker {
@@ -221,8 +220,8 @@ macro_rules! families {
         }
 
         impl EffectReason {
-            /// The rule that set it by name, and why as a line for a person. `None` when the world does not
-            /// have the policy as it was.
+            /// The rule that set it by name, and the reason as a line for the user. `None` when the world no longer has
+            /// that version of the policy.
             #[must_use]
             pub fn render(&self, world: &World, policy: &Identity) -> Option<Said> {
                 match self {
@@ -232,7 +231,7 @@ macro_rules! families {
                 }
             }
 
-            /// Whether the other bound of an autoscaler had to make way for the one that was set.
+            /// Whether the other bound of an autoscaler was moved as well, to keep the two in order.
             #[must_use]
             pub fn moves_other_bound(&self) -> bool {
                 match self {
@@ -276,7 +275,7 @@ macro_rules! families {
                 }
             }
 
-            /// What happened to which rule; `None` for an intermediate step.
+            /// The occurrence and its rule; `None` for an intermediate step.
             #[must_use]
             pub fn occurrence(&self, world: &World, policy: &Identity) -> Option<Happened> {
                 match self {
@@ -288,8 +287,7 @@ macro_rules! families {
         }
 
         impl Slim {
-            /// The policy with nothing of it that can be used, or the set of which it cannot be said what it has; `None`
-            /// for anything else.
+            /// The policy without any usable part, or the set with unknown content; `None` for anything else.
             #[must_use]
             pub fn unusable(&self) -> Option<Slim> {
                 match self {
@@ -335,7 +333,7 @@ families! {
 }
 
 impl World {
-    /// What a family looks at.
+    /// The view that a family has of this world.
     #[must_use]
     pub fn view<F: Listed>(&self) -> View<'_, F> {
         View { objects: &self.objects, state: F::of(self), peers: self }
@@ -375,8 +373,8 @@ fn asked<F: Listed>(world: &World) -> Vec<(Identity, u32)> {
 }
 
 impl Family {
-    /// Whether what its policies set follows from the order in which rules came last, whatever came before: how full
-    /// nodes are and which clusters are selected does not.
+    /// Whether the values that its policies set depend only on the order in which rules fired last, and not on earlier
+    /// state. The allocation of nodes and the selection of clusters do depend on that state.
     #[must_use]
     pub fn follows_schedules(self) -> bool {
         of_family!(self, F => F::FOLLOWS_SCHEDULES)

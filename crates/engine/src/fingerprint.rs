@@ -1,8 +1,8 @@
 //! A short, stable hash of a text, by which a later process recognizes whether it is still the same.
 //!
-//! It is stored in the status of objects, so it must not change between releases, machines or processes. It
-//! protects against mistakes, not against malice. What it is made of is up to those who compose it: that of a rule is in
-//! `cron_scaling/fingerprint.rs`; those of findings in SARIF and of events in calendars are the binary's.
+//! It is stored in the status of objects, so it must not change between releases, machines or processes. It protects
+//! against mistakes, not against malice. Its input is up to the modules that compose it: that of a rule is in
+//! `cron_scaling/fingerprint.rs`; those of findings in SARIF and of events in calendars are in the binary.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,8 +1,8 @@
-//! What a policy reads and writes.
+//! The footprint of a policy: its reads and writes.
 
 use crate::{Field, Identity};
 
-/// What a policy reads and what it writes, by object.
+/// The inputs and the fields that a policy reads and writes, by object.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Footprint {
     /// The inputs of its decisions.

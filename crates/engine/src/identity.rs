@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// by it are in the order of their parts.
 const SEPARATOR: char = '\0';
 
-/// The name of one object, whatever version it was written in.
+/// The name of one object, independent of the API version of its manifest.
 ///
 /// Ordered by group, kind, namespace and name, so that maps keyed by it read well when printed.
 /// Small, in one piece of memory, and cheap to clone: a world and an agenda of a hundred thousand
@@ -63,7 +63,7 @@ impl Identity {
     /// The object's own name.
     #[must_use]
     pub fn name(&self) -> &str {
-        // Names are asked for most, and of thousands when one is looked for.
+        // The name is the part read most often: a search reads thousands of them.
         self.joined.rsplit(SEPARATOR).next().unwrap_or_default()
     }
 

@@ -62,7 +62,7 @@ impl Influences {
         self.writes.get(policy).filter(|it| at.duration_since(it.last).abs() <= longest)
     }
 
-    /// Forgets a policy that is gone.
+    /// Removes a policy that is gone.
     pub fn forget(&mut self, policy: &PolicyName) {
         self.writes.remove(policy);
     }

@@ -1,6 +1,6 @@
 //! The labels of pods and nodes, and what selects them.
 //!
-//! What makes a label or a selector valid is up to `almanac-api`.
+//! `almanac-api` decides which labels and selectors are valid.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -69,8 +69,8 @@ impl fmt::Debug for Labels {
     }
 }
 
-/// What labels an object must have to be selected: all requirements hold. Without any, everything is
-/// selected.
+/// The labels that an object must have to be selected: all requirements hold. A selector without requirements selects
+/// everything.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct LabelSelector {
     requirements: Box<[LabelRequirement]>,
@@ -81,11 +81,11 @@ pub struct LabelSelector {
 pub struct LabelRequirement {
     /// The label it is about.
     pub key: Arc<str>,
-    /// What is required of it.
+    /// The requirement for its value.
     pub of_value: ValueRequirement,
 }
 
-/// What is required of a label.
+/// A requirement for a label.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum ValueRequirement {
     /// It is there, with one of these values.
@@ -108,13 +108,13 @@ impl LabelSelector {
         LabelSelector { requirements: requirements.into() }
     }
 
-    /// What it requires, in an order of its own.
+    /// Its requirements, in an order of its own.
     #[must_use]
     pub fn requirements(&self) -> &[LabelRequirement] {
         &self.requirements
     }
 
-    /// Whether it selects everything, whatever its labels.
+    /// Whether it selects everything, with or without labels.
     #[must_use]
     pub fn is_everything(&self) -> bool {
         self.requirements.is_empty()

@@ -1,4 +1,4 @@
-//! The decisions: what every policy wants at an instant, why, and when that can next change.
+//! The decisions: the actions of every policy at an instant, the reasons, and when they can next change.
 //!
 //! Each family of policies has a directory with the same files:
 //!
@@ -7,18 +7,18 @@
 //! | `policy` | a checked policy |
 //! | `gather` | the parts of the [`World`] that a decision depends on |
 //! | `decide` | the decision: a pure function of what was gathered and `now` |
-//! | `settle` | what is remembered once the outcome of the actions is known |
+//! | `settle` | the memory once the outcome of the actions is known |
 //! | `reasons` | why it was decided that way, and how to say it |
-//! | `logic` | what is true of the family, as [`PolicyFamily`] asks it |
+//! | `logic` | the family's implementation of [`PolicyFamily`] |
 //!
-//! Below them is what the families share: the parts of a decision ([`Decision`], [`Action`], [`Outcome`],
-//! [`Reason`]), the [`Objects`] that all of them look at, and [`seam`], which is what a family is asked and what it is given
-//! to look at. Above them is the [`World`], the [`Agenda`] of when each policy wants its next turn, and [`turn`],
-//! which is how policies act on a world one after the other. The list of families is in `families` and
-//! nowhere else; a family knows nothing above it, and no other family.
+//! Below them is what the families share: the parts of a decision ([`Decision`], [`Action`], [`Outcome`], [`Reason`]),
+//! the [`Objects`] that all of them read, and [`seam`], the interface of a family. Above them are the [`World`], the
+//! [`Agenda`] of when each policy's next turn is due, and [`turn`], in which policies act on a world one after the
+//! other. The list of families is in `families` and nowhere else; a family depends on nothing above it, and on no other
+//! family.
 //!
-//! Beside its files, [`units`] has a ledger of which pods are counted in which units of nodes, kept up to date by what
-//! changes, which whoever schedules pods, prices them or explains where they are asks.
+//! In addition, [`units`] has a ledger of which pods are counted in which node units. Each change updates it. The code
+//! that schedules pods, prices them or explains their location reads it.
 //!
 //! Everything here is a function of its inputs: no clock, no I/O, no Kubernetes types, no hash order.
 //! `almanac-api` turns what users write into the checked policies of this crate; the controllers and the

@@ -1,5 +1,5 @@
-//! Numbers that are not counts: samples, and the targets they are compared with. Both are decimal numbers to
-//! whoever writes and reads them, so they are divided as such: 0.07 is 7 % of 1, not a little more.
+//! Numbers that are not counts: samples, and the targets they are compared with. Both are decimal numbers to their
+//! readers and writers, so they are divided as such: 0.07 is 7 % of 1, not a little more.
 
 use std::fmt;
 use std::num::NonZeroU128;
@@ -11,7 +11,7 @@ pub struct FiniteNumber(f64);
 // Every finite number equals itself.
 impl Eq for FiniteNumber {}
 
-/// What a metric is compared with: above zero, in billionths, which is as fine as a quantity of Kubernetes is.
+/// The target of a metric: above zero, in billionths, the precision of a quantity of Kubernetes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct MetricTarget(NonZeroU128);
 
@@ -58,8 +58,8 @@ impl FiniteNumber {
         }
     }
 
-    /// `factor` times this number, divided by the target for each of so many replicas: to be compared with a
-    /// tolerance. 1.1 is a tenth above 1, not a little more.
+    /// `factor` times this number, divided by the target for each of the `replicas`: to be compared with a tolerance.
+    /// 1.1 is a tenth above 1, not a little more.
     #[must_use]
     #[expect(
         clippy::cast_precision_loss,
@@ -130,7 +130,7 @@ impl fmt::Display for FiniteNumber {
     }
 }
 
-/// In decimal, whatever suffix it was written with.
+/// In decimal, with any suffix that it was written with resolved.
 impl fmt::Display for MetricTarget {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (whole, fraction) = (self.0.get() / BILLION, self.0.get() % BILLION);

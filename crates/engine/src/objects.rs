@@ -1,7 +1,7 @@
 //! The slim form of what policies act on: only what decisions need.
 //!
-//! It is filled from files or from a cluster; nothing here knows which, and nothing here knows a family. What only one
-//! family reads is in its own state.
+//! Files or a cluster fill it; nothing here depends on which, and nothing here depends on a family. Data that only one
+//! family reads is in the state of that family.
 
 mod decision;
 mod pod;
@@ -16,7 +16,7 @@ use crate::{Exemptions, Field, Identity};
 pub use decision::PlacementDecision;
 pub use pod::{LeftAlone, Node, Pod, QosAnnotations};
 
-/// What all families look at, by identity.
+/// The objects that all families read, by identity.
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
     /// When this state of the world was observed; `None` for one that is only in files. All that was due before has
@@ -40,8 +40,8 @@ pub struct Workload {
     /// `spec.replicas` of its scale; `None` when it is unknown, as for a workload that a file
     /// refers to but does not contain.
     pub replicas: Option<u32>,
-    /// `status.replicas` of its scale: how many there are. `None` when nobody has said, which is taken
-    /// for as many as there are to be.
+    /// `status.replicas` of its scale: the current replicas. `None` when the number is unknown; the desired replicas
+    /// are then assumed.
     pub current: Option<u32>,
 }
 

@@ -1,6 +1,6 @@
-//! What can happen to a rule, as a word that is the same in forecasts, Events and metrics.
+//! The events of a rule, as words that are the same in forecasts, Events and metrics.
 
-/// What happens to a rule, as a word.
+/// An event of a rule, as a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Occurrence {
     /// A cron rule fires.

@@ -1,4 +1,4 @@
-//! What other writers do to what a policy sets. What to do about it is up to those who report it.
+//! Changes by other writers to fields that a policy sets. The modules that report them state the next step.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::Field;
 pub struct ExternalChange {
     /// Which one.
     pub field: Field,
-    /// What it was changed to.
+    /// The new value.
     pub to: u32,
     /// The writer, by its field manager.
     pub by: Arc<str>,

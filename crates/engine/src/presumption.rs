@@ -1,5 +1,5 @@
-//! What a policy's turns take for granted when they are taken without a cluster. What that is, is said by each family,
-//! in a file `presumed` of its own or in its `logic`.
+//! The assumptions of a policy's turns without a cluster. Each family states its own, in a file `presumed` or in its
+//! `logic`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub struct Presumption {
 /// What something that is taken for granted means for an object.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Consequence {
-    /// Nothing that can be said of one object.
+    /// No consequence for a single object.
     General,
     /// It matters to nothing but this object.
     Only(Identity),
@@ -66,13 +66,13 @@ impl Presumption {
         Self { consequence, ..self }
     }
 
-    /// What its sentence begins with, where the same may be taken for granted of others.
+    /// The beginning of its sentence, where the same may be assumed about others.
     #[must_use]
     pub fn subject(&self) -> Option<&str> {
         self.subject.as_deref()
     }
 
-    /// What it means for an object.
+    /// Its consequence for an object.
     #[must_use]
     pub fn consequence(&self) -> &Consequence {
         &self.consequence

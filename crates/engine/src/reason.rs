@@ -38,7 +38,7 @@ pub enum Verdict {
     Lost,
     /// It is not its time.
     Inactive,
-    /// It takes no part, whatever the time.
+    /// It takes no part at any time.
     Excluded,
     /// It should decide but cannot.
     Error,

@@ -1,5 +1,5 @@
-//! The schedules of policies, one for each rule, whatever the family: what time alone says of them, and what clock
-//! changes do to it.
+//! The schedules of policies, one for each rule of any family: what follows from time alone, and the effect of clock
+//! changes.
 
 use std::sync::Arc;
 
@@ -33,9 +33,9 @@ pub struct RuleSchedule {
     /// Where of several that are open the highest priority decides, and the order only among equals: the priority,
     /// and what it sets.
     pub ranked: Option<(i32, u32)>,
-    /// What it asks for, as a number to compare with those of other rules of its policy; `None` if that is several.
+    /// The number that it requests, to compare with those of other rules of its policy; `None` if there are several.
     pub asks_for: Option<i64>,
-    /// What it sets when it fires, as far as that is known before.
+    /// The values that it sets when it fires, as far as they are known before.
     pub sets: Vec<(Field, u32)>,
 }
 

@@ -1,6 +1,6 @@
-//! What families have in common: what each of them is asked, and what it is given to look at.
+//! The interface of a family: the methods that each one implements, and the data that it may read.
 //!
-//! Nothing here knows a family, and no family knows another one. Which families there are is up to `families`.
+//! Nothing here depends on a family, and no family depends on another one. The list of families is in `families`.
 
 mod family;
 mod influence;

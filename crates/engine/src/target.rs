@@ -1,10 +1,10 @@
-//! What policies scale, and how it is referred to.
+//! The objects that policies scale, and references to them.
 
 use std::sync::Arc;
 
 use crate::Identity;
 
-/// What a policy scales, which determines the fields it may set.
+/// The object that a policy scales, which determines the fields it may set.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Target {
     /// Anything with a `scale` subresource: its replicas are set.
@@ -26,7 +26,7 @@ impl Target {
 /// A target as a policy refers to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TargetReference {
-    /// What is scaled.
+    /// The object that is scaled.
     pub target: Target,
     /// The `apiVersion` in which the policy names it. Decisions do not depend on it; requests to the
     /// API server do.

@@ -1,9 +1,9 @@
 //! One policy's turn: gather and decide, then let the caller carry the actions out, then settle.
 //!
-//! This is the whole loop, except for the writes. [`open`] gathers and decides; its actions are in the
-//! [`OpenTurn`]. Between that and [`OpenTurn::close`], a controller writes to an API server, a forecast to its
-//! world ([`take`]), and a test to whatever it likes. The result says when the policy wants its next turn, what
-//! was recorded, and which fields were set by what.
+//! This is the whole loop, except for the writes. [`open`] gathers and decides; its actions are in the [`OpenTurn`].
+//! Between that and [`OpenTurn::close`], a controller writes to an API server, a forecast to its world ([`take`]), and
+//! a test to any double. The result contains the due time of the next turn, the records, and the fields that were set,
+//! with their reasons.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::seam::{
 };
 use crate::{Action, Identity, Outcome, PolicyName, Reach};
 
-/// A turn whose actions are still to be carried out.
+/// A turn whose actions are not yet applied.
 #[derive(Clone, Debug)]
 #[must_use = "a turn that is not closed leaves no trace"]
 pub struct OpenTurn {
@@ -29,11 +29,11 @@ pub struct OpenTurn {
 pub struct Turn {
     /// The actions, with their outcomes.
     pub done: Vec<(Action, Outcome)>,
-    /// What happened, one entry each: for Events, metrics and logs.
+    /// The records, one entry each: for Events, metrics and logs.
     pub recorded: Vec<Recorded>,
     /// Which fields were set, whether or not they had the value before.
     pub effects: Vec<Effect>,
-    /// When the policy wants its next turn.
+    /// When the policy's next turn is due.
     pub wake_at: Option<Timestamp>,
 }
 
@@ -151,13 +151,13 @@ impl OpenTurn {
         of_family!(self.policy.family, F => F::deadline(self.decision.of::<F>()?))
     }
 
-    /// What was decided.
+    /// The decision.
     #[must_use]
     pub fn decision(&self) -> &OpenDecision {
         &self.decision
     }
 
-    /// What was decided, for tests that put a fault into it.
+    /// The decision, for tests that inject a fault into it.
     pub fn decision_mut(&mut self) -> &mut OpenDecision {
         &mut self.decision
     }
@@ -173,7 +173,7 @@ impl OpenTurn {
 
     fn closed<F: Listed>(self, world: &mut World, outcomes: Vec<Outcome>, now: Timestamp) -> Turn {
         let OpenTurn { policy, at: opened_at, decision } = self;
-        // It is the decision of this family, which `open` has asked.
+        // The decision is of this family: `open` made it.
         let Some(open) = decision.into::<F>() else {
             return Turn::new::<F>(Vec::new(), Settlement::NOTHING);
         };

@@ -1,8 +1,8 @@
 //! Units of nodes: which pods a resource policy governs, which of its units they may use, how many are counted in each,
 //! and what it costs to delete them.
 //!
-//! Whoever schedules pods, prices them or explains where they are asks the ledger. As a family of policies, units are for
-//! who has no scheduler: the pods of workloads are poured into them, by the ledger's verdicts.
+//! The code that schedules pods, prices them or explains their location reads the ledger. As a family of policies,
+//! units serve a forecast without a scheduler, which assigns the pods of workloads to them by the ledger's verdicts.
 
 mod begin;
 mod decide;

@@ -38,7 +38,7 @@ impl World {
         of_family!(policy.family, F => F::target(self.view(), &policy.identity))
     }
 
-    /// Why nothing comes of a policy that can be used as written, if nothing does.
+    /// Why a policy that is usable as written has no effect; `None` if it has one.
     #[must_use]
     pub fn why_not_carried_out(&self, policy: &PolicyName) -> Option<String> {
         of_family!(policy.family, F => F::why_not_carried_out(self.view(), &policy.identity))

@@ -1,8 +1,8 @@
 //! Where a run of cron rules begins.
 //!
-//! At the current state, if it is known from the status of each object. Otherwise all rules are assumed to
-//! have been in force as they are now, since the creation of their object or, if that is unknown, forever;
-//! they are replayed from as far back as matters for which rule set a field last.
+//! At the current state, if the status of each object has it. Otherwise all current rules are assumed to have been in
+//! force since the creation of their object or, if that is unknown, forever. They are replayed from as far back as
+//! matters for which rule set a field last.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ pub(super) fn begin(
     for policy in policies {
         let Some(object) = view.state.policies.get_mut(*policy) else { continue };
         let Some(checked) = &mut object.policy else { continue };
-        // Whoever changes nothing has changed nothing before either.
+        // An exempt policy changes nothing, and has changed nothing before either.
         if Exempt::of(&exempt, policy, Some(checked.target.identity())).is_some() {
             continue;
         }
@@ -222,9 +222,9 @@ fn names(desired: DesiredScale, field: Field) -> bool {
     }
 }
 
-/// A bound that no rule names has made way for the rule that moves it furthest. Of several that move it
-/// equally far, the one that did so first counts; if that is unknown, the first one in order, so that
-/// it does not depend on where a run begins.
+/// A bound that no rule names was moved by the rule that moves it furthest. Of several that move it equally far, the
+/// one that did so first counts. If that is unknown, the first one in order counts, so that the result does not depend
+/// on the start of a run.
 fn made_way(
     view: &mut ViewMut<'_, CronRules>,
     autoscaler: &Identity,

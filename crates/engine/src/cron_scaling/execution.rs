@@ -1,4 +1,4 @@
-//! What became of firings: the entries of a rule's history.
+//! The outcomes of firings: the entries of a rule's history.
 //!
 //! Up to 64 of them are kept for each of many thousand rules, so they are compact: the scheduled time in
 //! whole seconds, and the delay until it was handled.
@@ -17,7 +17,7 @@ pub struct Execution {
     scheduled: i64,
     /// How much later it was handled, in nanoseconds.
     later: i64,
-    /// What came of it.
+    /// The outcome.
     pub ending: Ending,
 }
 
@@ -57,7 +57,7 @@ pub enum Recorded {
     Ended {
         /// The rule.
         rule: Arc<str>,
-        /// What came of it.
+        /// The outcome.
         execution: Execution,
     },
     /// Consecutive firings that were all missed because no controller was running. The history has
@@ -108,7 +108,7 @@ pub enum Recorded {
     },
 }
 
-/// What a firing set, as it was written.
+/// The value that a firing set, as written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Applied {
     /// The replicas of a workload.
@@ -119,7 +119,7 @@ pub enum Applied {
         min: Option<NonZeroU32>,
         /// The upper bound.
         max: Option<NonZeroU32>,
-        /// Whether one of them was not the rule's own, but moved to make way for the other.
+        /// Whether one of them was not the rule's own, but moved to admit the other.
         moved_other: bool,
     },
 }

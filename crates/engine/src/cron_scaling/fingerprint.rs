@@ -24,16 +24,16 @@ use almanac_calendar::Zone;
 use super::DesiredScale;
 use crate::{Fingerprint, Identity};
 
-/// What a rule does and when: all that the fingerprint is made of.
+/// The content and the schedule of a rule: the whole input of the fingerprint.
 #[derive(Clone, Copy, Debug)]
 pub struct RuleContent<'a> {
-    /// What it changes.
+    /// The object that it changes.
     pub target: &'a Identity,
     /// The expression as written.
     pub schedule: &'a str,
     /// The zone of the schedule.
     pub zone: Zone,
-    /// What a firing sets.
+    /// The value that a firing sets.
     pub desired: DesiredScale,
     /// Whether nothing fires.
     pub suspended: bool,
@@ -64,7 +64,8 @@ impl RuleContent<'_> {
     }
 }
 
-/// Reads a stored fingerprint; `now` is that of the rule as it is. `None` if the text is mangled.
+/// Reads a stored fingerprint. One of another version counts as `now`, the fingerprint of the current rule. `None` if
+/// the text is mangled.
 ///
 /// One in a version that this release does not know cannot be compared, so the rule is assumed to be the same: a
 /// release must never make an old rule a new one.

@@ -9,19 +9,19 @@ use crate::{Autoscaler, Exempt, Identity, Reach, Target, Unreachable, Workload};
 /// All inputs of a decision about the rules of one object.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
-    /// What the object says.
+    /// The checked spec.
     pub policy: &'a CronScaling,
     /// When it was created; `None` for one of which that is not known.
     pub created: Option<Timestamp>,
-    /// What its status remembers; `None` when it has no status yet.
+    /// The memory in its status; `None` when it has no status yet.
     pub memory: Option<&'a Memory>,
-    /// What the rules change, as it is now.
+    /// The current state of the object that the rules change.
     pub target: TargetState<'a>,
-    /// Why nothing is to be changed, if the object or its target is exempt.
+    /// Why nothing may be changed, if the object or its target is exempt.
     pub exempt: Option<Exempt>,
 }
 
-/// What the rules change, as it is now.
+/// The current state of the object that the rules change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TargetState<'a> {
     /// There is no such object.

@@ -1,5 +1,5 @@
-//! Rules that are new to a world of which the state is known: they begin at an instant, while the other rules of their
-//! object go on from its status until then.
+//! Rules that are new to a world with known state: they begin at an instant. Until then, the other rules of their
+//! object continue from its status.
 //!
 //! Which version of the world was there before is up to the caller.
 
@@ -21,8 +21,8 @@ pub struct HeldBack {
 }
 
 impl HeldBack {
-    /// Suspends the rules of an object that neither an earlier version of the world nor the status of the object has as
-    /// they are. `None` if there are none.
+    /// Suspends the rules of an object that neither an earlier version of the world nor the status of the object has in
+    /// their current form. `None` if there are none.
     pub fn hold(
         state: &mut FamilyState<CronRules>,
         policy: &PolicyName,

@@ -59,7 +59,7 @@ impl PolicyFamily for CronRules {
         let settled = settle(&open.policy, open.decision, outcomes, times.now);
         let wake_at = wake_at(&open.policy, &settled.memory, times.opened_at);
         if let Some(object) = state.policies.get_mut(policy) {
-            // It may have become invalid meanwhile. Its history stays.
+            // It may have become invalid in the meantime. Its history stays.
             let is_usable = object.policy.is_some();
             let memory = settled.memory;
             object.memory = Some(if is_usable { memory } else { memory.invalidated() });
@@ -246,7 +246,7 @@ impl PolicyFamily for CronRules {
     }
 }
 
-/// The result of a rule's last firing. What it did before it was edited explains nothing.
+/// The result of a rule's last firing. A firing from before an edit explains nothing.
 fn newest<'a>(input: &Input<'a>, rule: &CronRule) -> Option<&'a Execution> {
     let memory = input.memory?.rules.iter().find(|it| it.name == rule.name)?;
     memory.executions.first().filter(|execution| can_be_of(rule, execution))
@@ -277,7 +277,7 @@ fn can_be_of(rule: &CronRule, execution: &Execution) -> bool {
         }
 }
 
-/// What became of a rule when it last fired.
+/// The outcome of a rule's last firing.
 fn what_became(input: &Input<'_>, reason: Reason<Cause>, execution: &Execution) -> RuleExplanation {
     let (verdict, cause) = match &execution.ending {
         Ending::Done(applied) if applied.moved_other_bound() => {
@@ -328,7 +328,7 @@ fn explained(policy: &CronScaling, reason: &Reason<Cause>) -> RuleExplanation {
     RuleExplanation { position, ..RuleExplanation::of(reason, name, render(policy, reason)) }
 }
 
-/// What the rules of a world wait for.
+/// The pending and overdue firings of the rules of a world.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FiringBacklog {
     /// How many rules wait for a firing.
@@ -341,7 +341,7 @@ pub struct FiringBacklog {
     pub retrying: u64,
 }
 
-/// What the rules of a world wait for at an instant.
+/// The pending and overdue firings of the rules of a world at an instant.
 #[must_use]
 pub fn firing_backlog(view: View<'_, CronRules>, now: Timestamp) -> FiringBacklog {
     let usable = view.state.policies.iter().filter_map(|(identity, object)| {

@@ -1,4 +1,4 @@
-//! What is remembered of cron rules: what was handled, what is pending, and what became of it.
+//! The memory of cron rules: handled firings, pending firings, and their outcomes.
 //!
 //! It is stored in the object's status, except for attempts in progress: after a restart these start over,
 //! and the target shows whether they had been carried out.
@@ -16,7 +16,7 @@ pub(super) const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(5);
 
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
-/// What is remembered of all rules of an object.
+/// The memory of all rules of an object.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Memory {
     /// One for each rule, in the order of the spec; then those of rules that are invalid as
@@ -24,7 +24,7 @@ pub struct Memory {
     pub rules: Vec<RuleMemory>,
 }
 
-/// What is remembered of one rule.
+/// The memory of one rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RuleMemory {
     /// The rule's name.
@@ -38,8 +38,8 @@ pub struct RuleMemory {
     pub pending: Option<Box<Pending>>,
     /// A firing whose value another writer has replaced at once, while that lasts.
     pub undone: Option<Box<Undone>>,
-    /// The results of earlier firings, newest first. Shared, because a decision about a rule that
-    /// is not due leaves it as it is.
+    /// The results of earlier firings, newest first. Shared, because a decision about a rule that is not due leaves it
+    /// unchanged.
     pub executions: Arc<[Execution]>,
 }
 
@@ -54,13 +54,13 @@ pub struct Pending {
     pub retry_at: Timestamp,
     /// Why the last attempt failed.
     pub message: Option<Arc<str>>,
-    /// What the attempt in progress would apply; `None` between attempts.
+    /// The value that the attempt in progress would apply; `None` between attempts.
     pub applying: Option<Applied>,
 }
 
 impl Memory {
-    /// The memory to decide with: one entry per rule, whatever the rules were before. Attempts given
-    /// up because of that are recorded.
+    /// The memory to decide with: one entry per current rule. Attempts that are abandoned because a rule has changed
+    /// are recorded.
     pub(super) fn carried_over(
         input: &Input<'_>,
         now: Timestamp,
@@ -168,7 +168,7 @@ impl RuleMemory {
         let mut memory = self.clone();
         memory.forget_skewed_clock(now, recorded);
         if memory.fingerprint != rule.fingerprint {
-            // An edited rule starts afresh. Its pending attempt is no longer wanted.
+            // An edited rule starts again from nothing. Its pending attempt is obsolete.
             memory.give_up_pending(now, recorded);
             memory.fingerprint = rule.fingerprint;
             memory.handled = now;

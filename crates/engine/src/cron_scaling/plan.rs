@@ -8,7 +8,7 @@
 use super::{Applied, CronScaling, DesiredScale, TargetState};
 use crate::{Action, Autoscaler, Workload};
 
-/// A firing that is to be carried out.
+/// A due firing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Due {
     pub(super) at: jiff::Timestamp,
@@ -25,7 +25,7 @@ pub(super) struct Plan {
     pub(super) shares: Vec<Share>,
 }
 
-/// What remains of one firing.
+/// The effect of one firing within the plan.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Share {
     /// It is part of the write.
@@ -101,7 +101,7 @@ fn plan_bounds(policy: &CronScaling, due: &[Due], live: Autoscaler) -> Plan {
     Plan { action, shares: (0..due.len()).map(share).collect() }
 }
 
-/// What remains of the firing at `index`, given the final fields.
+/// The effect of the firing at `index`, given the final fields.
 fn share_of(index: usize, applied: impl FnOnce() -> Applied, fields: &[Field]) -> Share {
     let own = || fields.iter().filter(|field| field.from == Some(index));
     if own().next().is_none() {
@@ -122,7 +122,7 @@ struct Field {
     value: Option<u32>,
     /// The firing that the value comes from, by its index; `None` as long as it is the live one.
     from: Option<usize>,
-    /// Whether no firing names it, but it had to make way for the other bound.
+    /// Whether no firing names it, but it was moved to admit the other bound.
     moved: bool,
 }
 

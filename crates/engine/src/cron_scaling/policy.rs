@@ -12,7 +12,7 @@ use crate::{Field, Fingerprint, Target};
 /// Rules that change one target at given instants.
 #[derive(Clone, Debug)]
 pub struct CronScaling {
-    /// What the rules change.
+    /// The object that the rules change.
     pub target: Target,
     /// The `apiVersion` in which the target is named, for requests to the API server.
     pub target_version: Arc<str>,
@@ -23,7 +23,7 @@ pub struct CronScaling {
     pub unusable_rules: Box<[UnusableRule]>,
 }
 
-/// What is left of a rule that is invalid as written.
+/// The rest of a rule that is invalid as written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnusableRule {
     /// Its name, under which its history is kept.
@@ -43,7 +43,7 @@ pub struct CronRule {
     pub firings: Firings,
     /// Nothing fires while this is set.
     pub suspended: bool,
-    /// What a firing sets. Fits the object's [`Target`].
+    /// The value that a firing sets. Fits the object's [`Target`].
     pub desired: DesiredScale,
     /// How late, in seconds, a missed firing may still be carried out. Smaller than the
     /// shortest interval between two firings.
@@ -52,14 +52,14 @@ pub struct CronRule {
     pub successful_history_limit: u8,
     /// How many failed executions the status keeps: 0 to 32.
     pub failed_history_limit: u8,
-    /// Identifies what the rule does and when: the target, the schedule as written, the zone, the
-    /// desired scale and whether it is suspended. A different one than the remembered one means a
-    /// new rule, which never fires for the past. The history limits and the delay are not part of
-    /// it: changing those must not forget what was handled.
+    /// Identifies the content and the schedule of the rule: the target, the schedule as written, the zone, the desired
+    /// scale and whether it is suspended. One that differs from the stored one means a new rule, which never fires for
+    /// the past. The history limits and the delay are not part of it: a change of those must not discard what was
+    /// handled.
     pub fingerprint: Fingerprint,
 }
 
-/// What a firing sets.
+/// The value that a firing sets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DesiredScale {
     /// The replicas of a workload. At most `i32::MAX`.
@@ -100,7 +100,7 @@ pub enum InvalidBounds {
 }
 
 impl Bounds {
-    /// Bounds to set; `None` leaves the autoscaler's bound as it is.
+    /// Bounds to set; `None` leaves the autoscaler's bound unchanged.
     pub fn new(min: Option<u32>, max: Option<u32>) -> Result<Self, InvalidBounds> {
         match (min, max) {
             (None, None) => Err(InvalidBounds::Empty),

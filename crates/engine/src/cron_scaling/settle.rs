@@ -15,12 +15,12 @@ const INITIAL_BACKOFF: SignedDuration = SignedDuration::from_secs(1);
 /// The longest time between two attempts.
 const MAX_BACKOFF_SECONDS: i64 = 60;
 
-/// What follows from a decision and its outcomes.
+/// The result of a decision and its outcomes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settled {
     /// The memory.
     pub memory: Memory,
-    /// What happened.
+    /// The records.
     pub recorded: Vec<Recorded>,
     /// Which fields were set.
     pub effects: Vec<Effect<Reason<Cause>>>,
@@ -90,7 +90,7 @@ fn place(policy: &CronScaling, recorded: &Recorded) -> (Timestamp, usize) {
     (at, place.unwrap_or(usize::MAX))
 }
 
-/// What a rule has just set, if anything.
+/// The value that a rule has just set, if any.
 fn applied_by(rule: &str, recorded: &[Recorded]) -> Option<super::Applied> {
     recorded.iter().rev().find_map(|it| match it {
         Recorded::Ended { rule: of, execution } if **of == *rule => match execution.ending {

@@ -1,8 +1,7 @@
 //! Detects when another writer replaces what a rule has just set: an autoscaler, a deployment tool, a person.
 //!
-//! It is reported once per firing, and stays known until it is over. Nothing is written again, because two
-//! writers that both insist would go on forever. A later change is legitimate: between its firings a rule
-//! wants nothing.
+//! It is reported once per firing, and stays in the memory until it is over. Nothing is written again, because two
+//! writers that both insist would never stop. A later change is legitimate: between its firings a rule sets nothing.
 
 use std::sync::Arc;
 
@@ -24,10 +23,9 @@ pub const ANOTHER_WRITER: &str = "another writer has set";
 pub struct Undone {
     /// The firing.
     pub scheduled: Timestamp,
-    /// What was replaced.
+    /// The field that was replaced.
     pub field: Field,
-    /// What was done to it: `another writer has set replicas to 2 since`. One from a status goes on with what to do
-    /// about it.
+    /// The change: `another writer has set replicas to 2 since`. The message from a status also contains the next step.
     pub message: Arc<str>,
     /// The writer, by its field manager, unless the message already has what to do about it.
     pub by: Option<Arc<str>>,
@@ -86,7 +84,7 @@ pub(crate) fn detect_undone(
     let object = state.policies.get_mut(policy);
     let Some(memory) = object.and_then(|object| object.memory.as_mut()) else { return Vec::new() };
     for (index, rule) in memory.rules.iter_mut().enumerate() {
-        // A later firing, or an edit, starts afresh.
+        // A later firing, or an edit, starts again from nothing.
         rule.undone.take_if(|known| known.scheduled != rule.handled);
         if let Some(known) = rule.undone.as_deref_mut() {
             let last = all.iter().find(|it| it.rule == index && it.field == known.field);
@@ -136,7 +134,7 @@ fn last_sets(
         let last = rules.filter_map(|(index, rule)| Some((index, last_set(rule, field)?)));
         let (rule, (execution, set)) = last.max_by_key(|(_, (it, _))| it.executed())?;
         let (scheduled, executed) = (execution.scheduled(), execution.executed());
-        // An edit since then made the rule start afresh.
+        // After an edit since then, the rule has started again from nothing.
         let is_last = scheduled == memory.rules[rule].handled;
         is_last.then_some(LastSet { rule, scheduled, executed, field, set, found })
     });

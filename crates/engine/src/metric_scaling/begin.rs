@@ -60,8 +60,8 @@ pub(super) fn begin_anew(
     }
 }
 
-/// What an autoscaler remembers with its recommendations from before the first instant, and whether no answer to its
-/// queries changes at that instant.
+/// The memory of an autoscaler with its recommendations from before the first instant, and whether none of its samples
+/// changes at that instant.
 pub(super) fn arrive(
     view: View<'_, Autoscalers>,
     autoscaler: &Identity,
@@ -76,7 +76,7 @@ pub(super) fn arrive(
     Some((memory, changes_at != Some(from)))
 }
 
-/// Whether an autoscaler has queries, and knows at an instant what all of them come to.
+/// Whether an autoscaler has queries, and a sample of each of them at an instant.
 pub(super) fn decides(view: View<'_, Autoscalers>, autoscaler: &Identity, at: Timestamp) -> bool {
     let reach = Reach::everything();
     gather(view, autoscaler, &reach, at)

@@ -49,7 +49,7 @@ fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Cau
         recorded: Vec::new(),
     };
     if input.target == TargetState::Missing {
-        // Whatever comes under its name is another object, which nobody has scaled.
+        // A later object with its name is another object, which this autoscaler has not scaled.
         memory.last_scale = None;
     }
     note_interference(&mut memory, set, now, &mut decision.recorded);
@@ -74,7 +74,7 @@ fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Cau
     decision
 }
 
-/// Remembers what is recommended at an instant, and scales nothing.
+/// Notes the recommendation of an instant, and scales nothing.
 pub(super) fn only_recommend(input: &Input<'_>, memory: Memory, now: Timestamp) -> Memory {
     let mut reasons = Winners(Vec::new());
     let TargetState::Workload(workload) = input.target else { return memory };
@@ -90,9 +90,9 @@ pub(super) fn only_recommend(input: &Input<'_>, memory: Memory, now: Timestamp) 
     memory
 }
 
-/// Whether what the replicas are multiplied by was answered before they were last set. Multiplied once more, it
-/// would count twice: the last recommendation holds until there is another answer. The inner instant is when time
-/// alone brings one, where nobody is asked.
+/// Whether the sample that multiplies the replicas is not newer than their last change. Multiplied once more, it would
+/// count twice: the last recommendation holds until there is a new sample. The inner instant is when time alone brings
+/// one, for a metric that is not queried.
 #[expect(clippy::option_option, reason = "it does not wait, or for an instant, or for an answer")]
 fn waits(input: &Input<'_>, memory: &Memory, now: Timestamp) -> Option<Option<Timestamp>> {
     let last = memory.last_scale?.at;
@@ -109,7 +109,7 @@ fn waits(input: &Input<'_>, memory: &Memory, now: Timestamp) -> Option<Option<Ti
     })
 }
 
-/// Every sample, if every one can be used: whoever does not know one of them knows nothing.
+/// Every sample, if every one is usable: without one of them, there is no recommendation.
 fn usable(input: &Input<'_>, reasons: &mut impl Reasons<Cause>) -> Option<Vec<FiniteNumber>> {
     for (position, _) in (0..).zip(&input.samples).filter(|(_, sample)| sample.is_err()) {
         reasons.won(reason(Some(position), Verdict::Error, Cause::NoSample));
@@ -117,7 +117,7 @@ fn usable(input: &Input<'_>, reasons: &mut impl Reasons<Cause>) -> Option<Vec<Fi
     input.samples.iter().map(|sample| sample.as_ref().ok().copied()).collect()
 }
 
-/// How many replicas there are; the inner `None` where nobody knows.
+/// The current replicas; the inner `None` where the number is unknown.
 #[expect(clippy::option_option, reason = "there is no target, or one of unknown replicas")]
 fn found(input: &Input<'_>, reasons: &mut impl Reasons<Cause>) -> Option<Option<u32>> {
     let cause = match input.target {
@@ -129,7 +129,7 @@ fn found(input: &Input<'_>, reasons: &mut impl Reasons<Cause>) -> Option<Option<
     None
 }
 
-/// What each metric recommends, if all of them can.
+/// The recommendation of each metric, if all of them have one.
 fn recommended(
     input: &Input<'_>,
     samples: &[FiniteNumber],
@@ -147,15 +147,15 @@ fn recommended(
     all
 }
 
-/// What is to be set.
+/// The desired replicas.
 struct Wanted {
     /// The metric whose recommendation counts, by its position.
     metric: Option<usize>,
-    /// What becomes of it.
+    /// The limits applied to it.
     limited: Limited,
-    /// What is set; `None` where nobody knows.
+    /// The replicas that are set; `None` where they are unknown.
     set: Option<u32>,
-    /// What each metric recommends.
+    /// The recommendation of each metric.
     recommended: Vec<u32>,
 }
 
@@ -175,7 +175,7 @@ impl Wanted {
             return Wanted { metric: None, limited, set, recommended };
         };
         memory.recommend(recommendation, now);
-        // Where nobody knows what is set, no rate limits it.
+        // Where the replicas that are set are unknown, no rate limits them.
         let held = || highest_held(policy, memory, recommendation, now);
         let from = set.unwrap_or_else(|| policy.bounds.nearest(held()));
         let limited = limit(policy, memory, from, recommendation, now);
@@ -184,7 +184,7 @@ impl Wanted {
 }
 
 impl Wanted {
-    /// What is to be set where the last recommendation still holds.
+    /// The desired replicas where the last recommendation still holds.
     fn again(
         policy: &MetricScaling,
         memory: &Memory,
@@ -224,8 +224,8 @@ fn give_reasons(wanted: &Wanted, samples: &[FiniteNumber], reasons: &mut impl Re
     }
 }
 
-/// Turns what is to be set into a write, unless it is set already, or it was set so recently that another writer
-/// who has changed it since would only be fought.
+/// Turns the desired replicas into a write, unless they are set already. They may also have been set so recently that
+/// another write would only fight the writer that has changed them since.
 fn carry_out(
     input: &Input<'_>,
     wanted: &Wanted,
@@ -258,7 +258,7 @@ fn carry_out(
     }
     let target = policy.target.identity().clone();
     decision.actions.push(Action::SetReplicas { target, replicas });
-    // Once that is done, this is how it goes on.
+    // The state after the write determines what follows.
     let mut then = memory.clone();
     then.scaled(wanted.limited.from, replicas, now);
     let change = changes_at(policy, &then, replicas, recommended, now);
@@ -266,8 +266,8 @@ fn carry_out(
     decision.wake_at = earliest([decision.wake_at, change, settles]);
 }
 
-/// Notes when another writer has replaced what was set shortly before, whatever is wanted now. Where that did not
-/// become known, it may have been set after all.
+/// Notes that another writer has replaced the value set shortly before, independent of the current recommendation.
+/// After a failure nothing is noted: the last write may have succeeded after all.
 fn note_interference(
     memory: &mut Memory,
     set: Option<u32>,

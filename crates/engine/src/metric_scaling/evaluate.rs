@@ -1,5 +1,5 @@
-//! What an expression over published numbers comes to at an instant, exactly as Prometheus would have it that
-//! has scraped them at that instant.
+//! The value of an expression over published numbers at an instant: exactly the value in a Prometheus that has scraped
+//! them at that instant.
 //!
 //! The series of a schedule differ only in the name and the namespace of the schedule, and in the name of the
 //! metric, which neither `or` nor an aggregation looks at. So an element is known by its schedule; an
@@ -14,7 +14,7 @@ use super::{Autoscalers, FiniteNumber, SampleProblem};
 use crate::Identity;
 use crate::seam::View;
 
-/// What an expression, or a part of it, comes to.
+/// The value of an expression, or of a part of it.
 enum Evaluated<'a> {
     Scalar(f64),
     Vector(Vec<Element<'a>>),
@@ -155,7 +155,7 @@ impl Aggregation {
     fn of(self, elements: &[Element<'_>]) -> Option<f64> {
         let values = elements.iter().map(|element| element.value);
         match self {
-            // What is not a number counts only where there is nothing else, here as in Prometheus.
+            // NaN counts only if there is nothing else, as in Prometheus.
             Aggregation::Max => values.reduce(f64::max),
             Aggregation::Min => values.reduce(f64::min),
             Aggregation::Sum => (!elements.is_empty()).then(|| sum(values)),

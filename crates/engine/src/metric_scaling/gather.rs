@@ -12,28 +12,28 @@ use crate::{Exempt, Identity, Reach, Unreachable, Workload};
 /// Everything a decision about one autoscaler looks at.
 #[derive(Clone, Debug)]
 pub struct Input<'a> {
-    /// What it says.
+    /// The checked spec.
     pub policy: &'a MetricScaling,
-    /// What its status remembers; `None` when it has no status yet.
+    /// The memory in its status; `None` when it has no status yet.
     pub memory: Option<&'a Memory>,
-    /// What it scales, as it is now.
+    /// The current state of the object that it scales.
     pub target: TargetState<'a>,
     /// The answer to the query of each metric, in the order of the spec.
     pub samples: Vec<Result<FiniteNumber, SampleProblem>>,
-    /// When each of these was asked; `None` for what was not asked, but holds now.
+    /// When each of these was sampled; `None` for one that was not queried, but holds now.
     pub sampled_at: Vec<Option<Timestamp>>,
     /// When time alone changes one of these next, if it does.
     pub samples_change_at: Option<Timestamp>,
-    /// What holds for all autoscalers.
+    /// The settings of all autoscalers.
     pub settings: Settings,
 }
 
-/// What an autoscaler scales, as it is now.
+/// The current state of the object that an autoscaler scales.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TargetState<'a> {
     /// There is no such object.
     Missing,
-    /// There may be one, but nobody could look.
+    /// It could not be read, so it may or may not exist.
     Unreachable(&'a Unreachable),
     /// It is there.
     Workload(Workload),
@@ -123,7 +123,7 @@ fn sample(
     }
 }
 
-/// What an expression over published numbers comes to, and when that changes.
+/// The value of an expression over published numbers, and when it changes.
 fn published(
     view: View<'_, Autoscalers>,
     expression: &Expression,

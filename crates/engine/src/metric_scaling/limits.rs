@@ -1,30 +1,30 @@
-//! From what is recommended to what may be set now: the stabilization windows, the policies, the bounds, in this
-//! order, as in Kubernetes. A function of time and of what is remembered alone, so that it can also be asked
-//! when it will say something else.
+//! From the recommendation to the replicas that may be set now: the stabilization windows, the policies, the bounds, in
+//! this order, as in Kubernetes. The result depends only on time and on the memory, so a caller can also compute when
+//! it changes next.
 
 use jiff::Timestamp;
 
 use super::memory::{after, before};
 use super::{Amount, Direction, Memory, MetricScaling, RatePolicy, ScaleEvent, Select};
 
-/// What becomes of a recommendation, step by step.
+/// A recommendation, limited step by step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limited {
-    /// What the replicas are set to before.
+    /// The replicas before the change.
     pub from: u32,
-    /// What is recommended.
+    /// The recommendation.
     pub recommended: u32,
-    /// What the stabilization windows leave of it.
+    /// The result of the stabilization windows.
     pub stabilised: u32,
-    /// What the policies leave of that, and a direction that is disabled.
+    /// The result of the policies, and of a direction that is disabled.
     pub allowed: u32,
-    /// What the bounds make of that: what the replicas are to be.
+    /// The result of the bounds: the desired replicas.
     pub replicas: u32,
 }
 
 /// Limits what is recommended to what may be set at an instant.
 ///
-/// The recommendation of this instant is the last that is remembered, if anything is recommended.
+/// The recommendation of this instant is the last one in the memory, if there is a recommendation.
 #[must_use]
 pub fn limit(
     policy: &MetricScaling,
@@ -113,7 +113,7 @@ fn reach(
         (Amount::Percent(percent), Direction::Up) => {
             start + (start.max(0) * i64::from(percent) + 99) / 100
         }
-        // So many go that so many percent stay, rounded towards fewer.
+        // The remaining percentage stays, rounded down.
         (Amount::Percent(percent), Direction::Down) => {
             start.max(0) * (100 - i64::from(percent).min(100)) / 100
         }

@@ -24,7 +24,7 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub struct Autoscalers;
 
-/// Why nothing comes of an autoscaler, if it or its target is exempt.
+/// Why an autoscaler has no effect, if it or its target is exempt.
 fn exempt(view: View<'_, Autoscalers>, autoscaler: &Identity) -> Option<Exempt> {
     let target = view.state.policy(autoscaler)?.target.identity();
     Exempt::of(&view.objects.exempt, autoscaler, Some(target))
@@ -102,7 +102,7 @@ impl PolicyFamily for Autoscalers {
         let Some(input) = gather(view, policy, &reach, now) else { return Vec::new() };
         let reasons = explain(&input, now);
         let last = input.memory.and_then(|memory| memory.last_scale);
-        // What was set last and is wanted again has been so since then.
+        // A value that was set last and is desired again has held since then.
         let since = |reason: &Reason<Cause>| {
             let last = last.filter(|last| reason.cause.keeps(last.replicas));
             reason.since.or(last.map(|last| last.at))
@@ -162,7 +162,7 @@ impl PolicyFamily for Autoscalers {
                     let answer: Arc<str> = number.to_string().into();
                     all.push(presumed::answered(query, &answer));
                 }
-                // Nobody was asked: it is stated to be so.
+                // The sample was specified, not queried.
                 (Some(Err(problem)), _) if sample.is_some_and(|sample| sample.at.is_none()) => {
                     let why: Arc<str> = match problem {
                         SampleProblem::SeveralSamples { count } => {
@@ -265,7 +265,8 @@ impl PolicyFamily for Autoscalers {
     }
 }
 
-/// Lets the queries that `is_it` tells have the same answer all the time. How many autoscalers ask one of them.
+/// Gives every query for which `is_it` is true the same constant sample. Returns the number of autoscalers with such a
+/// query.
 pub fn answer(
     state: &mut FamilyState<Autoscalers>,
     is_it: impl Fn(&str) -> bool,

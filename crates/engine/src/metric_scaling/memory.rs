@@ -1,4 +1,4 @@
-//! What is remembered of an autoscaler: what was recommended, and what was scaled.
+//! The memory of an autoscaler: its recommendations and its changes of the replicas.
 //!
 //! It is stored in the object's status. Only what can still matter is kept: recommendations within the longer
 //! of the two windows, and changes within the longest period of a policy.
@@ -10,22 +10,22 @@ use jiff::{SignedDuration, Timestamp};
 use super::{Direction, MetricScaling};
 use crate::Identity;
 
-/// What is remembered of one autoscaler.
+/// The memory of one autoscaler.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Memory {
-    /// What was recommended, oldest first: each holds until the next one, and the last one still does.
+    /// The recommendations, oldest first: each holds until the next one, and the last one still does.
     pub recommendations: Vec<Recommendation>,
     /// Whether what was recommended before is not known, though something was.
     pub is_lost: bool,
-    /// What was scaled, oldest first.
+    /// Its changes of the replicas, oldest first.
     pub scale_events: Vec<ScaleEvent>,
-    /// What the replicas were last set to, and when.
+    /// The replicas that were last set, and when.
     pub last_scale: Option<LastScale>,
-    /// Another writer that sets the replicas to something else, as long as it goes on.
+    /// Another writer that sets the replicas to something else, as long as it continues.
     pub contest: Option<Contest>,
     /// Why the replicas could not be set when that was last tried; `None` once they are as wanted.
     pub failure: Option<Arc<str>>,
-    /// What all this is about, in words; `None` before the first decision.
+    /// The target that all this is about, as text; `None` before the first decision.
     pub target: Option<Arc<str>>,
     /// The replicas that were wanted when it was written into the status that it comes from, which may lack what
     /// was done right after that; `None` once that has been made up for.
@@ -37,7 +37,7 @@ pub struct Memory {
 pub struct Recommendation {
     /// From when on.
     pub since: Timestamp,
-    /// How many replicas, whatever the bounds.
+    /// The recommended replicas, before the bounds.
     pub replicas: u32,
 }
 
@@ -52,7 +52,7 @@ pub struct ScaleEvent {
     pub change: u32,
 }
 
-/// What the replicas were last set to.
+/// The replicas that were last set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LastScale {
     /// When.
@@ -68,7 +68,7 @@ pub struct LastScale {
 pub struct Contest {
     /// When it was noticed last.
     pub at: Timestamp,
-    /// What the other writer had set then.
+    /// The value of the other writer at that time.
     pub found: u32,
     /// The writer, by its field manager, if that is known.
     pub by: Option<Arc<str>>,
@@ -81,12 +81,12 @@ const AT_ONCE: u32 = 3;
 const FIRST_PAUSE: SignedDuration = SignedDuration::from_mins(1);
 const LONGEST_PAUSE: SignedDuration = SignedDuration::from_mins(20);
 
-/// What has stayed for this long beyond its pause is replaced by nobody any more.
+/// A value that has stayed for this long beyond its pause is no longer contested.
 const CALM: SignedDuration = SignedDuration::from_mins(10);
 
 impl LastScale {
-    /// How long to wait before what another writer has replaced is set again. Where nobody is let be for a query
-    /// period, nobody is let be for longer.
+    /// How long to wait before a value that another writer has replaced is set again. With a query period of zero,
+    /// there is no pause.
     pub(super) fn pause(&self, query_period: SignedDuration) -> SignedDuration {
         if query_period.is_zero() { query_period } else { self.doubled().max(query_period) }
     }
@@ -114,10 +114,10 @@ impl LastScale {
 /// How long it must be quiet until another writer has given up.
 pub(super) const QUIET: SignedDuration = SignedDuration::from_mins(2);
 
-/// No more recommendations are remembered than these. They must go up and down without end to be so many.
+/// The maximum number of recommendations in the memory. Only ones that go up and down without end reach it.
 pub const MAX_RECOMMENDATIONS: usize = 256;
 
-/// No more changes are remembered than these.
+/// The maximum number of changes in the memory.
 pub const MAX_SCALE_EVENTS: usize = 256;
 
 impl Memory {
@@ -128,11 +128,11 @@ impl Memory {
         replicas: Option<u32>,
         now: Timestamp,
     ) -> Memory {
-        // What happened to another target is of no use.
+        // The memory of another target is of no use.
         let is_other = self.target.as_ref().is_some_and(|known| **known != *target.to_string());
         let mut memory = if is_other { Memory::default() } else { self.clone() };
         memory.target.get_or_insert_with(|| Arc::from(target.to_string()));
-        // What is ahead of now was noted by a clock that was wrong, or that was set back.
+        // An instant ahead of now comes from a clock that was wrong, or that was set back.
         for recommendation in &mut memory.recommendations {
             recommendation.since = recommendation.since.min(now);
         }
@@ -167,8 +167,8 @@ impl Memory {
         }
     }
 
-    /// When another writer has given up, unless it is noticed again: not while what it has replaced waits to be set
-    /// again, since nobody can know by then.
+    /// When another writer is assumed to have stopped, unless it is noticed again. Not while a value that it has
+    /// replaced waits to be set again: the writer cannot be noticed before that.
     pub(super) fn contest_ends(&self) -> Option<Timestamp> {
         let contest = self.contest.as_ref()?;
         let pause = self.last_scale.map_or(SignedDuration::ZERO, |it| it.doubled());
@@ -195,7 +195,7 @@ impl Memory {
         self.scale_events.push(ScaleEvent { at: now, direction, change });
     }
 
-    /// Forgets what cannot matter any more.
+    /// Discards entries that can no longer matter.
     pub(super) fn trim(&mut self, policy: &MetricScaling, now: Timestamp) {
         let window = policy.up.window_seconds.max(policy.down.window_seconds);
         let cutoff = before(now, window);
@@ -206,11 +206,11 @@ impl Memory {
         self.forget_what_is_outdone();
         let up = policy.up.longest_period().map(|period| before(now, period));
         let down = policy.down.longest_period().map(|period| before(now, period));
-        // What was scaled one way tells where a period of the other began.
+        // A change in one direction shows where a period of the other one began.
         let cutoff = up.into_iter().chain(down).min().unwrap_or(now);
         self.scale_events.retain(|event| event.at > cutoff);
         if let Some(excess) = self.scale_events.len().checked_sub(MAX_SCALE_EVENTS) {
-            // What is left of the oldest counts for the first that stays.
+            // The rest of the oldest counts for the first that stays.
             for _ in 0..excess {
                 let oldest = self.scale_events.remove(0);
                 if let Some(next) =

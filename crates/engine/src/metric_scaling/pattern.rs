@@ -1,8 +1,8 @@
 //! Regular expressions of label matchers: compiled once, shared when equal, within budgets for an object, a namespace and
 //! a process. Which query has which of them is up to `query`.
 //!
-//! A pattern that is kept is a table of states, so a comparison reads each byte once, whatever the pattern says. Its
-//! size is known, and one that would take a large table is refused.
+//! A pattern that is kept is a table of states, so a comparison reads each byte once, for any pattern. Its size is
+//! known, and one that would take a large table is refused.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -32,7 +32,7 @@ const MAX_OBJECT_STEPS: usize = 1 << 17;
 const MAX_BYTES_TO_COMPILE: usize = 4 * MAX_PATTERN_BYTES;
 /// How much work that is: the memory of the states, each of which is looked at once for each class of bytes.
 const MAX_WORK_TO_COMPILE: usize = 8 << 20;
-/// What a pattern takes besides its table and its text: entries of maps, and blocks of memory.
+/// The memory of a pattern in addition to its table and its text: entries of maps, and allocations.
 const BYTES_PER_PATTERN: usize = size_of::<Counted>() + 256;
 
 /// A regular expression that a whole value must match, as in Prometheus.
@@ -71,7 +71,7 @@ pub enum PatternExcess {
     Process,
 }
 
-/// What is known of a text.
+/// The state of a text.
 enum Known {
     /// Not a pattern in Go.
     Invalid,
@@ -166,7 +166,7 @@ impl PatternBudget {
         Ok(pattern)
     }
 
-    /// The schedules are compared with so many conditions more.
+    /// Counts the comparisons of the schedules with `conditions` more conditions.
     ///
     /// # Errors
     ///
@@ -289,7 +289,7 @@ impl PatternFullness {
     }
 }
 
-/// What a namespace has of a pool.
+/// The share of a namespace in a pool.
 #[derive(Clone, Debug)]
 struct Share {
     pool: PatternPool,

@@ -10,11 +10,11 @@ use crate::Target;
 /// Metrics that set the replicas of a workload.
 #[derive(Clone, Debug)]
 pub struct MetricScaling {
-    /// What is scaled: a workload.
+    /// The workload that is scaled.
     pub target: Target,
-    /// The `apiVersion` in which the target is named, for whoever speaks to an API server.
+    /// The `apiVersion` in which the target is named, for requests to the API server.
     pub target_version: Arc<str>,
-    /// Between which numbers the replicas stay, whatever the metrics say.
+    /// The bounds of the replicas, for all values of the metrics.
     pub bounds: ReplicaBounds,
     /// In the order of the spec. May be empty: then only the bounds count.
     pub metrics: Box<[Metric]>,
@@ -45,7 +45,7 @@ impl MetricScaling {
         self.metrics.iter().any(|metric| metric.target_type.multiplies())
     }
 
-    /// Whether it scales as another one does, whatever both are called.
+    /// Whether it scales as another one does; their names make no difference.
     #[must_use]
     pub fn scales_as(&self, other: &MetricScaling) -> bool {
         let is_same = |(one, other): (&Metric, &Metric)| {
@@ -190,9 +190,9 @@ pub struct RatePolicy {
 /// How much a policy allows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Amount {
-    /// So many replicas.
+    /// This many replicas.
     Replicas(u32),
-    /// So many of a hundred replicas at the beginning of the period.
+    /// This percentage of the replicas at the beginning of the period.
     Percent(u32),
 }
 
@@ -208,13 +208,13 @@ impl MetricScaling {
 }
 
 impl ScalingRules {
-    /// Scaling up where nothing else is said: at once, to the largest recommendation.
+    /// The default for scaling up: at once, to the largest recommendation.
     #[must_use]
     pub fn default_up() -> ScalingRules {
         ScalingRules { window_seconds: 0, select: Select::Max, policies: Box::default() }
     }
 
-    /// Scaling down where nothing else is said: to the largest recommendation of five minutes.
+    /// The default for scaling down: to the largest recommendation of five minutes.
     #[must_use]
     pub fn default_down() -> ScalingRules {
         ScalingRules { window_seconds: 300, select: Select::Max, policies: Box::default() }

@@ -1,4 +1,4 @@
-//! What a forecast takes for granted of an autoscaler, in words.
+//! The assumptions of a forecast about an autoscaler, in words.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(super) fn unanswered(
         .with_consequence(Consequence::Unchanged(target.clone()))
 }
 
-/// A query has the same answer all the time, as whoever asks says.
+/// A query has the same sample all the time, as the user specified.
 pub(super) fn answered(query: &Arc<str>, answer: &Arc<str>) -> Presumption {
     let sentence = format!("{query} is {answer} all the time, as specified");
     Presumption::new(1, [], sentence).with_texts([query, answer])

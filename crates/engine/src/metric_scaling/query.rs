@@ -16,7 +16,7 @@ pub struct Query {
     pub text: Arc<str>,
     /// Who can answer it.
     pub answer: Answer,
-    /// The schedules whose numbers it names, whoever answers it.
+    /// The schedules whose numbers it names, for any source of the sample.
     pub names: Box<[Selects]>,
 }
 
@@ -106,12 +106,12 @@ pub enum Selects {
     Matching(Box<[Matcher]>),
 }
 
-/// What must hold of a label.
+/// The requirement for a label.
 #[derive(Clone, Debug)]
 pub struct Matcher {
     /// The label.
     pub label: Label,
-    /// What must hold of it.
+    /// The requirement.
     pub condition: Condition,
 }
 
@@ -124,7 +124,7 @@ pub enum Label {
     Namespace,
 }
 
-/// What must hold of a label's value.
+/// The requirement for a label's value.
 #[derive(Clone, Debug)]
 pub enum Condition {
     /// `=`

@@ -8,14 +8,14 @@ use super::{
 use crate::answers::Answered;
 use crate::{Reason, counted};
 
-/// What became of a metric, or of an autoscaler as a whole, and why.
+/// The outcome for a metric, or for an autoscaler as a whole, and the reason.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
     /// Its recommendation counts.
     Sets {
         /// The answer to its query.
         sample: FiniteNumber,
-        /// What becomes of the recommendation.
+        /// The recommendation with its limits.
         limited: Limited,
     },
     /// It recommends something, but the recommendation of another metric counts.
@@ -25,35 +25,35 @@ pub enum Cause {
         /// How many replicas.
         replicas: u32,
     },
-    /// What it multiplies was answered before the replicas were last set: the last recommendation holds.
+    /// The sample that multiplies the replicas is older than their last change: the last recommendation holds.
     Holds {
-        /// What becomes of the recommendation.
+        /// The recommendation with its limits.
         limited: Limited,
     },
     /// Its query has no answer that could be used, so nothing is scaled.
     NoSample,
-    /// Nobody knows how many replicas there are, on which what it recommends depends.
+    /// The current replicas, on which its recommendation depends, are unknown.
     ReplicasUnknown,
     /// There is no metric: only the bounds count.
     OnlyBounds {
-        /// What the bounds come to.
+        /// The bounds that apply.
         limited: Limited,
     },
     /// There is nothing of the target's name.
     TargetMissing,
-    /// Nobody could look at the target.
+    /// The target could not be read.
     TargetUnreachable,
     /// Another writer has replaced what was set; it is set again, but not yet.
     Contested {
-        /// What the other writer has set.
+        /// The value that the other writer has set.
         found: u32,
-        /// What is to be set again.
+        /// The value that will be set again.
         replicas: u32,
     },
 }
 
 impl Cause {
-    /// Whether it decides, and so many replicas stay as they are.
+    /// Whether it decides and keeps this number of replicas.
     pub(super) fn keeps(&self, replicas: u32) -> bool {
         match self {
             Cause::Sets { limited, .. }
@@ -70,7 +70,7 @@ impl Cause {
         }
     }
 
-    /// What the query of the metric yields, and what it recommends by that.
+    /// The sample of the metric's query, and the replicas that it recommends.
     pub(super) fn answered(&self) -> Option<Answered> {
         match *self {
             Cause::Sets { sample, limited } => {
@@ -135,7 +135,7 @@ fn of_replicas(count: u32) -> String {
     counted(count, "replica")
 }
 
-/// What is recommended, and every limit that makes a difference.
+/// The recommendation, and every limit that makes a difference.
 #[must_use]
 pub fn render_limited(policy: &MetricScaling, limited: Limited) -> String {
     let recommended = of_replicas(limited.recommended);

@@ -1,9 +1,9 @@
-//! What each metric recommends, and which of the recommendations counts.
+//! The recommendation of each metric, and the choice among them.
 
 use super::{Direction, FiniteNumber, Metric, MetricScaling, Select, TargetType};
 
-/// How many replicas a metric recommends, of so many that there are and so many that are set. `None` where that
-/// depends on how many there are, and nobody knows.
+/// The replicas that a metric recommends, from the current replicas and from those that are set. `None` where the
+/// recommendation depends on the current replicas, and these are unknown.
 #[must_use]
 pub fn recommendation(
     metric: &Metric,
@@ -26,7 +26,7 @@ pub fn recommendation(
         TargetType::Utilization => 100,
     };
     let current = current?;
-    // What is as it should be changes nothing, however many of what is set there are already.
+    // A sample near its target changes nothing, however many of the set replicas exist already.
     let near = set.filter(|set| *set > 0 && is_near(factor, 1));
     Some(near.unwrap_or_else(|| sample.scaled(factor * u64::from(current), target).max(1)))
 }

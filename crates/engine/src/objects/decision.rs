@@ -1,4 +1,4 @@
-//! What a placement has selected, as it is written in one object.
+//! The clusters that a placement has selected, as one object lists them.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! What a pod says of its level, and what that makes of the words of its user.
+//! The QoS level and its annotations on a pod, and the level of the user that follows from them.
 //!
-//! Nothing else is remembered: a process that has just started knows as much as one that has run for a year.
+//! There is no other state: a new process has as much of it as one that has run for a year.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ pub struct Pod {
     pub labels: Labels,
     /// The name of its node; `None` before it has one.
     pub node: Option<Arc<str>>,
-    /// What it says of its level; `None` when that is nothing, as for most pods.
+    /// Its QoS annotations; `None` when it has none, as for most pods.
     pub annotations: Option<Box<QosAnnotations>>,
-    /// Why it is left as it is, if it is.
+    /// Why its level is not changed; `None` if it may be.
     pub left_alone: Option<LeftAlone>,
     /// Whether it stands for all pods of a workload.
     pub is_template: bool,
@@ -93,8 +93,8 @@ impl QosAnnotations {
 
     /// The level that the user of the pod wrote last; `None` for none.
     ///
-    /// A level that is not what was applied is from the user, as is one that was deleted. What cannot be
-    /// told apart is taken as ours: a user who writes the very level that a policy has set.
+    /// A level that differs from the applied one is from the user, as is a deleted one. A level that a user sets to
+    /// exactly the value of a policy is taken as ours: the two cannot be distinguished.
     #[must_use]
     pub fn level_of_user(&self) -> Option<Arc<str>> {
         let level = self.level.clone().filter(|it| !it.is_empty());
@@ -159,7 +159,7 @@ mod tests {
             // A level that is written by having none.
             (None, Some("1"), Some(""), Some("1")),
             (Some("LS"), Some("1"), Some(""), Some("LS")),
-            // What a policy adds was deleted, or added by somebody else.
+            // The annotations of a policy were deleted, or added by another field manager.
             (Some("-1"), Some("1"), None, Some("1")),
             (Some("-1"), None, Some("-1"), None),
             (Some("2"), None, Some("-1"), Some("2")),

@@ -17,7 +17,7 @@ use crate::{Action, Reason, RuleExplanation, Verdict};
 /// How many clusters one `PlacementDecision` has at most.
 pub const CLUSTERS_PER_DECISION: usize = 100;
 
-/// What a placement wants.
+/// The decision of a placement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Decision {
     /// `false` if the only action is to create the empty first `PlacementDecision` of a placement that is not decided.
@@ -33,9 +33,9 @@ pub struct Decision {
     pub satisfaction: Satisfaction,
     /// Why these, and by what it has changed.
     pub reason: Reason<Cause>,
-    /// What the reason is about, if it is about a cluster.
+    /// The cluster that the reason is about, if it is about one.
     pub blamed: Option<Blamed>,
-    /// The clusters that were not selected when that was last told, in order.
+    /// The clusters that were not selected at the last report, in order.
     pub added: Vec<Arc<str>>,
     /// Those that were and are not any more, in order.
     pub removed: Vec<Arc<str>>,
@@ -43,16 +43,16 @@ pub struct Decision {
     pub told: Vec<RuleExplanation>,
     /// The clusters with a taint that would not be tolerated forever, if it said when it was added.
     pub undated: Vec<Arc<str>>,
-    /// The clusters over which the expressions have taken too many steps, and whether they are selected all the same.
+    /// The clusters over which the expressions have taken too many steps, and whether they are selected nevertheless.
     pub costly: BTreeMap<Arc<str>, bool>,
-    /// What the predicates say of clusters, for the next turn.
+    /// The verdicts of the predicates on clusters, for the next turn.
     pub known: KnownMatches,
     /// When time alone could next change any of this.
     pub wake_at: Option<Timestamp>,
 }
 
 impl Decision {
-    /// What was selected when that was last told, in order.
+    /// The selection at the last report, in order.
     pub(super) fn known(&self) -> Vec<Arc<str>> {
         let stay = self.clusters.iter().filter(|it| self.added.binary_search(it).is_err());
         let mut known: Vec<Arc<str>> = stay.chain(&self.removed).cloned().collect();
@@ -72,7 +72,7 @@ pub struct DecidedGroup {
     pub decisions: Vec<Arc<str>>,
 }
 
-/// Whether a placement has as many clusters as it wants.
+/// Whether a placement has as many clusters as its spec requests.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Satisfaction {
     /// No set that exists is bound to its namespace.
@@ -175,7 +175,7 @@ pub(super) fn number(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
 
-/// What the placement has selected so far.
+/// The clusters that the placement has selected so far.
 pub(super) fn own_clusters<'a>(input: &Input<'a>) -> impl Iterator<Item = &'a Arc<str>> {
     let name = input.identity.name();
     let own = input.decisions.values().filter(move |it| it.placement.as_deref() == Some(name));
@@ -201,7 +201,7 @@ fn groups(input: &Input<'_>, selected: &[&Candidate<'_>]) -> Vec<DecidedGroup> {
     }
     divide(&Arc::default(), &rest);
     if groups.is_empty() {
-        // Whoever looks for decisions finds an empty one, not none.
+        // Readers of the decisions find an empty one, rather than none.
         groups.push(DecidedGroup {
             name: Arc::default(),
             clusters: Vec::new(),
@@ -234,7 +234,7 @@ fn wanted_decisions(groups: &[DecidedGroup]) -> Vec<WantedDecision<'_>> {
     wanted.collect()
 }
 
-/// What a selection follows from, if nothing has ended by time.
+/// The cause of a selection, if no toleration or score has ended.
 fn cause(ranking: &Ranking, selected: usize) -> Cause {
     let selected = number(selected);
     match ranking.matches.unsaid().count() {
@@ -286,7 +286,7 @@ fn undated(input: &Input<'_>, ranking: &Ranking) -> Vec<Arc<str>> {
     undated.map(|(it, _)| Arc::clone(it.name)).collect()
 }
 
-/// What a decision of this placement should be.
+/// The desired content of a decision of this placement.
 pub(super) fn content(input: &Input<'_>, wanted: &WantedDecision<'_>) -> PlacementDecision {
     PlacementDecision {
         placement: Some(input.identity.name().into()),

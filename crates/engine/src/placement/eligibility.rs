@@ -19,8 +19,8 @@ pub enum Eligibility {
         shunned_by: Option<u32>,
         /// When that may change: a toleration that matters ends, or a score expires that an expression has read.
         until: Option<Timestamp>,
-        /// Whether it may only because it is selected now: otherwise a taint would exclude it, or that nobody can say
-        /// whether it matches.
+        /// Whether it may only because it is selected now: otherwise a taint would exclude it, or it is unknown whether
+        /// it matches.
         only_if_kept: bool,
     },
 }
@@ -35,7 +35,7 @@ pub enum Exclusion {
         /// When that may change: a score expires that an expression has read.
         until: Option<Timestamp>,
     },
-    /// It cannot be said whether a predicate matches, and it is not selected.
+    /// The predicates take too many steps to decide whether it matches, and it is not selected.
     TooCostly {
         /// When that may change: a score expires that an expression has read.
         until: Option<Timestamp>,
@@ -97,7 +97,7 @@ impl Matches {
         (0..).zip(&self.of).filter(|(_, it)| it.is_unfinished()).map(|(position, _)| position)
     }
 
-    /// Those of which it cannot be said whether they match.
+    /// The candidates for which it is unknown whether they match.
     pub(super) fn unsaid(&self) -> impl Iterator<Item = u32> {
         self.unfinished().filter(|it| self.is_unsaid(*it))
     }
@@ -152,7 +152,7 @@ fn stays_unsaid(input: &Input<'_>, candidate: &Candidate<'_>) -> bool {
     known.copied().unwrap_or(candidate.is_selected)
 }
 
-/// What the taints of a candidate that may be selected come to.
+/// The effect of the taints of a candidate that may be selected.
 #[derive(Default)]
 struct Borne {
     shunned_by: Option<u32>,
@@ -187,7 +187,7 @@ fn bear_taints(
             }
         }
     }
-    // Whoever is shunned already is not shunned more.
+    // A cluster that is shunned already does not become more so when a toleration ends.
     let preferred_until = preferred_until.filter(|_| borne.shunned_by.is_none());
     borne.until = borne.until.into_iter().chain(preferred_until).min();
     Ok(borne)

@@ -21,7 +21,7 @@ use crate::{Family, Identity, PolicyName};
 pub struct Input<'a> {
     /// The placement.
     pub identity: &'a Identity,
-    /// What it says.
+    /// The checked spec.
     pub policy: &'a Placement,
     /// How many sets that exist are bound to its namespace.
     pub bound_sets: usize,
@@ -38,7 +38,7 @@ pub struct Input<'a> {
     pub busiest: u32,
     /// The decisions of the placement, and those that have the name of one.
     pub decisions: BTreeMap<&'a Identity, &'a PlacementDecision>,
-    /// What is remembered of the last decision.
+    /// The memory of the last decision.
     pub memory: Option<Memory>,
 }
 
@@ -47,7 +47,7 @@ pub struct Input<'a> {
 pub struct Candidate<'a> {
     /// Its name.
     pub name: &'a Arc<str>,
-    /// What it says.
+    /// The object.
     pub cluster: &'a Arc<Cluster>,
     /// Whether it is selected now.
     pub is_selected: bool,
@@ -119,7 +119,7 @@ fn is_bound(hub: &Hub, namespace: &str, set: &str) -> bool {
     bindings.into_iter().any(|bound| **bound == *set)
 }
 
-/// A set that a placement selects from, and of which it cannot be said which clusters it has.
+/// A set that a placement selects from, and whose clusters are unknown.
 pub(super) fn unusable_set<'a>(
     view: View<'a, Placements>,
     placement: &Identity,
@@ -197,7 +197,7 @@ pub(super) fn named_scores<'a>(input: &Input<'a>) -> Vec<OfCandidates<'a>> {
     objects.map(|(name, of)| (name, scores(Some(of), &input.candidates))).collect()
 }
 
-/// For so many objects the scores of all candidates are found before they are read.
+/// For up to this number of objects, the scores of all candidates are found before they are read.
 const NAMED_SCORES_FOUND: usize = 4;
 
 fn scores<'a>(
@@ -211,7 +211,7 @@ fn scores<'a>(
     candidates.iter().map(of_candidate).collect()
 }
 
-/// Goes on to the item of this name; names are asked for in their order.
+/// Advances to the item of this name; callers pass the names in their order.
 fn advance<Item>(
     items: &mut Peekable<impl Iterator<Item = Item>>,
     name: &str,
@@ -232,7 +232,7 @@ pub(super) fn readers(view: View<'_, Placements>, changed: &Identity) -> Vec<Ide
         let placements = view.state.extra.decisions.placements_of(changed, &view.state.policies);
         return placements.into_iter().cloned().collect();
     }
-    // The status of one that cannot be used says what it lacks besides.
+    // The status of one that cannot be used also names what it lacks.
     let active = view.state.policies.iter().filter_map(|(identity, object)| {
         let policy = object.policy.as_deref()?;
         let reads = matches!(policy.standing, Standing::Active | Standing::Unusable);
@@ -301,7 +301,7 @@ pub fn readers_by_expressions(
     asked.map(|(identity, ..)| PolicyName::new(Family::Placement, identity.clone()))
 }
 
-/// The same, with their rules and what is remembered of them.
+/// The same, with their rules and their memory.
 fn asked_by_expressions<'w>(
     view: View<'w, Placements>,
     cluster: &str,

@@ -1,4 +1,4 @@
-//! What a hub knows of its clusters.
+//! The state of a hub: its clusters, sets, bindings and scores.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// What is new, compared with what was known.
+    /// The change from an earlier version.
     pub(super) fn change_from(&self, known: &Cluster) -> HubChange {
         let Cluster { labels, claims, set, taints, .. } = self;
         let Cluster { allocatable_cpu, allocatable_memory, is_terminating, object, .. } = self;
@@ -55,14 +55,14 @@ impl Cluster {
     }
 }
 
-/// What is new about an object of a hub.
+/// The change to an object of a hub.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HubChange {
-    /// Nothing: it is known as it is.
+    /// No change.
     None,
     /// Only what nothing but expressions reads of a cluster, such as the time of a heartbeat.
     ReadByExpressions,
-    /// What the agent of a cluster reports, and be it more than expressions read: claims, amounts, scores.
+    /// A report of the agent of a cluster, possibly with more than expressions read: claims, amounts, scores.
     Reported,
     /// Anything else.
     Any,
@@ -75,13 +75,13 @@ pub struct Taint {
     pub key: Arc<str>,
     /// Its value; empty for none.
     pub value: Arc<str>,
-    /// What it does.
+    /// Its effect.
     pub effect: TaintEffect,
     /// When it was added, if that is known.
     pub added: Option<Timestamp>,
 }
 
-/// What a taint does to placements that do not tolerate it.
+/// The effect of a taint on placements that do not tolerate it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum TaintEffect {
     /// They do not select the cluster.
@@ -132,7 +132,8 @@ pub enum ClusterSet {
     Selected(LabelSelector),
     /// None: it selects by labels, but has no selector. An empty selector selects all clusters.
     Empty,
-    /// It cannot be said which, because the selector cannot be used. Whoever selects from it keeps what is selected.
+    /// Its clusters are unknown, because the selector is unusable. A placement that selects from it keeps its
+    /// selection.
     Unusable,
 }
 
@@ -180,7 +181,7 @@ pub struct Scores {
 }
 
 impl Scores {
-    /// The end of scores whose end cannot be read: nobody can rely on them.
+    /// The end of scores with an unreadable end: they do not count.
     pub const UNREADABLE: Timestamp = Timestamp::MIN;
 
     /// Why scores do not count that have ended.
@@ -217,11 +218,11 @@ pub enum HubObject {
     Binding(Arc<str>),
     /// Scores of the cluster whose namespace the object is in.
     Scores(Scores),
-    /// What a placement has selected.
+    /// The clusters that a placement has selected.
     Decision(PlacementDecision),
 }
 
-/// What placements select from.
+/// The objects that placements select from.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Hub {
     /// The clusters, by name.
@@ -234,7 +235,7 @@ pub struct Hub {
     pub scores: BTreeMap<Arc<str>, BTreeMap<Arc<str>, Scores>>,
 }
 
-/// What placements look at.
+/// The objects that placements read.
 #[derive(Clone, Debug, Default)]
 pub struct HubState {
     /// The objects they select from. Parts of a world share it.

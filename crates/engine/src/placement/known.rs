@@ -1,4 +1,4 @@
-//! What the predicates of a placement have said of clusters, kept from one turn to the next: if one of ten thousand
+//! The verdicts of a placement's predicates on clusters, kept from one turn to the next: if one of ten thousand
 //! clusters changes, its expressions are evaluated over that one.
 //!
 //! A result is only kept if it follows from the cluster alone, and if fewer or more steps would have made no difference.
@@ -39,7 +39,7 @@ impl PartialEq for KnownMatches {
 impl Eq for KnownMatches {}
 
 impl KnownMatches {
-    /// What follows from an evaluation of all candidates.
+    /// The results to keep of an evaluation of all candidates.
     pub(super) fn of(input: &Input<'_>, matched: &[Matched]) -> KnownMatches {
         // Several predicates share the steps, so that it matters to each how many there are.
         let is_alone = input.policy.predicates.len() == 1;
@@ -69,7 +69,7 @@ impl KnownMatches {
         candidates.iter().map(of_candidate).collect()
     }
 
-    /// As much of it as may be kept, beside so much.
+    /// All of it if it fits next to `kept` results of others, and nothing otherwise.
     pub(super) fn beside(self, kept: usize) -> KnownMatches {
         if kept + self.len() <= MOST_KEPT { self } else { KnownMatches::default() }
     }
@@ -79,17 +79,17 @@ impl KnownMatches {
     }
 }
 
-/// What is known of one candidate.
+/// The stored result for one candidate.
 #[derive(Clone, Copy)]
 pub(super) struct Known<'k>(&'k KnownMatch);
 
 impl Known<'_> {
-    /// What an evaluation in so many steps would say, if that is known.
+    /// The result of an evaluation in this number of steps, if it is known.
     pub(super) fn within(self, steps: usize) -> Option<Matched> {
         let KnownMatch { bound, spent, verdict, .. } = *self.0;
         let (bound, spent) = (usize::try_from(bound).ok()?, usize::try_from(spent).ok()?);
         let (is_known, spent) = match verdict {
-            // Whatever is too little is used up.
+            // An evaluation with too few steps uses all of them up.
             MatchVerdict::Unfinished => (steps <= bound, steps),
             MatchVerdict::Matches | MatchVerdict::DoesNot => (steps >= bound, spent),
         };

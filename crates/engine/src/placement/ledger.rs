@@ -1,5 +1,5 @@
-//! What placements have selected so far, and how often each cluster is among it. That is counted as decisions come and
-//! go, not anew for each placement.
+//! The clusters that placements have selected so far, and how often each one is selected. Each change of a decision
+//! updates the counts, so that no placement has to count again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::{GROUP, PlacementDecision};
 use crate::Identity;
 
-/// What placements have selected, and how often each cluster is among it.
+/// The clusters that placements have selected, and how often each one is selected.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct DecisionLedger {
     decisions: BTreeMap<Identity, PlacementDecision>,

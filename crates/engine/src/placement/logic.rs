@@ -73,7 +73,7 @@ impl PolicyFamily for Placements {
         };
         let kept = state.policies.iter().filter_map(kept).sum();
         let object = state.policies.get_mut(policy);
-        // What an edited one was decided by says nothing about what it is now.
+        // The decision of an earlier spec does not apply to an edited policy.
         let object = object.filter(|it| it.policy.as_deref() == Some(&*open.policy));
         let memory = object.as_ref().and_then(|object| object.memory.clone());
         let settled = settle(policy, open.decision, outcomes, memory, times.opened_at);
@@ -140,7 +140,7 @@ impl PolicyFamily for Placements {
         super::begin::begin(view.alone(), policies, from)
     }
 
-    /// What an earlier spec was decided by says nothing about a new one.
+    /// The decision of an earlier spec does not apply to a new one.
     fn stored(object: ObjectOf<Self>, before: Option<ObjectOf<Self>>) -> ObjectOf<Self> {
         object.with_memory_of_same(before)
     }
@@ -166,7 +166,7 @@ impl PolicyFamily for Placements {
             let ScoreSource::AddOn { resource, .. } = &prioritizer.score else { continue };
             for (candidate, scores) in input.candidates.iter().zip(scores) {
                 let end = scores.and_then(|it| it.valid_until);
-                // One that cannot be read is told of the object itself.
+                // An unreadable expiry is reported on the object itself.
                 let end = end.filter(|end| *end <= at && *end != Scores::UNREADABLE);
                 let (resource, cluster) = (Arc::clone(resource), Arc::clone(candidate.name));
                 ended.extend(end.map(|end| EndedScore { resource, cluster, end }));
@@ -186,7 +186,7 @@ impl PolicyFamily for Placements {
         afresh.into_iter().collect()
     }
 
-    /// What is selected has changed the very scores that it was selected by.
+    /// The selection has changed the very scores that led to it.
     fn decides_otherwise(
         view: View<'_, Self>,
         policy: &Identity,
@@ -272,7 +272,7 @@ pub(crate) fn upsert_hub_object(state: &mut HubState, identity: Identity, object
     }
 }
 
-/// What is new about an object of a hub, compared with what the world has.
+/// The change to an object of a hub, compared with the world.
 #[must_use]
 pub fn hub_change(
     view: View<'_, Placements>,
@@ -308,7 +308,7 @@ pub(crate) fn remove_hub_object(state: &mut HubState, object: &Identity) {
     }
 }
 
-/// What a placement has selected; `None` when there is no decision of it.
+/// The clusters that a placement has selected; `None` without a `PlacementDecision` of it.
 pub(crate) fn selected(decisions: &DecisionLedger, placement: &Identity) -> Option<Value> {
     let own = decisions.of_placement(placement);
     let mut own =

@@ -22,7 +22,7 @@ pub struct Placement {
     pub predicates: Box<[ClusterSelector]>,
     /// The taints that it tolerates.
     pub tolerations: Box<[Toleration]>,
-    /// What ranks the clusters.
+    /// The sources of the scores that rank the clusters.
     pub prioritizers: Box<[Prioritizer]>,
     /// How many clusters a group has at most.
     pub group_size: GroupSize,
@@ -40,7 +40,7 @@ pub enum Standing {
     Disabled,
     /// It is being deleted.
     Terminating,
-    /// Its spec has an error. Its decisions stay as they are.
+    /// Its spec has an error. Its decisions stay unchanged.
     Unusable,
 }
 
@@ -154,7 +154,7 @@ impl Toleration {
     }
 }
 
-/// The weight of a score in the total: -10 to 10, and not 0, which is none.
+/// The weight of a score in the total: -10 to 10, except for 0, which has no effect.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Weight(i8);
 
@@ -277,9 +277,9 @@ impl PrioritizerMode {
 /// How many clusters a group has at most.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GroupSize {
-    /// So many; 0 is all.
+    /// This many; 0 is all.
     Clusters(u32),
-    /// So many percent of those selected, rounded up.
+    /// This percentage of the selected clusters, rounded up.
     Percent(u8),
 }
 

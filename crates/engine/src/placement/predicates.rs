@@ -48,7 +48,7 @@ impl<'i, 'a> FoundScores<'i, 'a> {
     }
 }
 
-/// What the predicates say of a candidate. Nothing is asked of one that is not selected in any case.
+/// The verdict of the predicates on a candidate. A candidate that is not selected in any case is not evaluated.
 #[derive(Clone, Debug, Default)]
 pub struct Matched {
     /// Whether one of them matches it.
@@ -78,7 +78,7 @@ pub enum MatchVerdict {
     Unfinished,
 }
 
-/// What it took makes no difference.
+/// The number of steps makes no difference.
 impl PartialEq for Matched {
     fn eq(&self, other: &Matched) -> bool {
         (self.verdict, self.until, &self.expired) == (other.verdict, other.until, &other.expired)
@@ -116,7 +116,8 @@ pub(super) fn fits(policy: &Placement, cluster: &Cluster) -> bool {
     policy.predicates.is_empty() || policy.predicates.iter().any(|it| it.fits(cluster))
 }
 
-/// What the predicates of a placement say of a candidate at `now`, given the scores of the hub and so many steps.
+/// The verdict of a placement's predicates on a candidate at `now`, from the scores of the hub, in this number of
+/// steps.
 pub(super) fn matched(
     policy: &Placement,
     scores: FoundScores<'_, '_>,
@@ -179,15 +180,15 @@ pub(super) fn why_none(
     told.join("; or ") + &more
 }
 
-/// How many predicates are said not to match, and how much is said of each: labels, and what expressions quote, may be
-/// long.
+/// The maximum number of predicates that a message names as not matching, and of characters for each: labels, and the
+/// quotes of expressions, may be long.
 const PREDICATES_TOLD: usize = 4;
 const WHY_TOLD: usize = 400;
 
-/// How many objects with scores are said to have expired.
+/// The maximum number of expired objects with scores in a message.
 const EXPIRED_TOLD: usize = 3;
 
-/// A text with so many characters at most.
+/// A text with at most `most` characters.
 fn clipped(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -195,7 +196,7 @@ fn clipped(text: &str, most: usize) -> String {
     }
 }
 
-/// What has expired, as it is said after what is due to it.
+/// The expired objects, as a message lists them after their effect.
 pub(super) fn shown(expired: &BTreeMap<Arc<str>, Timestamp>) -> String {
     let shown = expired.iter().take(EXPIRED_TOLD).map(|(object, expired)| {
         let why = Scores::why_ended(*expired);
@@ -239,7 +240,7 @@ enum Mismatch<'p> {
     Selectors,
     /// An expression is false.
     IsFalse(&'p Expression),
-    /// An expression has no result, of which so many steps were left to the predicate.
+    /// An expression has no result; the number of steps that were left to the predicate.
     Fails(&'p Expression, Failure, usize),
 }
 
@@ -250,7 +251,7 @@ struct Reading<'i, 'a> {
     now: Timestamp,
     until: Cell<Option<Timestamp>>,
     expired: RefCell<BTreeMap<Arc<str>, Timestamp>>,
-    /// Whether it was asked for any scores, even for some that are not there.
+    /// Whether an expression has read any scores, even missing ones.
     reads_scores: Cell<bool>,
 }
 

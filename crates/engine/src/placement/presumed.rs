@@ -1,8 +1,8 @@
-//! What a forecast takes for granted of a placement, in words.
+//! The assumptions of a forecast about a placement, in words.
 
 use crate::{Identity, Presumption};
 
-/// What a placement selects is not known, so nothing is.
+/// The selection of a placement is unknown, so it selects nothing.
 #[must_use]
 pub fn unknown_selection(placement: &Identity, why: &str) -> Presumption {
     let sentence = format!("{placement} has an unknown selection: {why}");

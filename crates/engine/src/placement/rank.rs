@@ -22,7 +22,7 @@ pub enum RawScore {
 }
 
 impl RawScore {
-    /// What counts: 0 for what is missing.
+    /// The number that counts: 0 for a missing one.
     #[must_use]
     pub fn get(self) -> i8 {
         match self {
@@ -42,7 +42,7 @@ pub struct Ranking {
     pub eligibility: Vec<Eligibility>,
     /// Those that may be selected, in the order of the candidates.
     pub ranked: Vec<Ranked>,
-    /// What the predicates say of them.
+    /// The verdicts of the predicates on them.
     pub(super) matches: Matches,
     /// The smallest and the largest amount that a score compares, by the position of the score.
     amounts: Vec<Option<Amounts>>,
@@ -163,7 +163,7 @@ impl Ranking {
                 Some(Eligibility::Excluded(_)) | None => false,
             }
         };
-        // An undated taint is told of every cluster that matches, even of one that a taint excludes.
+        // An undated taint is reported for every matching cluster, even for one that a taint excludes.
         let undated_until = |candidate: u32| {
             let found = self.matches.get(candidate)?;
             let position = usize::try_from(candidate).unwrap_or(usize::MAX);
@@ -228,7 +228,7 @@ fn amount(score: &ScoreSource, cluster: &Cluster) -> Option<Quantity> {
     }
 }
 
-/// What the clusters that may be selected have, as far as they say.
+/// The range of the amounts of the clusters that may be selected, as far as they state one.
 fn amounts(input: &Input<'_>, score: &ScoreSource, ranked: &[Ranked]) -> Option<Amounts> {
     let all = || {
         ranked.iter().filter_map(|it| {

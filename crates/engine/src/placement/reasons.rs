@@ -17,17 +17,17 @@ use crate::answers::RuleExplanation;
 use crate::seam::View;
 use crate::{Identity, Reason, ScorePart, Scored, Verdict, counted, few};
 
-/// What a selection follows from. Candidates are told by their position in the [`Input`].
+/// The cause of a selection. A candidate is named by its index in the [`Input`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
-    /// The totals, as they are.
+    /// The totals alone.
     Ranked {
         /// How many candidates may be selected.
         eligible: u32,
         /// How many are.
         selected: u32,
     },
-    /// It cannot be said of some candidates whether they match: those of them that were selected are, and no others.
+    /// It is unknown of some candidates whether they match: those of them that were selected are, and no others.
     TooCostly {
         /// Of how many.
         unsaid: u32,
@@ -168,7 +168,7 @@ pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<RuleExplanation> {
     verdicts(input, &ranking, &ranking.in_order(), now, |_| true)
 }
 
-/// How many of the clusters that have come are told of, and how many of those that have gone.
+/// The maximum number of added clusters to report, and of removed ones.
 const TOLD: usize = 3;
 
 /// The verdicts on the first of the clusters that have come, and of those that have gone.
@@ -330,7 +330,7 @@ fn missing(input: &Input<'_>, ranking: &Ranking, it: &Ranked, now: Timestamp) ->
     text
 }
 
-/// That it cannot be said whether a candidate matches.
+/// The message that it is unknown whether a candidate matches.
 fn unsaid(input: &Input<'_>, found: &Matched) -> String {
     let (steps, clusters) = (found.granted, input.candidates.len());
     let whose = if steps < MOST_STEPS {

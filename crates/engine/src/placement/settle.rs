@@ -1,4 +1,4 @@
-//! What follows from the outcomes of the writes.
+//! Updates the memory from the outcomes of the writes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use super::{Blamed, Cause, Decision, KnownMatches, Satisfaction};
 use crate::seam::Effect;
 use crate::{Field, Identity, Outcome, Reason, RuleExplanation, Value};
 
-/// What is remembered between two decisions. What was selected is in the `PlacementDecision`s.
+/// The memory between two decisions. The selection itself is in the `PlacementDecision`s.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Memory {
-    /// What the selection follows from.
+    /// The cause of the selection.
     pub reason: Reason<Cause>,
-    /// What the reason is about, if it is about a cluster.
+    /// The cluster that the reason is about, if it is about one.
     pub blamed: Option<Blamed>,
     /// When it was last decided.
     pub decided_at: Timestamp,
@@ -22,12 +22,12 @@ pub struct Memory {
     pub satisfaction: Satisfaction,
     /// The clusters with a taint that would not be tolerated forever, if it said when it was added.
     pub undated: Arc<[Arc<str>]>,
-    /// The clusters over which the expressions have taken too many steps, and whether they were selected all the same.
+    /// The clusters over which the expressions have taken too many steps, and whether they were selected nevertheless.
     pub costly: Arc<BTreeMap<Arc<str>, bool>>,
-    /// What the predicates have said of clusters.
+    /// The verdicts of the predicates on clusters.
     pub known: KnownMatches,
-    /// What was selected before writes have failed, in order, if that has not been told since: some of them may have
-    /// been carried out.
+    /// The selection before writes failed, in order, if it has not been reported since: some of the writes may have
+    /// been applied.
     pub untold: Option<Arc<[Arc<str>]>>,
 }
 
@@ -48,19 +48,19 @@ pub struct Recorded {
     pub told: Vec<RuleExplanation>,
 }
 
-/// What follows from a decision and its outcomes.
+/// The result of a decision and its outcomes.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Settled {
-    /// What happened.
+    /// The records.
     pub recorded: Vec<Recorded>,
-    /// What is selected, whether or not it had to be written.
+    /// The selected clusters, whether or not a write was needed.
     pub effects: Vec<Effect<Reason<Cause>>>,
-    /// What is remembered.
+    /// The memory.
     pub memory: Option<Memory>,
 }
 
-/// What the writes have come to. If one of them has failed, what is selected is between what was and what is
-/// wanted, and the next turn goes on from there and tells of all of it.
+/// Evaluates the outcomes of the writes. If one of them has failed, the selection is between the old one and the
+/// desired one. The next turn continues from there, and reports the whole change.
 #[must_use]
 pub fn settle(
     placement: &Identity,

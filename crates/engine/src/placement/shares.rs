@@ -5,19 +5,19 @@ use almanac_expressions::MOST_STEPS;
 
 use super::predicates::Matched;
 
-/// The steps of a decision over all clusters together: so many that nobody needs them who selects among ten thousand,
-/// and a fraction of a second.
+/// The steps of a decision over all clusters together: more than a selection among ten thousand clusters takes, and a
+/// fraction of a second.
 pub(super) const STEPS_OF_A_DECISION: usize = 5_000_000;
 
 /// The steps to find out to which placements a change of one cluster matters.
 pub(super) const STEPS_OF_A_CHANGE: usize = 250_000;
 
-/// However many evaluations there are, each of them may take so many steps: twenty times what it takes to look for a
-/// condition.
+/// The minimum number of steps of each evaluation, regardless of the number of evaluations: twenty times the steps to
+/// look for a condition.
 const FEWEST_STEPS: usize = 1_000;
 
-/// Makes so many evaluations, given what each of them may take. Those that their share is too small for are made once
-/// more, with equal shares of what the others have left.
+/// Makes `count` evaluations, each with a share of the steps. Those that their share is too small for are made once
+/// more, with equal shares of the rest.
 pub(super) fn evaluate_each(
     steps: usize,
     count: usize,

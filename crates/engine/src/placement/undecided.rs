@@ -1,4 +1,4 @@
-//! Placements that are not decided: why, and what they have all the same.
+//! Placements that are not decided: why, and the decisions that they have nevertheless.
 
 use std::collections::BTreeMap;
 

@@ -9,7 +9,7 @@ use super::ledger::decision_number;
 use super::{Input, PlacementDecision};
 use crate::{Action, Identity};
 
-/// What one decision should be.
+/// The desired content of one decision.
 pub(super) struct WantedDecision<'a> {
     pub(super) name: &'a Arc<str>,
     pub(super) group: &'a Arc<str>,
@@ -30,7 +30,7 @@ pub(super) fn writes(input: &Input<'_>, wanted: &[WantedDecision<'_>]) -> Vec<Ac
     }
     let placement = input.identity.name();
     let is_own = |it: &PlacementDecision| it.placement.as_deref() == Some(placement);
-    // What only has the name of a decision, and is not needed, is somebody else's.
+    // An unneeded object that only has the name of a decision belongs to another field manager.
     let surplus =
         input.decisions.iter().filter(|(object, it)| is_own(it) && !kept.contains(**object));
     pending.extend(surplus.map(|(object, _)| ((*object).clone(), None)));
@@ -82,17 +82,17 @@ struct Update {
 /// One decision that has to change.
 struct Change {
     object: Identity,
-    /// What it should say; `None` to remove it.
+    /// The desired content; `None` to remove it.
     content: Option<PlacementDecision>,
     /// How many of its clusters would be nowhere if it changed now.
     blocked_by: usize,
 }
 
-/// What is still to be changed. There may be ten thousand, so which of them could change now is kept, not searched.
+/// The remaining changes. There may be ten thousand, so which of them could change now is kept, not searched.
 #[derive(Default)]
 struct Changes {
-    /// What is written comes before what is removed, and later decisions before earlier ones: most changes move
-    /// clusters towards the end.
+    /// Writes come before removals, and later decisions before earlier ones: most changes move clusters towards the
+    /// end.
     in_order: Vec<Change>,
     left: BTreeSet<usize>,
     free: BTreeSet<usize>,

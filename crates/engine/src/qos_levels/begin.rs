@@ -1,5 +1,5 @@
-//! Where a run of levels begins: just before its first instant, so that a window that opens or closes there is
-//! included. What the pods say is all there is to know of the past.
+//! The start of a run of levels: just before its first instant, so that a window that opens or closes there is
+//! included. The annotations of the pods are the only source for the past.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ pub(super) fn begin(
     policies: &[&Identity],
     beginning: Beginning,
 ) -> Start<Levels> {
-    // Whoever has no cluster takes it that a node that is only named has no labels.
+    // Without a cluster, a node that is only named is assumed to have no labels.
     let named: Vec<Arc<str>> =
         view.objects.pods.values().filter_map(|pod| pod.node.clone()).collect();
     for node in named {

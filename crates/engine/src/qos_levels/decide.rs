@@ -33,9 +33,9 @@ pub struct DecidedPod {
     pub policy: Option<Arc<str>>,
     /// When it opened, if another one has set the level before; `None` also for one that is always open.
     pub opened: Option<Timestamp>,
-    /// What its annotations should be.
+    /// The desired annotations.
     pub wanted: QosAnnotations,
-    /// What they are.
+    /// The current annotations.
     pub found: QosAnnotations,
 }
 
@@ -69,14 +69,14 @@ fn next_boundary(policies: &QosLevels, now: Timestamp) -> Option<Timestamp> {
     boundaries.map(|boundary| boundary.at).min()
 }
 
-/// What is wanted of one pod; `None` when it is to stay as it is and no policy is about it.
+/// The decision about one pod; `None` when it stays unchanged and no policy is about it.
 fn decide_pod<'a>(
     following: &FollowingPod<'a>,
     open: &mut OpenPolicies<'a>,
     format: LevelFormat,
 ) -> Option<DecidedPod> {
     let FollowingPod { identity, pod, list } = following;
-    // Of a list that cannot be used nobody knows what it wants: the pod stays as it is.
+    // The policies of an unusable list are unknown: the pod stays unchanged.
     let ListInForce::Known(entry, policies) = *list else { return None };
     let winner = open.first(entry, policies, pod);
     if winner.is_none() && !pod.is_marked() {
@@ -149,7 +149,7 @@ pub fn explain(following: &FollowingPod<'_>, now: Timestamp) -> Vec<Reason<Cause
     let is_open = |it: &QosPolicy| it.windows.is_open(now);
     let winner = policies.iter().position(|it| counts(&it) && is_open(it));
     let position = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
-    // What is listed after the winner does not matter until the winner ends.
+    // The policies after the winner do not matter until the winner ends.
     let deciding = &policies[..winner.map_or(policies.len(), |winner| winner + 1)];
     let deciding = || deciding.iter().filter(counts);
     let since =

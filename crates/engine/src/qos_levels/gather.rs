@@ -21,7 +21,7 @@ pub struct AgentSettings {
 pub struct Input<'a> {
     /// The `ConfigMap`.
     pub identity: &'a Identity,
-    /// What it says.
+    /// The checked content.
     pub policy: &'a QosLevels,
     /// How levels are written.
     pub format: LevelFormat,
@@ -36,24 +36,24 @@ pub struct Input<'a> {
 pub struct FollowingPod<'a> {
     /// Which pod.
     pub identity: &'a Identity,
-    /// What it says.
+    /// The object.
     pub pod: &'a Pod,
     /// The list.
     pub list: ListInForce<'a>,
 }
 
-/// What a `ConfigMap` is to the agent.
+/// The role of a `ConfigMap` for the agent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Standing<'a> {
     /// It is the one that counts.
     InForce,
     /// Another one counts.
     After(&'a Identity),
-    /// The agent does not look for it where it is.
+    /// The agent does not look for it in its namespace.
     Elsewhere,
 }
 
-/// What a `ConfigMap` is to the agent. Of several, the first by its name counts, be it usable or not.
+/// The role of a `ConfigMap` for the agent. Of several, the first by its name counts, even if it is unusable.
 pub(super) fn standing<'a>(view: View<'a, Levels>, config: &Identity) -> Standing<'a> {
     let namespace = view.state.extra.config_namespace.as_deref();
     let is_here = |it: &Identity| namespace.is_none_or(|namespace| namespace == it.namespace());

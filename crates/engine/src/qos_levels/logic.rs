@@ -31,7 +31,7 @@ fn concerned<'a>(input: &Input<'a>) -> impl Iterator<Item = FollowingPod<'a>> {
     let mut known: BTreeMap<(Option<u32>, &Labels), bool> = BTreeMap::new();
     input.pods.iter().copied().filter(move |following| {
         let list = match following.list {
-            // Whoever has no cluster takes it that such a node has no labels.
+            // Without a cluster, such a node is assumed to have no labels.
             ListInForce::UnknownNode => without_labels,
             known => known,
         };
@@ -237,7 +237,7 @@ fn whole(verdict: Verdict, message: String) -> RuleExplanation {
     RuleExplanation::new(None, verdict, message)
 }
 
-/// Why nothing comes of a `ConfigMap`, if nothing does.
+/// Why a `ConfigMap` has no effect; `None` if it has one.
 fn why_not_carried_out(view: View<'_, Levels>, config: &Identity) -> Option<String> {
     match standing(view, config) {
         Standing::InForce => {
@@ -268,7 +268,7 @@ fn why_left_alone(view: View<'_, Levels>, object: &Identity) -> Option<String> {
     view.objects.exempt.of(object).map(|why| format!("it stays as it is; {}", Exempt::Target(why)))
 }
 
-/// The state of every policy, whatever the pods.
+/// The state of every policy, independent of the pods.
 fn explain_lists(levels: &QosLevels, now: Timestamp) -> Vec<RuleExplanation> {
     let policies = (0..).zip(levels.lists().flat_map(|(_, list)| list));
     let lines = policies.map(|(position, policy)| {

@@ -1,7 +1,7 @@
 //! A checked `ConfigMap` of Volcano's agent: the policies for the QoS levels of pods, in lists.
 //!
-//! Each list stands for itself. One that cannot be used is [`PolicyList::Unusable`], which is not the same
-//! as empty: nothing is known of what it says, so pods that follow it are left as they are.
+//! Each list stands for itself. One that cannot be used is [`PolicyList::Unusable`], which differs from an empty one:
+//! its content is unknown, so pods that follow it stay unchanged.
 
 use std::fmt;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub enum PolicyList {
 pub enum NodeLists {
     /// In their order: the last one that selects a node replaces the global list there.
     Known(Box<[NodeList]>),
-    /// It cannot be said which lists there are.
+    /// It is unknown which lists there are.
     Unusable,
 }
 
@@ -125,7 +125,7 @@ impl fmt::Display for Level {
 pub enum ListInForce<'a> {
     /// This one, by the position of its entry; `None` for the global one. An absent list is empty.
     Known(Option<u32>, &'a [QosPolicy]),
-    /// It cannot be said what it says.
+    /// Its content is unknown.
     Unusable,
     /// Which one it is depends on the labels of the node, which are not known.
     UnknownNode,
@@ -162,7 +162,7 @@ impl QosLevels {
         QosLevels { global, nodes }
     }
 
-    /// Whether it cannot be said of a part of it what it says.
+    /// Whether the content of a part of it is unknown.
     #[must_use]
     pub fn has_unusable_lists(&self) -> bool {
         let NodeLists::Known(lists) = &self.nodes else { return true };

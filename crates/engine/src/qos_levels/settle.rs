@@ -1,4 +1,4 @@
-//! What follows from the outcomes of the writes. Nothing is remembered: what has failed is decided afresh.
+//! Evaluates the outcomes of the writes. There is no memory: the next turn decides again about a failed write.
 
 use std::sync::Arc;
 
@@ -28,12 +28,12 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// What happened to which policy; `None` when the same one goes on.
+    /// The occurrence and its policy; `None` when the same policy continues.
     pub(crate) fn occurrence(&self) -> Option<(Occurrence, Option<Arc<str>>)> {
         if self.ended == self.begun {
             return None;
         }
-        // What was open all the time decides from now on because the other one has closed.
+        // A policy that was open all the time decides from now on because the other one has closed.
         let opens = self.ended.is_none() || self.opened == Some(self.at);
         Some(match &self.begun {
             Some(policy) if opens => (Occurrence::Opens, Some(Arc::clone(policy))),
@@ -42,17 +42,17 @@ impl Recorded {
     }
 }
 
-/// What follows from a decision and its outcomes.
+/// The result of a decision and its outcomes.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Settled {
-    /// What happened.
+    /// The records.
     pub recorded: Vec<Recorded>,
     /// Which levels are set, whether or not they had to be written.
     pub effects: Vec<Effect<Reason<Cause>>>,
 }
 
-/// What the writes have come to. `outcomes` are those of the actions, in their order. A write that failed
-/// changes nothing: the next turn wants it again, and when that is, is up to the shell.
+/// Evaluates the outcomes of the writes. `outcomes` are those of the actions, in their order. A write that failed
+/// changes nothing: the next turn repeats it, and the shell decides when that is.
 #[must_use]
 pub fn settle(decision: Decision, outcomes: &[Outcome], now: Timestamp) -> Settled {
     let mut settled = Settled::default();

@@ -120,8 +120,7 @@ fn outranks(policy: &ScheduledCapacity, index: usize, winner: Option<usize>) -> 
     priority(index) > priority(winner) || (priority(index) == priority(winner) && index < winner)
 }
 
-/// When the winner closes, or one that outranks it opens. What happens below the winner does not
-/// matter until then.
+/// When the winner closes, or one that outranks it opens. Behaviors below the winner do not matter until then.
 fn winner_changes_after(
     policy: &ScheduledCapacity,
     winner: Option<usize>,

@@ -9,9 +9,9 @@ use crate::seam::View;
 pub struct Input<'a> {
     /// The schedule's own name, under which it publishes.
     pub identity: &'a Identity,
-    /// What it says.
+    /// The checked spec.
     pub policy: &'a ScheduledCapacity,
-    /// What it published last.
+    /// The number that it published last.
     pub published: Option<&'a Published>,
 }
 

@@ -1,4 +1,4 @@
-//! What a schedule remembers: the number it publishes, which its status shows.
+//! The memory of a schedule: the number it publishes, which its status shows.
 
 use jiff::Timestamp;
 
@@ -6,7 +6,7 @@ use super::{Cause, Decision, ScheduledCapacity};
 use crate::seam::Effect;
 use crate::{Field, Identity, Occurrence, Outcome, Reason, Value};
 
-/// What a schedule publishes.
+/// The number that a schedule publishes, and its origin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Published {
     /// The number.
@@ -31,9 +31,9 @@ pub struct Change {
 pub struct Recorded {
     /// When.
     pub at: Timestamp,
-    /// What was published before; `None` when nothing was.
+    /// The previous publication; `None` when there was none.
     pub before: Option<Published>,
-    /// What is published now.
+    /// The current publication.
     pub published: Published,
 }
 
@@ -51,7 +51,7 @@ impl Recorded {
         // A turn may be late: what closes and what opens are compared with each other, not with now.
         let has_opened_since = |rule: &u32| match (last_change(*rule), closed) {
             (Some(opened), Some(closed)) => opened.at >= closed.at,
-            // What has always been open has not opened now.
+            // A behavior that has always been open has not opened now.
             (None, Some(_)) => false,
             (_, None) => true,
         };
@@ -62,12 +62,12 @@ impl Recorded {
     }
 }
 
-/// What follows from a decision and its outcomes.
+/// The result of a decision and its outcomes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settled {
-    /// What is remembered.
+    /// The memory.
     pub memory: Option<Published>,
-    /// What happened.
+    /// The records.
     pub recorded: Vec<Recorded>,
     /// Which fields were set.
     pub effects: Vec<Effect<Reason<Cause>>>,
@@ -75,9 +75,8 @@ pub struct Settled {
 
 /// The memory after the decided number was published, or was not.
 ///
-/// Everything is decided afresh each time, so a failure only means that the old number still stands
-/// and that the next turn wants the same again. Time alone does not change that, so when to retry
-/// is up to the publisher.
+/// Every turn decides independently of earlier ones. A failure only means that the old number still stands and that the
+/// next turn repeats the write. Time alone does not change that, so when to retry is up to the publisher.
 #[must_use]
 pub fn settle(
     schedule: &Identity,

@@ -1,4 +1,4 @@
-//! What every family is asked, and what a family may be asked besides.
+//! The interface that every family implements, with defaults for the optional part.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::{
 /// A rule by name, and a line for a person.
 pub type Said = (Option<Arc<str>>, String);
 
-/// What happened, and to which rule.
+/// An occurrence, and its rule.
 pub type Happened = (Occurrence, Option<Arc<str>>);
 
 /// Where policies of a family begin.
@@ -30,17 +30,17 @@ pub type ObjectOf<F> = PolicyObject<<F as PolicyFamily>::Policy, <F as PolicyFam
 
 /// A family of policies.
 ///
-/// What has no default here is what makes a family; of the rest, each one says what is true of it. A question about a
-/// policy that is not there, or of which nothing can be used, has an empty answer.
+/// Every family implements the items without a default, and overrides each default that is not true of it. For a policy
+/// that does not exist or is unusable, a method returns an empty result.
 #[expect(clippy::must_use_candidate, reason = "nobody asks without a use for the answer")]
 pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
     /// A checked policy.
     type Policy: Clone + Debug + Send + Sync + 'static;
-    /// What is remembered of one between two turns.
+    /// The memory of one between two turns.
     type Memory: Clone + Debug + Send + Sync + 'static;
-    /// What the family looks at that no other one does.
+    /// The state that only this family reads.
     type Extra: Clone + Debug + Default + Send + Sync + 'static;
-    /// What a decision depends on.
+    /// The input of a decision.
     type Input<'w>;
     /// A decision.
     type Decision: DecisionParts + Clone + Debug + Send + Sync + 'static;
@@ -49,7 +49,7 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
     /// Something that happened to a policy.
     type Record: Clone + Eq + Debug;
 
-    /// What a decision depends on; `None` if there is none.
+    /// The input of a decision; `None` if there is none.
     fn gather<'w>(
         view: View<'w, Self>,
         policy: &Identity,
@@ -59,7 +59,7 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
     /// Decides.
     fn decide(input: &Self::Input<'_>, now: Timestamp) -> Self::Decision;
 
-    /// Remembers what follows from the outcomes of a decision's actions, and returns the rest of it.
+    /// Updates the memory from the outcomes of a decision's actions, and returns the rest of the settlement.
     fn settle(
         state: &mut FamilyState<Self>,
         policy: &Identity,
@@ -68,10 +68,10 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
         times: Times,
     ) -> Settlement<Self>;
 
-    /// What a policy reads and writes; `None` for an invalid one.
+    /// The objects and fields that a policy reads and writes; `None` for an invalid one.
     fn footprint(view: View<'_, Self>, policy: &Identity) -> Option<Footprint>;
 
-    /// The rule of a reason by name, and the reason as a line for a person. `None` when the policy is not as it was.
+    /// The rule of a reason by name, and the reason as a line for the user. `None` when the policy has changed since.
     fn describe(
         view: View<'_, Self>,
         policy: &Identity,
@@ -87,7 +87,7 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
         now: Timestamp,
     ) -> Vec<RuleExplanation>;
 
-    /// What happened to which rule; `None` for an intermediate step.
+    /// The occurrence and its rule; `None` for an intermediate step.
     fn occurrence(
         view: View<'_, Self>,
         policy: &Identity,
@@ -99,7 +99,8 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
 
     /// Whether each policy depends on all others of the family.
     const DECIDES_TOGETHER: bool = false;
-    /// Whether what its policies set follows from the order in which rules came last, whatever came before.
+    /// Whether the values that its policies set depend only on the order in which rules fired last, and not on earlier
+    /// state.
     const FOLLOWS_SCHEDULES: bool = false;
     /// Whether a policy decides otherwise once its decision is carried out, so that its last turn is what explains
     /// a value.
@@ -120,13 +121,13 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
         Some(Self::decide(&Self::gather(view, policy, at)?, at.now))
     }
 
-    /// What is stored of an object over an earlier one. The earlier memory outweighs the status, because it is later.
+    /// The object to store in place of an earlier one. The earlier memory outweighs the status, because it is later.
     fn stored(mut object: ObjectOf<Self>, before: Option<ObjectOf<Self>>) -> ObjectOf<Self> {
         object.memory = before.and_then(|before| before.memory).or(object.memory);
         object
     }
 
-    /// What is remembered of an object, given what its status says and what was remembered before.
+    /// The memory of an object, from its status and from its memory so far.
     fn remembering(told: Option<Self::Memory>, _: Self::Memory) -> Option<Self::Memory> {
         told
     }
@@ -157,8 +158,8 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
         view.state.policy(policy).is_some()
     }
 
-    /// What such a policy remembers, and what happened, when firings due up to `until` are not carried out; `None` where
-    /// nothing falls due that could be missed.
+    /// The memory and the settlement of such a policy when firings due up to `until` are skipped; `None` where no
+    /// firing can be missed.
     fn skip_stopped(
         _: View<'_, Self>,
         _: &Identity,
@@ -178,7 +179,7 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Why nothing comes of a policy that can be used as written, if nothing does.
+    /// Why a policy that is usable as written has no effect; `None` if it has one.
     fn why_not_carried_out(_: View<'_, Self>, _: &Identity) -> Option<String> {
         None
     }
@@ -198,12 +199,12 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
         None
     }
 
-    /// What its turns take for granted when they are taken without a cluster.
+    /// The assumptions of its turns without a cluster.
     fn presumptions(_: View<'_, Self>, _: &Identity) -> Vec<Presumption> {
         Vec::new()
     }
 
-    /// What a policy would decide if it decided once more, where that is something else.
+    /// The decision of one more turn, if it differs from the last one.
     fn decides_otherwise(_: View<'_, Self>, _: &Identity, _: Timestamp) -> Option<RuleExplanation> {
         None
     }
@@ -271,7 +272,7 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
         None
     }
 
-    /// What a policy remembers at the first instant of a run once everything before it has been run, and whether nothing
+    /// The memory of a policy at the first instant of a run after a run of everything before it, and whether nothing
     /// changes there for it; `None` if that makes no difference.
     fn arrive(
         _: View<'_, Self>,
@@ -285,7 +286,7 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
     /// there by then, and on nothing that was done before.
     fn begin_anew(_: &mut FamilyState<Self>, _: &Identity, _: Timestamp) {}
 
-    /// Whether a policy goes on with what it did in an earlier state.
+    /// Whether a policy continues from an earlier state.
     fn goes_on(_: &FamilyState<Self>, _: &Identity, _before: &FamilyState<Self>) -> bool {
         true
     }
@@ -295,7 +296,7 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
         true
     }
 
-    /// Whether another field had to make way for the one that was set.
+    /// Whether another field was moved as well, to admit the one that was set.
     fn moves_other_bound(_: Self::Cause) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! What has been decided in a turn, and what follows from the outcomes.
+//! The decision of a turn, and the settlement that follows from the outcomes.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -11,7 +11,7 @@ use crate::{Action, Decision, Field, Identity, Reach, Reason, Value};
 
 /// The parts of a decision that every family has.
 pub trait DecisionParts {
-    /// The actions that it wants.
+    /// The actions of the decision.
     fn actions(&self) -> &[Action];
 
     /// Takes the actions out; settling only needs their outcomes.
@@ -33,7 +33,7 @@ impl<Cause, Memory, Recorded> DecisionParts for Decision<Cause, Memory, Recorded
 pub struct PolicyDecision<F: PolicyFamily> {
     /// The policy at that time.
     pub policy: Arc<F::Policy>,
-    /// What was decided.
+    /// The decision.
     pub decision: F::Decision,
 }
 
@@ -42,7 +42,7 @@ pub struct PolicyDecision<F: PolicyFamily> {
 pub struct Opening<'w> {
     /// When.
     pub now: Timestamp,
-    /// What could not be fetched, and what it is about.
+    /// The objects that could not be fetched, and the scope of the turn.
     pub reach: &'w Reach,
 }
 
@@ -55,14 +55,14 @@ pub struct Times {
     pub now: Timestamp,
 }
 
-/// What follows from a decision and its outcomes, besides the memory.
+/// The result of a decision and its outcomes, except for the memory.
 #[derive(Clone, Debug)]
 pub struct Settlement<F: PolicyFamily> {
-    /// What happened.
+    /// The records.
     pub recorded: Vec<F::Record>,
     /// Which fields were set.
     pub effects: Vec<Effect<Reason<F::Cause>>>,
-    /// When the policy wants its next turn.
+    /// When the policy's next turn is due.
     pub wake_at: Option<Timestamp>,
 }
 
@@ -79,7 +79,7 @@ pub struct Effect<R> {
     pub target: Identity,
     /// The field.
     pub field: Field,
-    /// What it is now.
+    /// The value that is set now.
     pub value: Value,
     /// Why.
     pub reason: R,
@@ -104,8 +104,8 @@ impl<F: PolicyFamily> AnyDecision for PolicyDecision<F> {
     }
 }
 
-/// The decision made at the opening of a turn, with its policy. Only a turn that waits for an API server needs it: one
-/// that the world itself carries out knows its family from beginning to end.
+/// The decision made at the opening of a turn, with its policy. Only a turn that waits for an API server needs it. In a
+/// turn whose actions the world itself takes, the family is a type parameter throughout.
 #[derive(Debug)]
 pub struct OpenDecision(Box<dyn AnyDecision>);
 

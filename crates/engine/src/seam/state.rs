@@ -1,4 +1,4 @@
-//! What a world has of a family: its policies, each with its memory, and what only that family looks at.
+//! The state of a family in a world: its policies, each with its memory, and the state that only this family reads.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,12 +35,12 @@ impl<Policy, Memory> PolicyObject<Policy, Memory> {
     }
 }
 
-/// What a world has of one family.
+/// The state of one family in a world.
 #[derive(Clone, Debug)]
 pub struct FamilyState<F: PolicyFamily> {
     /// Its policies.
     pub policies: Policies<F::Policy, F::Memory>,
-    /// What it looks at that no other family does.
+    /// The state that no other family reads.
     pub extra: F::Extra,
 }
 

@@ -1,5 +1,4 @@
-//! What a family is given to look at: the objects, its own state, and the answers of other families to the few questions
-//! that it may ask.
+//! The data that a family reads: the objects, its own state, and the few methods of other families that it may call.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +7,13 @@ use jiff::Timestamp;
 use super::{FamilyState, PolicyFamily};
 use crate::{Identity, Objects};
 
-/// What a family looks at.
+/// The data that a family reads.
 pub struct View<'w, F: PolicyFamily> {
     /// The objects.
     pub objects: &'w Objects,
-    /// What is its own.
+    /// Its own state.
     pub state: &'w FamilyState<F>,
-    /// What is there of others.
+    /// The other families.
     pub peers: &'w dyn Peers,
 }
 
@@ -27,17 +26,17 @@ impl<F: PolicyFamily> Clone for View<'_, F> {
 
 impl<F: PolicyFamily> Copy for View<'_, F> {}
 
-/// What a family changes where a run begins.
+/// The data that a family changes at the start of a run.
 pub struct ViewMut<'w, F: PolicyFamily> {
     /// The objects.
     pub objects: &'w mut Objects,
-    /// What is its own.
+    /// Its own state.
     pub state: &'w mut FamilyState<F>,
 }
 
-/// What families may ask of others, named for what is asked and not for who answers.
+/// The data of other families, in methods named for the data and not for the family that provides it.
 pub trait Peers {
-    /// The policies that can publish a number, in order. One that is exempt publishes none all the same.
+    /// The policies that can publish a number, in order. An exempt policy is included, but publishes none.
     fn publishers<'w>(&'w self) -> Box<dyn Iterator<Item = Publisher<'w>> + 'w> {
         Box::new(std::iter::empty())
     }
@@ -65,13 +64,13 @@ pub trait PublishesNumber {
     fn next_change(&self, after: Timestamp) -> Option<Timestamp>;
 }
 
-/// Nobody else, for who asks nothing of others.
+/// No other families, for a family that reads nothing of them.
 struct Nobody;
 
 impl Peers for Nobody {}
 
 impl<'w, F: PolicyFamily> ViewMut<'w, F> {
-    /// The same to look at, for a family that asks nothing of others.
+    /// The same as a view, for a family that reads nothing of others.
     pub(crate) fn alone(self) -> View<'w, F> {
         View { objects: self.objects, state: self.state, peers: &Nobody }
     }

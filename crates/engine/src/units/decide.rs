@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::Input;
 use crate::Action;
 
-/// What a policy wants.
+/// The decision of a policy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Decision {
     /// That the pods be poured, if their number has changed or some of them wait.

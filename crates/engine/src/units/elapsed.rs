@@ -1,12 +1,13 @@
-//! Time by a clock that nobody can set: what leases, and bindings that are under way, end by.
+//! Time by a monotonic clock: the basis for the ends of leases and of bindings in progress.
 //!
-//! A wall clock is set forwards and backwards, and a place must not be given away because of that. Reading the clock is
-//! up to whoever holds the ledger.
+//! A wall clock is set forwards and backwards, and that must not release a permit. The owner of the ledger reads the
+//! clock.
 
 use std::ops::Add;
 use std::time::Duration;
 
-/// How long some fixed instant is past, such as the start of the machine: the same one for all that a ledger is told.
+/// The time since some fixed instant, such as the start of the machine: the same instant for all times that a ledger
+/// receives.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Elapsed(Duration);
 
@@ -40,8 +41,8 @@ impl Add<Duration> for Elapsed {
 pub struct LongestBind(Duration);
 
 impl LongestBind {
-    /// The client gives up after its timeout. What has reached the API server by then may still be carried out, until the
-    /// server's own timeout: that for requests in general, or the one that the request names.
+    /// The client gives up after its timeout. A request that has reached the API server by then may still be applied,
+    /// until the server's own timeout: that for requests in general, or the one that the request names.
     #[must_use]
     pub const fn of(client_timeout: Duration, server_timeout: Duration) -> LongestBind {
         LongestBind(client_timeout.saturating_add(server_timeout))

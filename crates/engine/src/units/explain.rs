@@ -1,4 +1,4 @@
-//! Why a pod is where it is, why one waits, where the next one would go, and how full each unit is.
+//! Why a pod is on its node, why one is pending, where the next one would go, and how full each unit is.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ const NAMED: usize = 3;
 struct Next {
     place: Option<usize>,
     verdict: PodVerdict,
-    /// What the nodes there have for it.
+    /// The free capacity of the nodes there.
     space: Space,
     why: String,
 }
@@ -221,7 +221,7 @@ fn why_pending(identity: &Identity, policy: &ResourcePolicy, pod: &Pod, next: &[
     format!("{policy} allows nodes {without_node}, and {but}")
 }
 
-/// What deleting a pod costs, and who says so.
+/// The deletion cost of a pod, and its origin.
 fn cost_of(found: &Pouring, identity: &Identity, pod: &Pod) -> String {
     let is_ours = pod.owner.as_ref().is_some_and(|owner| &*owner.kind == "ReplicaSet");
     match (pod.cost, found.ledger().cost_change(identity)) {
@@ -313,7 +313,7 @@ fn explain_policy(
     lines
 }
 
-/// What is counted in a unit, or outside of all; nothing for an outside that is not used.
+/// The pods counted in a unit, or outside of all; nothing for an outside that is not used.
 fn explain_place(
     policy: &ResourcePolicy,
     report: &PolicyReport,

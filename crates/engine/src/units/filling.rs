@@ -16,11 +16,11 @@ pub struct Filling {
     pub unit_pods: Value,
     /// The pods that wait; by group if there is more than one.
     pub pending_pods: Value,
-    /// Why they are where they are.
+    /// The reason for their assignment.
     pub reason: Reason<Cause>,
 }
 
-/// What is counted for a group.
+/// The counts of a group.
 #[derive(Default)]
 struct Count {
     units: Vec<u32>,
@@ -28,7 +28,7 @@ struct Count {
     pending: u32,
     conflicting: u32,
     gated: u32,
-    /// What the pods request that are pending.
+    /// The requests of the pending pods.
     requests: BTreeSet<Resources>,
 }
 
@@ -148,7 +148,7 @@ fn spaces(
     counts.values().map(of_group).collect()
 }
 
-/// Why the pods are where they are, and the unit that the last of them are in.
+/// The reason for the assignment of the pods, and the unit that the last of them are in.
 fn cause(
     policy: &ResourcePolicy,
     counts: &BTreeMap<GroupKey, Count>,

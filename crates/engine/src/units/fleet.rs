@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::{Node, Owner, Pod, Pouring};
 use crate::{Autoscaler, Identity, Labels, Objects, Workload};
 
-/// The label by which a `Deployment` tells the pods of a revision from those of another.
+/// The label by which a `Deployment` distinguishes the pods of a revision from those of another.
 pub(super) const REVISION: &str = "pod-template-hash";
 /// The same, and those of a `Rollout` and of a `StatefulSet`.
 const REVISIONS: [&str; 3] = [REVISION, "rollouts-pod-template-hash", "controller-revision-hash"];
-/// What owns the pods of these kinds.
+/// The kind of the owner of the pods of a `Deployment` or a `Rollout`.
 const REPLICA_SET: &str = "ReplicaSet";
 
 /// Pods, nodes, and what makes pods.
@@ -28,7 +28,7 @@ pub struct Fleet {
     pub first_numbers: BTreeMap<Identity, u64>,
 }
 
-/// What units look at.
+/// The state that units read.
 #[derive(Clone, Debug, Default)]
 pub struct FleetState {
     /// The pods and nodes that they are about, where a run begins. Parts of a world share it.
@@ -52,10 +52,10 @@ pub enum FleetObject {
     FirstNumber(u64),
 }
 
-/// How many pods workloads are to have: as many as is set, within the bounds of their autoscalers.
+/// The desired replicas of workloads: the number that is set, within the bounds of their autoscalers.
 #[derive(Clone, Copy, Debug)]
 pub struct Replicas<'w> {
-    /// What is set.
+    /// The workloads, with the replicas that are set.
     pub workloads: &'w BTreeMap<Identity, Workload>,
     /// The bounds.
     pub autoscalers: &'w BTreeMap<Identity, Autoscaler>,
@@ -121,7 +121,7 @@ impl Fleet {
     }
 }
 
-/// What makes pods, found by what the pods say of their owner.
+/// The makers of pods, found by the owner reference of a pod.
 pub(super) struct Makers<'f> {
     by_name: BTreeMap<(&'f str, &'f str, &'f str), &'f Identity>,
 }
@@ -161,7 +161,7 @@ pub(super) fn labels_of_next<'p>(
     Labels::new(template.labels.iter().chain(revisions))
 }
 
-/// What owns the pods of a workload.
+/// The owner of the pods of a workload.
 pub(super) fn owner_of_next(workload: &Identity) -> Owner {
     let (group, kind) = match workload.kind() {
         "Deployment" | "Rollout" => ("apps", REPLICA_SET),

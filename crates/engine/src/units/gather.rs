@@ -9,11 +9,11 @@ use crate::{Identity, Objects};
 pub struct Input<'a> {
     /// The policy by name.
     pub identity: &'a Identity,
-    /// What it says.
+    /// The checked spec.
     pub policy: &'a ResourcePolicy,
     /// The pods, as they have been poured so far.
     pub pouring: &'a Pouring,
-    /// How many pods workloads are to have.
+    /// The desired replicas of workloads.
     pub replicas: Replicas<'a>,
 }
 

@@ -3,8 +3,8 @@
 //! News of an object touches what it changes and nothing else. A pod that is bound or unbound costs the same among a
 //! thousand pods as among fifty thousand; a policy that is edited costs as much as it has pods and there are nodes.
 //!
-//! A pod counts from the moment its binding is reserved (`binds`), whether or not the API server has shown it since. Who
-//! may reserve is up to `lead`. Reading the API server, waiting and writing is up to whoever holds the ledger.
+//! A pod counts from the moment its binding is reserved (`binds`), whether or not the API server has shown it since.
+//! `lead` decides when the ledger may reserve. The owner of the ledger reads the API server, waits and writes.
 
 mod binding_annotations;
 mod binds;
@@ -66,7 +66,7 @@ pub struct Ledger {
     shapes: Slots<ShapeId, Shape>,
     nodes: Slots<NodeId, NodeSlot>,
     node_ids: BTreeMap<Arc<str>, NodeId>,
-    /// Whether nodes that are gone are remembered even without pods.
+    /// Whether nodes that are gone are kept even without pods.
     keeps_unused_nodes: bool,
     /// How often the number of a node has come to mean another one, or none.
     renumberings: u64,
@@ -91,7 +91,7 @@ pub struct Ledger {
     reordered: BTreeMap<CountedIn, Rank>,
 }
 
-/// What is there of one namespace. It is there as long as it has policies or pods.
+/// The policies and pods of one namespace. The entry exists as long as it has any.
 #[derive(Clone, Debug, Default)]
 struct Namespace {
     policies: BTreeMap<Identity, PolicyId>,
@@ -107,7 +107,7 @@ struct Shape {
     /// there are several, and those on nodes count under each.
     governing: Box<[(PolicyId, GroupId)]>,
     pods: BTreeSet<PodId>,
-    /// How many of them no policy governs, whatever they select.
+    /// How many of them no policy governs, even if policies select them.
     ungoverned: usize,
 }
 
@@ -122,7 +122,7 @@ struct NodeSlot {
     pods: BTreeSet<PodId>,
 }
 
-/// What is kept of a pod.
+/// The state of a pod.
 #[derive(Clone, Debug)]
 struct PodSlot {
     identity: Identity,
@@ -149,7 +149,7 @@ struct PodSlot {
     reservation: Option<u64>,
     /// Where it is counted: in one place, unless policies conflict or its binding changes its labels.
     seats: Vec<Seat>,
-    /// What a report says about its cost.
+    /// The entry of a report about its cost.
     told: Option<(PolicyId, CostTold)>,
     /// Its place among those that wait.
     waiting: Option<u64>,
@@ -182,14 +182,14 @@ impl Ledger {
         Ledger::default()
     }
 
-    /// A ledger beside which there is no other, as in a forecast.
+    /// A ledger without another one next to it, as in a forecast.
     #[must_use]
     pub fn alone() -> Ledger {
         Ledger { standing: Standing::Serving { generation: 0 }, ..Ledger::default() }
     }
 
-    /// The number of a node; `None` if it is not known. Whoever asks for thousands of nodes at a time can keep a table of
-    /// them, for as long as [`Ledger::renumberings`] is the same.
+    /// The number of a node; `None` if it is unknown. A caller that reads thousands of nodes at a time can keep a table
+    /// of them, for as long as [`Ledger::renumberings`] is the same.
     #[must_use]
     pub fn node(&self, name: &str) -> Option<NodeId> {
         let id = *self.node_ids.get(name)?;
@@ -227,7 +227,7 @@ impl Ledger {
     }
 }
 
-/// Whether news of an object is older than what is known, or the same.
+/// Whether a version of an object is older than the known one, or the same.
 fn is_old_news(known: Option<u64>, news: Option<u64>) -> bool {
     matches!((known, news), (Some(known), Some(news)) if news <= known)
 }

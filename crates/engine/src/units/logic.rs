@@ -236,7 +236,7 @@ fn has_pods(view: View<'_, Units>, identity: &Identity, policy: &ResourcePolicy)
         || selected_pods(view, identity, policy).next().is_some()
 }
 
-/// What the number of pods depends on that a policy selects.
+/// The workloads and autoscalers that determine how many pods a policy selects.
 fn workloads_and_autoscalers(
     view: View<'_, Units>,
     identity: &Identity,
@@ -270,7 +270,7 @@ pub(super) fn selected_pods<'w>(
     })
 }
 
-/// Lets the pods be as many as they are to be.
+/// Gives each workload its desired number of pods, and schedules them.
 pub(crate) fn pour(objects: &Objects, state: &mut FleetState, at: Timestamp) -> Outcome {
     let Some(mut pouring) = state.pouring.take() else { return Outcome::Unchanged };
     let is_changed = pouring.pour(Replicas::of_objects(objects, state), at);

@@ -5,17 +5,17 @@ use crate::Labels;
 /// A node. Its name is its key.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Node {
-    /// The version of the object, by which older news of it is told from newer; `None` when it comes from a file.
+    /// The version of the object, which distinguishes older events from newer ones; `None` when it comes from a file.
     pub version: Option<u64>,
     /// Its labels.
     pub labels: Labels,
     /// Whether `spec.unschedulable` is set. It stays in its unit.
     pub is_unschedulable: bool,
-    /// What it has for pods; `None` when it does not say.
+    /// Its capacity for pods; `None` when it states none.
     pub allocatable: Option<Resources>,
 }
 
-/// What pods request, and what nodes have. A number that is not given is `None`.
+/// The requests of pods, and the capacity of nodes. A missing number is `None`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Resources {
     /// Thousandths of a processor.
@@ -26,7 +26,7 @@ pub struct Resources {
     pub pods: Option<u32>,
 }
 
-/// What the nodes of a unit, or those outside all units, have for a pod.
+/// The capacity of the nodes of a unit, or of those outside all units, for a pod.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Space {
     /// There are no such nodes.

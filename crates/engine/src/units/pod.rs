@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::Resources;
 use crate::Labels;
 
-/// What stands before the number in the mark of an owner.
+/// The prefix of the number in the mark of an owner.
 const OWNER: &str = "almanac/";
 
 /// A pod. Its identity is its key.
@@ -15,7 +15,7 @@ const OWNER: &str = "almanac/";
 pub struct Pod {
     /// Its UID; `None` when it comes from a file.
     pub uid: Option<Arc<str>>,
-    /// The version of the object, by which older news of it is told from newer; `None` when it comes from a file.
+    /// The version of the object, which distinguishes older events from newer ones; `None` when it comes from a file.
     pub version: Option<u64>,
     /// Its labels.
     pub labels: Labels,
@@ -37,13 +37,13 @@ pub struct Pod {
     pub created: Option<Timestamp>,
     /// When it was bound to its node: since when its condition `PodScheduled` is true.
     pub bound: Option<Timestamp>,
-    /// What controls it. Pods of one owner may share it.
+    /// Its controller. Pods of one owner may share it.
     pub owner: Option<Arc<Owner>>,
-    /// Why no policy governs it, whatever they select.
+    /// Why no policy governs it, even if one selects it.
     pub ungoverned: Option<Ungoverned>,
-    /// What it requests, all of its containers together.
+    /// The total requests of its containers.
     pub requests: Resources,
-    /// What its annotations say of its deletion cost.
+    /// Its deletion cost, by its annotations.
     pub cost: DeletionCost,
     /// The name of the policy in its binding annotations.
     pub bound_policy: Option<Arc<str>>,
@@ -73,7 +73,7 @@ pub enum Ungoverned {
     Exempt,
 }
 
-/// What the annotations of a pod say of its deletion cost.
+/// The deletion cost of a pod, by its annotations.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum DeletionCost {
     /// Nothing.
@@ -81,7 +81,7 @@ pub enum DeletionCost {
     Unset,
     /// A policy has set this cost.
     Ours(i32),
-    /// Somebody else has set this one, or has edited ours; 0 if it is no number.
+    /// The user or another field manager has set this one, or has edited ours; 0 if it is not a number.
     Others(i32),
 }
 
@@ -120,11 +120,11 @@ mod tests {
             (None, Some("almanac/600"), Unset),
             (Some("600"), Some("almanac/600"), Ours(600)),
             (Some("-200"), Some("almanac/-200"), Ours(-200)),
-            // Edited by somebody who has left the mark.
+            // Edited by another field manager that has left the mark.
             (Some("700"), Some("almanac/600"), Others(700)),
             (Some("600"), None, Others(600)),
             (Some("600"), Some("operator/600"), Others(600)),
-            // Its controller takes it for 0.
+            // Its controller reads it as 0.
             (Some("much"), Some("almanac/much"), Others(0)),
             (Some(""), Some(""), Others(0)),
         ] {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::{LabelSelector, Labels};
 
-/// What the nodes outside all units of a policy are told under. No unit has this name.
+/// The name for the nodes outside all units of a policy. No unit has this name.
 pub const OUTSIDE: &str = "outside all units";
 
 /// Fills units of nodes in the order of their priority with the pods it selects in its namespace, up to the cap of
@@ -17,13 +17,13 @@ pub struct ResourcePolicy {
     pub group_keys: Box<[Arc<str>]>,
     /// Whether pods that are being deleted are not counted.
     pub ignores_terminating: bool,
-    /// What becomes of nodes outside every unit.
+    /// The use of nodes outside every unit.
     pub strategy: Strategy,
     /// Its units, as written. No two have the same name.
     pub units: Box<[Unit]>,
 }
 
-/// What becomes of nodes outside every unit.
+/// The use of nodes outside every unit.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Strategy {
     /// They come after all units.

@@ -1,4 +1,4 @@
-//! What a forecast takes for granted of units of nodes, in words.
+//! The assumptions of a forecast about node units, in words.
 
 use crate::{Identity, Presumption};
 
@@ -21,7 +21,7 @@ pub fn first_of_equals(policy: &Identity) -> Presumption {
     Presumption::new(8, [policy], sentence)
 }
 
-/// What an autoscaler makes of its metrics is not known, but its bounds are.
+/// The recommendations of an autoscaler are unknown, but its bounds are known.
 #[must_use]
 pub fn within_bounds(autoscaler: &Identity, workload: &Identity) -> Presumption {
     let sentence = format!("{autoscaler} does no more than keep {workload} within its bounds");
@@ -45,7 +45,7 @@ pub fn unknown_number(workload: &Identity) -> Presumption {
     Presumption::new(11, [workload], sentence)
 }
 
-/// A workload has more pods than are told apart.
+/// A workload has more pods than the maximum that a forecast considers.
 #[must_use]
 pub fn too_many_pods(workload: &Identity, most: u32) -> Presumption {
     let sentence = format!("of {workload}, no more than {most} pods are looked at");

@@ -1,9 +1,9 @@
-//! Why the pods of a policy are where they are, and how to say it.
+//! The reasons for the assignment of a policy's pods, and their messages.
 
 use super::{ResourcePolicy, Space, Unit};
 use crate::{NAMED, Reason, counted, few, few_joined};
 
-/// Why the pods of a policy are where they are.
+/// The reasons for the assignment of a policy's pods.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Cause {
     /// Units that have as many pods as they may, and others come after them.
@@ -28,9 +28,9 @@ pub struct Cause {
     pub conflicting: u32,
     /// How many pods wait because they have scheduling gates.
     pub gated: u32,
-    /// What the nodes outside all units have for the pods that are pending; `None` if these may not go there.
+    /// The free capacity of the nodes outside all units for the pending pods; `None` if these may not go there.
     pub space_outside: Option<Space>,
-    /// Whether it is told why so many wait, and not where the others are.
+    /// Whether the message is about the reason that pods wait, and not about the location of the others.
     pub is_about_waiting: bool,
 }
 
@@ -114,7 +114,7 @@ pub fn render(policy: &ResourcePolicy, reason: &Reason<Cause>) -> String {
     }
 }
 
-/// What is told of the units that pods are kept from, and of those with too many.
+/// The message about the units that pods are kept from, and about those with too many.
 fn because(policy: &ResourcePolicy, cause: Cause) -> Vec<String> {
     let names = |units: UnitSet| units.of(policy).map(quoted).collect::<Vec<_>>();
     let each = if policy.group_keys.is_empty() { "" } else { " of a group" };

@@ -1,6 +1,6 @@
 //! Policies that differ from one world to another in names only: their own, and those of their units.
 //!
-//! These are nothing that a pod or a node notices. What is counted under them can be told under the new ones.
+//! Pods and nodes are not affected. The counts under the old names can be shown under the new ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ struct Names {
 }
 
 impl Renamed {
-    /// What has got other names from one world to the other.
+    /// The policies that differ only in names between the two worlds.
     #[must_use]
     pub fn between(old: &FamilyState<Units>, new: &FamilyState<Units>) -> Renamed {
         let mut renamed = BTreeMap::new();
@@ -56,13 +56,13 @@ impl Renamed {
         self.0.contains_key(object)
     }
 
-    /// What an object is called now.
+    /// The current name of an object.
     #[must_use]
     pub fn new_name<'a>(&'a self, object: &'a Identity) -> &'a Identity {
         self.0.get(object).map_or(object, |names| &names.new)
     }
 
-    /// What is counted of an object, under the names that its units have now.
+    /// The counts of an object, under the current names of its units.
     #[must_use]
     pub fn value(&self, object: &Identity, value: &Value) -> Value {
         match (self.0.get(object), value) {
@@ -76,7 +76,7 @@ impl Renamed {
 }
 
 impl Names {
-    /// The new name of a unit, behind which its group may be told.
+    /// The new name of a unit; the name of its group may follow it.
     fn of(&self, told: &Arc<str>) -> Arc<str> {
         let group = |name: &str| {
             let rest = told.strip_prefix(name)?;

@@ -10,7 +10,7 @@ use super::reasons::{Cause, UnitSet};
 use crate::seam::Effect;
 use crate::{Field, Identity, Reason, Value};
 
-/// What is remembered between two decisions: what was last told.
+/// The memory between two decisions: the last report.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Memory {
     /// The pods in each unit.
@@ -35,13 +35,13 @@ pub struct Recorded {
 /// What follows from pouring.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Settled {
-    /// What happened.
+    /// The records.
     pub recorded: Vec<Recorded>,
     /// The numbers that have changed.
     pub effects: Vec<Effect<Reason<Cause>>>,
 }
 
-/// What has changed since the last time.
+/// The changes since the last time.
 #[must_use]
 pub fn settle(
     identity: &Identity,

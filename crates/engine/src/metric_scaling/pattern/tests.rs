@@ -1,4 +1,4 @@
-//! What patterns match, what is refused, and what counts in which budget.
+//! The values that patterns match, the patterns that are refused, and the budget that each one counts in.
 
 use super::*;
 

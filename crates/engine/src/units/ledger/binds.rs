@@ -36,7 +36,7 @@ pub(super) struct Reservation {
     /// The labels it may come to have by being bound, if they are other ones.
     will_be: Option<ShapeId>,
     is_posted: bool,
-    /// Whether a scheduler was told that this has to be settled first.
+    /// Whether the scheduler received the response that this has to be resolved first.
     pub(super) is_put_off: bool,
     pub(super) ends_by: Elapsed,
 }
@@ -278,7 +278,7 @@ impl Ledger {
         self.reservations.get(self.pods[pod].reservation?)?.will_be
     }
 
-    /// Takes the reservation of a pod out. Where the pod counts now is up to whoever takes it.
+    /// Takes the reservation of a pod out. The caller decides where the pod counts now.
     pub(super) fn take_reservation(&mut self, pod: PodId) -> Option<Reservation> {
         if self.will_be(pod).is_some() {
             self.unseat(pod);

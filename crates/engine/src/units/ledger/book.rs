@@ -1,5 +1,5 @@
-//! What is counted under one policy: by group, and in it by unit. Each unit with a cap also knows in which order its
-//! pods were bound, and so which of them are over the cap.
+//! The usage of one policy: by group, and in it by unit. Each unit with a cap also keeps the order in which its pods
+//! were bound, and so which of them are over the cap.
 //!
 //! Which pod is counted where is up to `seats`.
 
@@ -72,7 +72,7 @@ pub(super) struct Group {
     pub(super) queue: Queue,
 }
 
-/// What is counted in a unit for a group.
+/// The usage of a unit by a group.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cell {
     pub(super) used: u32,
@@ -285,7 +285,7 @@ impl Book {
 }
 
 impl Group {
-    /// What is counted in a unit.
+    /// The usage of a unit.
     pub(super) fn cell(&self, place: UnitPlace) -> &Cell {
         static NOTHING: Cell = Cell {
             used: 0,
@@ -297,7 +297,7 @@ impl Group {
         self.cells.get(&place).unwrap_or(&NOTHING)
     }
 
-    /// What is counted in each of so many units.
+    /// The usage of each of the first `units` units.
     pub(super) fn in_units(&self, units: usize) -> impl Iterator<Item = &Cell> {
         (0..units).map(|index| self.cell(UnitPlace::new(Some(index))))
     }

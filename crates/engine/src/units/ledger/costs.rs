@@ -1,5 +1,5 @@
-//! What it costs to delete a pod: the higher the priority of its unit, the more; and the less, the further it is over a
-//! cap.
+//! The deletion cost of a pod: the higher the priority of its unit, the higher; and the further it is over a cap, the
+//! lower.
 //!
 //! The cost depends on the priority alone and not on other units, so that a new unit rewrites nothing.
 
@@ -57,8 +57,7 @@ impl Ledger {
         self.unpriced.extend(self.pod_ids.values());
     }
 
-    /// What has to be written now so that a pod has the cost that is wanted; `None` if nothing has to be, or while this
-    /// ledger does not decide.
+    /// The write that gives a pod its desired cost; `None` if none is needed, or while this ledger does not decide.
     #[must_use]
     pub fn cost_change(&self, pod: &Identity) -> Option<CostChange> {
         let id = *self.pod_ids.get(pod).filter(|_| self.is_serving())?;
@@ -68,7 +67,7 @@ impl Ledger {
     fn change_of(&self, id: PodId) -> Option<CostChange> {
         let slot = &self.pods[id];
         let is_ended = slot.is_finished || slot.is_terminating;
-        // A pod that is being bound gets its cost with the binding. While policies conflict, nobody knows which is right.
+        // A pod that is being bound gets its cost with the binding. While policies conflict, the right cost is unknown.
         let is_conflict = self.governing(slot).len() > 1;
         let is_exempt = slot.ungoverned == Some(Ungoverned::Exempt);
         if is_ended || slot.node.is_none() || is_conflict || is_exempt {
@@ -123,8 +122,8 @@ impl PodSlot {
     }
 }
 
-/// The cost of a pod in a unit of this priority (`None` outside all units), with so many pods over the cap before it if
-/// it is over itself.
+/// The cost of a pod in a unit of this priority (`None` outside all units). `over` is the number of pods over the cap
+/// before it, if it is over itself.
 pub(in crate::units) fn price(priority: Option<i32>, over: Option<u32>) -> i32 {
     let cost = match (over, priority) {
         (Some(preceding), _) => -100 * (i64::from(preceding) + 1),

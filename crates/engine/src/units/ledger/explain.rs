@@ -1,4 +1,4 @@
-//! Why a pod is where it is, why it is pending, and where it or the next one would go: the same verdicts as a scheduler
+//! Why a pod is on its node, why it is pending, and where it or the next one would go: the same verdicts as a scheduler
 //! gets, over all nodes.
 
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::units::slots::{GroupId, NodeId, PodId, PolicyId};
 use crate::units::{Strategy, Ungoverned};
 use crate::{Identity, few_joined};
 
-/// What a policy does with a pod.
+/// The state of a pod under a policy.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PodExplanation {
     /// The policy that governs it, if one does.
@@ -21,7 +21,7 @@ pub struct PodExplanation {
     pub group: String,
     /// The name of the unit it is in; `None` outside all of them, and while it has no node.
     pub unit: Option<Arc<str>>,
-    /// What is the case, as a line for a person.
+    /// The state, as a line for the user.
     pub summary: String,
     /// Where the next pod with the same labels would go, as a line for a person; `None` for a pod that has yet to go
     /// somewhere itself, or that no policy governs.
@@ -32,8 +32,8 @@ pub struct PodExplanation {
 }
 
 impl Ledger {
-    /// Why a pod is where it is, and where the next one would go; `None` if it is not known. All nodes are candidates:
-    /// which of them fit otherwise is up to the scheduler.
+    /// Why a pod is on its node, and where the next one would go; `None` if the pod is unknown. All nodes are
+    /// candidates: which of them fit otherwise is up to the scheduler.
     #[must_use]
     pub fn explain(&self, pod: &Identity) -> Option<PodExplanation> {
         let id = *self.pod_ids.get(pod)?;

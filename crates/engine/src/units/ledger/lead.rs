@@ -1,4 +1,4 @@
-//! Who may reserve: whoever has the lead, once it knows everything that was bound under the lead before.
+//! When a ledger may reserve: while it has the lead, and once it has everything that was bound under the lead before.
 
 use std::fmt;
 
@@ -47,8 +47,8 @@ impl Ledger {
         matches!(self.standing, Standing::Serving { .. })
     }
 
-    /// The lead is taken. Nobody has a request to bind under way that was begun under the lead before for longer than
-    /// `longest`; until then it is waited.
+    /// The lead is taken. A bind request from the lead before can be in progress for at most `longest`; the ledger
+    /// waits until then.
     pub fn take_lead(&mut self, generation: u64, now: Elapsed, longest: LongestBind) {
         self.drop_all_leases();
         self.end_unnominated(Elapsed::MAX);

@@ -11,22 +11,22 @@ use crate::units::Node;
 use crate::units::slots::{NodeId, PodId, PolicyId};
 
 impl Ledger {
-    /// News of a node, from the watch. Only the pods on it are counted again, and only under policies in which it has
-    /// come to be in another unit.
+    /// A watch event of a node. Only the pods on it are counted again, and only under policies in which its unit has
+    /// changed.
     pub fn set_node(&mut self, name: &str, node: &Node) {
         self.nodes_seen = self.nodes_seen.max(node.version);
         self.apply_node(name, node);
     }
 
-    /// A node that we have read by its name, by a quorum read, whatever the watch has shown so far. It is passed over if
-    /// the watch is ahead of it.
+    /// A node that we have read by its name, by a quorum read, independent of the watch. It is passed over if the watch
+    /// is ahead of it.
     pub fn read_node(&mut self, name: &str, node: &Node) {
         if !self.is_gone_node(name, node) {
             self.apply_node(name, node);
         }
     }
 
-    /// News that a node is gone.
+    /// A watch event: a node is gone.
     pub fn remove_node(&mut self, name: &str, version: Option<u64>) {
         self.nodes_seen = self.nodes_seen.max(version);
         let Some(id) = self.node(name) else { return };
@@ -35,7 +35,7 @@ impl Ledger {
         }
     }
 
-    /// All nodes there are, as one list of that version has them. What the watch has shown since is newer.
+    /// All existing nodes, from one list of that version. Later watch events are newer.
     pub fn replace_nodes<'n>(
         &mut self,
         all: impl IntoIterator<Item = (&'n str, &'n Node)>,

@@ -17,7 +17,8 @@ use crate::units::slots::{GroupId, NodeId, PodId, PolicyId};
 /// How long a nomination is awaited after nodes were kept: a scheduler may evict all victims first.
 const NOMINATED_WITHIN: Duration = Duration::from_secs(10);
 
-/// How many nominated pods are looked at at a time for nominations to take back: a scheduler waits meanwhile.
+/// How many nominated pods are looked at at a time for nominations to take back: a scheduler is blocked in the
+/// meantime.
 const LOOKED_AT_AT_ONCE: usize = 256;
 
 /// How many schedulers are in `asking`. Beyond that all are removed, each until its next request: users choose the
@@ -60,7 +61,8 @@ pub(super) struct Nominations {
     shown: BTreeSet<PodId>,
     /// Those of them whose node takes them no more, although their unit would: no place is kept for them.
     pub(super) refused: BTreeSet<PodId>,
-    /// The schedulers that have asked about a pod. What others nominate is not for a ledger to take back.
+    /// The schedulers that have sent requests about a pod. The ledger does not take back the nominations of other
+    /// components.
     asking: BTreeSet<Option<Arc<str>>>,
     /// The pod of `shown` that was looked at last, if some after it have yet to be.
     looked_at: Option<PodId>,
@@ -89,7 +91,7 @@ impl Ledger {
         StaleNominations { pods, has_more }
     }
 
-    /// The scheduler of a pod asks about it.
+    /// The scheduler of a pod sends a request about it.
     pub(super) fn note_asking(&mut self, pod: PodId) {
         let scheduler = &self.pods[pod].scheduler;
         let asking = &mut self.nominations.asking;

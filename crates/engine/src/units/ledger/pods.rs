@@ -19,16 +19,16 @@ impl Ledger {
         self.pods[*self.pod_ids.get(pod)?].version
     }
 
-    /// News of a pod, from the watch.
+    /// A watch event of a pod.
     pub fn set_pod(&mut self, identity: &Identity, pod: &Pod) {
         self.pods_seen = self.pods_seen.max(pod.version);
         self.apply_pod(identity, pod);
     }
 
-    /// A pod that we have read by its name, by a quorum read, whatever the watch has shown so far. It is passed over if the
-    /// watch is ahead of it. Whether it is there.
+    /// A pod that we have read by its name, by a quorum read, independent of the watch. It is passed over if the watch
+    /// is ahead of it. Returns whether the pod exists.
     ///
-    /// What a scheduler sends with its question is no such read: anybody may have sent it, at any version.
+    /// The pod in a scheduler's request is no such read: any client may have sent it, at any version.
     pub fn read_pod(&mut self, identity: &Identity, pod: &Pod) -> bool {
         if self.is_gone_pod(identity, pod) {
             return false;
@@ -38,7 +38,7 @@ impl Ledger {
         known.is_some_and(|known| is_same_uid(known, pod.uid.as_ref()))
     }
 
-    /// News that a pod is gone.
+    /// A watch event: a pod is gone.
     pub fn remove_pod(
         &mut self,
         identity: &Identity,
@@ -53,7 +53,7 @@ impl Ledger {
         }
     }
 
-    /// All pods there are, as one list of that version has them. What the watch has shown since is newer.
+    /// All existing pods, from one list of that version. Later watch events are newer.
     pub fn replace_pods<'p>(
         &mut self,
         all: impl IntoIterator<Item = (&'p Identity, &'p Pod)>,
@@ -209,7 +209,7 @@ impl Ledger {
         self.unchecked_annotations.insert(id);
     }
 
-    /// The API server has shown a pod on a node, whether or not that is where it was to be bound.
+    /// The API server has shown a pod on a node, whether or not that is the node of its reservation.
     fn settle_where_seen(&mut self, id: PodId, node: NodeId) {
         let before = self.pods[id].node.replace(node);
         self.nodes[node].pods.insert(id);
@@ -243,7 +243,7 @@ impl Ledger {
         self.heed_nomination(id);
     }
 
-    /// A pod no longer has its labels, unless its binding is to give it just those.
+    /// A pod no longer has its labels, unless its binding gives it the same ones.
     fn leave_shape(&mut self, id: PodId) {
         let slot = &self.pods[id];
         let (shape, is_ungoverned) = (slot.shape, slot.ungoverned.is_some());
@@ -281,7 +281,7 @@ impl Ledger {
     }
 }
 
-/// Whether news with this UID are about this pod. Pods in files have none.
+/// Whether a version with this UID is one of this pod. Pods in files have none.
 fn is_same_uid(pod: &PodSlot, uid: Option<&Arc<str>>) -> bool {
     pod.uid.is_none() || uid.is_none() || pod.uid.as_ref() == uid
 }

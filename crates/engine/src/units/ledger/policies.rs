@@ -10,8 +10,8 @@ use crate::units::slots::{PolicyId, ShapeId, SlotId as _};
 use crate::units::{ResourcePolicy, Unit};
 
 impl Ledger {
-    /// News of a policy, from the watch: it is new, or was edited; the version is that of its object, `None` if it comes
-    /// from a file. Only its pods are counted again, and none of them if only caps have changed.
+    /// A watch event of a policy: it is new, or was edited. The version is that of its object, `None` if it comes from
+    /// a file. Only its pods are counted again, and none of them if only caps have changed.
     pub fn set_policy(
         &mut self,
         identity: &Identity,
@@ -33,7 +33,7 @@ impl Ledger {
         self.apply_policy(identity, prepared, version);
     }
 
-    /// News that a policy is gone. Its pods are governed by none, or by the others that select them.
+    /// A watch event: a policy is gone. Its pods are governed by none, or by the others that select them.
     pub fn remove_policy(&mut self, identity: &Identity, version: Option<u64>) {
         self.policies_seen = self.policies_seen.max(version);
         let Some(id) = self.policy(identity) else { return };
@@ -42,8 +42,7 @@ impl Ledger {
         }
     }
 
-    /// All policies there are, as one list of that version has them, each with its own version. What the watch has shown
-    /// since is newer.
+    /// All existing policies, from one list of that version, each with its own version. Later watch events are newer.
     pub fn replace_policies(
         &mut self,
         all: impl IntoIterator<Item = (Identity, ResourcePolicy, Option<u64>)>,
@@ -163,7 +162,8 @@ impl Ledger {
         governed
     }
 
-    /// Lets a new or edited policy govern what it selects, and whoever else selects it what it has let go of.
+    /// Lets a new or edited policy govern the pods that it selects. Pods that it no longer selects go to the other
+    /// policies that select them.
     fn govern_selected(&mut self, id: PolicyId, released: Vec<ShapeId>) {
         let book = &self.books[id];
         let mut shapes = self.shapes_in(book.identity.namespace());

@@ -9,7 +9,7 @@ use crate::few;
 use crate::units::Unit;
 use crate::units::slots::NodeId;
 
-/// What is decided on the nodes of a unit, or on those outside all of them.
+/// The verdict on the nodes of a unit, or on those outside all of them.
 pub(in crate::units) struct OnUnit<'v> {
     /// `None` for the nodes outside.
     pub(in crate::units) unit: Option<&'v Unit>,

@@ -28,7 +28,7 @@ pub enum Unreserved {
         /// The node.
         node: Arc<str>,
     },
-    /// What was reserved is not any more: the pod has changed since, or it took too long.
+    /// The reservation no longer exists: the pod has changed since, or it took too long.
     Withdrawn,
     /// Several policies select the pod.
     Conflict(Box<[Identity]>),

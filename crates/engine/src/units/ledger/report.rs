@@ -1,4 +1,4 @@
-//! What is counted under a policy, as its status shows it.
+//! The usage of a policy, as its status shows it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use crate::Identity;
 use crate::units::DeletionCost;
 use crate::units::slots::{PodId, PolicyId, ShapeId};
 
-/// What is counted under a policy.
+/// The usage of a policy.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PolicyReport {
     /// Each group that has pods, in the order of its values.
@@ -22,7 +22,7 @@ pub struct PolicyReport {
     pub with_others_cost: u32,
 }
 
-/// What is counted for a group.
+/// The usage of a group.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GroupReport {
     /// The labels of the group, in the order of the policy, with the values that its pods have.
@@ -33,7 +33,7 @@ pub struct GroupReport {
     pub spilled: u32,
 }
 
-/// What is counted in a unit.
+/// The usage of a unit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnitCount {
     /// The name of the unit.
@@ -55,7 +55,7 @@ pub struct Conflict {
     pub pods: usize,
 }
 
-/// What a report says about the cost of a pod.
+/// The entry of a report about the cost of a pod.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum CostTold {
     /// It means nothing for pods of owners of this kind.
@@ -64,7 +64,7 @@ pub(super) enum CostTold {
     OfOthers,
 }
 
-/// How many pods of a policy that is said of.
+/// The number of a policy's pods with each entry.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CostCounts {
     without: BTreeMap<Arc<str>, u32>,
@@ -80,12 +80,12 @@ impl UnitCount {
 }
 
 impl Ledger {
-    /// What is counted under a policy; `None` if it is not known.
+    /// The usage of a policy; `None` if the policy is unknown.
     #[must_use]
     pub fn report(&self, policy: &Identity) -> Option<PolicyReport> {
         let id = self.policy(policy)?;
         let book = &self.books[id];
-        // Counted before anybody is named: as many sets of labels may conflict as there are pods.
+        // Counted before any policy is named: as many sets of labels may conflict as there are pods.
         let mut conflicts: BTreeMap<Vec<PolicyId>, (ShapeId, usize)> = BTreeMap::new();
         for id in &book.conflicts {
             let shape = &self.shapes[*id];

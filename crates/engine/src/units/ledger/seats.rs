@@ -1,6 +1,6 @@
 //! Which pod is counted where: the one place in which counts change.
 //!
-//! Whatever happens, the pods it is about are seated again, and everything that follows is noted here: whose cost may
+//! After each change, the pods it is about are seated again, and all consequences are noted here: whose cost may
 //! change, and where there may be room for pods that wait.
 
 use std::collections::BTreeSet;
@@ -51,7 +51,7 @@ impl Ledger {
     /// Notes who is over a cap, or no longer.
     pub(super) fn note_crossings(&mut self, at: CountedIn, crossings: &[Crossing]) {
         for Crossing { rank, is_over } in crossings {
-            // By how many others it is preceded is found out when its cost is asked for.
+            // The number of pods before it is computed when its cost is read.
             let mut seats = self.pods[rank.pod].seats.iter_mut();
             if let Some(seat) = seats.find(|seat| seat.at == at) {
                 seat.over = is_over.then_some(0);
@@ -64,8 +64,9 @@ impl Ledger {
         }
     }
 
-    /// Where a pod belongs: a pod without a node, or that has run to its end, nowhere; one that several policies select,
-    /// under each, so that their caps hold when the conflict ends; one whose binding may change its labels, under both.
+    /// Where a pod belongs. A pod without a node, or that has run to its end, belongs nowhere. One that several
+    /// policies select belongs under each, so that their caps hold when the conflict ends. One whose binding may change
+    /// its labels belongs under both.
     fn seats_of(&self, pod: PodId) -> Vec<(CountedIn, Since)> {
         let slot = &self.pods[pod];
         let Some(node) = self.node_of(slot).filter(|_| !slot.is_finished) else {
@@ -119,7 +120,7 @@ impl Ledger {
         id
     }
 
-    /// Forgets labels that no pod has any more.
+    /// Removes labels that no pod has any more.
     pub(super) fn drop_shape_if_empty(&mut self, id: ShapeId) {
         if !self.shapes[id].pods.is_empty() {
             return;
@@ -176,7 +177,7 @@ impl Ledger {
         }
     }
 
-    /// Forgets what was noted about a group that is gone.
+    /// Discards the notes about a group that is gone.
     fn forget_group(&mut self, policy: PolicyId, group: GroupId) {
         self.waiting.forget(policy, group);
         let at = |place| CountedIn { policy, group, place };
@@ -188,7 +189,7 @@ impl Ledger {
     }
 }
 
-/// Since when a pod is bound. One that does not say was bound when it was created, as far as anybody knows.
+/// Since when a pod is bound. Without a recorded instant, it counts as bound since its creation.
 fn bound_since(slot: &PodSlot) -> Since {
     match (slot.node, slot.reservation) {
         (None, Some(number)) => Since::BeingBound(number),

@@ -1,9 +1,9 @@
-//! What became of a binding.
+//! The outcome of a binding.
 //!
-//! It is settled when the API server has refused it for good, or when the pod has been seen: on a node, gone, or without a
-//! node at a later version than the one that the binding is conditional on. An answer that did not come says nothing: the
-//! binding may have been carried out, and may be carried out yet. Then a read settles it that was begun after the last
-//! instant at which the request could be under way.
+//! It is settled when the API server has refused it for good, or when the pod has been seen: on a node, gone, or
+//! without a node at a later version than the one that the binding is conditional on. A missing response says nothing:
+//! the binding may have been applied, or may still be. Then a read settles it that was begun after the last instant at
+//! which the request could be in progress.
 
 use super::Ledger;
 use super::binds::ReservationId;
@@ -11,7 +11,7 @@ use crate::Identity;
 use crate::units::slots::PodId;
 use crate::units::{Elapsed, Pod};
 
-/// What the API server has answered to a binding.
+/// The response of the API server to a binding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BindOutcome {
     /// It is carried out.
@@ -33,8 +33,8 @@ pub struct Unsettled {
 }
 
 impl Ledger {
-    /// What the API server has answered. Without an answer, or if the pod has not been seen since it was bound, the
-    /// reservation stays.
+    /// Settles a binding by the response of the API server. Without a response, or if the pod has not been seen since
+    /// it was bound, the reservation stays.
     pub fn settle(&mut self, id: ReservationId, outcome: BindOutcome) {
         if outcome == BindOutcome::Failed
             && let Some(pod) = self.reserved_pod(id)
@@ -90,8 +90,8 @@ impl Ledger {
         }
     }
 
-    /// A pod was not bound, and its place is free. If its scheduler was told meanwhile that this had to be settled first,
-    /// it is told now.
+    /// A pod was not bound, and its permit is free. If its scheduler received the response that this has to be settled
+    /// first, the pod is woken now.
     pub(super) fn give_back(&mut self, pod: PodId) {
         let is_put_off = self.take_reservation(pod).is_some_and(|it| it.is_put_off);
         self.seat(pod);

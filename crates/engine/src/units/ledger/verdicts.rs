@@ -1,6 +1,6 @@
 //! Where a pod may go: which of the candidate nodes, in the order of the units, and why not the others.
 //!
-//! Which nodes fit it otherwise is up to the scheduler, which asks with those only.
+//! The scheduler decides which nodes fit it otherwise, and sends a request with those only.
 
 use std::time::Duration;
 
@@ -84,8 +84,8 @@ impl Verdict {
 }
 
 impl Ledger {
-    /// The verdicts on the candidates; nothing changes by asking, and it may be asked whether or not this ledger decides. A
-    /// pod whose binding is not settled is not asked about.
+    /// The verdicts on the candidates. The method changes nothing, and works whether or not this ledger decides.
+    /// Callers must not pass a pod whose binding is not settled.
     #[must_use]
     pub fn verdicts(&self, pod: &Identity, uid: Option<&str>, candidates: &[NodeId]) -> Ruling<'_> {
         let Some(id) = self.pod_of(pod, uid) else { return Ruling::UnknownPod };
@@ -102,8 +102,8 @@ impl Ledger {
         }
     }
 
-    /// The same as a scheduler asks: what is chosen is leased for a while, and a pod that is refused waits to be woken.
-    /// Nodes that are not known are left out of the candidates.
+    /// The same for the request of a scheduler: the chosen node is leased for a while, and a pod that is refused waits
+    /// to be woken. Unknown nodes are left out of the candidates.
     ///
     /// A pod that is not known by this UID has to be read first.
     pub fn filter(

@@ -17,10 +17,10 @@ use crate::units::{Elapsed, ResourcePolicy, Strategy};
 /// How long others wait for a pod that was woken to come back.
 const COMES_BACK_WITHIN: Duration = Duration::from_secs(30);
 
-/// How many are woken at a time for room that nobody has counted.
+/// How many are woken at a time for room of unknown size.
 const AT_A_TIME: u32 = 100;
 
-/// What is noted about pods that wait, beside the queue of each group.
+/// The notes about pods that wait, except for the queue of each group.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Waiting {
     next: u64,
@@ -38,7 +38,7 @@ pub(super) struct Queue {
     refused: BTreeMap<u64, PodId>,
     /// Those with a smaller number are called.
     called_before: u64,
-    /// Whether they are called for room that nobody has counted.
+    /// Whether they are called for room of unknown size.
     is_open: bool,
     /// How many were woken and have not come back yet.
     woken: u32,
@@ -68,10 +68,10 @@ impl Queue {
         self.is_open |= is_open;
     }
 
-    /// Whom to wake of those called, if there are so many places.
+    /// The pods to wake of those called, for this number of permits.
     fn next(&mut self, places: u32) -> Vec<PodId> {
         let places = if self.is_open { places.max(AT_A_TIME) } else { places };
-        // Nobody is kept waiting by others that never come.
+        // Pods that never come back do not block the others.
         let at_a_time = if places == 0 { 0 } else { places.saturating_add(self.silent) };
         let most = at_a_time.saturating_sub(self.woken) as usize;
         let mut called = self.refused.range(..self.called_before).map(|(_, pod)| *pod);
@@ -84,9 +84,8 @@ impl Queue {
 }
 
 impl Ledger {
-    /// The pods that a change has made schedulable since this was last asked, each to be brought to the attention of its
-    /// scheduler: refused pods for which there is room now, or that no policy governs any more. Nobody, while this ledger
-    /// does not decide.
+    /// The pods that a change has made schedulable since the last call, for their scheduler to try again: refused pods
+    /// for which there is room now, or that no policy governs any more. None, while this ledger does not decide.
     pub fn wake(&mut self, now: Elapsed) -> Vec<Identity> {
         if !self.is_serving() {
             return Vec::new();
@@ -121,7 +120,7 @@ impl Ledger {
         self.pod_ids.get(pod).is_some_and(|id| self.is_pending(*id))
     }
 
-    /// A pod that was to be woken could not be: it is named again.
+    /// The caller failed to wake a pod: it is named again.
     pub fn wake_again(&mut self, pod: &Identity) {
         let Some(id) = self.pod_ids.get(pod).copied() else { return };
         if self.is_pending(id) {
@@ -138,7 +137,7 @@ impl Ledger {
         ends.chain(self.next_unnominated()).min()
     }
 
-    /// How many places a group has that nobody is on the way to, in units with a cap.
+    /// The permits of a group that no pod is on the way to, in units with a cap.
     fn places_left(&self, policy: PolicyId, group: GroupId) -> u32 {
         let book = &self.books[policy];
         let units = &book.policy.units;
@@ -196,7 +195,7 @@ impl Ledger {
         }
     }
 
-    /// A pod is to be woken whether or not there is room.
+    /// Wakes a pod at the next call, whether or not there is room.
     pub(super) fn wake_at_once(&mut self, pod: PodId) {
         self.stop_waiting(pod);
         let number = self.waiting.number();
@@ -204,7 +203,8 @@ impl Ledger {
         self.waiting.at_once.insert(number, pod);
     }
 
-    /// Who has a lead anew has refused nobody: those wait whose condition says that they were refused under one before.
+    /// A ledger that has just taken the lead has no refusals of its own. The pods wait whose condition says that they
+    /// were refused under an earlier lead.
     pub(super) fn let_all_wait(&mut self) {
         let refused = self.pods.iter().filter(|(id, slot)| slot.is_refused && self.is_pending(*id));
         let mut refused: Vec<(Option<Timestamp>, Identity, PodId)> =
@@ -259,7 +259,7 @@ impl Ledger {
         Some(&mut self.books[policy].groups[group].queue)
     }
 
-    /// A pod that was woken has come back, or nobody waits for it any more.
+    /// A pod that was woken has come back, or the others no longer wait for it.
     pub(super) fn end_waking(&mut self, pod: PodId) {
         let Some(until) = self.pods[pod].woken_until.take() else { return };
         self.waiting.woken.remove(&(until, pod));
@@ -270,7 +270,8 @@ impl Ledger {
         }
     }
 
-    /// Those that were woken and did not come back keep nobody waiting. Their scheduler knows, and may come yet.
+    /// Pods that were woken and did not come back no longer block the others. Their scheduler has the event, and may
+    /// try them yet.
     fn end_wakings(&mut self, now: Elapsed) {
         while let Some((until, pod)) = self.waiting.woken.first().copied()
             && until <= now

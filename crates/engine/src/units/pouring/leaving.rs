@@ -1,4 +1,4 @@
-//! Which pods of a workload go first when it is to have fewer, as the controllers of Kubernetes choose them.
+//! Which pods of a workload go first when its desired number falls, as the controllers of Kubernetes choose them.
 
 use std::cmp::Reverse;
 
@@ -8,8 +8,8 @@ use crate::Identity;
 use crate::units::DeletionCost;
 
 impl Pouring {
-    /// The pods of a workload beyond a number, in the order in which they go: first those without a node, then those that
-    /// cost the least, then the newest. Of a `StatefulSet`, those go whose numbers are not to be there.
+    /// The pods of a workload beyond a number, in the order in which they go: first those without a node, then those
+    /// that cost the least, then the newest. Of a `StatefulSet`, those go whose numbers are beyond the desired ones.
     pub(super) fn first_to_go(&mut self, workload: &Identity, wanted: usize) -> Vec<Identity> {
         let Some(members) = self.workloads.get(workload) else { return Vec::new() };
         if is_numbered(workload) {

@@ -26,7 +26,7 @@ struct Room {
     free: Free,
 }
 
-/// What is left of a node; `None` for a number that it does not give. Less than nothing if it has been given too much.
+/// The free capacity of a node; `None` for a number that it does not state. Negative if it has been given too much.
 #[derive(Clone, Copy, Debug)]
 struct Free {
     milli_cpu: Option<i128>,
@@ -40,14 +40,15 @@ struct Class {
     /// The unit of each policy; `None` outside all of them.
     units: Vec<Option<usize>>,
     nodes: Vec<usize>,
-    /// By what a pod requests, before which of them none has room for it. Forgotten when a pod leaves one of them.
+    /// By the requests of a pod: the index before which no node has room for it. Discarded when a pod leaves one of
+    /// them.
     full_before: BTreeMap<Request, usize>,
 }
 
 type Request = (Option<u64>, Option<u64>);
 
 impl Rooms {
-    /// The rooms of nodes that a ledger knows.
+    /// The rooms of the nodes of a ledger.
     pub(super) fn new<'n>(
         nodes: impl Iterator<Item = (&'n Arc<str>, &'n Node)>,
         ledger: &Ledger,
@@ -96,7 +97,8 @@ impl Rooms {
         }
     }
 
-    /// What the nodes of each unit of a policy have for a pod, in the order of the policy; last, those outside all units.
+    /// The free capacity of the nodes of each unit of a policy for a pod, in the order of the policy; last, of those
+    /// outside all units.
     pub(super) fn spaces(
         &mut self,
         policy: &Identity,

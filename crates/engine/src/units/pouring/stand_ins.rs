@@ -1,4 +1,4 @@
-//! Nodes that stand in for those that nobody has named: one for each unit, and one outside of all units of a policy.
+//! Synthetic nodes, for input without nodes: one for each unit, and one outside of all units of a policy.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::{LabelSelector, Labels, ValueRequirement};
 /// How many labels are tried for a unit. Its own selector gives them almost always.
 const TRIED: usize = 10_000;
 
-/// A value that nobody names.
+/// A value that no policy names.
 const OTHER: &str = "other";
 
 /// The stand-ins of policies, by name. A unit whose nodes all belong to better units has none.
@@ -46,7 +46,7 @@ fn labels_in(policy: &ResourcePolicy, place: Option<usize>) -> Option<Labels> {
             ValueRequirement::Exists | ValueRequirement::DoesNotExist => {}
         }
     }
-    // Only values that the unit itself asks for lead to it; any other label is best left out.
+    // Only values that the unit itself requires lead to it; any other label is best left out.
     let keys = named.into_iter().map(|(key, named)| {
         let other = Some(OTHER).filter(|other| !named.contains(other));
         let given = named.iter().copied().chain(other).map(Some);
