@@ -11,17 +11,6 @@ pub enum Engine {
     Substitution,
 }
 
-impl Engine {
-    /// The name of its input files.
-    #[must_use]
-    pub fn what_it_fills_in(self) -> &'static str {
-        match self {
-            Engine::Helm => "a Helm template",
-            Engine::Substitution => "a text with variables to be substituted",
-        }
-    }
-}
-
 /// A file that is not an object until a program fills it in: its index among the sources, and the program.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Template {

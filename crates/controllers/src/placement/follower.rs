@@ -1,4 +1,4 @@
-//! Watches the objects that placements select from, and the PlacementDecisions, and gives a turn to the placements
+//! Watches the objects that placements select from, and each `PlacementDecision`, and gives a turn to the placements
 //! that a change concerns. Most changes of a `ManagedCluster` are heartbeats; they give no turn to any placement.
 
 use std::collections::BTreeSet;

@@ -66,7 +66,7 @@ impl Ledger {
 
     /// Where a pod belongs. A pod without a node, or that has run to its end, belongs nowhere. One that several
     /// policies select belongs under each, so that their caps hold when the conflict ends. One whose binding may change
-    /// its labels belongs under both.
+    /// its labels belongs under both. A terminating pod has no seat under a policy that ignores terminating pods.
     fn seats_of(&self, pod: PodId) -> Vec<(CountedIn, Since)> {
         let slot = &self.pods[pod];
         let Some(node) = self.node_of(slot).filter(|_| !slot.is_finished) else {
