@@ -150,7 +150,32 @@ fn main() {
             one_score_changed(&mut criterion, world);
         }
     }
+    one_of_many(&mut criterion);
     criterion.final_summary();
+}
+
+/// One of ten thousand placements is edited, and decided.
+fn one_of_many(criterion: &mut Criterion) {
+    const PLACEMENTS: usize = 10_000;
+    let mut world = clusters(20);
+    let select = |count| placement(Some(count), PrioritizerMode::Exact, &[("Steady", 1)]);
+    let named = |number: usize| format!("placement-{number:05}");
+    for number in 0..PLACEMENTS {
+        add_placement(&mut world, &named(number), select(2));
+        turn::take(&mut world, &placement_name(&named(number)), now()).unwrap();
+    }
+    let mut number = 0;
+    criterion.bench_function("placements/one of 10000 placements edited and decided", |bencher| {
+        bencher.iter(|| {
+            number += 1;
+            let edited = named(number % PLACEMENTS);
+            let is_even = (number + number / PLACEMENTS).is_multiple_of(2);
+            let policy = placement_name(&edited);
+            add_placement(&mut world, &edited, select(if is_even { 2 } else { 3 }));
+            black_box(world.footprint(&policy));
+            black_box(turn::take(&mut world, &policy, now()).unwrap())
+        });
+    });
 }
 
 fn one_score_changed(criterion: &mut Criterion, mut world: World) {

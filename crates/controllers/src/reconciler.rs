@@ -2,6 +2,9 @@
 //! close it, and reports what has happened.
 //!
 //! It is the same for every family; how each one reports is up to that family, and so is what it adds, in `turn_hooks`.
+//! A costly decision is made without the lock, in `costly`.
+
+mod costly;
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
@@ -10,7 +13,7 @@ use std::time::Duration;
 use almanac_api::status::TargetProblem;
 use almanac_engine::turn::{self, OpenTurn, Turn};
 use almanac_engine::{
-    Action, Identity, Outcome, PolicyName, Reach, Recorded, TargetReference, Unreachable,
+    Action, Identity, Outcome, PolicyName, Reach, Recorded, TargetReference, Unreachable, World,
 };
 use almanac_shell::backoff::Backoff;
 use almanac_shell::clock::Clock;
@@ -18,9 +21,12 @@ use almanac_shell::event_log::EventLog;
 use almanac_shell::lease::{Fenced, StopState, Switch};
 use almanac_shell::writer::StillWanted;
 use jiff::{SignedDuration, Timestamp};
+use tokio::sync::{AcquireError, SemaphorePermit};
 
+pub(crate) use self::costly::CostlyDecisions;
 use crate::cluster::{Cluster, ClusterState, PolicyEntry, SpecRevision};
 use crate::families::{Families, Hooks, ReportSubject};
+use crate::off_the_runtime::off_the_runtime;
 use crate::targets::{ObservedTarget, TargetError, Targets};
 use crate::upstream::Upstreams;
 use crate::work_queue::WorkQueue;
@@ -44,6 +50,7 @@ pub(crate) struct Reconciler {
     pub(crate) clock: Clock,
     pub(crate) switch: Switch,
     pub(crate) upstreams: Upstreams,
+    pub(crate) costly_decisions: CostlyDecisions,
 }
 
 /// The object of a turn, as it was when the turn began.
@@ -82,6 +89,8 @@ struct Applied {
 impl Reconciler {
     /// Runs the turn of one policy; returns when it wants the next one.
     pub(crate) async fn take_turn(&self, policy: &PolicyName) -> Option<Timestamp> {
+        // Whoever waits for this decides by what the policy is afterwards.
+        let permit = self.permit(policy).await.ok()?;
         let about = self.about(policy)?;
         let hooks = self.hooks.of(policy.family);
         if self.is_left_alone(policy) {
@@ -112,7 +121,7 @@ impl Reconciler {
             Some(target) => self.targets.fetch(target, about.was_missing).await.err(),
             None => None,
         };
-        let Some((open, over)) = self.open(policy, &about, unknown.as_ref()) else {
+        let Some((open, over)) = self.open(policy, &about, unknown.as_ref(), permit) else {
             // There is nothing to carry out, but the status may have to be written; or it was
             // changed meanwhile, which gives it another turn.
             self.statuses.wake(policy);
@@ -209,6 +218,18 @@ impl Reconciler {
         })
     }
 
+    /// The permit that a costly decision needs; an error if none is made any more.
+    async fn permit(
+        &self,
+        policy: &PolicyName,
+    ) -> Result<Option<SemaphorePermit<'_>>, AcquireError> {
+        let is_costly = {
+            let state = self.cluster.lock();
+            self.hooks.of(policy.family).is_ready(&state) && state.world.is_costly(policy)
+        };
+        Ok(if is_costly { Some(self.costly_decisions.wait().await?) } else { None })
+    }
+
     /// Opens the turn, unless the object was replaced since it began. Also returns the state of the
     /// target that the decision is based on.
     fn open(
@@ -216,25 +237,26 @@ impl Reconciler {
         policy: &PolicyName,
         about: &TurnSubject,
         unknown: Option<&TargetError>,
+        permit: Option<SemaphorePermit<'_>>,
     ) -> Option<(OpenTurn, ObservedTarget)> {
-        let now = self.clock.now();
+        let hooks = self.hooks.of(policy.family);
+        let target = about.target.as_ref().map(|reference| reference.target.identity());
+        let reach = target.zip(unknown).and_then(|(target, unknown)| reach(target, unknown));
+        let reach = reach.unwrap_or_default();
+        let open = |world: &World| turn::open(world, policy, &reach, self.clock.now());
+        let decided = permit
+            .and_then(|_permit| off_the_runtime(|| costly::decide(&self.cluster, policy, open)));
         let mut state = self.cluster.lock();
         state
             .policies
             .get(policy)
             .filter(|entry| about.is(entry) && entry.revision == about.revision)?;
-        let hooks = self.hooks.of(policy.family);
-        let target = about.target.as_ref().map(|reference| reference.target.identity());
-        let reach = target.zip(unknown).and_then(|(target, unknown)| reach(target, unknown));
-        let open = hooks
-            .is_ready(&state)
-            .then(|| turn::open(&state.world, policy, &reach.unwrap_or_default(), now))
-            .flatten();
-        let Some(open) = open else {
+        let open = || decided.unwrap_or_else(|| open(&state.world));
+        let Some(open) = hooks.is_ready(&state).then(open).flatten() else {
             hooks.skipped(&mut state, &policy.identity);
             return None;
         };
-        hooks.before(&mut state, &policy.identity, now);
+        hooks.before(&mut state, &policy.identity, open.at());
         let over = target.map(|target| ObservedTarget::of(target, &state)).unwrap_or_default();
         Some((open, over))
     }

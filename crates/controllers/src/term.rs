@@ -29,7 +29,7 @@ use crate::families::{Composed, Families, ReportSubject};
 use crate::leadership::Leadership;
 use crate::policies::{UnwrittenStatuses, WorkQueues};
 use crate::process::{Metrics, Options};
-use crate::reconciler::Reconciler;
+use crate::reconciler::{CostlyDecisions, Reconciler};
 use crate::scalable_node_group::{self, NodeGroups};
 use crate::served_schemas::ServedSchemas;
 use crate::status_writer::{StatusUpdate, StatusWriter, WriteResult};
@@ -128,6 +128,7 @@ impl Term {
         }
         let orderly = async {
             end_turns.cancel();
+            shared.reconciler.costly_decisions.close();
             while working.join_next().await.is_some() {}
             drop((following, sampling));
             // Statuses are written now or not at all.
@@ -190,6 +191,7 @@ impl Term {
             clock: clock.clone(),
             switch: self.switch.clone(),
             upstreams: self.upstreams.clone(),
+            costly_decisions: CostlyDecisions::default(),
         };
         let node_groups = Arc::new(self.node_groups(&cluster, &writer, &events));
         let sampling = self.sampling(&cluster, &turns);

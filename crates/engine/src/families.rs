@@ -186,6 +186,7 @@ macro_rules! families {
                     $(Slim::$variant(object) => {
                         let policies = &mut self.$state.policies;
                         let object = <$marker>::stored(object, policies.remove(&identity));
+                        <$marker>::index(&mut self.$state.extra, &identity, &object);
                         policies.insert(identity, object);
                     })*
                     Slim::Hub(object) => {

@@ -6,6 +6,7 @@ mod decide;
 mod eligibility;
 mod gather;
 mod hub;
+mod index;
 mod known;
 mod ledger;
 mod logic;
@@ -33,7 +34,8 @@ pub use gather::{
 pub use hub::{
     Cluster, ClusterSet, Hub, HubChange, HubObject, HubState, Score, Scores, Taint, TaintEffect,
 };
-pub use known::KnownMatches;
+pub use index::PlacementIndex;
+pub use known::{KeptMatches, KnownMatches};
 pub use ledger::DecisionLedger;
 pub use logic::{Placements, hub_change, selected_clusters};
 pub use policy::{

@@ -220,6 +220,13 @@ impl World {
         })
     }
 
+    /// Whether a decision about a policy may take longer than a millisecond. It is then the same in a part of the world
+    /// with this policy alone.
+    #[must_use]
+    pub fn is_costly(&self, policy: &PolicyName) -> bool {
+        of_family!(policy.family, F => F::is_costly(self.view(), &policy.identity))
+    }
+
     /// Detects values of a policy that other field managers have replaced, given their known changes of its target
     /// (`foreign`). Each new one is returned once.
     pub fn detect_undone(

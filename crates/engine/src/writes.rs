@@ -89,14 +89,12 @@ impl World {
                 if self.is_as_wanted(action) {
                     return Outcome::Unchanged;
                 }
-                self.placement
-                    .extra
-                    .decisions
+                Arc::make_mut(&mut self.placement.extra.decisions)
                     .insert(decision.clone(), PlacementDecision::clone(content));
                 Outcome::Done
             }
             Action::RemoveDecision { decision } => {
-                match self.placement.extra.decisions.remove(decision) {
+                match Arc::make_mut(&mut self.placement.extra.decisions).remove(decision) {
                     Some(_) => Outcome::Done,
                     None => Outcome::Unchanged,
                 }

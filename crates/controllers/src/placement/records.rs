@@ -298,7 +298,9 @@ impl HubRecords {
     pub(super) fn begin(&mut self, placement: &Identity, now: Timestamp) {
         let progress = self.progress.entry(placement.clone()).or_default();
         let due = progress.due.take().filter(|due| *due <= now);
-        let causes = [progress.cause, progress.changed_at.take(), due];
+        // A later change was not decided about: it has a turn of its own.
+        let changed_at = progress.changed_at.take_if(|at| *at <= now);
+        let causes = [progress.cause, changed_at, due];
         progress.cause = causes.into_iter().flatten().min();
         (progress.answer_at, progress.met) = (None, None);
     }

@@ -17,7 +17,7 @@ use almanac_stub::{Fault, ReceivedRequest, Stub};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::Reconciler;
+use super::{CostlyDecisions, Reconciler};
 use crate::bench::hooks;
 use crate::cluster::Cluster;
 use crate::families::Families;
@@ -112,6 +112,7 @@ impl Stage {
             clock,
             switch: switch.clone(),
             upstreams: Upstreams::default(),
+            costly_decisions: CostlyDecisions::default(),
         };
         Self { shown, cluster, budget, follower, switch, controller }
     }

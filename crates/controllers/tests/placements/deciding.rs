@@ -22,10 +22,8 @@ async fn a_placement_gets_a_decision_with_labels_an_owner_and_the_clusters_with_
     assert_eq!(hub.selected("web"), ["c1", "c2", "c4"]);
     let decision = hub.stub.object(DECISIONS, "default", "web-decision-1").expect("it is there");
     let label = |name: &str| decision["metadata"]["labels"][format!("{GROUP}/{name}")].clone();
-    assert_eq!(
-        ["placement", "decision-group-name", "decision-group-index"].map(label),
-        ["web", "", "0"]
-    );
+    let expected = ["web", "", "0"];
+    assert_eq!(["placement", "decision-group-name", "decision-group-index"].map(label), expected);
     let owner = &decision["metadata"]["ownerReferences"][0];
     let placement = hub.placement("web");
     assert_eq!((&owner["kind"], &owner["controller"]), (&json!("Placement"), &json!(true)));
@@ -39,10 +37,8 @@ async fn a_placement_gets_a_decision_with_labels_an_owner_and_the_clusters_with_
             "clusterCount": 3,
         }])
     );
-    assert_eq!(
-        hub.condition("web", "PlacementSatisfied"),
-        "True AllDecisionsScheduled: 3 clusters are selected"
-    );
+    let expected = "True AllDecisionsScheduled: 3 clusters are selected";
+    assert_eq!(hub.condition("web", "PlacementSatisfied"), expected);
     assert_eq!(hub.reason("web", "PlacementMisconfigured"), "False Succeedconfigured");
     assert_eq!(hub.reason("web", "Active"), "True Selecting");
     assert_eq!(hub.reason("web", "Ready"), "True AllDecisionsScheduled");
@@ -170,10 +166,8 @@ async fn a_bad_spec_keeps_what_is_selected_and_says_what_is_wrong() {
     hub.stub.change("placements", "default", "web", &mended);
     hub.settle().await;
     assert_eq!(hub.selected("web"), ["c1"]);
-    assert_eq!(
-        hub.condition("web", "Ready"),
-        "False NotAllDecisionsScheduled: 1 cluster is selected, and 4 more are wanted"
-    );
+    let expected = "False NotAllDecisionsScheduled: 1 cluster is selected, and 4 more are wanted";
+    assert_eq!(hub.condition("web", "Ready"), expected);
 }
 
 #[tokio::test(start_paused = true)]
@@ -318,17 +312,15 @@ async fn an_event_says_which_clusters_have_come_and_gone_and_by_what_they_were_r
         let text = |field: &str| asked.body[field].as_str().unwrap_or_default().to_owned();
         format!("{} {}", text("reason"), text("note"))
     });
-    assert_eq!(
-        told.collect::<Vec<_>>(),
-        [
-            "DecisionCreate 1 cluster is selected; added c1",
-            "ScoreUpdate c1: rank 1 of 2, 1 wanted: total 50 (AddOn/default/cpuratio 50 x 1)",
-            "DecisionUpdate 1 cluster is selected; added c2; removed c1; c1: rank 2 of 2, 1 wanted: total 0 \
-             (AddOn/default/cpuratio 0 x 1); c2 has 20; AddOn/default/cpuratio counts 0: it was valid until \
-             2026-11-20T09:01:00Z",
-            "ScoreUpdate c2: rank 1 of 2, 1 wanted: total 20 (AddOn/default/cpuratio 20 x 1)",
-        ]
-    );
+    let expected = [
+        "DecisionCreate 1 cluster is selected; added c1",
+        "ScoreUpdate c1: rank 1 of 2, 1 wanted: total 50 (AddOn/default/cpuratio 50 x 1)",
+        "DecisionUpdate 1 cluster is selected; added c2; removed c1; c1: rank 2 of 2, 1 wanted: total 0 \
+         (AddOn/default/cpuratio 0 x 1); c2 has 20; AddOn/default/cpuratio counts 0: it was valid until \
+         2026-11-20T09:01:00Z",
+        "ScoreUpdate c2: rank 1 of 2, 1 wanted: total 20 (AddOn/default/cpuratio 20 x 1)",
+    ];
+    assert_eq!(told.collect::<Vec<_>>(), expected);
 }
 
 #[tokio::test(start_paused = true)]

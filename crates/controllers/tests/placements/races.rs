@@ -168,10 +168,8 @@ async fn nothing_is_claimed_of_a_spec_before_its_decision_is_written() {
     }
     hub.stub.mend();
     sleep(Duration::from_secs(61)).await;
-    assert_eq!(
-        hub.condition("web", "PlacementSatisfied"),
-        "True AllDecisionsScheduled: 1 cluster is selected"
-    );
+    let expected = "True AllDecisionsScheduled: 1 cluster is selected";
+    assert_eq!(hub.condition("web", "PlacementSatisfied"), expected);
     assert_eq!(hub.metric(missing).as_deref(), Some("0.0"));
 }
 

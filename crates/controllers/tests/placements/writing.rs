@@ -187,8 +187,7 @@ async fn a_successor_goes_on_from_what_a_killed_process_has_written() {
     let mut hub = Hub::with(&["c1", "c2"]);
     hub.score("c1", 1, None);
     hub.put("default", steady_by_ratio(1));
-    let hang = Fault::hang().method(Method::PATCH).path_contains("decision-1/status");
-    hub.stub.inject(hang);
+    hub.stub.inject(Fault::hang().method(Method::PATCH).path_contains("decision-1/status"));
     hub.run(&[]).await;
     hub.kill();
     assert_eq!(hub.selected("web"), Vec::<String>::new());

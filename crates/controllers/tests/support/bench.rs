@@ -28,7 +28,7 @@ use crate::cluster::Cluster;
 use crate::families::{Families, Hooks};
 use crate::horizontal_autoscaler::{Queries, Sampler};
 use crate::policies::{PolicyFollower, UnwrittenStatuses, WorkQueues};
-use crate::reconciler::Reconciler;
+use crate::reconciler::{CostlyDecisions, Reconciler};
 use crate::targets::Targets;
 use crate::term::MAX_CONCURRENT_TURNS;
 use crate::upstream::Upstreams;
@@ -81,6 +81,7 @@ impl TestBench {
             clock,
             switch,
             upstreams: Upstreams::default(),
+            costly_decisions: CostlyDecisions::default(),
         });
         let stub = stub.clone();
         Self { cluster, controller, turns, followers, stub, begun, _telling: telling }

@@ -113,12 +113,6 @@ pub(super) fn named_sets<'a>(
     bound.iter().copied().filter(|it| wants(policy, it)).collect()
 }
 
-/// Whether a set is bound to a namespace, and be it one that is not there.
-fn is_bound(hub: &Hub, namespace: &str, set: &str) -> bool {
-    let bindings = hub.bindings.get(namespace).into_iter().flat_map(BTreeMap::values);
-    bindings.into_iter().any(|bound| **bound == *set)
-}
-
 /// A set that a placement selects from, and whose clusters are unknown.
 pub(super) fn unusable_set<'a>(
     view: View<'a, Placements>,
@@ -232,33 +226,67 @@ pub(super) fn readers(view: View<'_, Placements>, changed: &Identity) -> Vec<Ide
         let placements = view.state.extra.decisions.placements_of(changed, &view.state.policies);
         return placements.into_iter().cloned().collect();
     }
-    // The status of one that cannot be used also names what it lacks.
-    let active = view.state.policies.iter().filter_map(|(identity, object)| {
-        let policy = object.policy.as_deref()?;
-        let reads = matches!(policy.standing, Standing::Active | Standing::Unusable);
-        reads.then_some((identity, policy))
-    });
+    let hub = &*view.state.extra.hub;
     let (namespace, name) = (changed.namespace(), changed.name());
-    let reads = |identity: &Identity, policy: &Placement| match changed.kind() {
+    let readers: Vec<&Identity> = match changed.kind() {
         "AddOnPlacementScore" => {
-            let asks = |it: &Prioritizer| match &it.score {
-                ScoreSource::AddOn { resource, .. } => **resource == *name,
-                ScoreSource::Balance
-                | ScoreSource::Steady
-                | ScoreSource::AllocatableCpu
-                | ScoreSource::AllocatableMemory => false,
-            };
-            let asks = policy.prioritizers.iter().any(asks) || policy.reads_scores(name);
-            asks && may_select(view, identity, policy, namespace)
+            let named = view.state.extra.index.of_scores(name).into_iter();
+            let named = named.filter(|it| {
+                let policy = view.state.policy(it).filter(|it| reads(it));
+                policy.is_some_and(|policy| may_select(view, it, policy, namespace))
+            });
+            named.collect()
         }
-        "ManagedClusterSetBinding" => identity.namespace() == namespace,
-        "ManagedCluster" => may_select(view, identity, policy, name),
+        "ManagedClusterSetBinding" => {
+            reading_in(view, namespace).map(|(placement, _)| placement).collect()
+        }
+        "ManagedCluster" => {
+            let Some(cluster) = hub.clusters.get(name) else { return Vec::new() };
+            let sets = hub.sets.iter().filter(|(name, set)| set.contains(name, cluster));
+            let sets: BTreeSet<&Arc<str>> = sets.map(|(name, _)| name).collect();
+            selecting_from(view, &sets)
+        }
         "ManagedClusterSet" => {
-            is_bound(&view.state.extra.hub, identity.namespace(), name) && wants(policy, name)
+            let set: Arc<str> = name.into();
+            selecting_from(view, &BTreeSet::from([&set]))
         }
-        _ => false,
+        _ => Vec::new(),
     };
-    active.filter(|(identity, policy)| reads(identity, policy)).map(|(it, _)| it.clone()).collect()
+    readers.into_iter().cloned().collect()
+}
+
+/// The placements that select from one of these sets, in order. Only the namespaces are searched to which one is bound.
+fn selecting_from<'w>(view: View<'w, Placements>, sets: &BTreeSet<&Arc<str>>) -> Vec<&'w Identity> {
+    let mut selecting = Vec::new();
+    for (namespace, bindings) in &view.state.extra.hub.bindings {
+        let bound: Vec<&Arc<str>> = bindings.values().filter(|it| sets.contains(*it)).collect();
+        if bound.is_empty() {
+            continue;
+        }
+        let here = reading_in(view, namespace);
+        let here = here.filter(|(_, policy)| bound.iter().any(|set| wants(policy, set)));
+        selecting.extend(here.map(|(placement, _)| placement));
+    }
+    selecting
+}
+
+/// The placements in a namespace that read anything, in order.
+fn reading_in<'w>(
+    view: View<'w, Placements>,
+    namespace: &str,
+) -> impl Iterator<Item = (&'w Identity, &'w Placement)> {
+    let first = Identity::new(GROUP, "Placement", namespace, "");
+    let here = view.state.policies.range(first..);
+    let here = here.take_while(move |(placement, _)| placement.namespace() == namespace);
+    here.filter_map(|(placement, object)| {
+        let policy = object.policy.as_deref().filter(|it| reads(it))?;
+        Some((placement, policy))
+    })
+}
+
+/// Whether a placement reads anything. The status of one that cannot be used also names what it lacks.
+fn reads(policy: &Placement) -> bool {
+    matches!(policy.standing, Standing::Active | Standing::Unusable)
 }
 
 /// Whether a placement reads something else of the scores in an object when these take the place of those that are there.
@@ -306,9 +334,10 @@ fn asked_by_expressions<'w>(
     view: View<'w, Placements>,
     cluster: &str,
 ) -> impl Iterator<Item = (&'w Identity, &'w Placement, Option<&'w Memory>)> {
-    view.state.policies.iter().filter_map(move |(identity, object)| {
+    view.state.extra.index.with_expressions().filter_map(move |identity| {
+        let object = view.state.policies.get(identity)?;
         let policy = object.policy.as_deref()?;
-        let asks = policy.standing == Standing::Active && policy.has_expressions();
+        let asks = policy.standing == Standing::Active;
         let asks = asks && may_select(view, identity, policy, cluster);
         asks.then_some((identity, policy, object.memory.as_ref()))
     })
@@ -328,14 +357,12 @@ pub fn matched_by_expressions(
     };
     let candidate = Candidate { name, cluster, is_selected: false, selected_by_others: 0 };
     let placements: Vec<_> = asked_by_expressions(view, name).collect();
+    let scores = &view.state.extra.hub.scores;
     let all = evaluate_each(STEPS_OF_A_CHANGE, placements.len(), |position, steps| {
-        matched(
-            placements[position].1,
-            (&view.state.extra.hub.scores).into(),
-            &candidate,
-            now,
-            steps,
-        )
+        let (_, policy, memory) = placements[position];
+        // Before a change, the last turn has usually evaluated the cluster already.
+        let known = memory.and_then(|it| it.known.of_one(&candidate)?.within(steps));
+        known.unwrap_or_else(|| matched(policy, scores.into(), &candidate, now, steps))
     });
     let matched = placements.into_iter().zip(all).map(|((identity, _, memory), it)| {
         let is_known = memory.is_some_and(|it| it.costly.contains_key(name));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use almanac_expressions::{Document, Quantity};
 use jiff::Timestamp;
 
-use super::DecisionLedger;
+use super::{DecisionLedger, KeptMatches, PlacementIndex};
 use crate::objects::PlacementDecision;
 use crate::{Identity, LabelSelector, Labels};
 
@@ -240,8 +240,12 @@ pub struct Hub {
 pub struct HubState {
     /// The objects they select from. Parts of a world share it.
     pub hub: Arc<Hub>,
-    /// Their selections.
-    pub decisions: DecisionLedger,
+    /// Their selections. Parts of a world in which placements rank by them share them.
+    pub decisions: Arc<DecisionLedger>,
+    /// The placements by what they read.
+    pub index: PlacementIndex,
+    /// How many results of expressions the placements keep.
+    pub kept: KeptMatches,
 }
 
 impl Hub {

@@ -4,10 +4,12 @@
 //! A result is only kept if it follows from the cluster alone, and if fewer or more steps would have made no difference.
 //! So what is decided is the same as without.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
 use super::predicates::{MatchVerdict, Matched};
 use super::{Candidate, Cluster, Input};
+use crate::Identity;
 
 /// How many results all placements of a world keep together; those that come later keep none. Each takes forty bytes.
 const MOST_KEPT: usize = 1_000_000;
@@ -28,6 +30,13 @@ struct KnownMatch {
     spent: u32,
     /// How many steps are enough to say the same; for an unfinished result, how many are too few.
     bound: u32,
+}
+
+impl KnownMatch {
+    /// Whether this is the cluster as it was evaluated.
+    fn is_of(&self, candidate: &Candidate<'_>) -> bool {
+        std::ptr::eq(self.cluster.as_ptr(), Arc::as_ptr(candidate.cluster))
+    }
 }
 
 impl PartialEq for KnownMatches {
@@ -63,10 +72,16 @@ impl KnownMatches {
         let of_candidate = |candidate: &Candidate<'_>| {
             while known.next_if(|it| it.name < *candidate.name).is_some() {}
             let known = known.next_if(|it| it.name == *candidate.name)?;
-            let is_same = std::ptr::eq(known.cluster.as_ptr(), Arc::as_ptr(candidate.cluster));
-            is_same.then_some(Known(known))
+            known.is_of(candidate).then_some(Known(known))
         };
         candidates.iter().map(of_candidate).collect()
+    }
+
+    /// The result that is known of one candidate.
+    pub(super) fn of_one(&self, candidate: &Candidate<'_>) -> Option<Known<'_>> {
+        let position = self.of.binary_search_by(|it| it.name.cmp(candidate.name)).ok()?;
+        let known = self.of.get(position).filter(|it| it.is_of(candidate))?;
+        Some(Known(known))
     }
 
     /// All of it if it fits next to `kept` results of others, and nothing otherwise.
@@ -76,6 +91,30 @@ impl KnownMatches {
 
     pub(super) fn len(&self) -> usize {
         self.of.len()
+    }
+}
+
+/// How many results each placement keeps, so that a turn does not have to ask all others.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct KeptMatches {
+    of: BTreeMap<Identity, usize>,
+    in_all: usize,
+}
+
+impl KeptMatches {
+    /// Records how many a placement keeps now.
+    pub(super) fn note(&mut self, placement: &Identity, count: usize) {
+        let before = if count == 0 {
+            self.of.remove(placement)
+        } else {
+            self.of.insert(placement.clone(), count)
+        };
+        self.in_all = self.in_all + count - before.unwrap_or_default();
+    }
+
+    /// How many all others keep.
+    pub(super) fn of_others(&self, placement: &Identity) -> usize {
+        self.in_all - self.of.get(placement).copied().unwrap_or_default()
     }
 }
 

@@ -48,6 +48,18 @@ impl DecisionLedger {
         labelled.chain(named).collect()
     }
 
+    /// Those of these placements alone, for placements that do not count the others.
+    pub(super) fn part<'p>(
+        &self,
+        placements: impl Iterator<Item = &'p Identity>,
+    ) -> DecisionLedger {
+        let mut part = DecisionLedger::default();
+        for (identity, decision) in placements.flat_map(|it| self.of_placement(it)) {
+            part.insert(identity.clone(), decision.clone());
+        }
+        part
+    }
+
     /// The placements whose decision an object is by its label or by its name, among these.
     pub(super) fn placements_of<'p, Object>(
         &self,

@@ -13,12 +13,15 @@ use super::{
 };
 use crate::seam::{
     Beginning, DecisionParts, FamilyState, Happened, InfluenceLimit, ObjectOf, Opening,
-    PolicyDecision, PolicyFamily, PolicyObject, Said, Settlement, Start, Times, View, ViewMut,
+    PolicyDecision, PolicyFamily, Said, Settlement, Start, Times, View, ViewMut,
 };
 use crate::{
     Action, Division, EndedScore, Field, Footprint, Identity, Occurrence, Outcome, Presumption,
     Reason, RuleExplanation, Value, Verdict, few,
 };
+
+/// A decision without expressions about this number of clusters takes a fraction of a millisecond.
+const CHEAP_CLUSTERS: usize = 2_000;
 
 /// Placements, as a family of policies.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +59,11 @@ impl PolicyFamily for Placements {
         }
     }
 
+    fn is_costly(view: View<'_, Self>, policy: &Identity) -> bool {
+        let is_large = view.state.extra.hub.clusters.len() > CHEAP_CLUSTERS;
+        view.state.policy(policy).is_some_and(|it| is_large || it.has_expressions())
+    }
+
     fn settle(
         state: &mut FamilyState<Self>,
         policy: &Identity,
@@ -67,11 +75,7 @@ impl PolicyFamily for Placements {
         if !open.decision.is_decided {
             return Settlement { wake_at, ..Settlement::NOTHING };
         }
-        let kept = |(identity, object): (&Identity, &PolicyObject<Placement, Memory>)| {
-            let memory = object.memory.as_ref().filter(|_| identity != policy);
-            memory.map(|it| it.known.len())
-        };
-        let kept = state.policies.iter().filter_map(kept).sum();
+        let kept = state.extra.kept.of_others(policy);
         let object = state.policies.get_mut(policy);
         // The decision of an earlier spec does not apply to an edited policy.
         let object = object.filter(|it| it.policy.as_deref() == Some(&*open.policy));
@@ -79,6 +83,7 @@ impl PolicyFamily for Placements {
         let settled = settle(policy, open.decision, outcomes, memory, times.opened_at);
         if let (Some(memory), Some(object)) = (settled.memory, object) {
             let known = memory.known.clone().beside(kept);
+            state.extra.kept.note(policy, known.len());
             object.memory = Some(Memory { known, ..memory });
         }
         Settlement { recorded: settled.recorded, effects: settled.effects, wake_at }
@@ -88,16 +93,10 @@ impl PolicyFamily for Placements {
     /// they all read the first of them says as much.
     fn footprint(view: View<'_, Self>, policy: &Identity) -> Option<Footprint> {
         policy_of(view, policy)?;
-        let mut footprint = Footprint::default();
-        footprint.writes.push((policy.clone(), Field::Clusters));
-        let usable = || {
-            let all = view.state.policies.iter();
-            all.filter_map(|(identity, object)| Some((identity, usable(object)?)))
-        };
-        if usable().any(|(_, policy)| policy.balances()) {
-            footprint.reads.extend(usable().next().map(|(first, _)| first.clone()));
-        }
-        Some(footprint)
+        let index = &view.state.extra.index;
+        let first = index.first_usable().filter(|_| index.has_balancing());
+        let writes = vec![(policy.clone(), Field::Clusters)];
+        Some(Footprint { reads: first.cloned().into_iter().collect(), writes })
     }
 
     fn describe(view: View<'_, Self>, policy: &Identity, reason: &Reason<Cause>) -> Option<Said> {
@@ -145,10 +144,27 @@ impl PolicyFamily for Placements {
         object.with_memory_of_same(before)
     }
 
+    fn index(extra: &mut HubState, policy: &Identity, object: &ObjectOf<Self>) {
+        extra.index.note(policy, object.policy.as_ref());
+        extra.kept.note(policy, object.memory.as_ref().map_or(0, |it| it.known.len()));
+    }
+
+    fn forget(extra: &mut HubState, policy: &Identity) {
+        extra.index.note(policy, None);
+        extra.kept.note(policy, 0);
+    }
+
+    /// The decisions of others only count for placements that rank by them.
     fn share(state: &FamilyState<Self>, part: &mut FamilyState<Self>) {
-        if !part.policies.is_empty() {
-            part.extra = state.extra.clone();
+        if part.policies.is_empty() {
+            return;
         }
+        part.extra.hub = Arc::clone(&state.extra.hub);
+        part.extra.decisions = if part.extra.index.has_balancing() {
+            Arc::clone(&state.extra.decisions)
+        } else {
+            Arc::new(state.extra.decisions.part(part.policies.keys()))
+        };
     }
 
     fn is_stopped(view: View<'_, Self>, policy: &Identity) -> bool {
@@ -219,10 +235,8 @@ impl PolicyFamily for Placements {
     }
 
     fn influenced_by(view: View<'_, Self>, policy: &Identity) -> Vec<Identity> {
-        let balancing = view.state.policies.iter().filter(|(identity, object)| {
-            *identity != policy && usable(object).is_some_and(Placement::selects_by_balance)
-        });
-        balancing.map(|(identity, _)| identity.clone()).collect()
+        let balancing = view.state.extra.index.selecting_by_balance();
+        balancing.filter(|it| *it != policy).cloned().collect()
     }
 }
 
@@ -240,11 +254,7 @@ pub(super) fn policy_of<'w>(
     view: View<'w, Placements>,
     policy: &Identity,
 ) -> Option<&'w Placement> {
-    usable(view.state.policies.get(policy)?)
-}
-
-fn usable(object: &PolicyObject<Placement, Memory>) -> Option<&Placement> {
-    object.policy.as_deref().filter(|policy| policy.is_usable())
+    view.state.policy(policy).filter(|policy| policy.is_usable())
 }
 
 fn whole(verdict: Verdict, message: String) -> RuleExplanation {
@@ -254,21 +264,24 @@ fn whole(verdict: Verdict, message: String) -> RuleExplanation {
 /// Holds an object of a hub.
 pub(crate) fn upsert_hub_object(state: &mut HubState, identity: Identity, object: HubObject) {
     let (namespace, name) = (Arc::from(identity.namespace()), Arc::from(identity.name()));
-    let hub = Arc::make_mut(&mut state.hub);
+    let HubState { hub, decisions, .. } = state;
+    // While a snapshot is decided about, what changes is copied: a decision changes nothing else.
     match object {
         HubObject::Cluster(cluster) => {
-            hub.clusters.insert(name, Arc::new(cluster));
+            Arc::make_mut(hub).clusters.insert(name, Arc::new(cluster));
         }
         HubObject::Set(set) => {
-            hub.sets.insert(name, set);
+            Arc::make_mut(hub).sets.insert(name, set);
         }
         HubObject::Binding(set) => {
-            hub.bindings.entry(namespace).or_default().insert(name, set);
+            Arc::make_mut(hub).bindings.entry(namespace).or_default().insert(name, set);
         }
         HubObject::Scores(scores) => {
-            hub.scores.entry(name).or_default().insert(namespace, scores);
+            Arc::make_mut(hub).scores.entry(name).or_default().insert(namespace, scores);
         }
-        HubObject::Decision(decision) => state.decisions.insert(identity, decision),
+        HubObject::Decision(decision) => {
+            Arc::make_mut(decisions).insert(identity, decision);
+        }
     }
 }
 
@@ -302,7 +315,7 @@ pub fn hub_change(
 /// Removes an object of a hub.
 pub(crate) fn remove_hub_object(state: &mut HubState, object: &Identity) {
     if object.kind() == "PlacementDecision" {
-        state.decisions.remove(object);
+        Arc::make_mut(&mut state.decisions).remove(object);
     } else {
         Arc::make_mut(&mut state.hub).remove(object);
     }

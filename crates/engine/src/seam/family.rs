@@ -121,6 +121,12 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
         Some(Self::decide(&Self::gather(view, policy, at)?, at.now))
     }
 
+    /// Whether a decision about a policy may take longer than a millisecond. It is then made from a part of the world
+    /// with this policy alone.
+    fn is_costly(_: View<'_, Self>, _: &Identity) -> bool {
+        false
+    }
+
     /// The object to store in place of an earlier one. The earlier memory outweighs the status, because it is later.
     fn stored(mut object: ObjectOf<Self>, before: Option<ObjectOf<Self>>) -> ObjectOf<Self> {
         object.memory = before.and_then(|before| before.memory).or(object.memory);
@@ -131,6 +137,9 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
     fn remembering(told: Option<Self::Memory>, _: Self::Memory) -> Option<Self::Memory> {
         told
     }
+
+    /// Indexes a policy that is new or was edited, by what it reads.
+    fn index(_: &mut Self::Extra, _: &Identity, _: &ObjectOf<Self>) {}
 
     /// Lets go of what is there of a policy that is gone.
     fn forget(_: &mut Self::Extra, _: &Identity) {}

@@ -65,8 +65,7 @@ fn the_order_in_which_a_world_was_filled_does_not_matter() {
 fn an_autoscaler_and_a_workload_of_one_name_are_two_objects() {
     let mut world = World::default();
     add_rules_of(&mut world, "replicas", "shop");
-    let rules = [bounds("r", "3 * * * *", Some(2), None)];
-    add_rules(&mut world, "bounds", autoscaler("shop"), &rules);
+    add_rules(&mut world, "bounds", autoscaler("shop"), &[bounds("r", "3 * * * *", Some(2), None)]);
     assert_eq!(islands(&world).len(), 2);
 }
 
@@ -86,16 +85,13 @@ fn schedules_read_nothing_and_write_only_themselves_so_each_is_an_island() {
 #[test]
 fn rules_read_their_target_and_write_the_fields_they_can_set() {
     let mut world = World::default();
-    let rules = [bounds("r", "3 * * * *", Some(2), None)];
-    add_rules(&mut world, "bounds", autoscaler("shop"), &rules);
+    add_rules(&mut world, "bounds", autoscaler("shop"), &[bounds("r", "3 * * * *", Some(2), None)]);
     let name = PolicyName::new(Family::CronScaling, object_name("bounds"));
     let (footprint, target) = (world.footprint(&name), autoscaler("shop").identity().clone());
     assert_eq!(footprint.reads, std::slice::from_ref(&target));
     // The bound that no rule names may have to make way for the other.
-    assert_eq!(
-        footprint.writes,
-        [(target.clone(), Field::MinReplicas), (target, Field::MaxReplicas)]
-    );
+    let expected = [(target.clone(), Field::MinReplicas), (target, Field::MaxReplicas)];
+    assert_eq!(footprint.writes, expected);
 }
 
 #[test]

@@ -4,15 +4,9 @@ use almanac_engine::turn::{self, OpenTurn, Turn};
 use almanac_engine::{Field, Fingerprint, Outcome, PolicyObject, Reach, Slim, Value, World};
 use jiff::Timestamp;
 
-use crate::support::cron::{Scaling, rule};
+use crate::support::cron::{Scaling, hourly, rule};
 use crate::support::monday;
 use crate::support::schedule::{Producer, Publish as _, Schedule};
-
-fn hourly() -> Scaling {
-    let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
-    scaling.turn(monday("09:00"));
-    scaling
-}
 
 /// Carries out what a turn wants, and closes it.
 fn carry_out(open: OpenTurn, world: &mut World, now: Timestamp) -> Turn {
@@ -45,8 +39,7 @@ fn a_whole_turn_opens_applies_and_closes() {
     let (mut one, mut other) = (hourly(), hourly());
     one.turn(monday("09:03"));
     let name = other.name();
-    let turn = turn::take(&mut other.world, &name, monday("09:03"));
-    assert_eq!(turn, one.last);
+    assert_eq!(turn::take(&mut other.world, &name, monday("09:03")), one.last);
     assert_eq!(other.memory(), one.memory());
     assert_eq!(other.replicas(), Some(5));
 }
@@ -92,16 +85,13 @@ fn a_failed_attempt_of_a_policy_edited_before_closing_is_given_up() {
     scaling.edit(&[rule("r", "3 * * * *", 7)]);
     open.close(&mut scaling.world, vec![Outcome::Conflict], monday("09:03"));
     assert!(!scaling.turn(monday("09:03:01")));
-    assert_eq!(
-        scaling.history("r"),
-        ["09:03:00 failed after 1: gave up because the rule was changed"]
-    );
+    let expected = ["09:03:00 failed after 1: gave up because the rule was changed"];
+    assert_eq!(scaling.history("r"), expected);
 }
 
 #[test]
 fn a_policy_invalidated_before_closing_keeps_its_history_and_retries_nothing() {
-    let mut scaling = hourly();
-    scaling.turn(monday("09:03"));
+    let mut scaling = hourly().turned("09:03");
     scaling.set_replicas(1);
     let open = scaling.open(monday("10:03"));
     break_rules(&mut scaling);
@@ -113,13 +103,11 @@ fn a_policy_invalidated_before_closing_keeps_its_history_and_retries_nothing() {
     let mended = hourly().object().clone();
     scaling.world.upsert(scaling.identity.clone(), Slim::CronScaling(mended));
     assert!(!scaling.turn(monday("10:04")));
-    assert_eq!(
-        scaling.history("r"),
-        [
-            "10:03:00 failed after 1: gave up because the rule was changed",
-            "09:03:00 done replicas 5"
-        ]
-    );
+    let expected = [
+        "10:03:00 failed after 1: gave up because the rule was changed",
+        "09:03:00 done replicas 5",
+    ];
+    assert_eq!(scaling.history("r"), expected);
 }
 
 #[test]
@@ -147,8 +135,7 @@ fn the_result_for_a_policy_removed_before_closing_is_recorded_but_not_remembered
 #[test]
 fn the_next_wake_is_computed_from_the_opening() {
     let rules = [rule("r", "3 * * * *", 5), rule("next", "4 * * * *", 6)];
-    let mut scaling = Scaling::of_workload(1, &rules);
-    scaling.turn(monday("09:00"));
+    let mut scaling = Scaling::of_workload(1, &rules).turned("09:00");
     let open = scaling.open(monday("09:03"));
     // The answer takes longer than until the next firing.
     let turn = carry_out(open, &mut scaling.world, monday("09:04:30"));

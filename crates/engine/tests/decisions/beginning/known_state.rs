@@ -11,8 +11,7 @@ use crate::support::run::{Run, object_name};
 
 /// The object of these rules as it is after a life of its own until an instant, with its status.
 fn lived(rules: &[Rule], until: Timestamp) -> World {
-    let mut scaling = Scaling::of_autoscaler(2, 5, rules);
-    scaling.turn(monday("00:00"));
+    let mut scaling = Scaling::of_autoscaler(2, 5, rules).turned("00:00");
     scaling.run_until(until);
     scaling.restart();
     scaling.world
@@ -69,8 +68,7 @@ fn a_new_object_does_not_fire_for_the_time_before_it_was_created() {
 #[test]
 fn a_firing_missed_before_the_world_was_seen_is_not_carried_out() {
     let rules = [rule("r", "3 9 * * *", 5)];
-    let mut scaling = Scaling::of_workload(1, &rules);
-    scaling.turn(monday("09:00"));
+    let mut scaling = Scaling::of_workload(1, &rules).turned("09:00");
     scaling.world.objects.seen_at = Some(monday("09:30"));
     let run = Run::beginning(scaling.world.clone(), monday("09:40"));
     let target = scaling.target().identity().clone();
@@ -83,8 +81,7 @@ fn a_firing_missed_before_the_world_was_seen_is_not_carried_out() {
 #[test]
 fn a_firing_due_when_the_world_was_seen_is_carried_out_then() {
     let rules = [rule("r", "3 9 * * *", 5)];
-    let mut scaling = Scaling::of_workload(1, &rules);
-    scaling.turn(monday("09:00"));
+    let mut scaling = Scaling::of_workload(1, &rules).turned("09:00");
     scaling.world.objects.seen_at = Some(monday("09:05"));
     let run = Run::beginning(scaling.world.clone(), monday("09:40"));
     let holder = run.last_write_of(&scaling.target(), Field::Replicas).unwrap();
@@ -157,8 +154,7 @@ fn a_schedule_starts_just_before_the_first_instant_whatever_its_status_says() {
 #[test]
 fn a_rule_that_was_retargeted_is_not_credited_with_the_new_target() {
     let rules = [rule("r", "3 9 * * *", 5)];
-    let mut scaling = Scaling::of_workload(1, &rules);
-    scaling.turn(monday("09:00"));
+    let mut scaling = Scaling::of_workload(1, &rules).turned("09:00");
     scaling.run_until(monday("09:10"));
     let before = Run::beginning(scaling.world.clone(), monday("10:00"));
     assert!(before.last_write_of(&workload("shop"), Field::Replicas).is_some());

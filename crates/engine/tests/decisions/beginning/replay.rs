@@ -83,10 +83,8 @@ fn nothing_is_replayed_where_no_rule_fires() {
     let rules = [bounds("morning", "0 8 * * *", Some(4), None).suspended()];
     let run = Run::beginning(world(&rules), thursday());
     assert_eq!(run.start.replayed, Replayed::default());
-    assert_eq!(
-        (run.bounds_of(&autoscaler("shop")), run.last_writes.len()),
-        ((Some(2), Some(5)), 0)
-    );
+    let expected = ((Some(2), Some(5)), 0);
+    assert_eq!((run.bounds_of(&autoscaler("shop")), run.last_writes.len()), expected);
 }
 
 #[test]

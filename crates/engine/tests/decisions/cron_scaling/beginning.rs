@@ -2,13 +2,17 @@
 
 use almanac_engine::cron_scaling::Memory;
 
-use crate::support::cron::{Scaling, rule};
+use crate::support::cron::{Scaling, hourly, rule};
 use crate::support::monday;
+
+/// The rule of [`hourly`] in an object that was created at this time on Monday, and has had no turn.
+fn created(at: &str) -> Scaling {
+    Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]).created(monday(at))
+}
 
 #[test]
 fn a_rule_at_minute_3_applied_at_9_04_fires_at_10_03_and_then_at_11_03() {
-    let mut scaling =
-        Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]).created(monday("09:04"));
+    let mut scaling = created("09:04");
     assert!(!scaling.turn(monday("09:04")));
     assert_eq!(scaling.next_of("r", monday("09:04")), Some(monday("10:03")));
     assert_eq!(scaling.wake_at, Some(monday("10:03")));
@@ -20,25 +24,21 @@ fn a_rule_at_minute_3_applied_at_9_04_fires_at_10_03_and_then_at_11_03() {
 
 #[test]
 fn a_rule_at_minute_3_applied_at_9_01_fires_at_9_03_and_then_at_10_03() {
-    let mut scaling =
-        Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]).created(monday("09:01"));
-    scaling.turn(monday("09:01"));
+    let mut scaling = created("09:01").turned("09:01");
     assert_eq!(scaling.run_until(monday("10:02")), [monday("09:03")]);
     assert_eq!(scaling.wake_at, Some(monday("10:03")));
 }
 
 #[test]
 fn a_new_object_starts_at_its_creation_even_if_it_is_seen_later() {
-    let mut scaling =
-        Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]).created(monday("09:01"));
+    let mut scaling = created("09:01");
     assert!(scaling.turn(monday("09:04")), "created before the firing, and seen within its delay");
     assert_eq!(scaling.history("r"), ["09:03:00 done replicas 5"]);
 }
 
 #[test]
 fn a_new_object_that_is_seen_too_late_records_what_it_missed() {
-    let mut scaling =
-        Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]).created(monday("09:01"));
+    let mut scaling = created("09:01");
     assert!(!scaling.turn(monday("09:30")));
     assert_eq!(scaling.history("r"), ["09:03:00 missed by 1620 s"]);
 }
@@ -52,16 +52,13 @@ fn an_object_from_a_file_begins_when_it_is_first_seen() {
 
 #[test]
 fn an_object_created_in_the_future_of_a_clock_that_was_set_back_begins_now() {
-    let mut scaling =
-        Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]).created(monday("12:00"));
-    scaling.turn(monday("09:00"));
+    let scaling = created("12:00").turned("09:00");
     assert_eq!(scaling.wake_at, Some(monday("09:03")));
 }
 
 #[test]
 fn an_object_whose_status_could_not_be_read_does_not_fire_for_the_past() {
-    let mut scaling =
-        Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]).created(monday("08:00"));
+    let mut scaling = created("08:00");
     scaling.object().memory = Some(Memory::default());
     assert!(!scaling.turn(monday("09:04")));
     assert_eq!(scaling.history("r"), [""; 0]);
@@ -70,17 +67,14 @@ fn an_object_whose_status_could_not_be_read_does_not_fire_for_the_past() {
 
 #[test]
 fn a_firing_at_the_very_instant_of_the_beginning_is_past() {
-    let mut scaling =
-        Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]).created(monday("09:03"));
+    let mut scaling = created("09:03");
     assert!(!scaling.turn(monday("09:03")));
     assert_eq!(scaling.wake_at, Some(monday("10:03")));
 }
 
 #[test]
 fn a_restart_without_changes_leaves_the_memory_unchanged() {
-    let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
-    scaling.turn(monday("09:00"));
-    scaling.turn(monday("09:03"));
+    let mut scaling = hourly().turned("09:03");
     let before = scaling.memory().cloned();
     scaling.restart();
     scaling.turn(monday("09:30"));
@@ -89,8 +83,7 @@ fn a_restart_without_changes_leaves_the_memory_unchanged() {
 
 #[test]
 fn an_equal_value_is_a_success_that_writes_nothing() {
-    let mut scaling = Scaling::of_workload(5, &[rule("r", "3 * * * *", 5)]);
-    scaling.turn(monday("09:00"));
+    let mut scaling = Scaling::of_workload(5, &[rule("r", "3 * * * *", 5)]).turned("09:00");
     assert!(!scaling.turn(monday("09:03")));
     assert_eq!(scaling.history("r"), ["09:03:00 done replicas 5"]);
 }
@@ -98,8 +91,7 @@ fn an_equal_value_is_a_success_that_writes_nothing() {
 #[test]
 fn a_workload_is_scaled_to_zero_and_from_zero() {
     let rules = [rule("down", "0 20 * * *", 0), rule("up", "0 8 * * *", 4)];
-    let mut scaling = Scaling::of_workload(4, &rules);
-    scaling.turn(monday("12:00"));
+    let mut scaling = Scaling::of_workload(4, &rules).turned("12:00");
     assert!(scaling.turn(monday("20:00")));
     assert_eq!(scaling.replicas(), Some(0));
     assert!(scaling.turn(monday("20:00") + crate::support::seconds(12 * 3600)));

@@ -7,10 +7,7 @@ use crate::support::monday;
 
 /// An autoscaler with these bounds, after one rule at 09:03.
 fn after(min: u32, max: u32, rule: Rule) -> Scaling {
-    let mut scaling = Scaling::of_autoscaler(min, max, &[rule]);
-    scaling.turn(monday("09:00"));
-    scaling.turn(monday("09:03"));
-    scaling
+    Scaling::of_autoscaler(min, max, &[rule]).turned("09:00").turned("09:03")
 }
 
 #[test]
@@ -72,9 +69,8 @@ fn an_absent_bound_is_not_invented() {
 #[test]
 fn two_due_rules_whose_bounds_cross_end_in_order() {
     let rules = |first: Rule, second: Rule| {
-        let mut scaling = Scaling::of_autoscaler(1, 10, &[first, second]);
-        scaling.turn(monday("09:00"));
-        scaling.turn(monday("09:03"));
+        let scaling = Scaling::of_autoscaler(1, 10, &[first, second]);
+        let scaling = scaling.turned("09:00").turned("09:03");
         let histories = [scaling.history("lower"), scaling.history("upper")];
         (scaling.live_bounds(), histories.concat())
     };

@@ -19,8 +19,7 @@ fn an_invalid_rule_between_valid_ones_blocks_none_of_them() {
 
 #[test]
 fn a_rule_that_becomes_unusable_keeps_its_history_and_gets_it_back() {
-    let mut scaling = Scaling::of_workload(1, &three());
-    scaling.turn(monday("09:00"));
+    let mut scaling = Scaling::of_workload(1, &three()).turned("09:00");
     scaling.run_until(monday("09:30"));
     let [a, bad, c] = three();
     scaling.edit_with_unusable(&[a.clone(), c.clone()], &["bad"]);
@@ -33,8 +32,7 @@ fn a_rule_that_becomes_unusable_keeps_its_history_and_gets_it_back() {
 
 #[test]
 fn a_fixed_rule_does_not_fire_for_the_time_it_was_broken() {
-    let mut scaling = Scaling::of_workload(1, &three());
-    scaling.turn(monday("09:00"));
+    let mut scaling = Scaling::of_workload(1, &three()).turned("09:00");
     let [a, bad, c] = three();
     scaling.edit_with_unusable(&[a.clone(), c.clone()], &["bad"]);
     scaling.turn(monday("09:05"));
@@ -46,8 +44,7 @@ fn a_fixed_rule_does_not_fire_for_the_time_it_was_broken() {
 
 #[test]
 fn what_is_remembered_of_a_broken_rule_does_not_change_from_turn_to_turn() {
-    let mut scaling = Scaling::of_workload(1, &three());
-    scaling.turn(monday("09:00"));
+    let mut scaling = Scaling::of_workload(1, &three()).turned("09:00");
     let [a, _, c] = three();
     scaling.edit_with_unusable(&[a, c], &["bad", "never seen"]);
     scaling.turn(monday("09:01"));
@@ -58,14 +55,11 @@ fn what_is_remembered_of_a_broken_rule_does_not_change_from_turn_to_turn() {
 
 #[test]
 fn a_broken_rule_gives_up_what_it_was_trying() {
-    let mut scaling = Scaling::of_workload(1, &three());
-    scaling.turn(monday("09:04"));
+    let mut scaling = Scaling::of_workload(1, &three()).turned("09:04");
     scaling.failed_turn(monday("09:10"), &almanac_engine::Outcome::Conflict);
     let [a, _, c] = three();
     scaling.edit_with_unusable(&[a, c], &["bad"]);
     assert!(!scaling.turn(monday("09:10:01")));
-    assert_eq!(
-        scaling.history("bad"),
-        ["09:10:00 failed after 1: gave up because the rule was changed"]
-    );
+    let expected = ["09:10:00 failed after 1: gave up because the rule was changed"];
+    assert_eq!(scaling.history("bad"), expected);
 }

@@ -3,14 +3,8 @@
 use almanac_engine::Outcome;
 
 use super::recorded::recorded;
-use crate::support::cron::{Scaling, rule};
+use crate::support::cron::{Scaling, hourly, rule};
 use crate::support::{instant, monday, seconds};
-
-fn hourly() -> Scaling {
-    let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
-    scaling.turn(monday("09:00"));
-    scaling
-}
 
 #[test]
 fn a_clock_set_back_eight_seconds_never_fires_a_handled_instant_twice() {
@@ -50,8 +44,7 @@ fn a_month_ahead() -> jiff::Timestamp {
 
 #[test]
 fn firings_handled_by_a_clock_a_month_ahead_are_discarded_and_the_rule_continues_from_now() {
-    let mut scaling = hourly();
-    scaling.turn(monday("09:03"));
+    let mut scaling = hourly().turned("09:03");
     assert!(!scaling.turn(a_month_ahead()), "it is so already");
     let handled = a_month_ahead() - seconds(2);
     scaling.set_replicas(1);
@@ -80,8 +73,7 @@ fn up_to_five_minutes_ahead_the_clock_was_set_back_and_beyond_that_it_was_wrong(
         let mut scaling = hourly();
         scaling.object().memory.as_mut().unwrap().rules[0].handled = monday(handled);
         scaling.turn(monday("09:03"));
-        let is_told = !recorded(&scaling).is_empty();
-        assert_eq!(is_told, is_forgotten, "{handled}");
+        assert_eq!(!recorded(&scaling).is_empty(), is_forgotten, "{handled}");
     }
 }
 

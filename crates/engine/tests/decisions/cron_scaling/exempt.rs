@@ -7,15 +7,8 @@ use almanac_engine::cron_scaling::{Decision, Ending, Execution, Pending, decide,
 use almanac_engine::{Exemptions, NamespaceMark, Outcome};
 use jiff::Timestamp;
 
-use crate::support::cron::{Scaling, rule};
+use crate::support::cron::{Scaling, hourly, rule};
 use crate::support::monday;
-
-/// A rule of every hour, which has had its first turn.
-fn hourly() -> Scaling {
-    let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
-    scaling.turn(monday("09:00"));
-    scaling
-}
 
 fn mark_namespace(scaling: &mut Scaling, mark: NamespaceMark) {
     Arc::make_mut(&mut scaling.world.objects.exempt).mark_namespace("default", mark);

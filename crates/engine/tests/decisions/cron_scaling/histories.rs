@@ -2,13 +2,12 @@
 
 use almanac_engine::Outcome;
 
-use crate::support::cron::{Scaling, rule};
+use crate::support::cron::{Scaling, hourly, rule};
 use crate::support::monday;
 
 #[test]
 fn histories_are_newest_first_with_the_firings_own_instant_and_when_it_was_applied() {
-    let mut scaling = Scaling::of_workload(1, &[rule("r", "*/10 * * * *", 5)]);
-    scaling.turn(monday("09:05"));
+    let mut scaling = Scaling::of_workload(1, &[rule("r", "*/10 * * * *", 5)]).turned("09:05");
     scaling.turn(monday("09:10:02"));
     scaling.turn(monday("09:20:01"));
     assert_eq!(scaling.history("r"), ["09:20:00 done replicas 5", "09:10:00 done replicas 5"]);
@@ -18,8 +17,8 @@ fn histories_are_newest_first_with_the_firings_own_instant_and_when_it_was_appli
 
 #[test]
 fn each_kind_is_kept_up_to_its_own_limit() {
-    let mut scaling = Scaling::of_workload(1, &[rule("r", "*/10 * * * *", 5).keeps(2, 1)]);
-    scaling.turn(monday("09:05"));
+    let mut scaling =
+        Scaling::of_workload(1, &[rule("r", "*/10 * * * *", 5).keeps(2, 1)]).turned("09:05");
     for missed in ["09:16", "09:36"] {
         scaling.turn(monday(missed));
         scaling.run_until(monday(missed) + crate::support::seconds(600));
@@ -31,8 +30,7 @@ fn each_kind_is_kept_up_to_its_own_limit() {
 
 #[test]
 fn a_lowered_limit_trims_at_once_and_nothing_else_is_done() {
-    let mut scaling = Scaling::of_workload(1, &[rule("r", "*/10 * * * *", 5)]);
-    scaling.turn(monday("09:05"));
+    let mut scaling = Scaling::of_workload(1, &[rule("r", "*/10 * * * *", 5)]).turned("09:05");
     scaling.run_until(monday("09:30"));
     assert_eq!(scaling.history("r").len(), 3);
     scaling.edit(&[rule("r", "*/10 * * * *", 5).keeps(1, 3)]);
@@ -42,8 +40,8 @@ fn a_lowered_limit_trims_at_once_and_nothing_else_is_done() {
 
 #[test]
 fn with_no_failures_allowed_a_failure_is_handled_but_not_kept() {
-    let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5).keeps(3, 0)]);
-    scaling.turn(monday("09:00"));
+    let mut scaling =
+        Scaling::of_workload(1, &[rule("r", "3 * * * *", 5).keeps(3, 0)]).turned("09:00");
     scaling.failed_turn(monday("09:03"), &Outcome::Conflict);
     scaling.turn(monday("09:09"));
     assert_eq!(scaling.history("r"), [""; 0]);
@@ -53,9 +51,7 @@ fn with_no_failures_allowed_a_failure_is_handled_but_not_kept() {
 
 #[test]
 fn lowering_the_limit_of_failures_to_none_forgets_those_there_are() {
-    let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
-    scaling.turn(monday("09:00"));
-    scaling.turn(monday("09:30"));
+    let mut scaling = hourly().turned("09:30");
     assert_eq!(scaling.history("r").len(), 1);
     scaling.edit(&[rule("r", "3 * * * *", 5).keeps(3, 0)]);
     scaling.turn(monday("09:31"));
@@ -68,9 +64,7 @@ fn applied_values_are_those_that_were_written() {
         crate::support::cron::bounds("both", "3 * * * *", Some(2), Some(9)),
         crate::support::cron::bounds("lower", "3 * * * *", Some(4), None),
     ];
-    let mut scaling = Scaling::of_autoscaler(1, 10, &rules);
-    scaling.turn(monday("09:00"));
-    scaling.turn(monday("09:03"));
+    let scaling = Scaling::of_autoscaler(1, 10, &rules).turned("09:00").turned("09:03");
     assert_eq!(scaling.history("both"), ["09:03:00 done max 9"]);
     assert_eq!(scaling.history("lower"), ["09:03:00 done min 4"]);
 }

@@ -1,13 +1,7 @@
 //! What happens to firings while no controller runs: restarts, failovers and long sleeps.
 
-use crate::support::cron::{Scaling, rule};
+use crate::support::cron::{Scaling, hourly, rule};
 use crate::support::{NANOSECOND, monday, seconds};
-
-fn hourly() -> Scaling {
-    let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
-    scaling.turn(monday("09:00"));
-    scaling
-}
 
 #[test]
 fn a_restart_before_a_firing_changes_nothing() {
@@ -30,8 +24,7 @@ fn a_restart_after_the_write_and_before_it_was_recorded_writes_nothing_twice() {
 
 #[test]
 fn a_restart_after_a_firing_was_recorded_does_not_fire_again() {
-    let mut scaling = hourly();
-    scaling.turn(monday("09:03"));
+    let mut scaling = hourly().turned("09:03");
     scaling.restart();
     scaling.set_replicas(1);
     assert!(!scaling.turn(monday("09:04")));
@@ -56,8 +49,8 @@ fn a_firing_a_nanosecond_later_than_allowed_is_recorded_as_missed() {
 
 #[test]
 fn asleep_for_ten_firings_only_the_latest_runs_and_the_others_are_recorded_once() {
-    let mut scaling = Scaling::of_workload(1, &[rule("r", "*/10 * * * *", 5).keeps(3, 32)]);
-    scaling.turn(monday("09:05"));
+    let mut scaling =
+        Scaling::of_workload(1, &[rule("r", "*/10 * * * *", 5).keeps(3, 32)]).turned("09:05");
     assert!(scaling.turn(monday("10:41")));
     let history = scaling.history("r");
     assert_eq!(history.len(), 10);
@@ -70,8 +63,8 @@ fn asleep_for_ten_firings_only_the_latest_runs_and_the_others_are_recorded_once(
 
 #[test]
 fn no_more_missed_firings_are_recorded_than_the_history_holds() {
-    let mut scaling = Scaling::of_workload(1, &[rule("r", "*/10 * * * *", 5).keeps(3, 2)]);
-    scaling.turn(monday("09:05"));
+    let mut scaling =
+        Scaling::of_workload(1, &[rule("r", "*/10 * * * *", 5).keeps(3, 2)]).turned("09:05");
     scaling.turn(monday("10:41"));
     assert_eq!(
         scaling.history("r"),
@@ -81,8 +74,7 @@ fn no_more_missed_firings_are_recorded_than_the_history_holds() {
 
 #[test]
 fn when_even_the_latest_is_too_late_all_are_missed() {
-    let mut scaling = Scaling::of_workload(1, &[rule("r", "*/10 * * * *", 5)]);
-    scaling.turn(monday("09:05"));
+    let mut scaling = Scaling::of_workload(1, &[rule("r", "*/10 * * * *", 5)]).turned("09:05");
     assert!(!scaling.turn(monday("09:36")));
     assert_eq!(
         scaling.history("r"),
@@ -93,8 +85,8 @@ fn when_even_the_latest_is_too_late_all_are_missed() {
 
 #[test]
 fn a_sleep_of_ten_years_is_over_in_one_turn() {
-    let mut scaling = Scaling::of_workload(1, &[rule("r", "* * * * *", 5).delay(59).keeps(3, 32)]);
-    scaling.turn(monday("09:00"));
+    let mut scaling = Scaling::of_workload(1, &[rule("r", "* * * * *", 5).delay(59).keeps(3, 32)])
+        .turned("09:00");
     let later = monday("09:00") + seconds(10 * 366 * 86_400 + 30);
     assert!(scaling.turn(later));
     assert_eq!(scaling.history("r").len(), 33);
@@ -103,8 +95,8 @@ fn a_sleep_of_ten_years_is_over_in_one_turn() {
 #[test]
 fn skipped_firings_are_not_recorded_again_while_the_latest_is_tried() {
     for limit in [0, 2] {
-        let mut scaling = Scaling::of_workload(1, &[rule("r", "*/10 * * * *", 5).keeps(3, limit)]);
-        scaling.turn(monday("09:05"));
+        let mut scaling = Scaling::of_workload(1, &[rule("r", "*/10 * * * *", 5).keeps(3, limit)])
+            .turned("09:05");
         scaling.failed_turn(monday("10:40"), &almanac_engine::Outcome::Conflict);
         let history = scaling.history("r");
         assert_eq!(history.len(), usize::from(limit));

@@ -40,8 +40,7 @@ impl Ledger {
             for (field, _) in
                 fields.iter().filter(|(field, value)| value.is_some() && changed.contains(field))
             {
-                let firing = (rule.name.to_string(), pending.at);
-                *self.effects.entry((firing, field)).or_default() += 1;
+                *self.effects.entry(((rule.name.to_string(), pending.at), field)).or_default() += 1;
             }
         }
     }

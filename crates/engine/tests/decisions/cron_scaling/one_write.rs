@@ -10,8 +10,7 @@ use crate::support::{instant, monday};
 fn two_rules_in_two_zones_due_in_one_minute_make_one_write() {
     let rules =
         [rule("berlin", "0 10 * * *", 5).zone("Europe/Berlin"), rule("utc", "0 9 * * *", 7)];
-    let mut scaling = Scaling::of_workload(1, &rules);
-    scaling.turn(monday("08:00"));
+    let mut scaling = Scaling::of_workload(1, &rules).turned("08:00");
     assert!(scaling.turn(monday("09:00")));
     assert_eq!(scaling.written.len(), 1);
     assert_eq!(scaling.replicas(), Some(7), "the same instant: the later in the spec wins");
@@ -22,9 +21,7 @@ fn two_rules_in_two_zones_due_in_one_minute_make_one_write() {
 #[test]
 fn due_firings_are_applied_in_order_of_time_before_that_of_the_spec() {
     let rules = [rule("later", "4 * * * *", 5), rule("earlier", "3 * * * *", 7)];
-    let mut scaling = Scaling::of_workload(1, &rules);
-    scaling.turn(monday("09:00"));
-    scaling.turn(monday("09:05"));
+    let scaling = Scaling::of_workload(1, &rules).turned("09:00").turned("09:05");
     assert_eq!(scaling.replicas(), Some(5));
     assert_eq!(scaling.history("earlier"), ["09:03:00 superseded by later"]);
 }
@@ -36,9 +33,7 @@ fn a_firing_names_the_last_one_that_superseded_it() {
         rule("second", "2 * * * *", 6),
         rule("third", "3 * * * *", 7),
     ];
-    let mut scaling = Scaling::of_workload(1, &rules);
-    scaling.turn(monday("09:00"));
-    scaling.turn(monday("09:04"));
+    let scaling = Scaling::of_workload(1, &rules).turned("09:00").turned("09:04");
     assert_eq!(scaling.history("first"), ["09:01:00 superseded by third"]);
     assert_eq!(scaling.history("second"), ["09:02:00 superseded by third"]);
 }
@@ -50,8 +45,7 @@ fn the_last_firing_of_each_field_wins() {
         bounds("lower", "2 * * * *", Some(4), None),
         bounds("upper", "3 * * * *", None, Some(6)),
     ];
-    let mut scaling = Scaling::of_autoscaler(1, 10, &rules);
-    scaling.turn(monday("09:00"));
+    let mut scaling = Scaling::of_autoscaler(1, 10, &rules).turned("09:00");
     assert!(scaling.turn(monday("09:04")));
     let target = scaling.target().identity().clone();
     assert_eq!(scaling.written, [Action::SetBounds { target, min: Some(4), max: Some(6) }]);
@@ -66,9 +60,7 @@ fn a_partly_superseded_firing_applies_the_rest() {
         bounds("both", "1 * * * *", Some(2), Some(9)),
         bounds("upper", "3 * * * *", None, Some(6)),
     ];
-    let mut scaling = Scaling::of_autoscaler(1, 10, &rules);
-    scaling.turn(monday("09:00"));
-    scaling.turn(monday("09:04"));
+    let scaling = Scaling::of_autoscaler(1, 10, &rules).turned("09:00").turned("09:04");
     assert_eq!(scaling.history("both"), ["09:01:00 done min 2"]);
 }
 
@@ -76,8 +68,7 @@ fn a_partly_superseded_firing_applies_the_rest() {
 fn a_firing_whose_values_are_already_set_succeeds_whatever_the_outcome_of_the_write() {
     let rules =
         [bounds("lower", "1 * * * *", Some(2), None), bounds("upper", "1 * * * *", None, Some(6))];
-    let mut scaling = Scaling::of_autoscaler(2, 10, &rules);
-    scaling.turn(monday("09:00"));
+    let mut scaling = Scaling::of_autoscaler(2, 10, &rules).turned("09:00");
     assert!(scaling.failed_turn(monday("09:01"), &Outcome::Conflict));
     assert_eq!(scaling.history("lower"), ["09:01:00 done min 2"]);
     assert_eq!(scaling.history("upper"), [""; 0]);
@@ -101,11 +92,9 @@ fn catching_up_leaves_the_target_as_if_only_the_last_to_name_each_bound_had_fire
     ];
     for (until, left, (min, max)) in cases {
         let left: Vec<Rule> = left.iter().map(|index| rules[*index].clone()).collect();
-        let mut awake = Scaling::of_autoscaler(1, 5, &left);
-        awake.turn(monday("09:00"));
+        let mut awake = Scaling::of_autoscaler(1, 5, &left).turned("09:00");
         awake.run_until(monday(until));
-        let mut asleep = Scaling::of_autoscaler(1, 5, &rules);
-        asleep.turn(monday("09:00"));
+        let mut asleep = Scaling::of_autoscaler(1, 5, &rules).turned("09:00");
         asleep.turn(monday(until));
         assert_eq!(asleep.live_bounds(), (Some(min), Some(max)), "until {until}");
         assert_eq!(asleep.live_bounds(), awake.live_bounds(), "until {until}");
@@ -116,8 +105,7 @@ fn catching_up_leaves_the_target_as_if_only_the_last_to_name_each_bound_had_fire
 fn a_superseded_firing_moves_no_bound_even_if_it_would_have_on_time() {
     let rules =
         [bounds("high", "1 * * * *", Some(7), None), bounds("low", "2 * * * *", Some(2), None)];
-    let mut awake = Scaling::of_autoscaler(1, 5, &rules);
-    awake.turn(monday("09:00"));
+    let mut awake = Scaling::of_autoscaler(1, 5, &rules).turned("09:00");
     let mut asleep = awake.clone();
     awake.run_until(monday("09:02"));
     assert_eq!(awake.live_bounds(), (Some(2), Some(7)));
@@ -130,8 +118,7 @@ fn a_superseded_firing_moves_no_bound_even_if_it_would_have_on_time() {
 #[test]
 fn turns_taken_twice_do_nothing_the_second_time() {
     let rules = [rule("a", "3 * * * *", 5), rule("b", "3 * * * *", 7)];
-    let mut scaling = Scaling::of_workload(1, &rules);
-    scaling.turn(monday("09:00"));
+    let mut scaling = Scaling::of_workload(1, &rules).turned("09:00");
     assert!(scaling.turn(monday("09:03")));
     let before = scaling.memory().cloned();
     assert!(!scaling.turn(monday("09:03")));
@@ -141,8 +128,7 @@ fn turns_taken_twice_do_nothing_the_second_time() {
 #[test]
 fn rules_of_different_days_do_not_coincide() {
     let rules = [rule("monday", "0 9 * * mon", 5), rule("tuesday", "0 9 * * tue", 7)];
-    let mut scaling = Scaling::of_workload(1, &rules);
-    scaling.turn(monday("08:00"));
+    let mut scaling = Scaling::of_workload(1, &rules).turned("08:00");
     let turns = scaling.run_until(instant("2026-03-04T00:00:00Z"));
     assert_eq!(turns, [monday("09:00"), instant("2026-03-03T09:00:00Z")]);
     assert_eq!(scaling.replicas(), Some(7));
@@ -153,8 +139,7 @@ fn a_setting_that_does_not_fit_the_target_is_never_written() {
     // The API layer makes no such rule; the decision stays total all the same.
     let misfit = bounds("misfit", "3 * * * *", Some(2), None);
     assert!(matches!(misfit.desired, DesiredScale::Bounds(_)));
-    let mut scaling = Scaling::of_workload(1, &[misfit]);
-    scaling.turn(monday("09:00"));
+    let scaling = Scaling::of_workload(1, &[misfit]).turned("09:00");
     let decision = almanac_engine::cron_scaling::decide(&scaling.input(), monday("09:03"));
     assert_eq!(decision.actions, []);
 }

@@ -3,7 +3,7 @@
 use almanac_engine::cron_scaling::{Cause, Ending, Recorded};
 use almanac_engine::{self as engine, Action, EffectReason, Field, Occurrence, Outcome, Value};
 
-use crate::support::cron::{Scaling, bounds, rule};
+use crate::support::cron::{Scaling, bounds, hourly, rule};
 use crate::support::{NANOSECOND, monday};
 
 /// What the last turn has recorded, a line each.
@@ -55,8 +55,7 @@ fn effects(scaling: &Scaling) -> Vec<String> {
 
 #[test]
 fn a_firing_that_is_done_is_recorded_with_the_field_it_has_set() {
-    let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
-    scaling.turn(monday("09:00"));
+    let mut scaling = hourly();
     assert_eq!((recorded(&scaling), effects(&scaling)), (vec![], vec![]));
     scaling.turn(monday("09:03"));
     assert_eq!(recorded(&scaling), ["09:03 r done"]);
@@ -67,8 +66,7 @@ fn a_firing_that_is_done_is_recorded_with_the_field_it_has_set() {
 
 #[test]
 fn a_field_that_already_had_its_value_still_counts_as_set() {
-    let mut scaling = Scaling::of_workload(5, &[rule("r", "3 * * * *", 5)]);
-    scaling.turn(monday("09:00"));
+    let mut scaling = Scaling::of_workload(5, &[rule("r", "3 * * * *", 5)]).turned("09:00");
     scaling.turn(monday("09:03"));
     assert_eq!(scaling.written, []);
     assert_eq!(effects(&scaling), ["r replicas 5: AlreadySet"]);
@@ -76,26 +74,22 @@ fn a_field_that_already_had_its_value_still_counts_as_set() {
 
 #[test]
 fn each_failed_attempt_is_recorded_and_none_of_them_sets_anything() {
-    let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
-    scaling.turn(monday("09:00"));
+    let mut scaling = hourly();
     scaling.failed_turn(monday("09:03"), &Outcome::Refused("forbidden".into()));
     assert_eq!(recorded(&scaling), ["09:03 r attempt 1: forbidden"]);
     assert_eq!(effects(&scaling), [""; 0]);
     scaling.turn(monday("09:03:01") - NANOSECOND);
     assert_eq!(recorded(&scaling), [""; 0], "its pause is not over");
     scaling.failed_turn(monday("09:03:01"), &Outcome::Conflict);
-    assert_eq!(
-        recorded(&scaling),
-        ["09:03 r attempt 2: the target was changed by somebody else at the same time"]
-    );
+    let expected = ["09:03 r attempt 2: the target was changed by somebody else at the same time"];
+    assert_eq!(recorded(&scaling), expected);
     scaling.turn(monday("09:08") + NANOSECOND);
     assert_eq!(recorded(&scaling), ["09:03 r failed after 2"]);
 }
 
 #[test]
 fn a_rule_that_gives_up_one_firing_and_carries_out_the_next_has_set_its_field_once() {
-    let mut scaling = Scaling::of_workload(1, &[rule("r", "*/10 * * * *", 5)]);
-    scaling.turn(monday("09:05"));
+    let mut scaling = Scaling::of_workload(1, &[rule("r", "*/10 * * * *", 5)]).turned("09:05");
     scaling.failed_turn(monday("09:10"), &Outcome::Conflict);
     scaling.turn(monday("09:20"));
     assert_eq!(recorded(&scaling), ["09:10 r failed after 1", "09:20 r done"]);
@@ -106,9 +100,7 @@ fn a_rule_that_gives_up_one_firing_and_carries_out_the_next_has_set_its_field_on
 fn a_superseded_firing_is_recorded_and_sets_nothing() {
     let rules =
         [bounds("high", "1 * * * *", Some(7), None), bounds("low", "2 * * * *", Some(2), None)];
-    let mut scaling = Scaling::of_autoscaler(1, 5, &rules);
-    scaling.turn(monday("09:00"));
-    scaling.turn(monday("09:02"));
+    let scaling = Scaling::of_autoscaler(1, 5, &rules).turned("09:00").turned("09:02");
     assert_eq!(recorded(&scaling), ["09:01 high superseded by low", "09:02 low done"]);
     assert_eq!(effects(&scaling), ["low minReplicas 2: Fired"]);
     let target = scaling.target().identity().clone();
@@ -117,22 +109,20 @@ fn a_superseded_firing_is_recorded_and_sets_nothing() {
 
 #[test]
 fn a_bound_that_had_to_make_way_has_been_set_by_the_rule_that_moved_it() {
-    let mut scaling = Scaling::of_autoscaler(1, 5, &[bounds("r", "3 * * * *", Some(8), None)]);
-    scaling.turn(monday("09:00"));
+    let mut scaling =
+        Scaling::of_autoscaler(1, 5, &[bounds("r", "3 * * * *", Some(8), None)]).turned("09:00");
     scaling.turn(monday("09:03"));
     let moved = format!("{:?}", Cause::MovedOtherBound);
-    assert_eq!(
-        effects(&scaling),
-        [format!("r minReplicas 8: {moved}"), format!("r maxReplicas 8: {moved}")]
-    );
+    let expected = [format!("r minReplicas 8: {moved}"), format!("r maxReplicas 8: {moved}")];
+    assert_eq!(effects(&scaling), expected);
     let values: Vec<_> = scaling.last.iter().flat_map(|it| &it.effects).collect();
     assert_eq!((values[1].field, &values[1].value), (Field::MaxReplicas, &Value::Number(8)));
 }
 
 #[test]
 fn executions_beyond_the_history_limit_are_still_recorded() {
-    let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5).keeps(3, 0)]);
-    scaling.turn(monday("09:00"));
+    let mut scaling =
+        Scaling::of_workload(1, &[rule("r", "3 * * * *", 5).keeps(3, 0)]).turned("09:00");
     scaling.turn(monday("09:30"));
     assert_eq!(scaling.history("r"), [""; 0]);
     assert_eq!(recorded(&scaling), ["09:03 r missed"]);
@@ -142,14 +132,11 @@ fn executions_beyond_the_history_limit_are_still_recorded() {
 fn skipped_firings_are_recorded_together_with_their_count() {
     for keeps in [0, 3, 32] {
         let often = rule("r", "3 * * * *", 5).keeps(3, keeps);
-        let mut scaling = Scaling::of_workload(1, std::slice::from_ref(&often));
-        scaling.turn(monday("00:00"));
+        let mut scaling = Scaling::of_workload(1, std::slice::from_ref(&often)).turned("00:00");
         scaling.turn(monday("19:03"));
         let told = ["00:03 to 18:03 r missed 19", "19:03 r done"];
         assert_eq!(recorded(&scaling), told, "with room for {keeps}");
-        let mut scaling = Scaling::of_workload(1, &[often]);
-        scaling.turn(monday("00:00"));
-        scaling.turn(monday("18:30"));
+        let scaling = Scaling::of_workload(1, &[often]).turned("00:00").turned("18:30");
         assert_eq!(recorded(&scaling), ["00:03 to 18:03 r missed 19"], "the latest among them");
         assert_eq!(scaling.history("r").len(), usize::from(keeps.min(19)));
     }
@@ -163,9 +150,7 @@ fn records_are_in_order_of_time_and_then_of_the_spec() {
         rule("a", "1 * * * *", 7),
         rule("late", "0 * * * *", 8).delay(0),
     ];
-    let mut scaling = Scaling::of_workload(1, &rules);
-    scaling.turn(monday("09:30"));
-    scaling.turn(monday("10:03"));
+    let scaling = Scaling::of_workload(1, &rules).turned("09:30").turned("10:03");
     assert_eq!(
         recorded(&scaling),
         ["10:00 late missed", "10:01 a superseded by c", "10:02 b superseded by c", "10:02 c done"]
@@ -174,8 +159,7 @@ fn records_are_in_order_of_time_and_then_of_the_spec() {
 
 #[test]
 fn every_record_except_an_attempt_has_an_occurrence() {
-    let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
-    scaling.turn(monday("09:00"));
+    let mut scaling = hourly();
     let what = |scaling: &Scaling| -> Vec<Option<Occurrence>> {
         let recorded = scaling.last.iter().flat_map(|turn| &turn.recorded);
         let (world, name) = (&scaling.world, &scaling.identity);

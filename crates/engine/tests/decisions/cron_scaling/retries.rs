@@ -3,14 +3,8 @@
 use almanac_engine::cron_scaling::{FiringBacklog, firing_backlog};
 use almanac_engine::{Outcome, World};
 
-use crate::support::cron::{Scaling, bounds, rule, workload};
+use crate::support::cron::{Scaling, bounds, hourly, rule, workload};
 use crate::support::{NANOSECOND, monday, seconds};
-
-fn hourly() -> Scaling {
-    let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
-    scaling.turn(monday("09:00"));
-    scaling
-}
 
 /// Takes the requested turns until `to`, all of which fail; returns how many seconds after the firing they
 /// were.
@@ -55,8 +49,7 @@ fn the_failed_execution_has_the_last_message() {
 
 #[test]
 fn a_missing_target_is_retried() {
-    let mut scaling = Scaling::of(workload("shop"), &[rule("r", "3 * * * *", 5)]);
-    scaling.turn(monday("09:00"));
+    let mut scaling = Scaling::of(workload("shop"), &[rule("r", "3 * * * *", 5)]).turned("09:00");
     assert!(!scaling.turn(monday("09:03")));
     assert_eq!(scaling.wake_at, Some(monday("09:03:01")));
     scaling.set_replicas(1);
@@ -66,8 +59,7 @@ fn a_missing_target_is_retried() {
 
 #[test]
 fn a_target_that_never_appears_is_one_failed_execution() {
-    let mut scaling = Scaling::of(workload("shop"), &[rule("r", "3 * * * *", 5)]);
-    scaling.turn(monday("09:00"));
+    let mut scaling = Scaling::of(workload("shop"), &[rule("r", "3 * * * *", 5)]).turned("09:00");
     scaling.run_until(monday("09:59"));
     let attempts = 10;
     assert_eq!(
@@ -136,8 +128,7 @@ fn a_restart_resets_the_attempts_but_not_the_deadline() {
 #[test]
 fn a_later_rule_supersedes_one_that_is_still_being_tried() {
     let rules = [rule("early", "3 * * * *", 5), rule("late", "4 * * * *", 7)];
-    let mut scaling = Scaling::of_workload(1, &rules);
-    scaling.turn(monday("09:00"));
+    let mut scaling = Scaling::of_workload(1, &rules).turned("09:00");
     scaling.failed_turn(monday("09:03"), &Outcome::Conflict);
     scaling.turn(monday("09:04"));
     assert_eq!(scaling.replicas(), Some(7));
@@ -147,8 +138,8 @@ fn a_later_rule_supersedes_one_that_is_still_being_tried() {
 #[test]
 fn a_rule_is_superseded_by_itself_when_its_delay_reaches_its_next_firing() {
     // The API layer admits no such delay; the decision keeps its records in order all the same.
-    let mut scaling = Scaling::of_workload(1, &[rule("r", "* * * * *", 5).delay(300)]);
-    scaling.turn(monday("09:02:30"));
+    let mut scaling =
+        Scaling::of_workload(1, &[rule("r", "* * * * *", 5).delay(300)]).turned("09:02:30");
     scaling.failed_turn(monday("09:03"), &Outcome::Conflict);
     assert!(scaling.turn(monday("09:04")));
     assert_eq!(scaling.history("r"), ["09:04:00 done replicas 5", "09:03:00 superseded by r"]);
@@ -167,8 +158,7 @@ fn an_action_that_was_not_attempted_counts_as_failed() {
 
 #[test]
 fn a_withdrawn_write_is_not_an_attempt_and_is_missed_past_its_deadline() {
-    let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
-    scaling.turn(monday("09:00"));
+    let mut scaling = hourly();
     let open = scaling.open(monday("09:03"));
     assert_eq!(open.deadline(), Some(monday("09:08")), "the delay is 300 seconds");
     scaling.failed_turn(monday("09:03"), &Outcome::Withdrawn);
@@ -183,8 +173,7 @@ fn a_write_of_several_firings_has_the_earliest_deadline() {
         bounds("min", "3 * * * *", Some(2), None).delay(200),
         bounds("max", "4 * * * *", None, Some(9)).delay(60),
     ];
-    let mut scaling = Scaling::of_autoscaler(1, 5, &rules);
-    scaling.turn(monday("09:00"));
+    let scaling = Scaling::of_autoscaler(1, 5, &rules).turned("09:00");
     assert_eq!(scaling.open(monday("09:04")).deadline(), Some(monday("09:05")));
     assert_eq!(scaling.open(monday("09:02")).deadline(), None, "there is nothing to carry out");
 }
@@ -192,8 +181,7 @@ fn a_write_of_several_firings_has_the_earliest_deadline() {
 #[test]
 fn an_unhandled_due_firing_is_overdue_and_a_failed_one_is_retried() {
     let rules = [rule("r", "3 * * * *", 5), rule("later", "30 * * * *", 7)];
-    let mut scaling = Scaling::of_workload(1, &rules);
-    scaling.turn(monday("09:00"));
+    let mut scaling = Scaling::of_workload(1, &rules).turned("09:00");
     let seen = |scaling: &Scaling, at: &str| {
         let FiringBacklog { armed, next, oldest_overdue, retrying } =
             firing_backlog(scaling.world.view(), monday(at));

@@ -2,23 +2,15 @@
 
 use almanac_engine::Outcome;
 
-use crate::support::cron::{Scaling, rule};
+use crate::support::cron::{Scaling, hourly, rule};
 use crate::support::monday;
-
-fn hourly() -> Scaling {
-    let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
-    scaling.turn(monday("09:00"));
-    scaling
-}
 
 #[test]
 fn a_firing_due_while_stopped_is_recorded_and_not_carried_out() {
     let mut scaling = hourly();
     scaling.skip_stopped(monday("09:03"), monday("09:03"));
-    assert_eq!(
-        (scaling.replicas(), scaling.history("r")),
-        (Some(1), vec!["09:03:00 stopped".to_owned()])
-    );
+    let expected = (Some(1), vec!["09:03:00 stopped".to_owned()]);
+    assert_eq!((scaling.replicas(), scaling.history("r")), expected);
     assert_eq!(scaling.wake_at, Some(monday("10:03")));
 }
 

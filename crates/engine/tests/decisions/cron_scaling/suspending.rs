@@ -2,13 +2,11 @@
 
 use almanac_engine::Outcome;
 
-use crate::support::cron::{Scaling, rule};
+use crate::support::cron::{Scaling, hourly, rule};
 use crate::support::monday;
 
 fn suspended_after_one_firing() -> Scaling {
-    let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
-    scaling.turn(monday("09:00"));
-    scaling.turn(monday("09:03"));
+    let mut scaling = hourly().turned("09:03");
     scaling.edit(&[rule("r", "3 * * * *", 5).suspended()]);
     scaling.turn(monday("09:30"));
     scaling
@@ -41,22 +39,18 @@ fn a_resumed_rule_does_not_fire_for_the_past() {
 
 #[test]
 fn a_rule_suspended_during_retries_gives_up() {
-    let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
-    scaling.turn(monday("09:00"));
+    let mut scaling = hourly();
     scaling.failed_turn(monday("09:03"), &Outcome::Conflict);
     scaling.edit(&[rule("r", "3 * * * *", 5).suspended()]);
     assert!(!scaling.turn(monday("09:03:01")));
-    assert_eq!(
-        scaling.history("r"),
-        ["09:03:00 failed after 1: gave up because the rule was changed"]
-    );
+    let expected = ["09:03:00 failed after 1: gave up because the rule was changed"];
+    assert_eq!(scaling.history("r"), expected);
 }
 
 #[test]
 fn one_suspended_rule_leaves_the_others_armed() {
     let rules = [rule("a", "3 * * * *", 5).suspended(), rule("b", "10 * * * *", 7)];
-    let mut scaling = Scaling::of_workload(1, &rules);
-    scaling.turn(monday("09:00"));
+    let mut scaling = Scaling::of_workload(1, &rules).turned("09:00");
     assert_eq!(scaling.run_until(monday("09:30")), [monday("09:10")]);
     assert_eq!(scaling.replicas(), Some(7));
 }

@@ -5,7 +5,7 @@ use almanac_engine::other_writer::ExternalChange;
 use almanac_engine::{self as engine, Field, Outcome, Value};
 use jiff::Timestamp;
 
-use crate::support::cron::{Scaling, bounds, rule};
+use crate::support::cron::{Scaling, bounds, hourly, rule};
 use crate::support::monday;
 
 /// What is detected at an instant, as lines, if others have set the target's current values.
@@ -34,8 +34,7 @@ fn noticed_of(scaling: &mut Scaling, foreign: &[ExternalChange], now: Timestamp)
 
 /// Five replicas since three minutes past nine.
 fn scaled() -> Scaling {
-    let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
-    scaling.turn(monday("09:00"));
+    let mut scaling = hourly();
     assert!(scaling.turn(monday("09:03")));
     scaling
 }
@@ -108,12 +107,7 @@ fn a_value_that_goes_back_and_forth_is_reported_once_per_firing() {
 #[test]
 fn a_change_without_a_known_other_writer_is_not_undone() {
     let two_rules = [rule("r", "3 * * * *", 5), rule("s", "4 * * * *", 6)];
-    let start = || {
-        let mut scaling = Scaling::of_workload(1, &two_rules);
-        scaling.turn(monday("09:00"));
-        scaling.turn(monday("09:03"));
-        scaling
-    };
+    let start = || Scaling::of_workload(1, &two_rules).turned("09:00").turned("09:03");
     // Written by the rule s, although the response was lost.
     let mut scaling = start();
     scaling.turn_with(monday("09:04"), |world, action| {
@@ -123,8 +117,7 @@ fn a_change_without_a_known_other_writer_is_not_undone() {
     assert!(noticed_of(&mut scaling, &[], monday("09:04:10")).is_empty());
 
     // Set by a rule that has been removed since.
-    let mut scaling = start();
-    scaling.turn(monday("09:04"));
+    let mut scaling = start().turned("09:04");
     assert!(noticed(&mut scaling, monday("09:04:10")).is_empty(), "six, by the rule s");
     scaling.edit(&two_rules[..1]);
     scaling.turn(monday("09:04:30"));
@@ -140,8 +133,7 @@ fn a_change_without_a_known_other_writer_is_not_undone() {
 #[test]
 fn the_replaced_one_of_two_bounds_is_named() {
     let rules = [bounds("r", "3 * * * *", Some(4), Some(9))];
-    let mut scaling = Scaling::of_autoscaler(1, 3, &rules);
-    scaling.turn(monday("09:00"));
+    let mut scaling = Scaling::of_autoscaler(1, 3, &rules).turned("09:00");
     assert!(scaling.turn(monday("09:03")));
     scaling.set_bounds(Some(4), Some(3));
     assert_eq!(noticed(&mut scaling, monday("09:03:15")), ["r: maxReplicas 9 became 3"]);

@@ -3,12 +3,11 @@
 use almanac_engine::cron_scaling::{Cause, explain};
 use almanac_engine::{Reach, Unreachable, Verdict};
 
-use crate::support::cron::{Scaling, rule};
+use crate::support::cron::{Scaling, hourly};
 use crate::support::{NANOSECOND, monday};
 
 fn out_of_sight() -> Scaling {
-    let mut scaling = Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]);
-    scaling.turn(monday("09:00"));
+    let mut scaling = hourly();
     scaling.lose_sight("the API server does not answer");
     scaling
 }

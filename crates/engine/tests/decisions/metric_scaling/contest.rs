@@ -5,12 +5,11 @@ use almanac_engine::{Outcome, Workload};
 use jiff::SignedDuration;
 
 use crate::support::monday;
-use crate::support::scaling::{Autoscaler, Scaling, external};
+use crate::support::scaling::{Autoscaler, Scaling, by_one_query, external};
 
 #[test]
 fn what_another_writer_replaces_is_set_again_once_a_query_period() {
-    let mut scaling = Scaling::new(Autoscaler::of("shop", 0, 100).by(external("q")), 5);
-    scaling.answer("q", 8.0);
+    let mut scaling = by_one_query(5).answered("q", 8.0);
     assert_eq!(scaling.turn(monday("09:00")), 8);
     scaling.set(5);
     assert_eq!(scaling.turn(monday("09:00:01")), 5);
@@ -26,9 +25,7 @@ fn what_another_writer_replaces_is_set_again_once_a_query_period() {
 
 #[test]
 fn what_another_recommendation_asks_for_does_not_wait() {
-    let mut scaling = Scaling::new(Autoscaler::of("shop", 0, 100).by(external("q")), 5);
-    scaling.answer("q", 8.0);
-    scaling.turn(monday("09:00"));
+    let mut scaling = by_one_query(5).answered("q", 8.0).turned("09:00");
     scaling.set(5);
     scaling.answer("q", 9.0);
     assert_eq!(scaling.turn(monday("09:00:01")), 9);
@@ -38,9 +35,7 @@ fn what_another_recommendation_asks_for_does_not_wait() {
 fn a_writer_who_replaces_what_was_just_set_is_told_even_where_something_else_is_wanted_now() {
     let down = ScalingRules { select: Select::Disabled, ..ScalingRules::default_down() };
     let policy = Autoscaler::of("shop", 0, 100).by(external("q")).down(down);
-    let mut scaling = Scaling::new(policy, 5);
-    scaling.answer("q", 8.0);
-    scaling.turn(monday("09:00"));
+    let mut scaling = Scaling::new(policy, 5).answered("q", 8.0).turned("09:00");
     scaling.set(9);
     assert_eq!(scaling.turn(monday("09:00:30")), 9, "more than is wanted stays");
     let undone = Recorded::Undone { at: monday("09:00"), set: 8, found: 9 };
@@ -52,9 +47,7 @@ fn a_writer_who_replaces_what_was_just_set_is_told_even_where_something_else_is_
 
 #[test]
 fn what_comes_under_the_name_of_a_deleted_target_is_no_interference() {
-    let mut scaling = Scaling::new(Autoscaler::of("shop", 0, 100).by(external("q")), 5);
-    scaling.answer("q", 8.0);
-    scaling.turn(monday("09:00"));
+    let mut scaling = by_one_query(5).answered("q", 8.0).turned("09:00");
     let target = scaling.target.clone();
     scaling.world.remove(&target);
     scaling.turn_that_ends(monday("09:00:10"), &Outcome::Withdrawn);
@@ -65,9 +58,7 @@ fn what_comes_under_the_name_of_a_deleted_target_is_no_interference() {
 
 #[test]
 fn a_contest_that_was_over_for_two_minutes_is_told_anew() {
-    let mut scaling = Scaling::new(Autoscaler::of("shop", 0, 100).by(external("q")), 5);
-    scaling.answer("q", 8.0);
-    scaling.turn(monday("09:00"));
+    let mut scaling = by_one_query(5).answered("q", 8.0).turned("09:00");
     scaling.set(5);
     scaling.turn(monday("09:01"));
     assert!(scaling.memory().unwrap().contest.is_some());
@@ -101,7 +92,7 @@ fn fight(
 
 #[test]
 fn a_tool_that_resets_the_replicas_for_hours_is_answered_a_few_times_an_hour() {
-    let mut scaling = Scaling::new(Autoscaler::of("shop", 0, 100).by(external("q")), 5);
+    let mut scaling = by_one_query(5);
     let written = fight(&mut scaling, "09:00", SignedDuration::from_hours(4), |_| 8.0);
     let within = |hour: i64| written.iter().filter(|it| **it / 3600 == hour).count();
     assert!(within(0) <= 10, "{written:?}");
@@ -112,8 +103,7 @@ fn a_tool_that_resets_the_replicas_for_hours_is_answered_a_few_times_an_hour() {
 /// Its replicas are reset right after each write, and it has turns only when it wants them.
 #[test]
 fn a_fight_is_told_once_however_long_its_pauses_are() {
-    let mut scaling = Scaling::new(Autoscaler::of("shop", 0, 100).by(external("q")), 5);
-    scaling.answer("q", 8.0);
+    let mut scaling = by_one_query(5).answered("q", 8.0);
     let (mut now, mut told, mut written) = (monday("09:00"), 0, 0);
     while now < monday("13:00") {
         scaling.turn(now);
@@ -133,7 +123,7 @@ fn a_fight_is_told_once_however_long_its_pauses_are() {
 
 #[test]
 fn nor_is_it_answered_more_often_where_the_recommendation_changes() {
-    let mut scaling = Scaling::new(Autoscaler::of("shop", 0, 100).by(external("q")), 5);
+    let mut scaling = by_one_query(5);
     let up_and_up = |seconds: i64| f64::from(u32::try_from(seconds / 300).unwrap_or(0) + 8);
     let written = fight(&mut scaling, "09:00", SignedDuration::from_hours(2), up_and_up);
     assert!(written.len() <= 13, "{written:?}");
@@ -141,8 +131,7 @@ fn nor_is_it_answered_more_often_where_the_recommendation_changes() {
 
 #[test]
 fn a_tool_that_comes_every_few_minutes_is_answered_a_few_times_an_hour_too() {
-    let mut scaling = Scaling::new(Autoscaler::of("shop", 0, 100).by(external("q")), 5);
-    scaling.answer("q", 8.0);
+    let mut scaling = by_one_query(5).answered("q", 8.0);
     let mut written = Vec::new();
     for second in (0..4 * 3600).step_by(5) {
         if second % 180 == 0 {
@@ -159,7 +148,7 @@ fn a_tool_that_comes_every_few_minutes_is_answered_a_few_times_an_hour_too() {
 
 #[test]
 fn after_an_hour_of_peace_it_is_answered_at_once_again() {
-    let mut scaling = Scaling::new(Autoscaler::of("shop", 0, 100).by(external("q")), 5);
+    let mut scaling = by_one_query(5);
     fight(&mut scaling, "09:00", SignedDuration::from_hours(1), |_| 8.0);
     assert_eq!(scaling.turn(monday("10:30")), 8);
     scaling.set(5);

@@ -8,7 +8,7 @@ use almanac_engine::{
 };
 use almanac_fixtures::names;
 
-use crate::support::scaling::{Autoscaler, Scaling, external, scheduled};
+use crate::support::scaling::{Autoscaler, Scaling, by_one_query, external, scheduled};
 use crate::support::schedule::Schedule;
 use crate::support::{monday, seconds};
 
@@ -28,8 +28,7 @@ fn problems() -> [SampleProblem; 7] {
 fn with_one_sample_that_cannot_be_used_nothing_is_scaled_by_the_others() {
     for problem in problems() {
         let policy = Autoscaler::of("shop", 2, 100).by(external("a")).by(external("b"));
-        let mut scaling = Scaling::new(policy, 1);
-        scaling.answer("a", 8.0);
+        let mut scaling = Scaling::new(policy, 1).answered("a", 8.0);
         scaling.sample("b", Err(problem.clone()));
         assert_eq!(scaling.turn(monday("09:00")), 1, "{problem:?}");
         scaling.answer("b", 1.0);
@@ -39,7 +38,7 @@ fn with_one_sample_that_cannot_be_used_nothing_is_scaled_by_the_others() {
 
 #[test]
 fn an_answer_is_too_old_as_soon_as_it_is_as_old_as_it_may_be() {
-    let mut scaling = Scaling::new(Autoscaler::of("shop", 0, 100).by(external("q")), 5);
+    let mut scaling = by_one_query(5);
     scaling.world.metric_scaling.extra.settings.oldest = Some(seconds(30));
     let answer = scaling.world.metric_scaling.extra.settings;
     assert_eq!(answer.oldest, Some(seconds(30)));
@@ -54,8 +53,7 @@ fn an_answer_is_too_old_as_soon_as_it_is_as_old_as_it_may_be() {
 
 #[test]
 fn a_target_that_is_missing_or_cannot_be_read_is_left_alone() {
-    let mut scaling = Scaling::new(Autoscaler::of("shop", 0, 100).by(external("q")), 5);
-    scaling.answer("q", 8.0);
+    let mut scaling = by_one_query(5).answered("q", 8.0);
     let why = Unreachable::Unknown(Arc::from("no answer"));
     let reach = Reach::without(scaling.target.clone(), why);
     let open = turn::open(&scaling.world, &scaling.name, &reach, monday("09:00")).unwrap();
@@ -108,8 +106,7 @@ fn what_could_not_be_written_is_tried_again_after_a_query_period() {
         Outcome::Unknown(Arc::from("lost")),
     ];
     for outcome in outcomes {
-        let mut scaling = Scaling::new(Autoscaler::of("shop", 0, 100).by(external("q")), 5);
-        scaling.answer("q", 8.0);
+        let mut scaling = by_one_query(5).answered("q", 8.0);
         scaling.turn_that_ends(monday("09:00"), &outcome);
         // Whoever was faster is no failure.
         let is_failure = outcome != Outcome::Conflict;

@@ -28,27 +28,19 @@ fn a_recommendation_is_told_with_its_sample_and_its_target() {
 fn every_limit_that_makes_a_difference_is_told() {
     let slow = ScalingRules { policies: [count_in(1, 60)].into(), ..at_once(Select::Max) };
     let by = |max| Autoscaler::of("shop", 0, max).by(external("q"));
-    assert_eq!(
-        explained(by(100).up(slow.clone()), 5, &[("q", 9.0)]),
-        ["q is 9, AverageValue 1: 9 replicas; 6 by the scaleUp policies (1 in 60 s)"]
-    );
-    assert_eq!(
-        explained(by(7), 5, &[("q", 9.0)]),
-        ["q is 9, AverageValue 1: 9 replicas; 7 by maxReplicas"]
-    );
-    assert_eq!(
-        explained(by(9).down(at_once(Select::Disabled)), 5, &[("q", 3.0)]),
-        ["q is 3, AverageValue 1: 3 replicas; 5, because scaleDown is Disabled"]
-    );
+    let expected = ["q is 9, AverageValue 1: 9 replicas; 6 by the scaleUp policies (1 in 60 s)"];
+    assert_eq!(explained(by(100).up(slow.clone()), 5, &[("q", 9.0)]), expected);
+    let expected = ["q is 9, AverageValue 1: 9 replicas; 7 by maxReplicas"];
+    assert_eq!(explained(by(7), 5, &[("q", 9.0)]), expected);
+    let expected = ["q is 3, AverageValue 1: 3 replicas; 5, because scaleDown is Disabled"];
+    assert_eq!(explained(by(9).down(at_once(Select::Disabled)), 5, &[("q", 3.0)]), expected);
     let mut scaling = Scaling::new(by(9), 5);
     let since = monday("08:00");
     let recommendations = vec![Recommendation { since, replicas: 8 }];
     scaling.remember(Some(Memory { recommendations, ..Memory::default() }));
     scaling.answer("q", 3.0);
-    assert_eq!(
-        scaling.explained(monday("09:00")),
-        ["q is 3, AverageValue 1: 3 replicas; 5 by the scaleDown window of 300 s"]
-    );
+    let expected = ["q is 3, AverageValue 1: 3 replicas; 5 by the scaleDown window of 300 s"];
+    assert_eq!(scaling.explained(monday("09:00")), expected);
 }
 
 #[test]

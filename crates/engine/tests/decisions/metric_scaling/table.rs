@@ -11,8 +11,7 @@ fn metric(target_type: TargetType, thousandths: u32, answer: f64, replicas: u32)
     let policy = Autoscaler::of("shop", 0, 1_000)
         .with(external("q"), target_type, thousandths)
         .down(at_once(Select::Max));
-    let mut scaling = Scaling::new(policy, replicas);
-    scaling.answer("q", answer);
+    let mut scaling = Scaling::new(policy, replicas).answered("q", answer);
     scaling.turn(monday("09:00"))
 }
 
@@ -86,28 +85,22 @@ fn the_bounds_come_last() {
     assert_eq!(of_five(&[9.0], Select::Max, Select::Disabled, (1, 4)), 4);
 }
 
+/// What an answer comes to at five replicas of ten each.
+fn within(tolerance: f64, answer: f64) -> u32 {
+    let policy = Autoscaler::of("shop", 0, 100).with(external("q"), TargetType::Value, 10_000);
+    let mut scaling = Scaling::new(policy, 5).answered("q", answer);
+    scaling.world.metric_scaling.extra.settings.tolerance = tolerance;
+    scaling.turn(monday("09:00"))
+}
+
 #[test]
 fn a_tenth_above_is_within_a_tenth_as_a_tenth_below_is() {
-    let at = |answer: f64| {
-        let policy = Autoscaler::of("shop", 0, 100).with(external("q"), TargetType::Value, 10_000);
-        let mut scaling = Scaling::new(policy, 5);
-        scaling.world.metric_scaling.extra.settings.tolerance = 0.1;
-        scaling.answer("q", answer);
-        scaling.turn(monday("09:00"))
-    };
-    assert_eq!([9.0, 11.0, 11.1].map(at), [5, 5, 6]);
+    assert_eq!([9.0, 11.0, 11.1].map(|answer| within(0.1, answer)), [5, 5, 6]);
 }
 
 #[test]
 fn an_answer_within_the_tolerance_changes_nothing() {
-    let at_tolerance = |tolerance: f64| {
-        let policy = Autoscaler::of("shop", 0, 100).with(external("q"), TargetType::Value, 10_000);
-        let mut scaling = Scaling::new(policy, 5);
-        scaling.world.metric_scaling.extra.settings.tolerance = tolerance;
-        scaling.answer("q", 10.5);
-        scaling.turn(monday("09:00"))
-    };
-    assert_eq!(at_tolerance(0.0), 6);
-    assert_eq!(at_tolerance(0.04), 6);
-    assert_eq!(at_tolerance(0.06), 5);
+    assert_eq!(within(0.0, 10.5), 6);
+    assert_eq!(within(0.04, 10.5), 6);
+    assert_eq!(within(0.06, 10.5), 5);
 }

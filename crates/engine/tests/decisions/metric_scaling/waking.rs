@@ -4,15 +4,13 @@ use almanac_engine::PolicyObject;
 use almanac_engine::metric_scaling::{Select, TargetType};
 use almanac_fixtures::names;
 
-use crate::support::monday;
-use crate::support::scaling::{Autoscaler, Scaling, at_once, external, scheduled};
+use crate::support::scaling::{Autoscaler, Scaling, at_once, by_one_query, external, scheduled};
 use crate::support::schedule::Schedule;
+use crate::support::{monday, owned};
 
 #[test]
 fn what_is_as_it_is_to_be_needs_no_turn() {
-    let mut scaling = Scaling::new(Autoscaler::of("shop", 0, 100).by(external("q")), 5);
-    scaling.answer("q", 5.0);
-    scaling.turn(monday("09:00"));
+    let scaling = by_one_query(5).answered("q", 5.0).turned("09:00");
     assert_eq!(scaling.wake_at(), None);
 }
 
@@ -38,31 +36,24 @@ fn it_wakes_when_a_schedule_that_it_asks_says_another_number() {
 fn what_is_chosen_otherwise_once_it_is_set_is_decided_again_after_a_query_period() {
     let policy = Autoscaler::of("shop", 0, 100).by(external("a")).by(external("b"));
     let policy = policy.down(at_once(Select::Min));
-    let mut scaling = Scaling::new(policy, 2);
-    scaling.answer("a", 4.0);
-    scaling.answer("b", 3.0);
+    let mut scaling = Scaling::new(policy, 2).answered("a", 4.0).answered("b", 3.0);
     // Four is above two; but then three is below four, and the smallest of those counts.
-    assert_eq!(
-        scaling.run(monday("09:00"), monday("09:00:30")),
-        [("09:00:00".to_owned(), 4), ("09:00:10".to_owned(), 3), ("09:00:20".to_owned(), 4),]
-    );
+    let expected = owned(&[("09:00:00", 4), ("09:00:10", 3), ("09:00:20", 4)]);
+    assert_eq!(scaling.run(monday("09:00"), monday("09:00:30")), expected);
 }
 
 #[test]
 fn what_multiplies_is_decided_again_every_query_period_until_nothing_changes() {
     let policy = Autoscaler::of("shop", 0, 100).with(external("q"), TargetType::Value, 10_000);
-    let mut scaling = Scaling::new(policy, 3);
-    scaling.answer("q", 20.0);
-    assert_eq!(
-        scaling.run(monday("09:00"), monday("09:30")),
-        [
-            ("09:00:00".to_owned(), 6),
-            ("09:00:10".to_owned(), 12),
-            ("09:00:20".to_owned(), 24),
-            ("09:00:30".to_owned(), 48),
-            ("09:00:40".to_owned(), 96),
-            ("09:00:50".to_owned(), 100),
-        ]
-    );
+    let mut scaling = Scaling::new(policy, 3).answered("q", 20.0);
+    let expected = owned(&[
+        ("09:00:00", 6),
+        ("09:00:10", 12),
+        ("09:00:20", 24),
+        ("09:00:30", 48),
+        ("09:00:40", 96),
+        ("09:00:50", 100),
+    ]);
+    assert_eq!(scaling.run(monday("09:00"), monday("09:30")), expected);
     assert_eq!(scaling.wake_at(), None);
 }

@@ -7,19 +7,16 @@ use almanac_engine::metric_scaling::{
 };
 use jiff::Timestamp;
 
-use crate::support::scaling::{Autoscaler, Scaling, at_once, count_in, external};
-use crate::support::{NANOSECOND, monday};
+use crate::support::scaling::{Autoscaler, Scaling, at_once, by_one_query, count_in, external};
+use crate::support::{NANOSECOND, monday, owned};
 
 fn window(seconds: u32) -> ScalingRules {
     ScalingRules { window_seconds: seconds, select: Select::Max, policies: Box::default() }
 }
 
 fn scaling(up: u32, down: u32, replicas: u32) -> Scaling {
-    let policy = Autoscaler::of("shop", 0, 100).by(external("q"));
-    let mut scaling = Scaling::new(policy.up(window(up)).down(window(down)), replicas);
-    scaling.answer("q", replicas.into());
-    scaling.turn(monday("08:00"));
-    scaling
+    let policy = Autoscaler::of("shop", 0, 100).by(external("q")).up(window(up)).down(window(down));
+    Scaling::new(policy, replicas).answered("q", replicas.into()).turned("08:00")
 }
 
 #[test]
@@ -39,10 +36,8 @@ fn the_best_recommendation_of_the_window_holds() {
     assert_eq!(scaling.turn(monday("09:00")), 8);
     scaling.answer("q", 3.0);
     assert_eq!(scaling.turn(monday("09:02")), 8);
-    assert_eq!(
-        scaling.run(monday("09:02"), monday("10:00")),
-        [("09:05:00".to_owned(), 5), ("09:07:00".to_owned(), 3),]
-    );
+    let expected = owned(&[("09:05:00", 5), ("09:07:00", 3)]);
+    assert_eq!(scaling.run(monday("09:02"), monday("10:00")), expected);
 }
 
 #[test]
@@ -59,16 +54,13 @@ fn a_rise_that_does_not_last_as_long_as_the_window_is_never_followed() {
 
 #[test]
 fn a_new_autoscaler_has_no_history_and_scales_down_at_once() {
-    let policy = Autoscaler::of("shop", 0, 100).by(external("q"));
-    let mut scaling = Scaling::new(policy, 8);
-    scaling.answer("q", 3.0);
+    let mut scaling = by_one_query(8).answered("q", 3.0);
     assert_eq!(scaling.turn(monday("09:00")), 3);
 }
 
 #[test]
 fn where_the_history_is_lost_the_replicas_count_as_a_recommendation_for_one_window() {
-    let policy = Autoscaler::of("shop", 0, 100).by(external("q"));
-    let mut scaling = Scaling::new(policy, 8);
+    let mut scaling = by_one_query(8);
     scaling.remember(Some(Memory { is_lost: true, ..Memory::default() }));
     scaling.answer("q", 3.0);
     assert_eq!(scaling.turn(monday("09:00")), 8);
@@ -98,9 +90,7 @@ fn where_a_restored_memory_lacks_the_last_change_it_counts_as_made_now() {
     let policy = Autoscaler::of("shop", 0, 100)
         .by(external("q"))
         .up(ScalingRules { policies: [count_in(4, 60)].into(), ..ScalingRules::default_up() });
-    let mut scaling = Scaling::new(policy, 3);
-    scaling.answer("q", 3.0);
-    scaling.turn(monday("09:00"));
+    let mut scaling = Scaling::new(policy, 3).answered("q", 3.0).turned("09:00");
     let mut written = scaling.memory().unwrap().clone();
     assert_eq!(written.last_scale, None, "it has never scaled");
     written.written_with = Some(3);

@@ -200,8 +200,7 @@ fn scores_and_tolerations_wake_whatever_expressions_cost() {
     let mut fleet = Fleet::new(&[], it);
     zones(&mut fleet, 0..2, 1);
     for (name, until) in [("c000", "14:00"), ("c001", "13:30")] {
-        let values = scores(&[("load", 1)], Some(monday(until)));
-        add_scores(&mut fleet.world, name, "default", values);
+        add_scores(&mut fleet.world, name, "default", scores(&[("load", 1)], Some(monday(until))));
     }
     assert_eq!(after(&mut fleet, "11:00"), "c000 c001");
     zones(&mut fleet, 0..2, 100);

@@ -53,28 +53,24 @@ fn expressions_of_a_predicate_all_have_to_hold_and_predicates_are_alternatives()
 #[test]
 fn what_fails_or_is_no_boolean_does_not_match_and_says_so() {
     let fleet = three(by(&[&[NEW]]));
-    assert_eq!(
-        fleet.explained(monday("12:00")),
-        [
-            "b Won: rank 1 of 1: total 0".to_owned(),
-            format!("a Excluded: no predicate matches: the expression {NEW} is false"),
-            format!(
-                "c Excluded: no predicate matches: the expression {NEW} has no result: \"none\" is no semantic \
-                 version such as 1.30.2"
-            ),
-        ]
-    );
+    let expected = [
+        "b Won: rank 1 of 1: total 0".to_owned(),
+        format!("a Excluded: no predicate matches: the expression {NEW} is false"),
+        format!(
+            "c Excluded: no predicate matches: the expression {NEW} has no result: \"none\" is no semantic \
+             version such as 1.30.2"
+        ),
+    ];
+    assert_eq!(fleet.explained(monday("12:00")), expected);
     let mut odd = by(&[&["true", "managedCluster.status.version"]]);
     let labels = cluster_selector("region=eu", "");
     odd.predicates = odd.predicates.iter().cloned().chain([labels]).collect();
     let fleet = Fleet::new(&[], odd).with("a", of("v1", &[]));
-    assert_eq!(
-        fleet.explained(monday("12:00")),
-        [
-            "a Excluded: no predicate matches: the expression managedCluster.status.version has no result: the \
-          result is no boolean, but of type string; or labels region=eu"
-        ]
-    );
+    let expected = [
+        "a Excluded: no predicate matches: the expression managedCluster.status.version has no result: the \
+      result is no boolean, but of type string; or labels region=eu",
+    ];
+    assert_eq!(fleet.explained(monday("12:00")), expected);
 }
 
 pub(super) const BUSY: &str =
@@ -243,8 +239,7 @@ fn of_many_objects_whose_scores_have_expired_some_are_named() {
         names.iter().map(|it| format!("managedCluster.scores('{it}') == []")).collect();
     let mut fleet = Fleet::new(&["a"], by(&[&[&asks.join(" && ")]]));
     for name in &names {
-        let expired = scores(&[("load", 1)], Some(monday("11:00")));
-        add_scores(&mut fleet.world, "a", name, expired);
+        add_scores(&mut fleet.world, "a", name, scores(&[("load", 1)], Some(monday("11:00"))));
     }
     let lines = fleet.explained(monday("12:00"));
     assert!(lines[0].contains("AddOnPlacementScore scores-2 was valid"), "{lines:?}");
@@ -274,8 +269,7 @@ fn scores_whose_end_cannot_be_read_count_nowhere_and_the_reason_says_so() {
     let mut it = by(&[&[NOT_BUSY], &["true"]]);
     it.prioritizers = placement(None, PrioritizerMode::Exact, &[("default/load", 1)]).prioritizers;
     let mut fleet = Fleet::new(&["a"], it);
-    let unreadable = scores(&[("load", 90)], Some(Scores::UNREADABLE));
-    add_scores(&mut fleet.world, "a", "default", unreadable);
+    add_scores(&mut fleet.world, "a", "default", scores(&[("load", 90)], Some(Scores::UNREADABLE)));
     let lines = fleet.explained(monday("12:00"));
     let why = "has a validUntil that cannot be read";
     assert_eq!(

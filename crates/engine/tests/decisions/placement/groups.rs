@@ -27,10 +27,8 @@ fn a_decision_has_a_hundred_clusters_at_most() {
 #[test]
 fn a_quarter_of_three_clusters_is_one_so_there_are_three_groups() {
     let quarter = Placement { group_size: GroupSize::Percent(25), ..Placement::default() };
-    assert_eq!(
-        decided(Fleet::new(&["a", "b", "c"], quarter)),
-        ["web-decision-1 0 : a", "web-decision-2 1 : b", "web-decision-3 2 : c"]
-    );
+    let expected = ["web-decision-1 0 : a", "web-decision-2 1 : b", "web-decision-3 2 : c"];
+    assert_eq!(decided(Fleet::new(&["a", "b", "c"], quarter)), expected);
 }
 
 #[test]
@@ -49,15 +47,13 @@ fn groups_by_selectors_come_first_and_every_cluster_is_in_one_group() {
     let decision = fleet.decide(monday("12:00"));
     let decisions: Vec<_> = decision.groups.iter().flat_map(|it| &it.decisions).collect();
     assert_eq!(decisions.len(), 4);
-    assert_eq!(
-        decided(fleet),
-        [
-            "web-decision-1 0 canary: b",
-            "web-decision-2 1 all-of-eu: a c",
-            "web-decision-3 2 all-of-eu: d",
-            "web-decision-4 3 : e z",
-        ]
-    );
+    let expected = [
+        "web-decision-1 0 canary: b",
+        "web-decision-2 1 all-of-eu: a c",
+        "web-decision-3 2 all-of-eu: d",
+        "web-decision-4 3 : e z",
+    ];
+    assert_eq!(decided(fleet), expected);
 }
 
 #[test]

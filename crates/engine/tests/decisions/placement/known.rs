@@ -1,6 +1,8 @@
 //! What the predicates have said of clusters, kept for the next turn.
 
-use almanac_engine::placement::{Decision, KnownMatches, Memory, Placement, decide, gather};
+use almanac_engine::placement::{
+    Decision, KnownMatches, MatchVerdict, Memory, Placement, decide, gather, matched_by_expressions,
+};
 use almanac_engine::{PolicyObject, Slim};
 use almanac_fixtures::placements::{add_cluster, add_scores, object, placement_name, scores};
 use proptest::collection::vec;
@@ -37,8 +39,29 @@ fn only_those_clusters_are_evaluated_again_that_have_changed() {
     fleet.world.upsert(placement_name("web").identity, Slim::Placement(other));
     add_cluster(&mut fleet.world, "b", with_zones(1));
     let input = gather(fleet.world.view(), &Fleet::name().identity).unwrap();
-    let selected = decide(&input, monday("12:01")).clusters;
-    assert_eq!(selected, ["a".into(), "c".into()]);
+    assert_eq!(decide(&input, monday("12:01")).clusters, ["a".into(), "c".into()]);
+}
+
+#[test]
+fn a_heartbeat_evaluates_only_the_cluster_as_it_is_then() {
+    let mut fleet = Fleet::new(&[], by(&[&["true"]]));
+    add_cluster(&mut fleet.world, "a", with_zones(1));
+    let _turn = fleet.turn(monday("12:00"));
+    // As above: what is known would be wrong for this one.
+    let known = memory(&fleet);
+    fleet.world.remove_policy(&Fleet::name());
+    let mut other = PolicyObject::new(by(&[&["false"]]));
+    other.memory = Some(known);
+    fleet.world.upsert(Fleet::name().identity, Slim::Placement(other));
+    let said = |fleet: &Fleet| {
+        let cluster = object("ManagedCluster", "", "a");
+        let said = matched_by_expressions(fleet.world.view(), &cluster, monday("12:01"));
+        let said = said.into_iter().map(|(_, it)| it.expect("it takes few steps").verdict);
+        said.collect::<Vec<_>>()
+    };
+    assert_eq!(said(&fleet), [MatchVerdict::Matches], "it is known, and not evaluated");
+    add_cluster(&mut fleet.world, "a", with_zones(1));
+    assert_eq!(said(&fleet), [MatchVerdict::DoesNot], "it is evaluated");
 }
 
 #[test]

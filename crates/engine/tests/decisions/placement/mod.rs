@@ -5,6 +5,7 @@ mod costs;
 mod expressions;
 mod faults;
 mod groups;
+mod index;
 mod influence;
 mod known;
 mod properties;

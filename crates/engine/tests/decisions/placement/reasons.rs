@@ -27,25 +27,23 @@ fn every_candidate_has_its_rank_its_total_and_the_parts_of_it_or_why_it_has_none
         .scored("c", "cpuratio", -10)
         .with("d", tainted("gone=really:NoSelect", "11:00"))
         .with("e", tainted("down:NoSelect", "12:00"));
-    assert_eq!(
-        fleet.explained(monday("12:00")),
-        [
-            "c Won: rank 1 of 4, 2 wanted: total 110 (Balance 100 x 1, Steady 0 x 1, \
-         ResourceAllocatableMemory 0 x 2, AddOn/default/cpuratio -10 x -1); \
-         ResourceAllocatableMemory counts 0: the cluster lacks the allocatable amount or the capacity",
-            "e Won: rank 2 of 4, 2 wanted: total 100 (Balance 100 x 1, Steady 0 x 1, \
-         ResourceAllocatableMemory 0 x 2, AddOn/default/cpuratio 0 x -1); \
-         ResourceAllocatableMemory counts 0: the cluster lacks the allocatable amount or the capacity; \
-         AddOn/default/cpuratio counts 0: there is no AddOnPlacementScore e/default",
-            "a Lost: rank 3 of 4, 2 wanted: total 60 (Balance 100 x 1, Steady 0 x 1, \
-         ResourceAllocatableMemory 0 x 2, AddOn/default/cpuratio 40 x -1); e has 100; \
-         ResourceAllocatableMemory counts 0: the cluster lacks the allocatable amount or the capacity",
-            "b Lost: rank 4 of 4, 2 wanted: total 60 (Balance 100 x 1, Steady 0 x 1, \
-         ResourceAllocatableMemory 0 x 2, AddOn/default/cpuratio 40 x -1); e has 100; \
-         ResourceAllocatableMemory counts 0: the cluster lacks the allocatable amount or the capacity",
-            "d Excluded: gone=really:NoSelect is not tolerated",
-        ]
-    );
+    let expected = [
+        "c Won: rank 1 of 4, 2 wanted: total 110 (Balance 100 x 1, Steady 0 x 1, \
+     ResourceAllocatableMemory 0 x 2, AddOn/default/cpuratio -10 x -1); \
+     ResourceAllocatableMemory counts 0: the cluster lacks the allocatable amount or the capacity",
+        "e Won: rank 2 of 4, 2 wanted: total 100 (Balance 100 x 1, Steady 0 x 1, \
+     ResourceAllocatableMemory 0 x 2, AddOn/default/cpuratio 0 x -1); \
+     ResourceAllocatableMemory counts 0: the cluster lacks the allocatable amount or the capacity; \
+     AddOn/default/cpuratio counts 0: there is no AddOnPlacementScore e/default",
+        "a Lost: rank 3 of 4, 2 wanted: total 60 (Balance 100 x 1, Steady 0 x 1, \
+     ResourceAllocatableMemory 0 x 2, AddOn/default/cpuratio 40 x -1); e has 100; \
+     ResourceAllocatableMemory counts 0: the cluster lacks the allocatable amount or the capacity",
+        "b Lost: rank 4 of 4, 2 wanted: total 60 (Balance 100 x 1, Steady 0 x 1, \
+     ResourceAllocatableMemory 0 x 2, AddOn/default/cpuratio 40 x -1); e has 100; \
+     ResourceAllocatableMemory counts 0: the cluster lacks the allocatable amount or the capacity",
+        "d Excluded: gone=really:NoSelect is not tolerated",
+    ];
+    assert_eq!(fleet.explained(monday("12:00")), expected);
     let reasons = fleet.world.explain(&Fleet::name(), monday("12:00"));
     assert_eq!(reasons[1].until, Some(monday("12:01")));
     let scored = reasons[0].scored.as_ref().unwrap();
@@ -91,23 +89,19 @@ fn a_change_names_the_score_or_the_taint_that_time_has_ended() {
     let first = told(&mut fleet, "12:30");
     let by_score = "1 of 3 matching clusters selected by AddOn/default/cpuratio 1";
     assert_eq!(first, (None, by_score.to_owned()));
-    assert_eq!(
-        told(&mut fleet, "13:00"),
-        (
-            Some("down:NoSelect".to_owned()),
-            "the toleration of down:NoSelect on a has ended".to_owned()
-        )
+    let expected = (
+        Some("down:NoSelect".to_owned()),
+        "the toleration of down:NoSelect on a has ended".to_owned(),
     );
+    assert_eq!(told(&mut fleet, "13:00"), expected);
     let quiet = fleet.turn(monday("13:30"));
     let (rule, _) = quiet.effects[0].reason.render(&fleet.world, &Fleet::name().identity).unwrap();
     assert_eq!(rule.as_deref(), Some("down:NoSelect"), "what it follows from stays the same");
-    assert_eq!(
-        told(&mut fleet, "14:00"),
-        (
-            Some("AddOn/default/cpuratio".to_owned()),
-            "AddOn/default/cpuratio of b has expired".to_owned()
-        )
+    let expected = (
+        Some("AddOn/default/cpuratio".to_owned()),
+        "AddOn/default/cpuratio of b has expired".to_owned(),
     );
+    assert_eq!(told(&mut fleet, "14:00"), expected);
     add_cluster(&mut fleet.world, "c", tainted("gone:NoSelect", "09:00"));
     let edited = told(&mut fleet, "14:30");
     assert_eq!(edited.0, None, "what somebody has edited is no score and no taint that has ended");
@@ -132,13 +126,11 @@ fn a_toleration_whose_end_puts_a_cluster_behind_others_is_named() {
     one.tolerations = [toleration("old", Some(3600))].into();
     let mut fleet = Fleet::new(&["b"], one).with("a", tainted("old:PreferNoSelect", "12:00"));
     told(&mut fleet, "12:30");
-    assert_eq!(
-        told(&mut fleet, "13:00"),
-        (
-            Some("old:PreferNoSelect".to_owned()),
-            "the toleration of old:PreferNoSelect on a has ended".to_owned()
-        )
+    let expected = (
+        Some("old:PreferNoSelect".to_owned()),
+        "the toleration of old:PreferNoSelect on a has ended".to_owned(),
     );
+    assert_eq!(told(&mut fleet, "13:00"), expected);
 }
 
 #[test]
@@ -210,8 +202,7 @@ fn a_turn_during_which_the_placement_is_edited_is_not_remembered() {
         add_placement(world, "web", edited.clone());
         world.apply(action)
     });
-    let known = gather(fleet.world.view(), &Fleet::name().identity).unwrap().memory;
-    assert_eq!(known, None);
+    assert_eq!(gather(fleet.world.view(), &Fleet::name().identity).unwrap().memory, None);
     let _turn = fleet.turn(monday("12:01"));
     assert!(gather(fleet.world.view(), &Fleet::name().identity).unwrap().memory.is_some());
 }

@@ -28,13 +28,11 @@ fn what_placements_of_other_namespaces_have_selected_counts_and_be_it_one_of_the
     let [own, elsewhere] = ["default", "elsewhere"]
         .map(|namespace| object("PlacementDecision", namespace, "web-decision-1"));
     for (at, clusters) in [(own, &["c"][..]), (elsewhere, &["a"])] {
-        let decision = HubObject::Decision(decision("web", clusters));
-        fleet.world.upsert(at, Slim::Hub(decision));
+        fleet.world.upsert(at, Slim::Hub(HubObject::Decision(decision("web", clusters))));
     }
     assert_eq!(fleet.totals(), "b 100, c 100, a -100", "its own does not count");
     let third = object("PlacementDecision", "third", "x-decision-1");
-    let both = HubObject::Decision(decision("x", &["a", "b"]));
-    fleet.world.upsert(third.clone(), Slim::Hub(both));
+    fleet.world.upsert(third.clone(), Slim::Hub(HubObject::Decision(decision("x", &["a", "b"]))));
     assert_eq!(fleet.totals(), "c 100, b 0, a -100");
     fleet.world.remove(&third);
     assert_eq!(fleet.totals(), "b 100, c 100, a -100");
@@ -114,18 +112,16 @@ fn a_score_counts_until_it_expires_and_nothing_when_it_is_missing() {
     let before = fleet.decide(end - NANOSECOND);
     assert_eq!(before.wake_at, Some(end));
     let lines = fleet.explained(end);
-    assert_eq!(
-        lines,
-        [
-            "a Won: rank 1 of 4: total 0 (AddOn/default/cpuratio 0 x 1); AddOn/default/cpuratio counts 0: \
-         it was valid until 2026-03-02T12:00:00Z",
-            "c Won: rank 2 of 4: total 0 (AddOn/default/cpuratio 0 x 1); AddOn/default/cpuratio counts 0: \
-         AddOnPlacementScore c/default has no cpuratio",
-            "d Won: rank 3 of 4: total 0 (AddOn/default/cpuratio 0 x 1); AddOn/default/cpuratio counts 0: \
-         there is no AddOnPlacementScore d/default",
-            "b Won: rank 4 of 4: total -5 (AddOn/default/cpuratio -5 x 1)",
-        ]
-    );
+    let expected = [
+        "a Won: rank 1 of 4: total 0 (AddOn/default/cpuratio 0 x 1); AddOn/default/cpuratio counts 0: \
+     it was valid until 2026-03-02T12:00:00Z",
+        "c Won: rank 2 of 4: total 0 (AddOn/default/cpuratio 0 x 1); AddOn/default/cpuratio counts 0: \
+     AddOnPlacementScore c/default has no cpuratio",
+        "d Won: rank 3 of 4: total 0 (AddOn/default/cpuratio 0 x 1); AddOn/default/cpuratio counts 0: \
+     there is no AddOnPlacementScore d/default",
+        "b Won: rank 4 of 4: total -5 (AddOn/default/cpuratio -5 x 1)",
+    ];
+    assert_eq!(lines, expected);
 }
 
 #[test]
@@ -136,10 +132,8 @@ fn a_score_that_changes_expires_or_is_emptied_moves_the_selection_at_that_instan
     let expiring = |score| scores(&[("cpuratio", score)], Some(end));
     add_scores(&mut fleet.world, "a", "default", expiring(60));
     let turn = fleet.turn(monday("12:00"));
-    assert_eq!(
-        (fleet.decisions(), turn.wake_at),
-        (vec!["web-decision-1 0 : a".to_owned()], Some(end))
-    );
+    let expected = (vec!["web-decision-1 0 : a".to_owned()], Some(end));
+    assert_eq!((fleet.decisions(), turn.wake_at), expected);
     add_scores(&mut fleet.world, "a", "default", expiring(40));
     fleet.turn(monday("12:10"));
     assert_eq!(fleet.decisions(), ["web-decision-1 0 : b"]);

@@ -62,18 +62,14 @@ fn a_toleration_ends_so_many_seconds_after_the_taint_was_added() {
         .with("b", tainted(&["down:NoSelect"], Some("12:00")));
     let end = monday("12:05");
     let turn = fleet.turn(monday("12:00"));
-    assert_eq!(
-        (fleet.decisions(), turn.wake_at),
-        (vec!["web-decision-1 0 : a b".to_owned()], Some(end))
-    );
+    let expected = (vec!["web-decision-1 0 : a b".to_owned()], Some(end));
+    assert_eq!((fleet.decisions(), turn.wake_at), expected);
     let before = fleet.decide(end - NANOSECOND);
     assert_eq!((before.clusters.len(), before.wake_at), (2, Some(end)));
     let turn = fleet.turn(end);
     assert_eq!((fleet.decisions(), turn.wake_at), (vec!["web-decision-1 0 : a".to_owned()], None));
-    assert_eq!(
-        fleet.explained(end)[1],
-        "b Excluded: down:NoSelect was tolerated until 2026-03-02T12:05:00Z"
-    );
+    let expected = "b Excluded: down:NoSelect was tolerated until 2026-03-02T12:05:00Z";
+    assert_eq!(fleet.explained(end)[1], expected);
 }
 
 #[test]

@@ -43,13 +43,10 @@ fn where_a_cluster_goes_is_written_before_where_it_was() {
     fleet.world.remove(&object("ManagedCluster", "", all[0]));
     let removed = fleet.turn(monday("12:02"));
     assert_eq!(written(&removed.done), [order[2], order[1], order[0]]);
-    let some = placement(Some(90), PrioritizerMode::Exact, &[]);
-    fleet.set(some);
+    fleet.set(placement(Some(90), PrioritizerMode::Exact, &[]));
     let shrunk = fleet.turn(monday("12:03"));
-    assert_eq!(
-        written(&shrunk.done),
-        ["write web-decision-1", "remove web-decision-3", "remove web-decision-2",]
-    );
+    let expected = ["write web-decision-1", "remove web-decision-3", "remove web-decision-2"];
+    assert_eq!(written(&shrunk.done), expected);
 }
 
 #[test]

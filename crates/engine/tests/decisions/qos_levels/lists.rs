@@ -41,11 +41,8 @@ fn the_last_entry_that_selects_the_node_replaces_the_global_list() {
     let empty = with_nodes(global.clone(), &empty);
     assert_eq!(levels_of(&mut cluster(empty)), ["-1", "1", "-", "-1"], "an empty list is a list");
     let every = with_nodes(global, &[nodes[0].clone(), (Some(""), list([policy("all", 0)]))]);
-    assert_eq!(
-        levels_of(&mut cluster(every)),
-        ["0", "0", "0", "-1"],
-        "without a node, none selects"
-    );
+    let expected = ["0", "0", "0", "-1"];
+    assert_eq!(levels_of(&mut cluster(every)), expected, "without a node, none selects");
 }
 
 #[test]
@@ -80,8 +77,7 @@ fn a_list_that_cannot_be_used_keeps_its_last_good_form_and_the_others_go_on() {
     let before = with_nodes(levels([policy("global", -1)]), &pool(list([policy("pool", 1)])));
     let mut it = cluster(before.clone());
     assert_eq!(levels_of(&mut it), ["-1", "1", "1", "-1"]);
-    let bad_pool = with_nodes(levels([policy("global", 0)]), &pool(PolicyList::Unusable));
-    it.configure(FIRST, bad_pool);
+    it.configure(FIRST, with_nodes(levels([policy("global", 0)]), &pool(PolicyList::Unusable)));
     assert_eq!(levels_of(&mut it), ["0", "1", "1", "0"]);
     let bad_global = QosLevels {
         global: PolicyList::Unusable,

@@ -42,17 +42,15 @@ fn explained(cluster: &Cluster, object: Option<&Identity>, time: &str) -> Vec<St
 #[test]
 fn every_policy_of_the_list_has_its_verdict() {
     let pod = pod_name("pod");
-    assert_eq!(
-        explained(&cluster(), Some(&pod), "11:00"),
-        [
-            "noon Inactive 2026-03-01T13:00 to 12:00: open from 12:00 to 13:00 every day (UTC): closed",
-            "off Inactive - to -: disabled",
-            "day Won 09:00 to 12:00: open from 09:00 to 17:00 every day (UTC): open",
-            "later Lost 08:00 to 18:00: open from 08:00 to 18:00 every day (UTC): open, but day is listed \
-             before it",
-            "web Excluded - to -: it selects other pods: a=c",
-        ]
-    );
+    let expected = [
+        "noon Inactive 2026-03-01T13:00 to 12:00: open from 12:00 to 13:00 every day (UTC): closed",
+        "off Inactive - to -: disabled",
+        "day Won 09:00 to 12:00: open from 09:00 to 17:00 every day (UTC): open",
+        "later Lost 08:00 to 18:00: open from 08:00 to 18:00 every day (UTC): open, but day is listed \
+         before it",
+        "web Excluded - to -: it selects other pods: a=c",
+    ];
+    assert_eq!(explained(&cluster(), Some(&pod), "11:00"), expected);
 }
 
 #[test]

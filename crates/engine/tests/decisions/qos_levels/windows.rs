@@ -33,10 +33,8 @@ fn each_change_of_a_level_is_recorded_once_with_the_policy_and_the_levels() {
     let mut cluster = night();
     assert_eq!(recorded(&cluster.turn("22:00")), ["batch: - > night, 1 > -1"]);
     assert_eq!(recorded(&cluster.turn("22:30")), [""; 0]);
-    assert_eq!(
-        recorded(&cluster.turn_at(instant("2026-03-03T06:00:00Z"))),
-        ["batch: night > -, -1 > 1"]
-    );
+    let expected = ["batch: night > -, -1 > 1"];
+    assert_eq!(recorded(&cluster.turn_at(instant("2026-03-03T06:00:00Z"))), expected);
 }
 
 #[test]

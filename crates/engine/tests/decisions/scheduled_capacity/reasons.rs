@@ -17,15 +17,13 @@ fn every_behaviour_is_explained_as_winning_losing_or_closed() {
         .published();
     let reasons = producer.explain("2026-11-23T12:00:00Z");
     let cause: Vec<_> = reasons.iter().map(|it| (it.rule, it.verdict, it.cause)).collect();
-    assert_eq!(
-        cause,
-        [
-            (Some(0), Verdict::Won, Cause::Open),
-            (Some(1), Verdict::Lost, Cause::LowerPriority { than: 0 }),
-            (Some(2), Verdict::Lost, Cause::LaterInTheSpec { than: 0 }),
-            (Some(3), Verdict::Inactive, Cause::Closed),
-        ]
-    );
+    let expected = [
+        (Some(0), Verdict::Won, Cause::Open),
+        (Some(1), Verdict::Lost, Cause::LowerPriority { than: 0 }),
+        (Some(2), Verdict::Lost, Cause::LaterInTheSpec { than: 0 }),
+        (Some(3), Verdict::Inactive, Cause::Closed),
+    ];
+    assert_eq!(cause, expected);
     assert_eq!(reasons[0].since, Some(instant("2026-11-23T09:00:00Z")));
     assert_eq!(reasons[0].until, Some(instant("2026-11-23T17:00:00Z")));
     assert_eq!(reasons[3].since, Some(instant("2026-11-22T21:00:00Z")));
@@ -99,13 +97,9 @@ fn losing_behaviours_do_not_change_the_start_of_the_winner() {
         .with(7, "hours=10", "hours=11")
         .with_priority(1, 6, "hours=12", "hours=18")
         .published();
-    let opened = Some(instant("2026-11-23T09:00:00Z"));
-    assert_eq!(since(&producer, "2026-11-23T16:00:00Z"), opened);
-    assert_eq!(
-        since(&producer, "2026-11-23T17:30:00Z"),
-        Some(instant("2026-11-23T17:00:00Z")),
-        "the one above it has closed"
-    );
+    assert_eq!(since(&producer, "2026-11-23T16:00:00Z"), Some(instant("2026-11-23T09:00:00Z")));
+    let expected = Some(instant("2026-11-23T17:00:00Z"));
+    assert_eq!(since(&producer, "2026-11-23T17:30:00Z"), expected, "the one above it has closed");
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use almanac_checker::{ClosedTurn, Violations, check_cron_scaling, check_cron_settled};
 use almanac_engine::cron_scaling::{
-    self, Applied, CronRules, CronScaling, Decision, Ending, Execution, Input, Memory, RuleMemory,
-    gather, next_firing,
+    self, Applied, CronRules, CronScaling, Ending, Execution, Input, Memory, RuleMemory, gather,
+    next_firing,
 };
 use almanac_engine::turn::{self, OpenTurn, Turn};
 use almanac_engine::{
@@ -13,13 +13,10 @@ use almanac_engine::{
 use almanac_fixtures::names;
 use jiff::Timestamp;
 
+use crate::support::{decision_of, monday};
+
 pub(crate) use almanac_fixtures::names::{autoscaler, workload};
 pub(crate) use almanac_fixtures::rules::{Rule, bounds, checked, rule};
-
-/// What was decided at the opening of a turn.
-pub(crate) fn decision_of(open: &OpenTurn) -> &Decision {
-    &open.decision().of::<CronRules>().expect("it is the turn of cron rules").decision
-}
 
 /// Closes a turn in a world; what it came to, and what does not hold of that.
 pub(crate) fn close(
@@ -61,6 +58,11 @@ pub(crate) struct Scaling {
     pub(crate) wake_at: Option<Timestamp>,
 }
 
+/// The rule `r`, which sets five replicas at minute 3 of every hour, after a turn at 09:00 with one replica.
+pub(crate) fn hourly() -> Scaling {
+    Scaling::of_workload(1, &[rule("r", "3 * * * *", 5)]).turned("09:00")
+}
+
 impl Scaling {
     /// Rules of a deployment that is there, with as many replicas.
     pub(crate) fn of_workload(replicas: u32, rules: &[Rule]) -> Scaling {
@@ -88,6 +90,12 @@ impl Scaling {
 
     pub(crate) fn created(mut self, at: Timestamp) -> Scaling {
         self.object().created = Some(at);
+        self
+    }
+
+    /// After a turn at this time on Monday, checked, in which every write succeeds.
+    pub(crate) fn turned(mut self, at: &str) -> Scaling {
+        self.turn(monday(at));
         self
     }
 
@@ -169,7 +177,7 @@ impl Scaling {
     /// Opens a turn, and checks what is decided.
     pub(crate) fn open(&self, now: Timestamp) -> OpenTurn {
         let open = turn::open(&self.world, &self.name(), &self.reach, now).unwrap();
-        check_cron_scaling(&self.input(), now, decision_of(&open)).stop();
+        check_cron_scaling(&self.input(), now, decision_of::<CronRules>(&open)).stop();
         open
     }
 

@@ -13,7 +13,7 @@ use almanac_engine::{
 use almanac_fixtures::levels::{config_map, labels, levels, pod, pod_name};
 use jiff::Timestamp;
 
-use crate::support::monday;
+use crate::support::{decision_of, monday};
 
 /// The `ConfigMap` that counts if both are there.
 pub(crate) const FIRST: &str = "volcano-agent-config";
@@ -37,8 +37,7 @@ impl Cluster {
     }
 
     pub(crate) fn configure(&mut self, name: &str, levels: QosLevels) {
-        let object = Slim::QosLevels(PolicyObject::new(levels));
-        self.world.upsert(config_map(name).identity, object);
+        self.world.upsert(config_map(name).identity, Slim::QosLevels(PolicyObject::new(levels)));
     }
 
     /// Deletes a `ConfigMap`; a shell that knows of none holds an empty one.
@@ -113,8 +112,7 @@ impl Cluster {
     ) -> Option<Turn> {
         let open = turn::open(&self.world, config, &Reach::everything(), now)?;
         let input = gather(self.world.view(), &config.identity).unwrap();
-        let decided = open.decision().of::<Levels>().unwrap();
-        check_qos_levels(&input, now, &decided.decision).stop();
+        check_qos_levels(&input, now, decision_of::<Levels>(&open)).stop();
         let actions = open.actions().to_vec();
         let outcomes: Vec<Outcome> = actions.iter().map(|it| write(&mut self.world, it)).collect();
         let is_done = outcomes.iter().all(Outcome::is_as_wanted);

@@ -8,6 +8,8 @@ pub(crate) mod run;
 pub(crate) mod scaling;
 pub(crate) mod schedule;
 
+use almanac_engine::PolicyFamily;
+use almanac_engine::turn::OpenTurn;
 use jiff::{SignedDuration, Timestamp};
 
 pub(crate) use almanac_fixtures::at as instant;
@@ -16,6 +18,16 @@ pub(crate) use almanac_fixtures::at as instant;
 pub(crate) fn monday(time: &str) -> Timestamp {
     let seconds = if time.len() == 5 { ":00" } else { "" };
     instant(&format!("2026-03-02T{time}{seconds}Z"))
+}
+
+/// What a value is and from when on, as the worlds tell it.
+pub(crate) fn owned(expected: &[(&str, u32)]) -> Vec<(String, u32)> {
+    expected.iter().map(|(at, value)| ((*at).to_owned(), *value)).collect()
+}
+
+/// The decision at the opening of a turn of this family.
+pub(crate) fn decision_of<F: PolicyFamily>(open: &OpenTurn) -> &F::Decision {
+    &open.decision().of::<F>().expect("it is a turn of this family").decision
 }
 
 pub(crate) fn seconds(seconds: i64) -> SignedDuration {

@@ -9,7 +9,7 @@ use almanac_fixtures::placements::{
 };
 use jiff::Timestamp;
 
-use crate::support::monday;
+use crate::support::{decision_of, monday};
 
 /// A hub with one placement of interest.
 pub(crate) struct Fleet {
@@ -74,8 +74,7 @@ impl Fleet {
     ) -> Turn {
         let open = turn::open(&self.world, &Fleet::name(), &Reach::everything(), now).unwrap();
         let input = gather(self.world.view(), &Fleet::name().identity).unwrap();
-        let decided = open.decision().of::<Placements>().unwrap();
-        check_placement(&input, now, &decided.decision).stop();
+        check_placement(&input, now, decision_of::<Placements>(&open)).stop();
         let actions = open.actions().to_vec();
         let mut is_done = true;
         let mut outcomes = Vec::new();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use almanac_checker::check_cron_scaling;
-use almanac_engine::cron_scaling::{Cause, CronScaling, gather};
+use almanac_engine::cron_scaling::{Cause, CronRules, CronScaling, gather};
 use almanac_engine::turn;
 use almanac_engine::{
     Agenda, EffectReason, Field, Identity, PolicyName, PolicyObject, PriorWrite, Reach, RunStart,
@@ -12,7 +12,8 @@ use almanac_engine::{
 use almanac_fixtures::names;
 use jiff::Timestamp;
 
-use super::cron::{Rule, checked, close, decision_of};
+use super::cron::{Rule, checked, close};
+use super::decision_of;
 
 /// Who set a field last.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,7 +88,7 @@ impl Run {
             let reach = Reach::everything();
             let open = turn::open(&self.world, &policy, &reach, at).unwrap();
             let input = gather(self.world.view(), &policy.identity, &reach).unwrap();
-            check_cron_scaling(&input, at, decision_of(&open)).stop();
+            check_cron_scaling(&input, at, decision_of::<CronRules>(&open)).stop();
             let outcomes: Vec<_> =
                 open.actions().iter().map(|action| self.world.apply(action)).collect();
             let (turn, violations) = close(open, &mut self.world, &outcomes, at, &|_| {});

@@ -12,6 +12,8 @@ use almanac_engine::{
 use almanac_fixtures::names;
 use jiff::Timestamp;
 
+use crate::support::{decision_of, monday};
+
 pub(crate) use almanac_fixtures::autoscalers::{
     Autoscaler, at_once, count_in, external, percent_in, scheduled,
 };
@@ -23,6 +25,11 @@ pub(crate) struct Scaling {
     pub(crate) target: Identity,
     /// What the last turn came to.
     pub(crate) last: Option<Turn>,
+}
+
+/// Zero to a hundred replicas by the query `q`, which asks for one replica a unit; there are so many of them.
+pub(crate) fn by_one_query(replicas: u32) -> Scaling {
+    Scaling::new(Autoscaler::of("shop", 0, 100).by(external("q")), replicas)
 }
 
 impl Scaling {
@@ -56,6 +63,18 @@ impl Scaling {
         self.sample(query, Ok(FiniteNumber::new(answer).unwrap()));
     }
 
+    /// With this answer to a query from the beginning.
+    pub(crate) fn answered(mut self, query: &str, answer: f64) -> Scaling {
+        self.answer(query, answer);
+        self
+    }
+
+    /// After a turn at this time on Monday.
+    pub(crate) fn turned(mut self, at: &str) -> Scaling {
+        self.turn(monday(at));
+        self
+    }
+
     pub(crate) fn sample(&mut self, query: &str, value: Result<FiniteNumber, SampleProblem>) {
         let sample = Sample::assumed(query.into(), value);
         self.world.metric_scaling.extra.hold(&self.name.identity, sample);
@@ -78,12 +97,12 @@ impl Scaling {
         let reach = Reach::everything();
         let open = turn::open(&self.world, &self.name, &reach, now).unwrap();
         let input = gather(self.world.view(), &self.name.identity, &reach, now).unwrap();
-        check_metric_scaling(&input, now, decision_of(&open)).stop();
+        check_metric_scaling(&input, now, decision_of::<Autoscalers>(&open)).stop();
         open
     }
 
     pub(crate) fn decide(&self, now: Timestamp) -> Decision {
-        decision_of(&self.open(now)).clone()
+        decision_of::<Autoscalers>(&self.open(now)).clone()
     }
 
     /// One turn; what the replicas are set to since.
@@ -135,8 +154,4 @@ impl Scaling {
         }
         changes
     }
-}
-
-fn decision_of(open: &OpenTurn) -> &Decision {
-    &open.decision().of::<Autoscalers>().expect("it is the turn of an autoscaler").decision
 }

@@ -13,7 +13,7 @@ use almanac_engine::{
 use almanac_fixtures::names;
 use jiff::Timestamp;
 
-use super::instant;
+use super::{decision_of, instant};
 
 pub(crate) use almanac_fixtures::schedules::{Schedule, pattern};
 
@@ -26,11 +26,6 @@ impl Publish for Schedule {
     fn published(self) -> Producer {
         Producer::new(self.checked())
     }
-}
-
-/// What was decided at the opening of a turn.
-pub(crate) fn decision_of(open: &OpenTurn) -> &Decision {
-    &open.decision().of::<Schedules>().expect("it is the turn of a schedule").decision
 }
 
 /// What becomes of a turn, and of the world, after the engine has closed it.
@@ -88,12 +83,12 @@ impl Producer {
     /// Opens a turn, and checks what is decided.
     pub(crate) fn open(&self, now: Timestamp) -> OpenTurn {
         let open = turn::open(&self.world, &self.name(), &Reach::everything(), now).unwrap();
-        check_scheduled_capacity(&self.input(), now, decision_of(&open)).stop();
+        check_scheduled_capacity(&self.input(), now, decision_of::<Schedules>(&open)).stop();
         open
     }
 
     pub(crate) fn decide(&self, now: Timestamp) -> Decision {
-        decision_of(&self.open(now)).clone()
+        decision_of::<Schedules>(&self.open(now)).clone()
     }
 
     /// The value at an instant in RFC 3339.
@@ -142,8 +137,14 @@ impl Producer {
         (actions, wake_at)
     }
 
+    /// The values from `from` on in one line: `Mon 1 Feb 00:00 1, Mon 1 Feb 09:00 3`.
+    pub(crate) fn timeline(&mut self, from: &str, to: &str) -> String {
+        let changes = self.changes(from, to);
+        changes.iter().map(|(at, value)| format!("{at} {value}")).collect::<Vec<_>>().join(", ")
+    }
+
     /// The values from `from` on, each with the instant from which it holds, by waking when told.
-    pub(crate) fn timeline(&mut self, from: &str, to: &str) -> Vec<(String, u32)> {
+    pub(crate) fn changes(&mut self, from: &str, to: &str) -> Vec<(String, u32)> {
         let (mut now, to) = (instant(from), instant(to));
         let mut values: Vec<(String, u32)> = Vec::new();
         while now < to {

@@ -113,8 +113,7 @@ fn pods_that_are_being_deleted_count_until_they_are_gone_unless_they_are_ignored
     assert_eq!(fill(true).filled("web"), "a 1; 0");
     let mut shop = fill(false);
     assert_eq!(shop.filled("web"), "a 1; 1", "it is no replica any more, and still counts");
-    let wake_at = shop.turns(1).pop().unwrap().wake_at;
-    assert_eq!(wake_at, Some(second(30)));
+    assert_eq!(shop.turns(1).pop().unwrap().wake_at, Some(second(30)));
     shop.turns(30);
     assert_eq!(shop.filled("web"), "a 1; 0");
 }
@@ -165,7 +164,6 @@ fn a_workload_whose_number_is_not_known_keeps_the_pods_it_has_and_that_is_said()
     shop = shop.workload("web", "app=a", 1);
     shop.world.remove(&workload("web"));
     let name = shop.world.policies().next().unwrap();
-    let unknown = presumed::unknown_number(&workload("web"));
-    assert!(shop.world.presumptions(&name).contains(&unknown));
+    assert!(shop.world.presumptions(&name).contains(&presumed::unknown_number(&workload("web"))));
     assert_eq!(shop.begun().filled("web"), "a 1, b 0; 0");
 }

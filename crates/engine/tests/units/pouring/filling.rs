@@ -251,8 +251,7 @@ fn numbers_that_nobody_means_are_bounded_and_that_is_said() {
     assert_eq!(shop.filled("web"), "a 7, outside all units 9993; 0");
     let policy = shop.world.policies().next().unwrap();
     let said = shop.world.presumptions(&policy);
-    let bound = presumed::too_many_pods(&workload("web"), 10_000);
-    assert!(said.contains(&bound), "{said:?}");
+    assert!(said.contains(&presumed::too_many_pods(&workload("web"), 10_000)), "{said:?}");
 }
 
 #[test]
@@ -285,8 +284,7 @@ fn policies_are_forecast_together_if_they_may_select_the_same_pods_or_share_node
             .workload("web", "app=a", 2);
         let policy = PolicyObject::new(required([unit("a", 1, 9, "pool=a")]));
         let away = |group: &str, kind: &str| Identity::new(group, kind, "elsewhere", "web");
-        let identity = away("scheduling.sigs.x-k8s.io", "ResourcePolicy");
-        shop.world.upsert(identity, Slim::Units(policy));
+        shop.world.upsert(away("scheduling.sigs.x-k8s.io", "ResourcePolicy"), Slim::Units(policy));
         shop.made_by(&away("apps", "Deployment"), pod("app=a"), 2).world
     };
     let sizes = |world: &World| islands(world).iter().map(Vec::len).collect::<Vec<_>>();

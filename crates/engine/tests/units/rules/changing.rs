@@ -79,8 +79,7 @@ fn a_cap_that_is_edited_up_and_down_counts_at_once() {
 fn a_unit_that_is_added_or_removed_takes_its_pods_along() {
     let mut scene = Scene::new(capped(3), &ZONES);
     scene.fill("n-a", 2, &pod("app=a"));
-    let units = [unit("new", 9, 5, "zone=a"), unit("a", 2, 3, "zone=a")];
-    scene.set_policy("p", prefer(units));
+    scene.set_policy("p", prefer([unit("new", 9, 5, "zone=a"), unit("a", 2, 3, "zone=a")]));
     assert_eq!(scene.counts("p"), (vec![2, 0], 0));
     scene.set_policy("p", prefer([unit("b", 1, None, "zone=b")]));
     assert_eq!(scene.counts("p"), (vec![0], 2));

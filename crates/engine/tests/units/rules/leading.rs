@@ -91,8 +91,7 @@ fn a_list_removes_what_it_does_not_have_unless_that_is_newer() {
     scene.ledger.replace_pods([(&listed, &pod)], Some(6));
     let has = ["old", "listed", "newer"].map(|name| scene.ledger.has_pod(&pod_name(name)));
     assert_eq!(has, [false, true, true]);
-    let listed = node("zone=a");
-    scene.ledger.replace_nodes([("n-b", &listed)], Some(7));
+    scene.ledger.replace_nodes([("n-b", &node("zone=a"))], Some(7));
     assert!(scene.ledger.node("n-a").is_none() && scene.ledger.node("n-b").is_some());
 }
 
@@ -154,7 +153,6 @@ fn whoever_starts_over_forgets_all_versions_and_waits_for_new_lists() {
     ledger.replace_pods([(&name, &pod_at(6))], Some(7));
     ledger.serve(at(30)).unwrap();
     assert!(ledger.has_pod(&name));
-    let again = reserve(&mut ledger, at(31)).unwrap();
-    assert_ne!(id, again, "a name from before names nothing");
+    assert_ne!(id, reserve(&mut ledger, at(31)).unwrap(), "a name from before names nothing");
     assert_eq!(ledger.confirm(id, at(31), LONGEST_BIND).unwrap_err(), Unreserved::Withdrawn);
 }

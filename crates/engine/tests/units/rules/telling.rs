@@ -25,15 +25,11 @@ fn a_pod_on_a_node_is_told_its_unit() {
     let explanation = scene.ledger.explain(&pod_name("n-a-0")).unwrap();
     assert_eq!(explanation.policy, Some(policy_name("p")));
     assert_eq!((&*explanation.group, explanation.unit.as_deref()), ("with hash=1", Some("high")));
-    assert_eq!(
-        explanation.summary,
-        "it is on node n-a, in unit \"high\" of ResourcePolicy shop/p (2 of 1 pod)"
-    );
+    let expected = "it is on node n-a, in unit \"high\" of ResourcePolicy shop/p (2 of 1 pod)";
+    assert_eq!(explanation.summary, expected);
     assert!(summary(&scene, "n-a-1").ends_with("(2 of 1 pod), and over its cap"));
-    assert_eq!(
-        summary(&scene, "outside"),
-        "it is on node n-x, outside every unit of ResourcePolicy shop/p"
-    );
+    let expected = "it is on node n-x, outside every unit of ResourcePolicy shop/p";
+    assert_eq!(summary(&scene, "outside"), expected);
 }
 
 #[test]
@@ -44,19 +40,15 @@ fn a_pending_pod_is_told_where_it_would_go_and_why_not_elsewhere() {
     let explanation = scene.ledger.explain(&pod_name("new")).unwrap();
     assert_eq!(explanation.summary, "ResourcePolicy shop/p allows a node of unit \"low\"");
     let lines: Vec<&str> = explanation.units.iter().map(|(_, why)| why.as_str()).collect();
-    assert_eq!(
-        lines,
-        [
-            "unit \"high\" of ResourcePolicy shop/p is full: 1 of 1 pod without hash",
-            "unit \"low\" of ResourcePolicy shop/p has room: 0 of 1 pod without hash",
-            "the node is in no unit of ResourcePolicy shop/p, whose strategy is required",
-        ]
-    );
+    let expected = [
+        "unit \"high\" of ResourcePolicy shop/p is full: 1 of 1 pod without hash",
+        "unit \"low\" of ResourcePolicy shop/p has room: 0 of 1 pod without hash",
+        "the node is in no unit of ResourcePolicy shop/p, whose strategy is required",
+    ];
+    assert_eq!(lines, expected);
     scene.fill("n-b", 1, &pod("app=a"));
-    assert_eq!(
-        summary(&scene, "new"),
-        "no unit of ResourcePolicy shop/p has room, and its strategy is required"
-    );
+    let expected = "no unit of ResourcePolicy shop/p has room, and its strategy is required";
+    assert_eq!(summary(&scene, "new"), expected);
 }
 
 #[test]
@@ -75,10 +67,8 @@ fn pods_that_no_policy_decides_on_are_told_why() {
     };
     scene.set_policy("q", all);
     scene.set_pod("both", &pod("app=a"));
-    assert_eq!(
-        summary(&scene, "both"),
-        "2 ResourcePolicies select the pod (shop/p, shop/q), and only one may"
-    );
+    let expected = "2 ResourcePolicies select the pod (shop/p, shop/q), and only one may";
+    assert_eq!(summary(&scene, "both"), expected);
     scene.set_pod("both", &on("n-b", pod("app=a")));
     assert!(scene.ledger.explain(&pod_name("both")).unwrap().is_conflict);
     assert_eq!(
@@ -103,13 +93,11 @@ fn a_report_has_the_counts_of_each_group_and_unit() {
         .iter()
         .map(|group| (group.labels[0].1.as_deref(), &group.units[..], group.spilled))
         .collect();
-    assert_eq!(
-        groups,
-        [
-            (Some("1"), &[count("high", 1, 0), count("low", 0, 0)][..], 0),
-            (Some("2"), &[count("high", 0, 1), count("low", 0, 0)][..], 1),
-        ]
-    );
+    let expected = [
+        (Some("1"), &[count("high", 1, 0), count("low", 0, 0)][..], 0),
+        (Some("2"), &[count("high", 0, 1), count("low", 0, 0)][..], 1),
+    ];
+    assert_eq!(groups, expected);
 }
 
 #[test]
@@ -124,14 +112,11 @@ fn a_unit_without_nodes_is_not_said_to_have_room_anywhere() {
         "no unit with nodes of ResourcePolicy shop/p has room, and its strategy is required"
     );
     let lines: Vec<&str> = explanation.units.iter().map(|(_, why)| why.as_str()).collect();
-    assert_eq!(
-        lines,
-        [
-            "unit \"high\" of ResourcePolicy shop/p is full: 1 of 1 pod",
-            "unit \"none\" of ResourcePolicy shop/p has no nodes",
-        ],
-        "and nothing of nodes outside, where there are none"
-    );
+    let expected = [
+        "unit \"high\" of ResourcePolicy shop/p is full: 1 of 1 pod",
+        "unit \"none\" of ResourcePolicy shop/p has no nodes",
+    ];
+    assert_eq!(lines, expected, "and nothing of nodes outside, where there are none");
     scene.set_policy("p", prefer(units));
     assert_eq!(
         summary(&scene, "new"),
@@ -148,10 +133,8 @@ fn of_a_pod_that_has_its_node_it_is_told_where_the_next_one_would_go() {
     let next = |scene: &Scene| scene.ledger.explain(&pod_name("n-a-0")).unwrap();
     let explanation = next(&scene);
     assert_eq!(explanation.next.as_deref(), Some("the next one may go to a node of unit \"low\""));
-    assert_eq!(
-        explanation.units[0].1,
-        "unit \"high\" of ResourcePolicy shop/p is full: 1 of 1 pod with hash=1"
-    );
+    let expected = "unit \"high\" of ResourcePolicy shop/p is full: 1 of 1 pod with hash=1";
+    assert_eq!(explanation.units[0].1, expected);
     scene.fill("n-b", 1, &pod("app=a,hash=1"));
     assert_eq!(
         next(&scene).next.as_deref(),

@@ -45,19 +45,16 @@ fn units_of_equal_priority_are_chosen_together() {
     let both = [Verdict::Chosen, Verdict::Chosen, Verdict::Outside];
     assert_eq!(scene.ask("new", &ALL).unwrap(), both);
     scene.fill("n-a", 1, &pod("app=a"));
-    let one = [Verdict::Full, Verdict::Chosen, Verdict::Outside];
-    assert_eq!(scene.ask("new", &ALL).unwrap(), one);
+    assert_eq!(scene.ask("new", &ALL).unwrap(), [Verdict::Full, Verdict::Chosen, Verdict::Outside]);
 }
 
 #[test]
 fn with_prefer_nodes_outside_every_unit_come_last() {
     let mut scene = Scene::new(prefer([unit("only", 0, 1, "zone=a")]), &ZONES);
     scene.set_pod("new", &pod("app=a"));
-    let before = scene.ask("new", &ALL).unwrap();
-    assert_eq!(before, [Verdict::Chosen, Verdict::Lower, Verdict::Lower]);
+    assert_eq!(scene.ask("new", &ALL).unwrap(), [Verdict::Chosen, Verdict::Lower, Verdict::Lower]);
     scene.fill("n-a", 1, &pod("app=a"));
-    let after = scene.ask("new", &ALL).unwrap();
-    assert_eq!(after, [Verdict::Full, Verdict::Chosen, Verdict::Chosen]);
+    assert_eq!(scene.ask("new", &ALL).unwrap(), [Verdict::Full, Verdict::Chosen, Verdict::Chosen]);
 }
 
 #[test]
@@ -115,25 +112,17 @@ fn reasons_name_the_unit_the_policy_and_the_count() {
         scene.why("new", &ALL, "n-b"),
         "unit \"low\" of ResourcePolicy shop/p comes after unit \"high\", which has room"
     );
-    assert_eq!(
-        scene.why("new", &ALL, "n-x"),
-        "the node is in no unit of ResourcePolicy shop/p, whose strategy is required"
-    );
+    let expected = "the node is in no unit of ResourcePolicy shop/p, whose strategy is required";
+    assert_eq!(scene.why("new", &ALL, "n-x"), expected);
     scene.fill("n-a", 2, &pod("app=a,hash=1"));
-    assert_eq!(
-        scene.why("new", &ALL, "n-a"),
-        "unit \"high\" of ResourcePolicy shop/p is full: 2 of 2 pods with hash=1"
-    );
+    let expected = "unit \"high\" of ResourcePolicy shop/p is full: 2 of 2 pods with hash=1";
+    assert_eq!(scene.why("new", &ALL, "n-a"), expected);
     scene.set_pod("bare", &pod("app=a"));
-    assert_eq!(
-        scene.why("bare", &ALL, "n-a"),
-        "unit \"high\" of ResourcePolicy shop/p has room: 0 of 2 pods without hash"
-    );
+    let expected = "unit \"high\" of ResourcePolicy shop/p has room: 0 of 2 pods without hash";
+    assert_eq!(scene.why("bare", &ALL, "n-a"), expected);
     let unknown = scene.ledger.verdicts(&pod_name("nobody"), None, &[]).why_refused();
-    assert_eq!(
-        unknown.unwrap(),
-        "no ResourcePolicy decides on a pod that is not known, or is gone"
-    );
+    let expected = "no ResourcePolicy decides on a pod that is not known, or is gone";
+    assert_eq!(unknown.unwrap(), expected);
 }
 
 #[test]
@@ -207,12 +196,9 @@ fn a_pod_is_decided_on_by_its_uid() {
     scene.set_pod("new", &pod("app=a"));
     let candidates = scene.nodes(&ALL);
     let ruling = scene.ledger.verdicts(&pod_name("new"), Some("another"), &candidates);
-    assert_eq!(
-        ruling.why_refused().unwrap(),
-        "no ResourcePolicy decides on a pod that is not known, or is gone"
-    );
-    let scores = scene.ledger.scores(&pod_name("new"), Some("another"), &candidates);
-    assert_eq!(scores, Ok(vec![0; 3]));
+    let expected = "no ResourcePolicy decides on a pod that is not known, or is gone";
+    assert_eq!(ruling.why_refused().unwrap(), expected);
+    assert_eq!(scene.ledger.scores(&pod_name("new"), Some("another"), &candidates), Ok(vec![0; 3]));
     let victims = Eviction { node: candidates[0], victims: Vec::new(), violations: 0 };
     let other = scene.ledger.preempt(&pod_name("new"), Some("another"), &[victims], scene.now);
     assert_eq!(other, Ok(Vec::new()));

@@ -25,10 +25,16 @@ fn full_scene() -> Scene {
     scene
 }
 
+/// The same after it has refused these pods.
+fn full_scene_that_refused(names: &[&str]) -> Scene {
+    let mut scene = full_scene();
+    refused(&mut scene, names);
+    scene
+}
+
 #[test]
 fn a_raised_cap_wakes_as_many_pods_as_there_is_room_for() {
-    let mut scene = full_scene();
-    refused(&mut scene, &["c", "a", "b"]);
+    let mut scene = full_scene_that_refused(&["c", "a", "b"]);
     scene.set_policy("p", required([unit("a", 1, 4, "zone=a")]));
     assert_eq!(scene.woken(), ["a", "c"], "those that were refused first");
     assert_eq!(scene.woken(), [""; 0]);
@@ -38,16 +44,14 @@ fn a_raised_cap_wakes_as_many_pods_as_there_is_room_for() {
 
 #[test]
 fn a_pod_that_goes_wakes_one_that_waits() {
-    let mut scene = full_scene();
-    refused(&mut scene, &["a", "b"]);
+    let mut scene = full_scene_that_refused(&["a", "b"]);
     scene.remove_pod("n-a-0");
     assert_eq!(scene.woken(), ["a"]);
 }
 
 #[test]
 fn another_pod_is_woken_when_the_first_does_not_come_back() {
-    let mut scene = full_scene();
-    refused(&mut scene, &["a", "b"]);
+    let mut scene = full_scene_that_refused(&["a", "b"]);
     scene.remove_pod("n-a-0");
     assert_eq!(scene.woken(), ["a"]);
     let next = scene.ledger.next_wake().unwrap();
@@ -58,30 +62,26 @@ fn another_pod_is_woken_when_the_first_does_not_come_back() {
 
 #[test]
 fn pods_are_woken_when_their_policy_or_a_conflict_goes() {
-    let mut scene = full_scene();
-    refused(&mut scene, &["a", "b"]);
+    let mut scene = full_scene_that_refused(&["a", "b"]);
     scene.set_policy("q", prefer([unit("a", 1, None, "zone=a")]));
     assert_eq!(scene.woken(), [""; 0], "two policies are worse than one");
     scene.remove_policy("p");
     assert_eq!(scene.woken(), ["a", "b"], "the other one has room");
-    let mut scene = full_scene();
-    refused(&mut scene, &["a", "b"]);
+    let mut scene = full_scene_that_refused(&["a", "b"]);
     scene.remove_policy("p");
     assert_eq!(scene.woken(), ["a", "b"], "nothing governs them");
 }
 
 #[test]
 fn a_strategy_edited_to_prefer_wakes_all_that_wait() {
-    let mut scene = full_scene();
-    refused(&mut scene, &["a", "b"]);
+    let mut scene = full_scene_that_refused(&["a", "b"]);
     scene.set_policy("p", prefer([unit("a", 1, 2, "zone=a")]));
     assert_eq!(scene.woken(), ["a", "b"]);
 }
 
 #[test]
 fn pods_that_need_no_node_any_more_are_not_woken() {
-    let mut scene = full_scene();
-    refused(&mut scene, &["gone", "bound", "waiting"]);
+    let mut scene = full_scene_that_refused(&["gone", "bound", "waiting"]);
     scene.remove_pod("gone");
     scene.set_pod("bound", &on("n-b", pod("app=a")));
     scene.set_policy("p", required([unit("a", 1, None, "zone=a")]));
@@ -108,10 +108,8 @@ fn a_pod_that_was_put_off_until_its_binding_was_settled_is_woken_when_it_was_not
         scene.ledger.settle(id, BindOutcome::Unknown);
         assert_eq!(scene.woken(), [""; 0]);
         let put_off = scene.filter("one", &ALL).unwrap_err();
-        assert_eq!(
-            put_off,
-            "no ResourcePolicy decides on a pod that is on a node or being bound to one"
-        );
+        let expected = "no ResourcePolicy decides on a pod that is on a node or being bound to one";
+        assert_eq!(put_off, expected);
         if !has_room {
             scene.set_policy("p", required([unit("a", 1, 0, "zone=a")]));
         }
@@ -166,8 +164,7 @@ fn a_new_lead_wakes_those_that_were_refused_under_the_one_before_and_nobody_else
 
 #[test]
 fn a_change_wakes_each_pod_once_and_pods_that_wake_do_not_wake_each_other() {
-    let mut scene = full_scene();
-    refused(&mut scene, &["a", "b", "c"]);
+    let mut scene = full_scene_that_refused(&["a", "b", "c"]);
     scene.set_policy("p", required([unit("a", 1, 3, "zone=a")]));
     // There is room, but whoever comes does not fit there.
     for name in ["a", "b", "c"] {
@@ -199,8 +196,7 @@ fn pods_that_do_not_come_back_keep_others_waiting_less_and_less() {
 
 #[test]
 fn a_pod_that_is_on_its_way_keeps_the_place_it_was_woken_for() {
-    let mut scene = full_scene();
-    refused(&mut scene, &["a", "b"]);
+    let mut scene = full_scene_that_refused(&["a", "b"]);
     scene.remove_pod("n-a-0");
     assert_eq!(scene.woken(), ["a"]);
     scene.filter("a", &ALL).unwrap();
@@ -231,8 +227,7 @@ fn a_lowered_cap_wakes_nobody() {
 
 #[test]
 fn a_pod_that_could_not_be_woken_is_named_again() {
-    let mut scene = full_scene();
-    refused(&mut scene, &["a", "b"]);
+    let mut scene = full_scene_that_refused(&["a", "b"]);
     scene.remove_pod("n-a-0");
     assert_eq!(scene.woken(), ["a"]);
     scene.ledger.wake_again(&pod_name("a"));

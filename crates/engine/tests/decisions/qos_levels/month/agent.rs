@@ -72,8 +72,7 @@ impl<'a> Agent<'a> {
         self.world.qos_levels.policies.retain(|name, _| cluster.configs.contains_key(name));
         let none = self.is_without.then(|| (super::cluster::first_config(), QosLevels::none()));
         for (name, levels) in cluster.configs.clone().into_iter().chain(none) {
-            let slim = Slim::QosLevels(PolicyObject::new(levels));
-            self.world.upsert(name, slim);
+            self.world.upsert(name, Slim::QosLevels(PolicyObject::new(levels)));
         }
         self.world.objects.pods.clear();
         self.seen.clear();

@@ -1,0 +1,118 @@
+//! Decisions that may take long: each is made from a snapshot, so that it keeps nobody from the cluster's lock. Which
+//! decisions are costly is up to the engine; whether the policy is still the same when its turn opens, to the reconciler.
+
+use almanac_engine::{PolicyName, World};
+use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
+
+use crate::cluster::Cluster;
+
+/// Lets one costly decision be made at a time: the other processors are left to everything else.
+pub(crate) struct CostlyDecisions(Semaphore);
+
+impl Default for CostlyDecisions {
+    fn default() -> Self {
+        Self(Semaphore::new(1))
+    }
+}
+
+impl CostlyDecisions {
+    /// Waits until no other one is made. The next one is made once the permit is dropped. An error says that the term
+    /// ends.
+    pub(super) async fn wait(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
+        self.0.acquire().await
+    }
+
+    /// Turns that wait end without a decision: a term that ends has other things to finish.
+    pub(crate) fn close(&self) {
+        self.0.close();
+    }
+}
+
+/// Decides about a policy without the lock. `None` if its decision is not costly, or not any more. What changes
+/// meanwhile gives the policy another turn.
+pub(super) fn decide<Decision>(
+    cluster: &Cluster,
+    policy: &PolicyName,
+    decide: impl FnOnce(&World) -> Decision,
+) -> Option<Decision> {
+    Some(decide(&snapshot(cluster, policy)?))
+}
+
+/// What a costly decision about a policy reads. It shares most of it with the world.
+fn snapshot(cluster: &Cluster, policy: &PolicyName) -> Option<World> {
+    let world = &cluster.lock().world;
+    world.is_costly(policy).then(|| world.part(std::slice::from_ref(policy)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::mpsc;
+
+    use almanac_engine::placement::{ClusterSelector, Expression, Placement, PrioritizerMode};
+    use almanac_fixtures::placements::{
+        add_cluster, add_placement, cluster, hub, placement, placement_name,
+    };
+
+    use super::*;
+
+    fn known(placement: Placement) -> (Arc<Cluster>, PolicyName) {
+        let known = Arc::<Cluster>::default();
+        let mut world = hub();
+        add_cluster(&mut world, "east", cluster(""));
+        add_placement(&mut world, "web", placement);
+        known.lock().world = world;
+        (known, placement_name("web"))
+    }
+
+    fn by_expression() -> Placement {
+        let expressions = [Expression::compile("true").unwrap()].into();
+        let predicate = ClusterSelector { expressions, ..ClusterSelector::default() };
+        let predicates = [predicate].into();
+        Placement { predicates, ..placement(Some(1), PrioritizerMode::Exact, &[]) }
+    }
+
+    /// The names of the clusters of a snapshot.
+    fn clusters(world: &World) -> Vec<String> {
+        world.placement.extra.hub.clusters.keys().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_costly_decision_does_not_keep_the_lock() {
+        let (known, policy) = known(by_expression());
+        let (begun, begins) = mpsc::channel();
+        let (go_on, goes_on) = mpsc::channel();
+        let deciding = {
+            let known = Arc::clone(&known);
+            std::thread::spawn(move || {
+                decide(&known, &policy, |world| {
+                    begun.send(()).unwrap();
+                    goes_on.recv().unwrap();
+                    clusters(world)
+                })
+            })
+        };
+        begins.recv().unwrap();
+        // With the lock kept, this would wait for the decision, which waits for this.
+        add_cluster(&mut known.lock().world, "west", cluster(""));
+        go_on.send(()).unwrap();
+        assert_eq!(deciding.join().unwrap(), Some(vec!["east".to_owned()]));
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_for_a_costly_decision_gives_up_when_the_term_ends() {
+        let decisions = CostlyDecisions::default();
+        let permit = decisions.wait().await.unwrap();
+        let waiting = decisions.wait();
+        decisions.close();
+        assert!(waiting.await.is_err());
+        drop(permit);
+        assert!(decisions.wait().await.is_err());
+    }
+
+    #[test]
+    fn a_decision_without_expressions_about_few_clusters_needs_no_snapshot() {
+        let (known, policy) = known(placement(Some(1), PrioritizerMode::Exact, &[]));
+        assert_eq!(decide(&known, &policy, |_| ()), None);
+    }
+}

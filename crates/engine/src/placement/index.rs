@@ -1,0 +1,131 @@
+//! Which placements read what, by their specs. The index is kept with every change of a placement, so that neither a
+//! footprint nor a change of an object has to ask all of them. Which clusters a placement may select is up to `gather`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::{Placement, ScoreSource};
+use crate::Identity;
+use almanac_expressions::ReadScores;
+
+/// The placements of a world, by what they read.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct PlacementIndex {
+    /// Each of them, as it is indexed.
+    placements: BTreeMap<Identity, Arc<Placement>>,
+    /// Those without an error.
+    usable: BTreeSet<Identity>,
+    /// Those of them that rank by the selections of others.
+    balancing: BTreeSet<Identity>,
+    /// Those of these whose selection depends on that.
+    selecting_by_balance: BTreeSet<Identity>,
+    /// Those that select by expressions.
+    with_expressions: BTreeSet<Identity>,
+    /// Those that may read the scores in any object.
+    of_any_scores: BTreeSet<Identity>,
+    /// Those that name an object with scores, by its name.
+    of_scores: BTreeMap<Arc<str>, BTreeSet<Identity>>,
+}
+
+impl PlacementIndex {
+    /// Records the spec that a placement has now; `None` for one that is gone, or has none.
+    pub(super) fn note(&mut self, identity: &Identity, placement: Option<&Arc<Placement>>) {
+        if self.placements.get(identity) == placement {
+            return;
+        }
+        if let Some(before) = self.placements.remove(identity) {
+            self.remove(identity, &before);
+        }
+        if let Some(placement) = placement {
+            self.placements.insert(identity.clone(), Arc::clone(placement));
+            self.insert(identity, placement);
+        }
+    }
+
+    fn insert(&mut self, identity: &Identity, placement: &Placement) {
+        for object in named_scores(placement) {
+            self.of_scores.entry(Arc::clone(object)).or_default().insert(identity.clone());
+        }
+        let is_usable = placement.is_usable();
+        for (is_in, set) in [
+            (is_usable, &mut self.usable),
+            (is_usable && placement.balances(), &mut self.balancing),
+            (is_usable && placement.selects_by_balance(), &mut self.selecting_by_balance),
+            (placement.has_expressions(), &mut self.with_expressions),
+            (reads_any_scores(placement), &mut self.of_any_scores),
+        ] {
+            if is_in {
+                set.insert(identity.clone());
+            }
+        }
+    }
+
+    fn remove(&mut self, identity: &Identity, placement: &Placement) {
+        for object in named_scores(placement) {
+            if let Some(readers) = self.of_scores.get_mut(object) {
+                readers.remove(identity);
+                if readers.is_empty() {
+                    self.of_scores.remove(object);
+                }
+            }
+        }
+        for set in [
+            &mut self.usable,
+            &mut self.balancing,
+            &mut self.selecting_by_balance,
+            &mut self.with_expressions,
+            &mut self.of_any_scores,
+        ] {
+            set.remove(identity);
+        }
+    }
+
+    /// Whether a placement ranks by the selections of others.
+    pub(super) fn has_balancing(&self) -> bool {
+        !self.balancing.is_empty()
+    }
+
+    /// The first placement without an error.
+    pub(super) fn first_usable(&self) -> Option<&Identity> {
+        self.usable.first()
+    }
+
+    /// The placements whose selection depends on those of others, in order.
+    pub(super) fn selecting_by_balance(&self) -> impl Iterator<Item = &Identity> {
+        self.selecting_by_balance.iter()
+    }
+
+    /// The placements that select by expressions, in order.
+    pub(super) fn with_expressions(&self) -> impl Iterator<Item = &Identity> {
+        self.with_expressions.iter()
+    }
+
+    /// The placements that may read the scores in the objects of this name.
+    pub(super) fn of_scores(&self, object: &str) -> BTreeSet<&Identity> {
+        let named = self.of_scores.get(object).into_iter().flatten();
+        named.chain(&self.of_any_scores).collect()
+    }
+}
+
+/// The objects whose scores a placement names, in a prioritizer or in an expression.
+fn named_scores(placement: &Placement) -> impl Iterator<Item = &Arc<str>> {
+    let ranked = placement.prioritizers.iter().filter_map(|it| match &it.score {
+        ScoreSource::AddOn { resource, .. } => Some(resource),
+        ScoreSource::Balance
+        | ScoreSource::Steady
+        | ScoreSource::AllocatableCpu
+        | ScoreSource::AllocatableMemory => None,
+    });
+    let expressions = placement.predicates.iter().flat_map(|it| &it.expressions);
+    let named = expressions.filter_map(|it| match it.read_scores() {
+        ReadScores::Named(names) => Some(names),
+        ReadScores::Any => None,
+    });
+    ranked.chain(named.flatten())
+}
+
+/// Whether an expression of a placement computes the name of an object with scores.
+fn reads_any_scores(placement: &Placement) -> bool {
+    let mut expressions = placement.predicates.iter().flat_map(|it| &it.expressions);
+    expressions.any(|it| *it.read_scores() == ReadScores::Any)
+}
