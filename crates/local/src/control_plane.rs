@@ -16,7 +16,7 @@ use crate::data_folder::DataFolder;
 use crate::flags::Layout;
 use crate::options::ControlPlaneOptions;
 use crate::pki::{self, Pki};
-use crate::ports::ReservedPort;
+use crate::ports::Ports;
 use crate::process::{Process, await_former};
 use crate::run_folder::RunFolder;
 use crate::{audit, log_tail, run_folder};
@@ -50,41 +50,6 @@ pub struct ControlPlane {
     home: Home,
     ready_after: Duration,
     is_audited: bool,
-}
-
-/// The ports of a control plane, ours even while a component is down.
-#[derive(Debug)]
-struct Ports {
-    etcd: ReservedPort,
-    etcd_peers: ReservedPort,
-    api_server: ReservedPort,
-    controller_manager: ReservedPort,
-    scheduler: ReservedPort,
-}
-
-impl Ports {
-    fn reserve(api_server: Option<u16>) -> Result<Self> {
-        Ok(Self {
-            etcd: ReservedPort::take()?,
-            etcd_peers: ReservedPort::take()?,
-            api_server: match api_server {
-                Some(number) => ReservedPort::take_preferably(number)?,
-                None => ReservedPort::take()?,
-            },
-            controller_manager: ReservedPort::take()?,
-            scheduler: ReservedPort::take()?,
-        })
-    }
-
-    fn url(&self, component: Component) -> String {
-        let port = match component {
-            Component::Etcd => &self.etcd,
-            Component::ApiServer => &self.api_server,
-            Component::ControllerManager => &self.controller_manager,
-            Component::Scheduler => &self.scheduler,
-        };
-        format!("https://127.0.0.1:{}", port.number())
-    }
 }
 
 impl ControlPlane {
@@ -282,15 +247,9 @@ impl ControlPlane {
         let layout = Layout {
             folder: self.home.path(),
             pki,
-            etcd: self.ports.etcd.number(),
-            etcd_peers: self.ports.etcd_peers.number(),
-            api_server: self.ports.api_server.number(),
-            controller_manager: self.ports.controller_manager.number(),
-            scheduler: self.ports.scheduler.number(),
-            has_controllers: options.has(Component::ControllerManager),
-            is_audited: options.is_audited,
+            ports: &self.ports,
+            options,
             is_kept: matches!(self.home, Home::Data(_)),
-            extender: options.extender_port,
         };
         let mut flags = match component {
             Component::Etcd => layout.etcd_flags(),

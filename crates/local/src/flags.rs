@@ -6,26 +6,20 @@ use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
 use crate::audit;
+use crate::component::Component;
+use crate::options::ControlPlaneOptions;
 use crate::pki::{self, Pki};
+use crate::ports::{Ports, ReservedPort};
 
 /// Where things are in one control plane.
 #[derive(Debug)]
 pub(crate) struct Layout<'a> {
     pub(crate) folder: &'a Path,
     pub(crate) pki: &'a Pki,
-    pub(crate) etcd: u16,
-    pub(crate) etcd_peers: u16,
-    pub(crate) api_server: u16,
-    pub(crate) controller_manager: u16,
-    pub(crate) scheduler: u16,
-    /// False where no controller manager makes the service accounts that pods are given.
-    pub(crate) has_controllers: bool,
-    /// Whether the API server writes down who changes what.
-    pub(crate) is_audited: bool,
+    pub(crate) ports: &'a Ports,
+    pub(crate) options: &'a ControlPlaneOptions,
     /// Whether the data is to outlive the run, and the machine's next power cut.
     pub(crate) is_kept: bool,
-    /// The port of the scheduler's extender.
-    pub(crate) extender: Option<u16>,
 }
 
 /// What the clients of the API server may ask a second. Upstream's 20 to 50 protects a production
@@ -34,8 +28,8 @@ const REQUESTS: [&str; 2] = ["--kube-api-qps=2000", "--kube-api-burst=4000"];
 
 impl Layout<'_> {
     pub(crate) fn etcd_flags(&self) -> Vec<String> {
-        let clients = format!("https://127.0.0.1:{}", self.etcd);
-        let peers = format!("https://127.0.0.1:{}", self.etcd_peers);
+        let clients = self.ports.url(Component::Etcd);
+        let peers = format!("https://127.0.0.1:{}", self.ports.etcd_peers.number());
         let mut flags = vec![
             "--name=almanac".into(),
             format!("--data-dir={}", self.folder.join("etcd").display()),
@@ -66,13 +60,13 @@ impl Layout<'_> {
     pub(crate) fn api_server_flags(&self) -> Vec<String> {
         let pki = self.pki;
         let mut flags = vec![
-            format!("--etcd-servers=https://127.0.0.1:{}", self.etcd),
+            format!("--etcd-servers={}", self.ports.url(Component::Etcd)),
             format!("--etcd-cafile={}", pki.certificate(pki::ETCD_AUTHORITY)),
             format!("--etcd-certfile={}", pki.certificate(pki::ETCD)),
             format!("--etcd-keyfile={}", pki.key(pki::ETCD)),
             "--bind-address=127.0.0.1".into(),
             "--advertise-address=127.0.0.1".into(),
-            format!("--secure-port={}", self.api_server),
+            format!("--secure-port={}", self.ports.api_server.number()),
             "--permit-port-sharing=true".into(),
             // A loopback address is no valid endpoint of the `kubernetes` service.
             "--endpoint-reconciler-type=none".into(),
@@ -99,10 +93,11 @@ impl Layout<'_> {
             // without a word in the pods' templates.
             "--enable-admission-plugins=PodNodeSelector,PodTolerationRestriction".into(),
         ];
-        if !self.has_controllers {
+        if !self.options.has(Component::ControllerManager) {
+            // Nothing makes the service accounts that pods are given.
             flags.push("--disable-admission-plugins=ServiceAccount".into());
         }
-        if self.is_audited {
+        if self.options.is_audited {
             flags.extend(audit::flags(self.folder));
         }
         flags
@@ -110,7 +105,7 @@ impl Layout<'_> {
 
     pub(crate) fn controller_manager_flags(&self) -> Vec<String> {
         let pki = self.pki;
-        let mut flags = self.client_flags(pki::CONTROLLER_MANAGER, self.controller_manager);
+        let mut flags = self.client_flags(pki::CONTROLLER_MANAGER, &self.ports.controller_manager);
         flags.extend([
             "--use-service-account-credentials=true".into(),
             format!("--service-account-private-key-file={}", pki.key(pki::SERVICE_ACCOUNTS)),
@@ -124,8 +119,8 @@ impl Layout<'_> {
     }
 
     pub(crate) fn scheduler_flags(&self) -> Result<Vec<String>> {
-        let mut flags = self.client_flags(pki::SCHEDULER, self.scheduler);
-        if let Some(port) = self.extender {
+        let mut flags = self.client_flags(pki::SCHEDULER, &self.ports.scheduler);
+        if let Some(port) = self.options.extender_port {
             // An extender can only be named in a file, and where there is one, it has what flags would say.
             let file = self.folder.join("scheduler.json");
             let kubeconfig = Self::kubeconfig_of(self.folder, pki::SCHEDULER);
@@ -142,14 +137,14 @@ impl Layout<'_> {
         folder.join(format!("{client}.kubeconfig"))
     }
 
-    fn client_flags(&self, client: &str, port: u16) -> Vec<String> {
+    fn client_flags(&self, client: &str, port: &ReservedPort) -> Vec<String> {
         let kubeconfig = Self::kubeconfig_of(self.folder, client).display().to_string();
         let mut flags = vec![
             format!("--kubeconfig={kubeconfig}"),
             format!("--authentication-kubeconfig={kubeconfig}"),
             format!("--authorization-kubeconfig={kubeconfig}"),
             "--bind-address=127.0.0.1".into(),
-            format!("--secure-port={port}"),
+            format!("--secure-port={}", port.number()),
             "--permit-port-sharing=true".into(),
             format!("--tls-cert-file={}", self.pki.certificate(pki::SERVING)),
             format!("--tls-private-key-file={}", self.pki.key(pki::SERVING)),

@@ -3,7 +3,7 @@
 use crate::component::Component;
 
 /// What a control plane is to consist of.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ControlPlaneOptions {
     components: Vec<Component>,
     pub(crate) extra_flags: Vec<(Component, String)>,
@@ -61,13 +61,7 @@ impl ControlPlaneOptions {
     }
 
     fn of(components: &[Component]) -> Self {
-        Self {
-            components: components.to_vec(),
-            extra_flags: Vec::new(),
-            is_audited: false,
-            reads_of: Vec::new(),
-            extender_port: None,
-        }
+        Self { components: components.to_vec(), ..Self::default() }
     }
 
     pub(crate) fn has(&self, component: Component) -> bool {

@@ -10,6 +10,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use anyhow::{Context as _, Result};
 use socket2::{Domain, Socket, Type};
 
+use crate::component::Component;
+
 /// A port on 127.0.0.1 that no other process is given.
 #[derive(Debug)]
 pub struct ReservedPort {
@@ -20,7 +22,7 @@ pub struct ReservedPort {
 impl ReservedPort {
     /// Asks the kernel for one.
     pub fn take() -> Result<Self> {
-        Self::try_take().context("failed to reserve a port on 127.0.0.1")
+        Self::bound(0).context("failed to reserve a port on 127.0.0.1")
     }
 
     /// Takes this one, unless somebody has it; then another.
@@ -38,10 +40,6 @@ impl ReservedPort {
         }
     }
 
-    fn try_take() -> Result<Self> {
-        Self::bound(0)
-    }
-
     fn bound(number: u16) -> Result<Self> {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
         socket.set_reuse_port(true)?;
@@ -54,6 +52,41 @@ impl ReservedPort {
     #[must_use]
     pub fn number(&self) -> u16 {
         self.number
+    }
+}
+
+/// The ports of a control plane, ours even while a component is down.
+#[derive(Debug)]
+pub(crate) struct Ports {
+    pub(crate) etcd: ReservedPort,
+    pub(crate) etcd_peers: ReservedPort,
+    pub(crate) api_server: ReservedPort,
+    pub(crate) controller_manager: ReservedPort,
+    pub(crate) scheduler: ReservedPort,
+}
+
+impl Ports {
+    pub(crate) fn reserve(api_server: Option<u16>) -> Result<Self> {
+        Ok(Self {
+            etcd: ReservedPort::take()?,
+            etcd_peers: ReservedPort::take()?,
+            api_server: match api_server {
+                Some(number) => ReservedPort::take_preferably(number)?,
+                None => ReservedPort::take()?,
+            },
+            controller_manager: ReservedPort::take()?,
+            scheduler: ReservedPort::take()?,
+        })
+    }
+
+    pub(crate) fn url(&self, component: Component) -> String {
+        let port = match component {
+            Component::Etcd => &self.etcd,
+            Component::ApiServer => &self.api_server,
+            Component::ControllerManager => &self.controller_manager,
+            Component::Scheduler => &self.scheduler,
+        };
+        format!("https://127.0.0.1:{}", port.number())
     }
 }
 

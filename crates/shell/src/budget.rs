@@ -172,7 +172,7 @@ impl Shared {
             state.under_way += 1;
             if let Err(mut unwanted) = sender.send(Permit { place: Some(Arc::clone(self)) }) {
                 // The waiter is gone.
-                unwanted.give_nothing_back();
+                unwanted.place = None;
                 state.under_way -= 1;
                 state.tokens += 1.0;
             }
@@ -203,12 +203,6 @@ impl Shared {
     }
 }
 
-impl Permit {
-    fn give_nothing_back(&mut self) {
-        self.place = None;
-    }
-}
-
 impl Drop for Permit {
     fn drop(&mut self) {
         let Some(shared) = self.place.take() else { return };
@@ -220,10 +214,8 @@ impl Drop for Permit {
 
 #[cfg(test)]
 mod tests {
-    use prometheus_client::encoding::text::encode;
-    use prometheus_client::registry::Registry;
-
     use super::*;
+    use crate::process_metrics::tests::exported;
 
     fn limits(at_once: usize, per_second: Option<f64>, burst: u32) -> WriteBudget {
         WriteBudget::new(WriteLimits { at_once, per_second, burst })
@@ -261,10 +253,7 @@ mod tests {
         let waits = budget.permit(Urgency::Capacity);
         tokio::pin!(waits);
         assert!(futures::poll!(&mut waits).is_pending());
-        let mut registry = Registry::default();
-        registry.register_collector(Box::new(budget.clone()));
-        let mut text = String::new();
-        encode(&mut text, &registry).expect("it is text");
+        let text = exported(|registry| registry.register_collector(Box::new(budget.clone())));
         for line in ["{purpose=\"capacity\"} 1", "{purpose=\"status\"} 0", "{purpose=\"event\"} 0"]
         {
             assert!(text.contains(&format!("\nalmanac_writes_waiting{line}\n")), "{text}");

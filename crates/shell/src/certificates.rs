@@ -96,18 +96,19 @@ impl Wanted {
         kept: Option<&Kept>,
         now: Timestamp,
     ) -> Result<Option<Kept>, CertificateError> {
+        let holds = |certificate: &String| {
+            Validity::of(certificate).is_ok_and(|validity| validity.holds_at(now))
+        };
         let authority = kept.filter(|kept| self.can_sign(&kept.authority, now));
         let Some(kept) = authority else {
             let authority = make_authority(now, self.authority_lifetime())?;
             let serving = make_certificate(&authority, self, now)?;
             // Others may still show a certificate of the one that cannot sign any more.
-            let previous = kept.map(|kept| kept.authority.certificate.clone());
-            let previous = previous.filter(|it| Validity::of(it).is_ok_and(|it| it.holds_at(now)));
+            let previous = kept.map(|kept| kept.authority.certificate.clone()).filter(holds);
             return Ok(Some(Kept { authority, next: None, previous, serving }));
         };
         let mut wanted = kept.clone();
-        wanted.previous =
-            wanted.previous.filter(|it| Validity::of(it).is_ok_and(|it| it.holds_at(now)));
+        wanted.previous = wanted.previous.filter(holds);
         // A copied bundle does not contain the next authority.
         let is_copied = self.publishing == Publishing::ByHand;
         wanted.next = wanted.next.filter(|next| !is_copied && self.can_sign(next, now));

@@ -21,8 +21,6 @@ use tokio_util::sync::CancellationToken;
 use crate::following::WatchAges;
 use crate::monotonic::Monotonic;
 
-pub use listener::listen;
-
 const PLAIN_TEXT: &str = "text/plain; charset=utf-8";
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 

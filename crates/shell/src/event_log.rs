@@ -126,16 +126,9 @@ impl EventLog {
         let (others, queued_others) = mpsc::channel(pace.waiting);
         let left_out = metrics.left_out.clone();
         let log = Self { warnings, others, left_out: left_out.clone() };
+        let (warnings, others) = (queued_warnings, queued_others);
         let identity = Arc::from(identity);
-        let writer = EventLogWriter {
-            writer,
-            warnings: queued_warnings,
-            others: queued_others,
-            identity,
-            left_out,
-            pace,
-        };
-        (log, writer)
+        (log, EventLogWriter { writer, warnings, others, identity, left_out, pace })
     }
 
     /// Queues an Event to be written. Never waits.
@@ -191,20 +184,15 @@ impl EventLogWriter {
             }
             drop(pace.permit(Urgency::Event).await);
             match self.write(queued, &mut recent).await {
-                Ok(()) => {}
+                Ok(()) => continue,
                 // The term is about to end, and this with it.
-                Err(WriteError::Fenced(_)) => {
-                    self.left_out.inc();
-                }
+                Err(WriteError::Fenced(_)) => {}
                 Err(WriteError::Refused(refusal)) if refusal.is_namespace_terminating() => {
-                    self.left_out.inc();
                     ending.insert(namespace, Instant::now());
                 }
-                Err(error) => {
-                    self.left_out.inc();
-                    tracing::debug!(%error, "failed to write an event");
-                }
+                Err(error) => tracing::debug!(%error, "failed to write an event"),
             }
+            self.left_out.inc();
         }
     }
 
@@ -292,11 +280,7 @@ fn micro_time(at: Timestamp) -> String {
 }
 
 fn cut(text: &str, longest: usize) -> &str {
-    let mut end = text.len().min(longest);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
+    &text[..text.floor_char_boundary(longest)]
 }
 
 #[cfg(test)]

@@ -159,15 +159,11 @@ pub async fn follow_selected(
             }
             Err(failure) => {
                 // A missing permission or a missing kind is reported once: it may be missing on purpose.
+                let error = &failure.unseen.reason;
                 if is_withheld && failure.is_withheld() {
-                    let error = &failure.unseen.reason;
                     tracing::debug!(kind = kind.kind, error, "still not to be watched");
                 } else {
-                    tracing::warn!(
-                        kind = kind.kind,
-                        error = failure.unseen.reason,
-                        "failed to watch"
-                    );
+                    tracing::warn!(kind = kind.kind, error, "failed to watch");
                 }
                 is_withheld = failure.is_withheld();
                 let is_forbidden = failure.unseen.is_forbidden;
@@ -391,8 +387,8 @@ impl<F: Follower> Following<'_, F> {
         let begun = Instant::now();
         let collection = self.api.resource_url().to_owned();
         let cached_since = self.selection.from_cache.then_some("0");
-        let mut pages =
-            Pages::of_one(self.client.clone(), collection, self.selection, cached_since);
+        let pages = Pages::new(self.client.clone(), collection, self.selection, cached_since);
+        let mut pages = pages.of_one();
         match timeout(LIST_TIMEOUT, pages.fetch_next()).await {
             Ok(Ok(page)) => {
                 let now = page.map(|page| page.version).unwrap_or_default();

@@ -43,7 +43,7 @@ pub fn now() -> Duration {
     {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
         // The time since boot is never negative.
-        Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
+        time.try_into().unwrap_or_default()
     }
     #[cfg(not(target_os = "linux"))]
     {

@@ -29,8 +29,8 @@ struct ProcessFigures {
 
 impl Collector for ProcessFigures {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
-        let mut add = |name: &str, help: &str, metric: &dyn EncodeOne| {
-            metric.encode_as(name, help, &mut encoder)
+        let mut add = |name: &str, help: &str, metric: &dyn EncodeMetric| {
+            metric.encode(encoder.encode_descriptor(name, help, None, metric.metric_type())?)
         };
         let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
         if let Some(seconds) = processor_seconds(&stat) {
@@ -61,27 +61,6 @@ impl Collector for ProcessFigures {
             add("process_start_time_seconds", help, &ConstGauge::new(at))?;
         }
         Ok(())
-    }
-}
-
-/// A metric that can be encoded under a name.
-trait EncodeOne {
-    fn encode_as(
-        &self,
-        name: &str,
-        help: &str,
-        encoder: &mut DescriptorEncoder,
-    ) -> Result<(), std::fmt::Error>;
-}
-
-impl<Metric: EncodeMetric> EncodeOne for Metric {
-    fn encode_as(
-        &self,
-        name: &str,
-        help: &str,
-        encoder: &mut DescriptorEncoder,
-    ) -> Result<(), std::fmt::Error> {
-        self.encode(encoder.encode_descriptor(name, help, None, self.metric_type())?)
     }
 }
 
@@ -121,29 +100,30 @@ fn most_files(limits: &str) -> Option<i64> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use prometheus_client::encoding::text::encode;
 
     use super::*;
 
-    fn exported() -> String {
-        let mut registry = Registry::default();
+    /// What a scrape gets of the metrics that are registered.
+    pub(crate) fn exported(register: impl FnOnce(&mut Registry)) -> String {
+        let (mut registry, mut text) = (Registry::default(), String::new());
         register(&mut registry);
-        let mut text = String::new();
-        encode(&mut text, &registry).expect("it is written");
+        encode(&mut text, &registry).expect("it is text");
         text
     }
 
     #[test]
     fn the_version_is_exported() {
         let line = concat!("almanac_build_info{version=\"", env!("CARGO_PKG_VERSION"), "\"} 1");
-        assert!(exported().lines().any(|it| it == line), "{}", exported());
+        let text = exported(register);
+        assert!(text.lines().any(|it| it == line), "{text}");
     }
 
     #[cfg(target_os = "linux")]
     #[test]
     fn resource_usage_is_exported_under_the_conventional_names() {
-        let text = exported();
+        let text = exported(register);
         let value = |name: &str| -> f64 {
             let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
             line.unwrap_or_else(|| panic!("no {name} in {text}")).parse().expect("a number")

@@ -8,9 +8,10 @@
 //! Whether to retry is up to the caller.
 
 mod refusal;
+mod sending;
 
 use std::collections::BTreeMap;
-use std::fmt::{Debug, Write as _};
+use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,23 +22,21 @@ use kube::core::Request;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use tokio::time::timeout;
 
 use crate::budget::{Urgency, WriteBudget};
 use crate::fence::{Fence, Fenced};
 
+pub(crate) use refusal::deepest;
 pub use refusal::{Refusal, summarize};
+pub(crate) use sending::METADATA_ONLY;
+use sending::{REQUEST_TIMEOUT, as_yaml, metadata_only};
 
 /// The name under which all our writes are recorded in the objects' managed fields.
 pub const FIELD_MANAGER: &str = "almanac";
-
-/// How long a response is awaited.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
-/// How often a busy API server is retried, and how long a wait it may ask for.
-const MAX_RETRIES: u32 = 3;
-const MAX_RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// Why a write did not happen, or may not have.
 #[derive(Debug, thiserror::Error)]
@@ -92,8 +91,8 @@ impl WriteMetrics {
         );
     }
 
-    fn count(&self, urgency: Urgency, code: &str) {
-        let labels = [("purpose", urgency.purpose().to_owned()), ("code", code.to_owned())];
+    fn count(&self, urgency: Urgency, code: String) {
+        let labels = [("purpose", urgency.purpose().to_owned()), ("code", code)];
         self.requests.get_or_create(&labels).inc();
     }
 }
@@ -229,33 +228,20 @@ impl Writer {
         of_scale: bool,
     ) -> Result<(), WriteError> {
         let Inner { client, fence, budget, .. } = &*self.inner;
-        let parameters = PatchParams {
-            dry_run: true,
-            field_manager: Some(FIELD_MANAGER.to_owned()),
-            ..PatchParams::default()
-        };
+        let parameters = PatchParams { dry_run: true, ..patch_params() };
         let (nothing, request) = (Patch::Merge(json!({})), Request::new(place.collection));
         let request = if of_scale {
             request.patch_subresource("scale", place.name, &parameters, &nothing)
         } else {
             request.patch_metadata(place.name, &parameters, &nothing)
         };
-        let request = request.map_err(|error| {
-            WriteError::Refused(Refusal::unsent(format!("failed to build a request: {error}")))
-        })?;
+        let request = request.map_err(|error| WriteError::unbuilt(&error))?;
         let _permit = budget.permit(Urgency::Status).await;
         let left = fence.check()?;
-        let asked = client.request::<Written>(request);
-        match tokio::time::timeout(left.min(REQUEST_TIMEOUT), asked).await {
+        match timeout(left.min(REQUEST_TIMEOUT), client.request::<Written>(request)).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(kube::Error::Api(status))) => {
-                let refusal = Refusal::from(*status);
-                let is_known = refusal.retry_after_hint().is_none();
-                Err(if is_known && !refusal.may_have_been_applied() {
-                    WriteError::Refused(refusal)
-                } else {
-                    WriteError::Unknown(refusal.to_string())
-                })
+                Err(WriteError::of_only_attempt(Refusal::from(*status)))
             }
             Ok(Err(error)) => Err(WriteError::Unknown(summarize(&error))),
             Err(_) => Err(WriteError::Unknown("no response in time".to_owned())),
@@ -284,17 +270,16 @@ impl Writer {
         self.send(Urgency::Status, &always, request).await
     }
 
-    /// Binds a pod to a node. What is sent is made once nothing has to be waited for any more; `None` if it is no
-    /// longer wanted. It takes at most so long, on both sides: the API server is told. It is never tried again, and not
-    /// limited by the budget: whoever asks for it waits, and limits how many there are.
+    /// Binds a pod to a node. `binding` makes the body immediately before the request; `None` if the write is no longer
+    /// wanted. `time` is the timeout of the request, here and at the API server. The request is never repeated, and the
+    /// budget does not limit it: the caller waits, and limits the number of bindings.
     pub async fn bind(
         &self,
         pod: ObjectPath<'_>,
         time: Duration,
         binding: impl FnOnce() -> Option<Value>,
     ) -> Result<(), WriteError> {
-        let Inner { client, fence, metrics, .. } = &*self.inner;
-        let left = fence.check()?;
+        let left = self.inner.fence.check()?;
         let Some(binding) = binding() else { return Err(WriteError::Withdrawn) };
         let ObjectPath { collection, name } = pod;
         let seconds = time.as_secs();
@@ -303,32 +288,12 @@ impl Writer {
         let request = http::Request::post(path)
             .header(http::header::CONTENT_TYPE, "application/json")
             .body(binding.to_string().into_bytes());
-        let request = request.map_err(|error| {
-            WriteError::Refused(Refusal::unsent(format!("failed to build a request: {error}")))
-        })?;
-        let asked = client.request::<IgnoredAny>(request);
-        let error = match tokio::time::timeout(left.min(time), asked).await {
-            Ok(Ok(_)) => {
-                metrics.count(Urgency::Capacity, "201");
-                return Ok(());
-            }
-            Ok(Err(error)) => error,
-            Err(_) => {
-                metrics.count(Urgency::Capacity, "timeout");
-                return Err(WriteError::Unknown(format!("no response within {seconds} s")));
-            }
-        };
-        let kube::Error::Api(status) = error else {
-            metrics.count(Urgency::Capacity, "lost");
-            return Err(WriteError::Unknown(summarize(&error)));
-        };
-        let refusal = Refusal::from(*status);
-        metrics.count(Urgency::Capacity, &refusal.metric_label());
-        // Somebody in between may have said that there are too many requests.
-        if refusal.retry_after_hint().is_some() || refusal.may_have_been_applied() {
-            return Err(WriteError::Unknown(refusal.to_string()));
-        }
-        Err(WriteError::Refused(refusal))
+        let request = request.map_err(|error| WriteError::unbuilt(&error))?;
+        let bound = self.exchange::<IgnoredAny>(Urgency::Capacity, request, left.min(time), time);
+        bound.await.map(|_| ()).map_err(|error| match error {
+            WriteError::Refused(refusal) => WriteError::of_only_attempt(refusal),
+            other => other,
+        })
     }
 
     /// Applies our part of an object's status, if the object still has this version. What we
@@ -379,9 +344,7 @@ impl Writer {
         collection: &str,
         object: &Value,
     ) -> Result<Written, WriteError> {
-        let body = object.to_string().into_bytes();
-        let parameters =
-            PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
+        let (body, parameters) = (object.to_string().into_bytes(), post_params());
         let request = || Request::new(collection).create(&parameters, body.clone());
         self.send(urgency, still_wanted, request).await
     }
@@ -393,78 +356,18 @@ impl Writer {
         subresource: Option<&str>,
         patch: &(impl Serialize + Debug),
     ) -> Result<Written, WriteError> {
-        let parameters =
-            PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-        let patch = Patch::Merge(patch);
+        let (parameters, patch) = (patch_params(), Patch::Merge(patch));
         self.send(urgency, still_wanted, || {
             let request = Request::new(place.collection);
-            match subresource {
-                // Only the metadata of the object is needed, so only that is requested.
-                Some("status") => {
-                    let request =
-                        request.patch_subresource("status", place.name, &parameters, &patch)?;
-                    Ok(metadata_only(request))
-                }
-                Some(subresource) => {
-                    request.patch_subresource(subresource, place.name, &parameters, &patch)
-                }
-                None => request.patch_metadata(place.name, &parameters, &patch),
-            }
+            let Some(subresource) = subresource else {
+                return request.patch_metadata(place.name, &parameters, &patch);
+            };
+            let request =
+                request.patch_subresource(subresource, place.name, &parameters, &patch)?;
+            // Of the object itself, only the metadata is needed.
+            Ok(if subresource == "status" { metadata_only(request) } else { request })
         })
         .await
-    }
-
-    async fn send<T: DeserializeOwned>(
-        &self,
-        urgency: Urgency,
-        still_wanted: StillWanted<'_>,
-        request: impl Fn() -> Result<http::Request<Vec<u8>>, kube::core::request::Error>,
-    ) -> Result<T, WriteError> {
-        let Inner { client, fence, budget, metrics } = &*self.inner;
-        let mut asked = 0;
-        loop {
-            let permit = budget.permit(urgency).await;
-            let request = request().map_err(|error| {
-                WriteError::Refused(Refusal::unsent(format!("failed to build a request: {error}")))
-            })?;
-            if !still_wanted() {
-                return Err(WriteError::Withdrawn);
-            }
-            // Immediately before the request: after any wait, the lease may be lost.
-            let left = fence.check()?;
-            let code = if request.method() == http::Method::POST { "201" } else { "200" };
-            let answer =
-                tokio::time::timeout(left.min(REQUEST_TIMEOUT), client.request::<T>(request)).await;
-            drop(permit);
-            let error = match answer {
-                Ok(Ok(written)) => {
-                    metrics.count(urgency, code);
-                    return Ok(written);
-                }
-                Ok(Err(error)) => error,
-                Err(_) => {
-                    metrics.count(urgency, "timeout");
-                    let seconds = left.min(REQUEST_TIMEOUT).as_secs();
-                    return Err(WriteError::Unknown(format!("no response within {seconds} s")));
-                }
-            };
-            let kube::Error::Api(status) = error else {
-                metrics.count(urgency, "lost");
-                return Err(WriteError::Unknown(summarize(&error)));
-            };
-            let refusal = Refusal::from(*status);
-            metrics.count(urgency, &refusal.metric_label());
-            match refusal.retry_after_hint() {
-                Some(pause) if asked < MAX_RETRIES => {
-                    asked += 1;
-                    tokio::time::sleep(pause.min(MAX_RETRY_AFTER)).await;
-                }
-                _ if refusal.may_have_been_applied() => {
-                    return Err(WriteError::Unknown(refusal.to_string()));
-                }
-                _ => return Err(WriteError::Refused(refusal)),
-            }
-        }
     }
 }
 
@@ -473,38 +376,15 @@ fn always() -> bool {
     true
 }
 
-/// JSON of which every character is allowed in YAML, which an API server takes what is applied for: what is not can only
-/// be in a string, and is escaped there.
-fn as_yaml(json: Vec<u8>) -> Vec<u8> {
-    let is_plain = |byte: &u8| byte.is_ascii() && *byte != 0x7f;
-    if json.iter().all(is_plain) {
-        return json;
-    }
-    let mut escaped = String::with_capacity(json.len());
-    for letter in String::from_utf8_lossy(&json).chars() {
-        match letter {
-            '\u{7f}'..='\u{9f}'
-            | '\u{2028}'
-            | '\u{2029}'
-            | '\u{feff}'
-            | '\u{fffe}'
-            | '\u{ffff}' => {
-                let _ = write!(escaped, "\\u{:04x}", u32::from(letter));
-            }
-            _ => escaped.push(letter),
-        }
-    }
-    escaped.into_bytes()
+/// The parameters of a patch of ours.
+pub(crate) fn patch_params() -> PatchParams {
+    PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() }
 }
 
-/// Has the API server leave out everything of the object it answers with but its metadata.
-fn metadata_only(mut request: http::Request<Vec<u8>>) -> http::Request<Vec<u8>> {
-    request.headers_mut().insert(http::header::ACCEPT, METADATA_ONLY);
-    request
+/// The parameters of another write of ours.
+pub(crate) fn post_params() -> PostParams {
+    PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() }
 }
-
-const METADATA_ONLY: http::HeaderValue =
-    http::HeaderValue::from_static("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
 
 #[cfg(test)]
 mod tests;

@@ -7,16 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use almanac_shell::following::{Deliveries, Delivery, Selection};
 use anyhow::{Context as _, Result, bail};
-use futures::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::core::v1::{Node, NodeCondition, Taint};
-use kube::api::{Api, ApiResource, DeleteParams, ListParams, Patch, PatchParams, Preconditions};
+use kube::api::{Api, ApiResource, ListParams, Patch, PatchParams};
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 
 use super::heartbeat::{self, MANAGER};
 use super::simulator::{
-    NODES_AT_ONCE, NodeSimulator, Up, WELL, delete_if_there, report_conditions, take_leases,
-    was_lost,
+    NodeSimulator, Up, WELL, at_once, conditions_of, delete_if_there, delete_only,
+    report_conditions, take_leases, was_lost,
 };
 use super::spec::NodeSpec;
 
@@ -77,11 +76,6 @@ fn ensure_free(names: &[String], others: &BTreeMap<String, Node>) -> Result<()> 
         "there is a node {first}{more} already, and it is not a described one: it is left alone; give the described \
          nodes another name, or remove the node if it is nobody's"
     )
-}
-
-async fn at_once(work: impl IntoIterator<Item = impl Future<Output = Result<()>>>) -> Result<()> {
-    let work = futures::stream::iter(work).buffer_unordered(NODES_AT_ONCE);
-    work.try_for_each(|()| async { Ok(()) }).await
 }
 
 async fn apply(nodes: Api<Node>, node: Node, mut former: Option<Node>) -> Result<()> {
@@ -150,7 +144,7 @@ fn status(node: &Node, former: Option<&Node>) -> Value {
     for condition in status.conditions.iter_mut().flatten() {
         let same =
             |it: &&NodeCondition| (&it.type_, &it.status) == (&condition.type_, &condition.status);
-        if let Some(before) = former.and_then(|node| conditions(node).find(same)) {
+        if let Some(before) = former.and_then(|node| conditions_of(node).find(same)) {
             condition.last_transition_time.clone_from(&before.last_transition_time);
         }
     }
@@ -158,21 +152,14 @@ fn status(node: &Node, former: Option<&Node>) -> Value {
     json!({"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": status})
 }
 
-fn conditions(node: &Node) -> impl Iterator<Item = &NodeCondition> {
-    node.status.iter().flat_map(|status| status.conditions.iter().flatten())
-}
-
 /// Removes a node and its lease. Its pods are those of a machine that is gone, which the controller manager deletes.
 async fn remove(client: &Client, node: Node) -> Result<()> {
     let name = node.name_any();
-    // Somebody else may have given its name to another node by now.
-    let only_this = Preconditions { uid: node.uid(), resource_version: None };
-    let parameters = DeleteParams::default().preconditions(only_this);
-    match Api::<Node>::all(client.clone()).delete(&name, &parameters).await {
-        Ok(_) => delete_if_there(&heartbeat::leases(client), &name).await,
-        Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => Ok(()),
-        Err(error) => Err(error).with_context(|| format!("failed to remove node {name}")),
+    let removed = delete_only(&Api::all(client.clone()), &name, node.uid()).await;
+    if removed.with_context(|| format!("failed to remove node {name}"))? {
+        delete_if_there(&heartbeat::leases(client), &name).await?;
     }
+    Ok(())
 }
 
 /// Has nodes ready again that were taken for lost, as after the sleep of the machine, and stops serving those that

@@ -11,10 +11,10 @@ use almanac_shell::following::{Deliveries, Delivery, Selection};
 use anyhow::{Context as _, Result};
 use futures::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::core::v1::Node;
-use kube::api::{Api, ApiResource, DeleteParams, ListParams, PostParams, Preconditions};
+use kube::api::{Api, ApiResource, ListParams, PostParams};
 use kube::{Client, ResourceExt};
 
-use super::simulator::{NODES_AT_ONCE, NodeSimulator};
+use super::simulator::{NODES_AT_ONCE, NodeSimulator, at_once, delete_only};
 use super::spec::NodeSpec;
 
 /// The label with the name of a node's group.
@@ -227,20 +227,11 @@ impl NodeGroups {
                 if !may_write() {
                     return Ok(());
                 }
-                // Another node may have its name by now.
-                let only_this = Preconditions { uid: member.uid, resource_version: None };
-                let parameters = DeleteParams::default().preconditions(only_this);
-                match nodes.delete(&member.name, &parameters).await {
-                    Ok(_) => Ok(()),
-                    Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => Ok(()),
-                    Err(error) => {
-                        Err(error).with_context(|| format!("failed to delete node {}", member.name))
-                    }
-                }
+                let deleted = delete_only(&nodes, &member.name, member.uid).await.map(drop);
+                deleted.with_context(|| format!("failed to delete node {}", member.name))
             }
         };
-        let removed = futures::stream::iter(members).map(remove).buffer_unordered(NODES_AT_ONCE);
-        removed.try_for_each(|()| async { Ok(()) }).await
+        at_once(members.into_iter().map(remove)).await
     }
 }
 

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, Result, ensure};
 use futures::{StreamExt as _, TryStreamExt as _};
-use k8s_openapi::api::core::v1::{Node, Pod};
-use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use k8s_openapi::api::core::v1::{Node, NodeCondition, Pod};
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 
 use super::heartbeat;
 use super::kubelet::Kubelet;
@@ -30,7 +30,7 @@ pub struct NodeSimulator {
     up: Up,
     names: Vec<String>,
     kubelet: Kubelet,
-    tasks: Vec<JoinHandle<()>>,
+    tasks: JoinSet<()>,
 }
 
 /// The nodes that are up, shared with the tasks that work for them.
@@ -101,16 +101,15 @@ impl NodeSimulator {
         namespace: Option<String>,
     ) -> Self {
         let kubelet = Kubelet::new(client, &up);
-        let tasks = vec![
-            tokio::spawn(heartbeat::keep_renewing(client.clone(), up.clone())),
-            tokio::spawn(kubelet.clone().serve(namespace)),
-        ];
+        let mut tasks = JoinSet::new();
+        tasks.spawn(heartbeat::keep_renewing(client.clone(), up.clone()));
+        tasks.spawn(kubelet.clone().serve(namespace));
         Self { client: client.clone(), up, names, kubelet, tasks }
     }
 
     /// Does this too until it is dropped.
     pub(super) fn add_task(&mut self, task: impl Future<Output = ()> + Send + 'static) {
-        self.tasks.push(tokio::spawn(task));
+        self.tasks.spawn(task);
     }
 
     /// Keeps a node alive from now on that is there already, and serves its pods.
@@ -216,9 +215,7 @@ impl NodeSimulator {
 
 impl Drop for NodeSimulator {
     fn drop(&mut self) {
-        for task in &self.tasks {
-            task.abort();
-        }
+        self.tasks.abort_all();
         // Whoever is at work on a pod stops there.
         self.up.with(BTreeSet::clear);
     }
@@ -226,8 +223,11 @@ impl Drop for NodeSimulator {
 
 /// Whether a node was taken for lost while nobody renewed its lease.
 pub(super) fn was_lost(node: &Node) -> bool {
-    let conditions = node.status.iter().flat_map(|status| status.conditions.iter().flatten());
-    conditions.into_iter().any(|it| it.type_ == "Ready" && it.status != "True")
+    conditions_of(node).any(|it| it.type_ == "Ready" && it.status != "True")
+}
+
+pub(super) fn conditions_of(node: &Node) -> impl Iterator<Item = &NodeCondition> {
+    node.status.iter().flat_map(|status| status.conditions.iter().flatten())
 }
 
 pub(super) async fn report_conditions(
@@ -255,19 +255,36 @@ pub(super) async fn take_leases(client: &Client, nodes: &[String]) -> Result<()>
 
 async fn register(client: &Client, objects: Vec<Node>) -> Result<()> {
     let nodes: Api<Node> = Api::all(client.clone());
-    futures::stream::iter(objects)
-        .map(|object| {
-            let nodes = nodes.clone();
-            async move {
-                nodes
-                    .create(&PostParams::default(), &object)
-                    .await
-                    .with_context(|| format!("failed to register node {}", object.name_any()))
-            }
-        })
-        .buffer_unordered(NODES_AT_ONCE)
-        .try_for_each(|_| async { Ok(()) })
-        .await
+    let register = |object: Node| {
+        let nodes = nodes.clone();
+        async move {
+            let registered = nodes.create(&PostParams::default(), &object).await.map(drop);
+            registered.with_context(|| format!("failed to register node {}", object.name_any()))
+        }
+    };
+    at_once(objects.into_iter().map(register)).await
+}
+
+/// Does what is to be done for several nodes, for some of them at once.
+pub(super) async fn at_once(
+    work: impl IntoIterator<Item = impl Future<Output = Result<()>>>,
+) -> Result<()> {
+    let work = futures::stream::iter(work).buffer_unordered(NODES_AT_ONCE);
+    work.try_for_each(|()| async { Ok(()) }).await
+}
+
+/// Deletes this node, and not another one that has its name by now; whether it was there.
+pub(super) async fn delete_only(
+    nodes: &Api<Node>,
+    name: &str,
+    uid: Option<String>,
+) -> kube::Result<bool> {
+    let only_this = Preconditions { uid, resource_version: None };
+    match nodes.delete(name, &DeleteParams::default().preconditions(only_this)).await {
+        Ok(_) => Ok(true),
+        Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 pub(super) async fn delete_if_there<K>(api: &Api<K>, name: &str) -> Result<()>

@@ -126,10 +126,6 @@ impl Shown {
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Some(certified);
         Ok(())
     }
-
-    fn current(&self) -> Option<Arc<CertifiedKey>> {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
 }
 
 impl std::fmt::Debug for Shown {
@@ -140,7 +136,7 @@ impl std::fmt::Debug for Shown {
 
 impl ResolvesServerCert for Shown {
     fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        self.current()
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 

@@ -20,7 +20,7 @@ use tokio::time::{Instant, timeout};
 use super::{Configurations, Kept, Pair, Publishing, Wanted};
 use crate::calls::Shown;
 use crate::clock::Clock;
-use crate::writer::{FIELD_MANAGER, summarize};
+use crate::writer::{FIELD_MANAGER, patch_params, summarize};
 
 /// How long a response is awaited.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -165,7 +165,7 @@ impl Keeping {
                 "metadata": {"resourceVersion": secret.meta().resource_version},
                 "data": data_of(&renewed),
             });
-            let (parameters, patch) = (parameters(), Patch::Merge(&patch));
+            let (parameters, patch) = (patch_params(), Patch::Merge(&patch));
             match timeout(REQUEST_TIMEOUT, secrets.patch(name, &parameters, &patch)).await {
                 Ok(Ok(_)) => {
                     let is_first = known.is_none();
@@ -242,16 +242,12 @@ impl Keeping {
             "metadata": {"resourceVersion": read.metadata.resource_version},
             "webhooks": behind,
         });
-        let (parameters, patch) = (parameters(), Patch::Strategic(&patch));
+        let (parameters, patch) = (patch_params(), Patch::Strategic(&patch));
         let written = configurations.patch(name, &parameters, &patch);
         answer(written).await.map_err(|why| format!("failed to write {shown}: {why}"))?;
         tracing::info!(configuration = shown, "the authorities of the certificates were published");
         Ok(true)
     }
-}
-
-fn parameters() -> PatchParams {
-    PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() }
 }
 
 async fn answer<T>(asked: impl Future<Output = kube::Result<T>>) -> Result<T, Failure> {

@@ -37,12 +37,8 @@ pub(super) struct Validity {
 impl Validity {
     pub(super) fn of(certificate: &str) -> Result<Validity, CertificateError> {
         let pem = pem_of(certificate)?;
-        let read =
-            pem.parse_x509().map_err(|error| CertificateError::Reading(error.to_string()))?;
-        let instant = |seconds| {
-            Timestamp::from_second(seconds)
-                .map_err(|error| CertificateError::Reading(error.to_string()))
-        };
+        let read = pem.parse_x509().map_err(|error| unreadable(&error))?;
+        let instant = |seconds| Timestamp::from_second(seconds).map_err(|error| unreadable(&error));
         let validity = read.validity();
         let from = instant(validity.not_before.timestamp())?;
         Ok(Validity { from, until: instant(validity.not_after.timestamp())? })
@@ -164,7 +160,9 @@ fn name_in_text(name: &GeneralName<'_>) -> Option<String> {
 }
 
 fn pem_of(text: &str) -> Result<Pem, CertificateError> {
-    let (_, pem) = parse_x509_pem(text.as_bytes())
-        .map_err(|error| CertificateError::Reading(error.to_string()))?;
-    Ok(pem)
+    parse_x509_pem(text.as_bytes()).map(|(_, pem)| pem).map_err(|error| unreadable(&error))
+}
+
+fn unreadable(error: &dyn std::fmt::Display) -> CertificateError {
+    CertificateError::Reading(error.to_string())
 }

@@ -45,11 +45,6 @@ pub(super) const DEFAULT_LIMITS: Limits =
 /// Before another attempt when there are no file descriptors left.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Binds the address. Fails if it is in use.
-pub async fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
-    TcpListener::bind(address).await
-}
-
 /// Serves until the token is cancelled; responses in progress are finished.
 pub(super) async fn serve_within<A>(
     limits: Limits,

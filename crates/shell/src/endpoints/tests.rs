@@ -33,7 +33,7 @@ async fn serving_this(
     limits: Limits,
     answer: impl Fn(&Request<Incoming>) -> Response<String> + Send + Sync + 'static,
 ) -> Server {
-    let listener = listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.expect("it listens");
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("it listens");
     let address = listener.local_addr().expect("it has one");
     let end = CancellationToken::new();
     let task = tokio::spawn(serve_within(limits, listener, answer, end.clone()));

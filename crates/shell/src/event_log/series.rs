@@ -63,19 +63,13 @@ impl RecentSeries {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ObjectReference;
+    use super::super::tests::event_in;
     use super::*;
 
     fn event(number: usize) -> Event {
-        let regarding = ObjectReference {
-            api_version: "v1".to_owned(),
-            kind: "Shop",
-            namespace: "shop".to_owned(),
-            name: format!("shop-{number}"),
-            uid: number.to_string(),
-        };
-        let note = "it is so".to_owned();
-        Event { regarding, is_warning: false, reason: "So", action: "Be", note }
+        let mut event = event_in("shop");
+        event.regarding.uid = number.to_string();
+        event
     }
 
     #[tokio::test(start_paused = true)]

@@ -5,6 +5,7 @@ use http::{Method, StatusCode};
 
 use super::*;
 use crate::lease::Fence;
+use crate::process_metrics::tests::exported;
 use crate::writer::WriteMetrics;
 
 /// An API server in which the namespace `ending` is being deleted.
@@ -23,7 +24,7 @@ fn log(stub: &Stub, counted: &WriteMetrics, events: &EventMetrics) -> (EventLog,
     EventLog::new(writer, "test", events)
 }
 
-fn event_in(namespace: &str) -> Event {
+pub(super) fn event_in(namespace: &str) -> Event {
     let regarding = ObjectReference {
         api_version: "v1".to_owned(),
         kind: "Shop",
@@ -49,10 +50,7 @@ async fn a_namespace_that_is_being_deleted_is_asked_once_and_holds_up_no_other()
     assert_eq!(asked, [true, false]);
     assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
     assert_eq!(events.left_out.get(), 300);
-    let mut registry = Registry::default();
-    counted.register(&mut registry);
-    let mut text = String::new();
-    prometheus_client::encoding::text::encode(&mut text, &registry).expect("text");
+    let text = exported(|registry| counted.register(registry));
     assert!(text.contains("code=\"terminating\"") && !text.contains("403"), "{text}");
 }
 

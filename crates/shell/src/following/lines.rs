@@ -14,13 +14,10 @@ use kube::core::Request;
 use tokio::time::timeout;
 
 use super::{Failure, Next, Selection};
+use crate::writer::METADATA_ONLY;
 
 /// The timeout for the response headers.
 const TIME_TO_BEGIN: Duration = super::REQUEST_TIMEOUT;
-
-/// Requests the metadata of each object and nothing else.
-const METADATA_ONLY: HeaderValue =
-    HeaderValue::from_static("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
 
 /// The decompressing middleware ends a watch with separately compressed events after the first event.
 const UNCOMPRESSED: HeaderValue = HeaderValue::from_static("identity");

@@ -62,15 +62,9 @@ impl Pages {
     }
 
     /// The same with one object to a page, where that costs the API server less.
-    pub(super) fn of_one(
-        client: Client,
-        collection: String,
-        selection: &Selection,
-        cached_since: Option<&str>,
-    ) -> Self {
-        let mut pages = Self::new(client, collection, selection, cached_since);
-        pages.asked.limit = pages.asked.limit.map(|_| 1);
-        pages
+    pub(super) fn of_one(mut self) -> Self {
+        self.asked.limit = self.asked.limit.map(|_| 1);
+        self
     }
 
     /// The next page, or nothing after the last.
@@ -99,13 +93,12 @@ impl Pages {
     /// accepts none that is much longer.
     async fn answer(&self) -> kube::Result<Option<Vec<u8>>> {
         let request = Request::new(&self.collection).list(&self.asked);
-        let request = request.map_err(kube::Error::BuildRequest)?;
+        let mut request = request.map_err(kube::Error::BuildRequest)?;
         let longest = match self.asked.limit {
             Some(1) => u64::MAX,
             None => LONGEST_WHOLE_ANSWER,
             Some(_) => LONGEST_ANSWER,
         };
-        let mut request = request;
         if self.metadata_only {
             request.headers_mut().insert(ACCEPT, METADATA_ONLY);
         }

@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 
 use super::*;
 use crate::log::warnings::Warnings;
+use crate::process_metrics::tests::exported;
 
 /// Notes what it receives.
 #[derive(Clone, Default)]
@@ -127,10 +128,7 @@ async fn an_object_that_cannot_be_read_is_named_and_counted_and_hides_no_other()
         assert!(told.contains(&format!("{name}: metadata.labels: ")), "{told}");
         assert!(told.contains("data: recursion limit exceeded"), "{told}");
     }
-    let mut text = String::new();
-    let mut registry = prometheus_client::registry::Registry::default();
-    registry.register_collector(Box::new(following.watch_ages.clone()));
-    prometheus_client::encoding::text::encode(&mut text, &registry).expect("it is text");
+    let text = exported(|it| it.register_collector(Box::new(following.watch_ages.clone())));
     let series = "almanac_unread_objects_total{kind=\"configmaps\"} 3";
     assert!(text.lines().any(|line| line == series), "{text}");
 }

@@ -61,16 +61,12 @@ impl WatchAges {
     /// Adds a watch of a kind.
     #[must_use]
     pub fn begin(&self, kind: &str, need: Need) -> WatchAge {
-        let watch = {
-            let mut watches = self.lock();
-            watches.begun += 1;
-            let watch = (kind.to_owned(), watches.begun);
-            watches.unread.entry(kind.to_owned()).or_default();
-            watches
-                .ages
-                .insert(watch.clone(), Age { since: Instant::now(), need, is_answered: false });
-            watch
-        };
+        let mut watches = self.lock();
+        watches.begun += 1;
+        let watch = (kind.to_owned(), watches.begun);
+        watches.unread.entry(kind.to_owned()).or_default();
+        let age = Age { since: Instant::now(), need, is_answered: false };
+        watches.ages.insert(watch.clone(), age);
         WatchAge { watch_ages: self.clone(), watch }
     }
 
@@ -158,9 +154,8 @@ impl Collector for WatchAges {
 
 #[cfg(test)]
 mod tests {
-    use prometheus_client::registry::Registry;
-
     use super::*;
+    use crate::process_metrics::tests::exported;
 
     #[tokio::test(start_paused = true)]
     async fn only_a_required_running_watch_can_be_stale() {
@@ -184,10 +179,7 @@ mod tests {
             tokio::time::sleep(STALE_AFTER + Duration::from_secs(1)).await;
             both[healthy].mark_fresh();
             assert_eq!(watch_ages.stale().as_deref(), Some("scalablenodegroups"));
-            let mut text = String::new();
-            let mut registry = Registry::default();
-            registry.register_collector(Box::new(watch_ages.clone()));
-            prometheus_client::encoding::text::encode(&mut text, &registry).expect("it is text");
+            let text = exported(|it| it.register_collector(Box::new(watch_ages.clone())));
             let series = "almanac_view_age_seconds{kind=\"scalablenodegroups\"} 181.0";
             assert!(text.lines().any(|line| line == series), "{text}");
             both[silent].mark_fresh();

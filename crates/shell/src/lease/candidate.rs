@@ -11,6 +11,7 @@ use super::{Addresses, Fence, Switch};
 use crate::backoff::Backoff;
 use crate::endpoints::Health;
 use crate::monotonic::Monotonic;
+use crate::writer::summarize;
 
 /// Which Lease it is, and its times.
 #[derive(Clone, Debug)]
@@ -39,18 +40,15 @@ impl LeaseOptions {
     /// The default times of Kubernetes' own components, by the system clock.
     #[must_use]
     pub fn new(namespace: String, name: String, identity: String) -> Self {
-        let [lease_duration, renew_deadline, retry_period] = [15, 10, 2].map(Duration::from_secs);
-        let clock = Monotonic::system();
-        let addresses = None;
         Self {
             namespace,
             name,
             identity,
-            lease_duration,
-            renew_deadline,
-            retry_period,
-            clock,
-            addresses,
+            lease_duration: Duration::from_secs(15),
+            renew_deadline: Duration::from_secs(10),
+            retry_period: Duration::from_secs(2),
+            clock: Monotonic::system(),
+            addresses: None,
         }
     }
 
@@ -346,10 +344,6 @@ impl Candidate {
             Err(_) => tracing::warn!("failed to release the lease: no response in time"),
         }
     }
-}
-
-fn summarize(error: &kube::Error) -> String {
-    crate::writer::summarize(error)
 }
 
 #[cfg(test)]

@@ -6,10 +6,9 @@ use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::Api;
-use kube::api::PostParams;
 
 use super::STOP;
-use crate::writer::FIELD_MANAGER;
+use crate::writer::post_params;
 
 /// The annotation with the address of the holder.
 const ADDRESS: &str = "almanac.dev/address";
@@ -64,7 +63,7 @@ impl LeaseRecord {
         lease.metadata.annotations = why_stopped.map(|why| [(STOP.to_owned(), why)].into());
         holder.state_address(&mut lease);
         lease.spec = Some(taken(None, holder));
-        let lease = api.create(&by_us(), &lease).await?;
+        let lease = api.create(&post_params(), &lease).await?;
         Ok(LeaseRecord { lease })
     }
 
@@ -145,7 +144,7 @@ impl LeaseRecord {
         lease.spec = Some(spec);
         lease.metadata.managed_fields = None;
         let name = lease.metadata.name.clone().unwrap_or_default();
-        let lease = api.replace(&name, &by_us(), &lease).await?;
+        let lease = api.replace(&name, &post_params(), &lease).await?;
         Ok(LeaseRecord { lease })
     }
 }
@@ -154,20 +153,15 @@ fn taken(before: Option<&LeaseSpec>, holder: Holder<'_>) -> LeaseSpec {
     let now = MicroTime(Timestamp::now());
     let transitions =
         before.map_or(0, |spec| spec.lease_transitions.unwrap_or(0).saturating_add(1));
+    let seconds = i32::try_from(holder.lease_duration.as_secs()).unwrap_or(i32::MAX);
     LeaseSpec {
         holder_identity: Some(holder.identity.to_owned()),
-        lease_duration_seconds: Some(
-            i32::try_from(holder.lease_duration.as_secs()).unwrap_or(i32::MAX),
-        ),
+        lease_duration_seconds: Some(seconds),
         acquire_time: Some(now.clone()),
         renew_time: Some(now),
         lease_transitions: Some(transitions),
         ..LeaseSpec::default()
     }
-}
-
-fn by_us() -> PostParams {
-    PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() }
 }
 
 #[cfg(test)]

@@ -106,8 +106,7 @@ impl Switch {
             (false, Some(why)) => {
                 tracing::warn!(
                     why,
-                    "stopped: no target is changed until the annotation is \
-                                     removed"
+                    "stopped: no target is changed until the annotation is removed"
                 );
                 state.stop_state = StopState::Stopped;
             }

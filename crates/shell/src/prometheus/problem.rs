@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use crate::writer::deepest;
+
 /// Why a query yields no number.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum QueryProblem {
@@ -179,11 +181,7 @@ fn advice_on_value(value: &str) -> &'static str {
 
 /// What a client that got no response says, in one line.
 pub(super) fn unreachable(error: &(dyn std::error::Error + 'static)) -> QueryProblem {
-    let mut deepest = error;
-    while let Some(source) = deepest.source() {
-        deepest = source;
-    }
-    QueryProblem::Unreachable(excerpt(&deepest.to_string()))
+    QueryProblem::Unreachable(excerpt(&deepest(error)))
 }
 
 /// How many characters are quoted of a text that is not ours.

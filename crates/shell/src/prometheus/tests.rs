@@ -3,13 +3,9 @@
 mod rotation;
 mod server;
 
-use std::fmt::Write as _;
-
-use prometheus_client::encoding::text::encode;
-use prometheus_client::registry::Registry;
-
 use super::*;
 use crate::log::warnings::Warnings;
+use crate::process_metrics::tests::exported;
 use server::{After, Server, ok, vector};
 
 fn options(url: &str) -> PrometheusOptions {
@@ -39,6 +35,15 @@ async fn answered(answer: impl Into<Vec<u8>>) -> Result<f64, QueryProblem> {
 
 async fn problem(answer: impl Into<Vec<u8>>) -> QueryProblem {
     answered(answer).await.expect_err("not a number")
+}
+
+/// What comes of each answer: its reason, and words of its message.
+async fn assert_problems<const N: usize>(cases: [(Vec<u8>, &str, &str); N]) {
+    for (answer, reason, words) in cases {
+        let problem = problem(answer).await;
+        assert_eq!(problem.reason(), reason, "{problem}");
+        assert!(problem.to_string().contains(words), "{problem}");
+    }
 }
 
 fn success(kind: &str, result: &str) -> Vec<u8> {
@@ -111,11 +116,7 @@ async fn a_result_that_is_not_one_finite_number_says_how_to_fix_the_query() {
         (vector(&["ten"]), "not_prometheus", "ten"),
         (success("scalar", "7"), "not_prometheus", "check --prometheus-uri"),
     ];
-    for (answer, reason, words) in cases {
-        let problem = problem(answer).await;
-        assert_eq!(problem.reason(), reason, "{problem}");
-        assert!(problem.to_string().contains(words), "{problem}");
-    }
+    assert_problems(cases).await;
 }
 
 #[tokio::test]
@@ -166,11 +167,7 @@ async fn an_answer_that_is_not_from_prometheus_is_quoted() {
         (with_status("401 x", "").into(), "unauthorized", "set --prometheus-token-file"),
         (with_status("403 x", "").into(), "unauthorized", "403 Forbidden"),
     ];
-    for (answer, reason, words) in cases {
-        let problem = problem(answer).await;
-        assert_eq!(problem.reason(), reason, "{problem}");
-        assert!(problem.to_string().contains(words), "{problem}");
-    }
+    assert_problems(cases).await;
 }
 
 #[tokio::test]
@@ -284,12 +281,9 @@ async fn queries_are_counted_by_result_and_not_logged() {
         let _result = send_query(&prometheus.expect("it is a Prometheus"), "shop", "tide").await;
     }
     assert_eq!(logged.lines(), Vec::<String>::new());
-    let (mut registry, mut text) = (Registry::default(), String::new());
-    metrics.register(&mut registry);
-    encode(&mut text, &registry).expect("it is text");
+    let text = exported(|registry| metrics.register(registry));
     for result in ["ok", "http_status", "unreachable"] {
-        let mut line = String::new();
-        let _ = write!(line, "almanac_prometheus_queries_total{{result=\"{result}\"}} 1");
+        let line = format!("almanac_prometheus_queries_total{{result=\"{result}\"}} 1");
         assert!(text.lines().any(|it| it == line), "no {line} in {text}");
     }
     assert!(text.contains("almanac_prometheus_query_seconds_count 3"), "{text}");

@@ -117,14 +117,16 @@ impl std::fmt::Display for Refusal {
 pub fn summarize(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) => Refusal::from((**status).clone()).to_string(),
-        other => {
-            let mut deepest: &dyn std::error::Error = other;
-            while let Some(source) = deepest.source() {
-                deepest = source;
-            }
-            deepest.to_string()
-        }
+        other => deepest(other),
     }
+}
+
+/// The last cause of an error, which says most.
+pub(crate) fn deepest(mut error: &(dyn std::error::Error + 'static)) -> String {
+    while let Some(source) = error.source() {
+        error = source;
+    }
+    error.to_string()
 }
 
 #[cfg(test)]

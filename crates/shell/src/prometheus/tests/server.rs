@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tokio::task::AbortHandle;
+use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
 /// What follows the answer.
@@ -27,7 +27,7 @@ pub(super) enum After {
 pub(super) struct Server {
     address: SocketAddr,
     seen: Arc<Seen>,
-    accepting: AbortHandle,
+    _accepting: JoinSet<()>,
 }
 
 struct Seen {
@@ -68,7 +68,8 @@ impl Server {
         let connections = watch::Sender::new((0, 0));
         let seen = Arc::new(Seen { asked: Mutex::default(), connections });
         let (answer, accepted): (Arc<[u8]>, _) = (answer.into().into(), Arc::clone(&seen));
-        let accepting = tokio::spawn(async move {
+        let mut accepting = JoinSet::new();
+        accepting.spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let (answer, seen, tls) = (Arc::clone(&answer), Arc::clone(&accepted), tls.clone());
                 tokio::spawn(async move {
@@ -88,7 +89,7 @@ impl Server {
                 });
             }
         });
-        Self { address, seen, accepting: accepting.abort_handle() }
+        Self { address, seen, _accepting: accepting }
     }
 
     pub(super) fn address(&self) -> SocketAddr {
@@ -112,12 +113,6 @@ impl Server {
     pub(super) async fn is_left(&self) {
         let mut connections = self.seen.connections.subscribe();
         connections.wait_for(|(now, _)| *now == 0).await.expect("it tells");
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.accepting.abort();
     }
 }
 
