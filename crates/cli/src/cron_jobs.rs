@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use std::fmt;
 
 use almanac_api::reading::{CronJob, Source, Starts};
-use almanac_calendar::{ClockEffect, Zone};
+use almanac_calendar::{ClockEffect, Firings, Zone};
 use almanac_engine::Identity;
 use almanac_forecast::{Period, Sentence};
 use clap::Args;
@@ -101,12 +101,17 @@ pub(crate) const STARTS: &str = "starts";
 const NEVER: &str = "starts nothing by itself: its schedule has a date that does not exist";
 
 impl ShownCronJob {
-    /// When it starts Jobs in a period, in order; never if it is suspended or nobody knows.
+    /// The instants at which it starts Jobs, if its schedule names any.
+    fn firings(&self) -> Option<&Firings> {
+        match &self.job.starts {
+            Starts::At(firings) => Some(firings),
+            Starts::Every(_) | Starts::Never | Starts::Unusable => None,
+        }
+    }
+
+    /// When it starts Jobs in a period, in order; never if it is suspended or that is unknown.
     pub(crate) fn starts(&self, period: Period) -> impl Iterator<Item = Timestamp> {
-        let firings = match &self.job.starts {
-            Starts::At(firings) if !self.job.is_suspended() => Some(firings),
-            Starts::At(_) | Starts::Every(_) | Starts::Never | Starts::Unusable => None,
-        };
+        let firings = self.firings().filter(|_| !self.job.is_suspended());
         firings.into_iter().flat_map(move |it| it.between(period.from(), period.to()))
     }
 
@@ -116,30 +121,20 @@ impl ShownCronJob {
         from: Timestamp,
         to: Timestamp,
     ) -> impl Iterator<Item = ClockEffect> {
-        let firings = match &self.job.starts {
-            Starts::At(firings) if !self.job.is_suspended() && !self.job.is_hourly => Some(firings),
-            Starts::At(_) | Starts::Every(_) | Starts::Never | Starts::Unusable => None,
-        };
+        let firings = self.firings().filter(|_| !self.job.is_suspended() && !self.job.is_hourly);
         firings.into_iter().flat_map(move |it| it.clock_effects(from, to))
     }
 
     /// The zone in which it is shown.
     pub(crate) fn zone(&self) -> Zone {
-        match &self.job.starts {
-            Starts::At(firings) => firings.zone(),
-            Starts::Every(_) | Starts::Never | Starts::Unusable => Zone::utc(),
-        }
+        self.firings().map_or(Zone::utc(), Firings::zone)
     }
 
     /// What its schedule means; nothing if that is not known.
     pub(crate) fn meaning(&self) -> String {
-        match &self.job.starts {
-            Starts::At(firings) => {
-                let assumed = if self.job.names_zone { "" } else { ", assumed" };
-                format!("{} ({}{assumed})", firings.cron().describe(), firings.zone())
-            }
-            Starts::Every(_) | Starts::Never | Starts::Unusable => String::new(),
-        }
+        let Some(firings) = self.firings() else { return String::new() };
+        let assumed = if self.job.names_zone { "" } else { ", assumed" };
+        format!("{} ({}{assumed})", firings.cron().describe(), firings.zone())
     }
 
     /// Why there is no start of it to be shown.

@@ -19,10 +19,8 @@ mod words;
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::num::NonZero;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::thread;
 
 use almanac_calendar::Zone;
 use almanac_engine::Identity;
@@ -32,12 +30,13 @@ use jiff::Timestamp;
 
 use self::question::{Pair, Question};
 use self::render::RenderArguments;
-use self::side::{ReadSides, Side, Sides};
+use self::side::{Side, Sides};
 use crate::argument_error::ArgumentError;
 use crate::completion;
 use crate::cron_jobs::CronJobArguments;
 use crate::destination::{refuse_input, write_to};
 use crate::drawing::Drawing;
+use crate::forecast::{in_order, is_asked};
 use crate::input::InputPlace;
 use crate::input_arguments::Conditions;
 use crate::outcome::FailOn;
@@ -132,15 +131,13 @@ pub(crate) fn run(
     now: Timestamp,
     output: &mut impl Write,
 ) -> anyhow::Result<ExitCode> {
-    // One, if the number of CPUs is unknown.
-    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = in_order::threads();
     let now = arguments.period.present(now);
     let zone = arguments.period.zone()?;
     let only = Subject::parse_all("--only", &arguments.only)?;
     let checked_at = arguments.period.from(now, zone.unwrap_or(Zone::utc()))?;
     let zone_of_jobs = arguments.cron_jobs.zone()?;
-    let ReadSides { both, uncompared, unrendered, rendered, notes } =
-        sides(arguments)?.read(arguments, zone_of_jobs, checked_at, now)?;
+    let (both, mut coverage) = sides(arguments)?.read(arguments, zone_of_jobs, checked_at, now)?;
     let [old, new] = &both;
     let zone = zone.unwrap_or_else(|| side::common_zone(old, new));
     let period = arguments.period.period(USUAL_PERIOD, now, zone)?;
@@ -151,22 +148,10 @@ pub(crate) fn run(
         let (comparison, unclear) = compared(old, before, new, after, period, &only);
         Pair { name, before, after, comparison, unclear }
     });
-    let (pairs, incomplete) = (pairs.collect(), new.unusable());
+    let pairs = pairs.collect();
+    coverage.incomplete = new.unusable();
     let jobs = jobs.compared(period, threads)?;
-    let question = Question {
-        old,
-        new,
-        pairs,
-        period,
-        zone,
-        threads,
-        incomplete,
-        uncompared,
-        unrendered,
-        rendered,
-        notes,
-        jobs,
-    };
+    let question = Question { old, new, pairs, period, zone, threads, coverage, jobs };
     arguments.check_out([old, new])?;
     let has_colours = arguments.output == Output::Text;
     let width = text_width::of_output(arguments.out.as_deref());
@@ -237,14 +222,9 @@ fn compared<'a>(
         let mut asked: BTreeSet<Identity> = BTreeSet::new();
         for (side, place, forecast) in sides {
             let (Some(place), Some(forecast)) = (place, forecast) else { continue };
-            let is_asked = |target: &Identity, writers: &[almanac_engine::PolicyName]| {
-                let fits = |identity| only.iter().any(|subject| subject.fits(identity));
-                let is_named = only.is_empty()
-                    || fits(target)
-                    || writers.iter().any(|writer| fits(&writer.identity));
-                is_named && writers.iter().any(|writer| side.input.is_selected(place, writer))
-            };
-            let targets = forecast.targets().filter(|(target, writers)| is_asked(target, writers));
+            let targets = forecast.targets();
+            let targets = targets
+                .filter(|(target, writers)| is_asked(only, (&side.input, place), target, writers));
             asked.extend(targets.map(|(target, _)| target.clone()));
         }
         for forecast in [&mut earlier, &mut later].into_iter().flatten() {

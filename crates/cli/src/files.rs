@@ -28,8 +28,8 @@ use almanac_api::reading::{
 use anyhow::Context as _;
 use clap::{Args, ValueHint};
 
-pub(crate) use self::folder::OUR_IGNORE_FILE;
 use self::folder::{Excluded, Found};
+pub(crate) use self::folder::{OUR_IGNORE_FILE, may_hold_objects};
 pub(crate) use self::glance::glance;
 pub(crate) use self::kustomize::why_it_failed;
 pub(crate) use self::notes::{Note, note_lines, write_notes};
@@ -63,7 +63,7 @@ pub(crate) struct FileArguments {
 }
 
 /// From where files are looked at.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Viewpoint {
     /// The folder that patterns are meant from.
     pub(crate) here: PathBuf,
@@ -124,16 +124,7 @@ impl FileArguments {
     pub(crate) fn read(&self) -> anyhow::Result<Files> {
         let here = std::env::current_dir().context("failed to find the current directory")?;
         let (root, unnamed) = (here.clone(), PathBuf::from("."));
-        self.read_from(Viewpoint {
-            here,
-            root,
-            unnamed,
-            fixed: Vec::new(),
-            reads_ignored: false,
-            targets: Targets::new(),
-            rendered: Vec::new(),
-            left_out: Vec::new(),
-        })
+        self.read_from(Viewpoint { here, root, unnamed, ..Viewpoint::default() })
     }
 
     /// Reads them as they are seen from somewhere.

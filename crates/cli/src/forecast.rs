@@ -8,7 +8,7 @@ mod html;
 mod ics;
 pub(crate) mod in_order;
 pub(crate) mod instants;
-mod json;
+pub(crate) mod json;
 #[cfg(test)]
 mod kinds;
 mod lanes;
@@ -21,11 +21,10 @@ mod svg;
 mod text;
 
 use std::io::{self, Write};
-use std::num::NonZero;
 use std::process::ExitCode;
-use std::thread;
 
 use almanac_calendar::Zone;
+use almanac_engine::{Identity, PolicyName};
 use almanac_forecast::{Forecast, Period, Upcoming};
 use clap::{Args, ValueEnum};
 use clap_complete::ArgValueCompleter;
@@ -118,9 +117,7 @@ pub(crate) fn run(
     now: Timestamp,
     output: &mut impl Write,
 ) -> anyhow::Result<ExitCode> {
-    // One, if the number of CPUs is unknown.
-    let threads = thread::available_parallelism().map_or(1, NonZero::get);
-    run_on(threads, arguments, now, output)
+    run_on(in_order::threads(), arguments, now, output)
 }
 
 /// What is read, and what of it is asked about.
@@ -271,6 +268,18 @@ fn tell_findings(question: &Question<'_>) -> io::Result<()> {
     text::write_findings(question, &mut standard_error)
 }
 
+/// The position of what is the same, which is added as `new` if it is not there.
+fn position_in<T>(
+    all: &mut Vec<T>,
+    is_same: impl Fn(&T) -> bool,
+    new: impl FnOnce() -> T,
+) -> usize {
+    all.iter().position(is_same).unwrap_or_else(|| {
+        all.push(new());
+        all.len() - 1
+    })
+}
+
 /// Narrows the forecast by name, or by the labels of policies.
 fn narrowed<'a>(
     mut forecast: Forecast<'a>,
@@ -279,15 +288,22 @@ fn narrowed<'a>(
     place: &InputPlace,
 ) -> Forecast<'a> {
     if !subjects.is_empty() || input.is_narrowed() {
-        forecast.narrow(|target, writers| {
-            let fits = |identity| subjects.iter().any(|subject| subject.fits(identity));
-            let is_named = subjects.is_empty()
-                || fits(target)
-                || writers.iter().any(|writer| fits(&writer.identity));
-            is_named && writers.iter().any(|writer| input.is_selected(place, writer))
-        });
+        forecast.narrow(|target, writers| is_asked(subjects, (input, place), target, writers));
     }
     forecast
+}
+
+/// Whether one of the policies that set a target is selected, and they or the target are named, if there are names.
+pub(crate) fn is_asked(
+    subjects: &[Subject],
+    (input, place): (&Input, &InputPlace),
+    target: &Identity,
+    writers: &[PolicyName],
+) -> bool {
+    let fits = |identity| subjects.iter().any(|subject| subject.fits(identity));
+    let is_named =
+        subjects.is_empty() || fits(target) || writers.iter().any(|writer| fits(&writer.identity));
+    is_named && writers.iter().any(|writer| input.is_selected(place, writer))
 }
 
 #[cfg(test)]

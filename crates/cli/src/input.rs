@@ -3,6 +3,7 @@
 //! What is valid is used; what is not becomes a finding. The order in which files are named or
 //! found makes no difference, nor whether an object was read from a file or from a cluster.
 
+mod grouping;
 mod not_found;
 mod place;
 
@@ -16,8 +17,9 @@ use almanac_calendar::Zone;
 use almanac_engine::{Family, PolicyName};
 use jiff::Timestamp;
 
-use self::place::grouped;
-pub(crate) use self::place::{InputObject, InputPlace, together};
+use self::grouping::grouped;
+pub(crate) use self::grouping::together;
+pub(crate) use self::place::{InputObject, InputPlace};
 use crate::argument_error::ArgumentError;
 use crate::drawing::{self, Drawing};
 use crate::files::{Files, Note, Targets, write_notes};
@@ -27,6 +29,7 @@ use crate::selector::Selector;
 use crate::subject::Subject;
 
 /// The input, from files or from a cluster.
+#[derive(Default)]
 pub(crate) struct Input {
     /// The places, at least one. A live cluster is one place.
     pub(crate) places: Vec<InputPlace>,
@@ -91,11 +94,9 @@ impl Input {
             places,
             reading,
             findings,
-            unseen: BTreeSet::new(),
-            why_empty: None,
             all_places: named.named().to_vec(),
-            selector: None,
             notes,
+            ..Input::default()
         }
     }
 

@@ -114,18 +114,10 @@ fn day_by_name(text: &str, today: Date) -> Option<DateTime> {
     Some(date.to_datetime(time))
 }
 
+/// `monday`, or `mon`.
 fn weekday(name: &str) -> Option<Weekday> {
-    const NAMES: [(&str, Weekday); 7] = [
-        ("monday", Weekday::Monday),
-        ("tuesday", Weekday::Tuesday),
-        ("wednesday", Weekday::Wednesday),
-        ("thursday", Weekday::Thursday),
-        ("friday", Weekday::Friday),
-        ("saturday", Weekday::Saturday),
-        ("sunday", Weekday::Sunday),
-    ];
-    let is_meant = |full: &str| name == full || name == &full[..3];
-    NAMES.into_iter().find(|(full, _)| is_meant(full)).map(|(_, weekday)| weekday)
+    let parsed = |format: &str| strtime::parse(format, name).ok()?.weekday();
+    parsed("%A").or_else(|| parsed("%a"))
 }
 
 /// The part of a date or time that no calendar or clock has, and what is right, where all else has

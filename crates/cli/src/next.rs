@@ -1,6 +1,7 @@
 //! `almanac next`: what comes next, of everything, in order.
 
 mod csv;
+mod happening;
 mod ics;
 mod json;
 #[cfg(feature = "cluster")]
@@ -20,6 +21,7 @@ use clap::{Args, ValueEnum};
 use clap_complete::ArgValueCompleter;
 use jiff::{SignedDuration, Timestamp};
 
+use self::happening::Happening;
 use crate::argument_error::ArgumentError;
 use crate::clock_changes::TouchedRule;
 use crate::cluster::WatchArguments;
@@ -102,24 +104,6 @@ const JUST_AFTER: SignedDuration = SignedDuration::from_secs(1);
 
 /// What happens in a place, and to how many pods.
 type Together<'a> = (&'a InputPlace, Happening<'a>, usize);
-
-/// What happens.
-#[derive(Clone)]
-enum Happening<'a> {
-    /// By a policy.
-    Event(Event),
-    /// A Job is started at an instant.
-    Start(&'a ShownCronJob, Timestamp),
-}
-
-impl Happening<'_> {
-    fn at(&self) -> Timestamp {
-        match self {
-            Happening::Event(event) => event.at,
-            Happening::Start(_, at) => *at,
-        }
-    }
-}
 
 /// What a clock change does to a rule, and the place the rule is in.
 type OfPlace<'a> = (&'a InputPlace, TouchedRule);
@@ -331,17 +315,6 @@ impl Question<'_> {
             places.flat_map(|place| of_place(place).map(move |touched| (place, touched))).collect();
         all.sort_by_key(|(_, touched)| touched.at());
         all
-    }
-
-    /// The zone the schedule of a happening is written in.
-    fn zone_of(place: &InputPlace, happening: &Happening<'_>) -> Zone {
-        let event = match happening {
-            Happening::Event(event) => event,
-            Happening::Start(job, _) => return job.zone(),
-        };
-        let zones = place.world.zones_of(&event.policy);
-        let of_rule = |(rule, _): &(Option<_>, Zone)| rule.is_none() || *rule == event.rule;
-        zones.into_iter().find(of_rule).map_or(Zone::utc(), |(_, zone)| zone)
     }
 }
 

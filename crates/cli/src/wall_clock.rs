@@ -4,10 +4,14 @@ use almanac_calendar::Zone;
 use jiff::Timestamp;
 use jiff::fmt::strtime;
 
-/// The present, as wall clocks tell it: to the second.
+/// The present, to the second.
 pub(crate) fn present() -> Timestamp {
-    let now = Timestamp::now();
-    Timestamp::from_second(now.as_second()).unwrap_or(now)
+    whole_second(Timestamp::now())
+}
+
+/// To the second, as wall clocks show it.
+pub(crate) fn whole_second(at: Timestamp) -> Timestamp {
+    Timestamp::from_second(at.as_second()).unwrap_or(at)
 }
 
 /// `Sun 2026-03-08 03:00 -04:00`, or with `UTC` for the offset.

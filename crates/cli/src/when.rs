@@ -263,8 +263,6 @@ fn ask(
         .and_then(|civil| zone.resolve(civil))
         .unwrap_or(Timestamp::MAX);
     let watch_to = in_a_year.max(end.unwrap_or(Timestamp::MIN));
-    if schedule.is_off {
-        return Ok(Question { schedule, from, to, count: 0, watch_to: from, beside });
-    }
+    let (count, watch_to) = if schedule.is_off { (0, from) } else { (count, watch_to) };
     Ok(Question { schedule, from, to, count, watch_to, beside })
 }

@@ -96,10 +96,7 @@ pub(crate) fn namespaces() -> Vec<CompletionCandidate> {
     let line = Line::typed();
     let reading = glance(&line.files());
     let of_files = reading.objects.iter().filter_map(|object| metadata(object, "namespace"));
-    candidates(kubeconfig::namespaces(&line).chain(of_files).collect())
-}
-
-fn candidates(names: BTreeSet<String>) -> Vec<CompletionCandidate> {
+    let names: BTreeSet<String> = kubeconfig::namespaces(&line).chain(of_files).collect();
     names.into_iter().map(CompletionCandidate::new).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use almanac_engine::{Field, Value};
+use almanac_engine::{Field, Identity, Value};
 use almanac_forecast::{PodHours, Presence};
 
 use super::rows::{Change, Row};
@@ -40,9 +40,8 @@ struct Group {
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     place: Option<String>,
-    group: String,
-    kind: String,
-    namespace: String,
+    /// The object without its name.
+    target: Identity,
     field: Field,
     presence: Presence,
     rows: Vec<RowKey>,
@@ -96,9 +95,7 @@ impl Key {
         let target = &change.target;
         Key {
             place: change.place.clone(),
-            group: target.group().to_owned(),
-            kind: target.kind().to_owned(),
-            namespace: target.namespace().to_owned(),
+            target: Identity::new(target.group(), target.kind(), target.namespace(), ""),
             field: change.field,
             presence: change.presence,
             rows: change.rows.iter().map(row).collect(),

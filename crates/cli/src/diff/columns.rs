@@ -77,18 +77,12 @@ fn lines(row: &[String; COUNT], widths: &[usize; COUNT]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn row(target: &str, when: &str, set_by: &str) -> [String; COUNT] {
-        [target, "replicas", when, "10", "2", "-384", "", set_by].map(str::to_owned)
-    }
-
     fn rows(names: [&str; 2]) -> Vec<[String; COUNT]> {
         let when = "Sat 08:00 to Mon 08:00, each week";
         let of = |name: &str| {
-            row(
-                &format!("Deployment.apps default/{name}"),
-                when,
-                &format!("hours {name} → hours {name}"),
-            )
+            let target = &*format!("Deployment.apps default/{name}");
+            let set_by = &*format!("hours {name} → hours {name}");
+            [target, "replicas", when, "10", "2", "-384", "", set_by].map(str::to_owned)
         };
         names.map(of).to_vec()
     }

@@ -11,6 +11,7 @@ pub(super) mod tree;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, Read, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -141,7 +142,7 @@ fn git(folder: Option<&Path>) -> Command {
 }
 
 /// What git prints, or what it says went wrong.
-fn output(mut command: Command) -> anyhow::Result<Result<Vec<u8>, String>> {
+fn output(command: &mut Command) -> anyhow::Result<Result<Vec<u8>, String>> {
     let output =
         command.output().context("failed to run git; install it, or name two directories")?;
     if output.status.success() {
@@ -154,9 +155,7 @@ fn output(mut command: Command) -> anyhow::Result<Result<Vec<u8>, String>> {
 
 impl Repository {
     fn around_here() -> anyhow::Result<Repository> {
-        let mut command = git(None);
-        command.args(["rev-parse", "--show-toplevel"]);
-        match output(command)? {
+        match output(git(None).args(["rev-parse", "--show-toplevel"]))? {
             Ok(said) => Ok(Repository { top: path_of(said.strip_suffix(b"\n").unwrap_or(&said)) }),
             Err(said) => bail!(
                 "failed to find a git repository around the current directory: {said}; run it in a working \
@@ -184,10 +183,9 @@ impl Repository {
 
     /// The commit that a revision names.
     fn commit(&self, revision: &str) -> anyhow::Result<String> {
-        let mut command = git(Some(&self.top));
         let name = format!("{revision}^{{commit}}");
-        command.args(["rev-parse", "--verify", "--quiet", "--end-of-options", &name]);
-        if let Ok(said) = output(command)? {
+        let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", &name];
+        if let Ok(said) = self.output(&arguments)? {
             return Ok(String::from_utf8_lossy(&said).trim().to_owned());
         }
         let hint = if self.is_shallow()? {
@@ -200,16 +198,17 @@ impl Repository {
     }
 
     fn is_shallow(&self) -> anyhow::Result<bool> {
-        let mut command = git(Some(&self.top));
-        command.args(["rev-parse", "--is-shallow-repository"]);
-        Ok(output(command)?.is_ok_and(|said| said.starts_with(b"true")))
+        let said = self.output(&["rev-parse", "--is-shallow-repository"])?;
+        Ok(said.is_ok_and(|said| said.starts_with(b"true")))
+    }
+
+    fn output(&self, arguments: &[&str]) -> anyhow::Result<Result<Vec<u8>, String>> {
+        output(git(Some(&self.top)).args(arguments))
     }
 
     fn merge_base(&self, old: &str, new: &str) -> anyhow::Result<String> {
         let (one, other) = (self.commit(old)?, self.commit(new)?);
-        let mut command = git(Some(&self.top));
-        command.args(["merge-base", &one, &other]);
-        if let Ok(said) = output(command)? {
+        if let Ok(said) = self.output(&["merge-base", &one, &other])? {
             return Ok(String::from_utf8_lossy(&said).trim().to_owned());
         }
         let hint = if self.is_shallow()? {
@@ -286,9 +285,7 @@ impl Repository {
 
     /// What git lists, each ended by a zero byte.
     fn listed(&self, arguments: &[&str]) -> anyhow::Result<Vec<Vec<u8>>> {
-        let mut command = git(Some(&self.top));
-        command.args(arguments);
-        let listed = match output(command)? {
+        let listed = match self.output(arguments)? {
             Ok(listed) => listed,
             Err(said) => bail!("failed to list the files of the repository: {said}"),
         };
@@ -336,13 +333,6 @@ fn next_size(output: &mut impl BufRead) -> anyhow::Result<u64> {
     size.with_context(|| format!("git has no such object: {}", head.trim_end()))
 }
 
-#[cfg(unix)]
 fn path_of(bytes: &[u8]) -> PathBuf {
-    use std::os::unix::ffi::OsStrExt as _;
     PathBuf::from(OsStr::from_bytes(bytes))
-}
-
-#[cfg(not(unix))]
-fn path_of(bytes: &[u8]) -> PathBuf {
-    PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
 }

@@ -17,9 +17,7 @@ const STYLE: &str = include_str!("page/page.css");
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<bool> {
     let (changes, summary, assumptions) = question.changes()?;
-    let shown = |text: &str| escaped(&printable(text)).to_string();
-    let sides = format!("{} → {}", question.old.name, question.new.name);
-    let sides = shown(&sides);
+    let sides = shown(&format!("{} → {}", question.old.name, question.new.name));
     write!(
         output,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -51,35 +49,30 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     write_changes(&changes, &question.jobs.changes, output)?;
     let [old, new] = &assumptions;
     for (side, all) in [("old", old), ("new", new)] {
-        if all.is_empty() {
-            continue;
-        }
-        writeln!(output, "<h2>Assumptions about the {side} files</h2>\n<ul>")?;
-        let all = lines(all.iter());
-        all.iter().try_for_each(|said| writeln!(output, "<li>{}</li>", shown(said)))?;
-        writeln!(output, "</ul>")?;
+        let head = format!("Assumptions about the {side} files");
+        write_list(&head, &lines(all.iter()), output)?;
     }
     for (side, which) in [(question.old, "old"), (question.new, "new")] {
-        if side.input.findings.is_empty() {
-            continue;
-        }
-        writeln!(output, "<h2>Findings in the {which} files</h2>\n<ul>")?;
-        for placed in &side.input.findings {
-            let source = &side.input.reading.sources[placed.source];
-            let line = placed.span.map_or(1, |span| source.position(span.start).line);
-            let finding = &placed.finding;
-            let said = format!("{}:{line}: {}: {finding}", source.name(), finding.severity());
-            writeln!(output, "<li>{}</li>", shown(&said))?;
-        }
-        writeln!(output, "</ul>")?;
+        let all: Vec<String> = side.input.findings.iter().map(|it| side.line_of(it)).collect();
+        write_list(&format!("Findings in the {which} files"), &all, output)?;
     }
-    if !question.notes.is_empty() {
-        writeln!(output, "<h2>Notes</h2>\n<ul>")?;
-        question.notes.iter().try_for_each(|it| writeln!(output, "<li>{}</li>", shown(it)))?;
-        writeln!(output, "</ul>")?;
-    }
+    write_list("Notes", &question.coverage.notes, output)?;
     writeln!(output, "</body>\n</html>")?;
     Ok(summary.may_differ())
+}
+
+/// Text from files, which is never markup.
+fn shown(text: &str) -> String {
+    escaped(&printable(text)).into_owned()
+}
+
+fn write_list(head: &str, items: &[String], output: &mut impl Write) -> std::io::Result<()> {
+    if items.is_empty() {
+        return Ok(());
+    }
+    writeln!(output, "<h2>{head}</h2>\n<ul>")?;
+    items.iter().try_for_each(|it| writeln!(output, "<li>{}</li>", shown(it)))?;
+    writeln!(output, "</ul>")
 }
 
 /// A sentence for each change, and a table of all.
@@ -91,7 +84,6 @@ fn write_changes(
     if changes.is_empty() && jobs.is_empty() {
         return Ok(());
     }
-    let shown = |text: &str| escaped(&printable(text)).to_string();
     writeln!(output, "<ul>")?;
     for change in changes {
         let (title, sentence) = (shown(&change.title()), shown(&sentence(change)));
@@ -116,7 +108,6 @@ fn write_changes(
 
 fn write_change(told: &Told, output: &mut impl Write) -> std::io::Result<()> {
     let change = &told.change;
-    let shown = |text: &str| escaped(&printable(text)).to_string();
     writeln!(output, "<tbody>")?;
     let count = change.rows.len() + usize::from(change.more > 0);
     for (index, row) in change.rows.iter().enumerate() {

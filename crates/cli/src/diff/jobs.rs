@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::side::Side;
+use super::words::presence;
 use crate::cron_jobs::{STARTS, ShownCronJob};
 use crate::forecast::in_order::in_order;
 use crate::input::InputPlace;
@@ -290,11 +291,7 @@ impl JobChange {
 
     /// The same for a program.
     pub(super) fn to_json(&self) -> Value {
-        let presence = match self.presence() {
-            Presence::Both => "both",
-            Presence::Added => "added",
-            Presence::Removed => "removed",
-        };
+        let presence = presence(self.presence());
         let mut told = json!({ "target": self.target, "what": STARTS, "presence": presence });
         if let Some(place) = &self.place {
             told["place"] = json!(place);

@@ -8,27 +8,31 @@ use std::io::Write;
 use std::sync::Arc;
 
 use almanac_calendar::tzdata_version;
-use almanac_engine::Value;
-use almanac_forecast::{Assumption, Days, Difference, PodHours, Presence, Recurrence, Side, Total};
-use serde_json::{Map, Value as Json, json};
+use almanac_forecast::{Assumption, Days, Difference, PodHours, Recurrence, Side};
+use serde_json::{Value as Json, json};
 
 use super::jobs::JobChange;
 use super::question::{Pair, Question};
 use super::rows::{Change, Row, Unit};
+use super::side::Coverage;
+use super::words::presence;
+use crate::explain::json::json_of;
 use crate::forecast::instants::Instants;
+use crate::forecast::json::{in_form_of_values, rest_of_segment};
 
 const SCHEMA: &str = "almanac/diff/v1";
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<bool> {
     let (from, to) = (question.period.from(), question.period.to());
     let (old, new) = (json!(question.old.name), json!(question.new.name));
+    let coverage = &question.coverage;
     write!(
         output,
         "{{\"schema\":\"{SCHEMA}\",\"from\":\"{from}\",\"to\":\"{to}\",\"zone\":{},\"tzdata\":\"{}\",\
          \"old\":{old},\"new\":{new},\"incomplete\":{},\n\"differences\":[",
         json!(question.zone.name()),
         tzdata_version(),
-        json!([&*question.incomplete, &question.unrendered, &question.uncompared].concat())
+        json!([&*coverage.incomplete, &coverage.unrendered, &coverage.uncompared].concat())
     )?;
     let mut is_first = true;
     let (summary, assumptions) = question.each(
@@ -87,12 +91,13 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
 fn beside(question: &Question<'_>) -> String {
     let jobs = question.jobs.changes.iter().map(JobChange::to_json).collect();
     let texts = |all: &[String]| all.iter().map(|it| json!(it)).collect();
-    let not_compared = [&*question.unrendered, &question.uncompared].concat();
+    let Coverage { uncompared, unrendered, rendered, notes, .. } = &question.coverage;
+    let not_compared = [&**unrendered, uncompared].concat();
     let all: [(&str, Vec<Json>); 4] = [
         ("cronJobs", jobs),
         ("notCompared", texts(&not_compared)),
-        ("rendered", texts(&question.rendered)),
-        ("notes", texts(&question.notes)),
+        ("rendered", texts(rendered)),
+        ("notes", texts(notes)),
     ];
     let some = all.into_iter().filter(|(_, items)| !items.is_empty());
     let lines = some.map(|(name, items)| format!("\"{name}\":{},\n", Json::Array(items)));
@@ -122,42 +127,37 @@ fn write_change(change: &Change, output: &mut impl Write) -> anyhow::Result<()> 
 }
 
 fn recurring(change: &Change, row: &Row, recurrence: &Recurrence, key: &str) -> Json {
-    let mut told = Map::new();
-    if let Some(side) = &row.first.before {
-        told.insert("before".to_owned(), value(side.value.as_ref()));
+    let spans = recurrence.spans.iter();
+    let spans: Vec<Json> =
+        spans.map(|it| json!({ "from": it.from, "days": it.days, "to": it.to })).collect();
+    let mut told = json!({ "when": row.when, "times": row.times, "spans": spans });
+    for (name, side) in [("before", &row.first.before), ("after", &row.first.after)] {
+        if let Some(side) = side {
+            told[name] = value(side);
+        }
     }
-    if let Some(side) = &row.first.after {
-        told.insert("after".to_owned(), value(side.value.as_ref()));
-    }
-    told.insert("when".to_owned(), json!(row.when));
-    told.insert("times".to_owned(), json!(row.times));
     if let Some(growth) = row.growth {
-        told.insert(key.to_owned(), number(growth));
-        told.insert(format!("{key}AWeek"), number(growth.a_week(change.period)));
+        told[key] = number(growth);
+        told[format!("{key}AWeek")] = number(growth.a_week(change.period));
     }
     match recurrence.days {
         Days::OfWeek(days) => {
             let week = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
             let those = week.into_iter().zip(days).filter(|(_, is_one)| *is_one);
             let those: Vec<&str> = those.map(|(day, _)| day).collect();
-            told.insert("weekdays".to_owned(), json!(those));
+            told["weekdays"] = json!(those);
         }
-        Days::OfMonth(day) => _ = told.insert("dayOfMonth".to_owned(), json!(day)),
+        Days::OfMonth(day) => told["dayOfMonth"] = json!(day),
     }
-    let spans = recurrence.spans.iter();
-    let spans: Vec<Json> =
-        spans.map(|it| json!({ "from": it.from, "days": it.days, "to": it.to })).collect();
-    told.insert("spans".to_owned(), Json::Array(spans));
-    if let Some(since) = recurrence.since {
-        told.insert("since".to_owned(), json!(since));
-    }
-    if let Some(until) = recurrence.until {
-        told.insert("until".to_owned(), json!(until));
+    for (name, date) in [("since", recurrence.since), ("until", recurrence.until)] {
+        if let Some(date) = date {
+            told[name] = json!(date);
+        }
     }
     if !recurrence.except.is_empty() {
-        told.insert("except".to_owned(), json!(recurrence.except));
+        told["except"] = json!(recurrence.except);
     }
-    Json::Object(told)
+    told
 }
 
 /// The head of a difference, and its stretches with a line for each.
@@ -167,27 +167,15 @@ fn stretches(pair: &Pair<'_>, difference: &Difference) -> (String, Vec<u8>) {
         "\"target\":{},\"field\":\"{}\",\"presence\":\"{}\"",
         target.unwrap_or_default(),
         difference.field,
-        match difference.presence {
-            Presence::Both => "both",
-            Presence::Added => "added",
-            Presence::Removed => "removed",
-        }
+        presence(difference.presence)
     );
     let has_hours = Unit::of(&difference.target, difference.field).is_some();
     for (name, totals) in [("before", &difference.before), ("after", &difference.after)] {
         if totals.is_empty() {
             continue;
         }
-        let told = |of: &dyn Fn(&Total) -> String| {
-            if let Some(only) = totals.get(&None) {
-                return of(only);
-            }
-            let named = totals.iter().filter_map(|(name, total)| Some((name.as_ref()?, total)));
-            let numbers = named.map(|(name, total)| format!("{}:{}", json!(**name), of(total)));
-            format!("{{{}}}", numbers.collect::<Vec<_>>().join(","))
-        };
-        let peak = told(&|it| it.peak.to_string());
-        let hours = told(&|it| it.hours.to_string());
+        let peak = in_form_of_values(totals, |it| it.peak.to_string());
+        let hours = in_form_of_values(totals, |it| it.hours.to_string());
         let hours = if has_hours { format!(",\"hours\":{hours}") } else { String::new() };
         // Writing to a text cannot fail.
         let _ = write!(head, ",\"{name}\":{{\"peak\":{peak}{hours}}}");
@@ -244,36 +232,11 @@ impl Sides {
 
 /// A side: its value, who set it and why, as a segment of a forecast has them.
 fn written(side: &Side) -> Vec<u8> {
-    let mut written = format!("{{\"value\":{}", value(side.value.as_ref()));
-    if let Some(writer) = &side.origin.writer {
-        let policy = &writer.policy.identity;
-        let mut policy = json!({
-            "kind": policy.kind(),
-            "namespace": policy.namespace(),
-            "name": policy.name(),
-        });
-        if let Some(rule) = &writer.rule {
-            policy["rule"] = json!(**rule);
-        }
-        // Writing to a text cannot fail.
-        let _ = write!(written, ",\"policy\":{policy}");
-    }
-    let _ = write!(written, ",\"reason\":{}}}", json!(*side.origin.reason));
-    written.into_bytes()
+    format!("{{\"value\":{}{}", value(side), rest_of_segment(&side.origin)).into_bytes()
 }
 
-/// As in a forecast: a number, a text, names in order, numbers by name, or null.
-fn value(value: Option<&Value>) -> Json {
-    match value {
-        None | Some(Value::Nothing) => Json::Null,
-        Some(Value::Number(number)) => json!(number),
-        Some(Value::Text(text)) => json!(**text),
-        Some(Value::Names(names)) => names.iter().map(|it| json!(**it)).collect(),
-        Some(Value::Numbers(numbers)) => {
-            let named = numbers.iter().map(|(name, number)| (name.to_string(), json!(number)));
-            Json::Object(named.collect())
-        }
-    }
+fn value(side: &Side) -> Json {
+    side.value.as_ref().map_or(Json::Null, json_of)
 }
 
 /// Pod-hours as the number they are shown as.

@@ -10,7 +10,8 @@ use almanac_api::finding::Severity;
 use almanac_engine::counted;
 
 use super::alike::Told;
-use super::question::{Assumptions, Question};
+use super::question::Question;
+use super::side::Side;
 use super::summary::Summary;
 use super::table::{self, HEADS};
 use super::words::{self, incomplete, listed, period, sentence};
@@ -29,13 +30,18 @@ const SENTENCE: usize = 3000;
 const ASSUMPTIONS: usize = 5;
 const ASSUMPTION: usize = 400;
 
+/// How many findings of each side are told.
+const FINDINGS: usize = 5;
+
 /// How many notes are told.
 const NOTES: usize = 6;
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<bool> {
     let (changes, summary, assumptions) = question.changes()?;
     let mut written = paragraph(question, &changes, &summary);
-    let notes = assumed(&assumptions) + &findings(question) + &noted(question);
+    let assumed = list("Assumptions", &words::assumed(&assumptions), ASSUMPTIONS, ASSUMPTION);
+    let further = list("Notes", &question.coverage.notes, NOTES, ASSUMPTION);
+    let notes = assumed + &findings(question) + &further;
     let room = MOST_BYTES - notes.len().min(MOST_BYTES / 2);
     let jobs = &question.jobs.changes;
     if !changes.is_empty() || !jobs.is_empty() {
@@ -44,7 +50,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     }
     let mut is_full = false;
     for (index, change) in changes.iter().enumerate() {
-        let rows = rows(change);
+        let rows: String = table::rows(change).into_iter().map(row).collect();
         if written.len() + rows.len() > room {
             let left: usize = changes.iter().skip(index).map(|it| it.count).sum();
             let values = if left == 1 { "value is" } else { "values are" };
@@ -115,69 +121,36 @@ fn most_important(changes: &[Told]) -> Vec<&Told> {
     positions.into_iter().filter_map(|it| changes.get(it)).collect()
 }
 
-fn rows(change: &Told) -> String {
-    table::rows(change).into_iter().map(row).collect()
-}
-
 fn row(cells: [String; 8]) -> String {
     format!("| {} |\n", cells.map(|it| escaped(&it)).join(" | "))
 }
 
-/// What is not read as it stands.
-fn noted(question: &Question<'_>) -> String {
-    let all = &question.notes;
-    let mut written = String::new();
-    if !all.is_empty() {
-        written += "\nNotes:\n\n";
+/// The first items of a list below a head, each with at most `longest` bytes, and the number of the others.
+fn list(head: &str, items: &[String], most: usize, longest: usize) -> String {
+    if items.is_empty() {
+        return String::new();
     }
-    for said in all.iter().take(NOTES) {
-        let _ = writeln!(written, "- {}", shortened(said, ASSUMPTION));
+    let mut written = format!("\n{head}:\n\n");
+    for item in items.iter().take(most) {
+        // Writing to a text cannot fail.
+        let _ = writeln!(written, "- {}", shortened(item, longest));
     }
-    if all.len() > NOTES {
-        let _ = writeln!(written, "- and {} more", all.len() - NOTES);
-    }
-    written
-}
-
-/// What is assumed of the sides, as far as it matters to the changes.
-fn assumed(assumptions: &Assumptions) -> String {
-    let all = words::assumed(assumptions);
-    let mut written = String::new();
-    if !all.is_empty() {
-        written += "\nAssumptions:\n\n";
-    }
-    for said in all.iter().take(ASSUMPTIONS) {
-        let _ = writeln!(written, "- {}", shortened(said, ASSUMPTION));
-    }
-    if all.len() > ASSUMPTIONS {
-        let _ = writeln!(written, "- and {} more", all.len() - ASSUMPTIONS);
+    if items.len() > most {
+        let _ = writeln!(written, "- and {} more", items.len() - most);
     }
     written
 }
 
-/// How many findings there are on each side, and the errors of the new one.
+/// The errors and warnings of each side.
 fn findings(question: &Question<'_>) -> String {
-    let mut written = String::new();
-    for (side, which) in [(question.old, "old"), (question.new, "new")] {
-        let is_bad = |severity| severity != Severity::Info;
-        let bad = side.input.findings.iter().filter(|it| is_bad(it.finding.severity()));
-        let bad: Vec<_> = bad.collect();
-        if bad.is_empty() {
-            continue;
-        }
-        let _ = writeln!(written, "\n{} in the {which} files:\n", counted(bad.len(), "finding"));
-        for placed in bad.iter().take(5) {
-            let source = &side.input.reading.sources[placed.source];
-            let line = placed.span.map_or(1, |span| source.position(span.start).line);
-            let finding = &placed.finding;
-            let said = format!("{}:{line}: {}: {finding}", source.name(), finding.severity());
-            let _ = writeln!(written, "- {}", shortened(&said, SENTENCE));
-        }
-        if bad.len() > 5 {
-            let _ = writeln!(written, "- and {} more", bad.len() - 5);
-        }
-    }
-    written
+    let of_side = |(side, which): (&Side, &str)| {
+        let all = side.input.findings.iter();
+        let bad = all.filter(|it| it.finding.severity() != Severity::Info);
+        let bad: Vec<String> = bad.map(|it| side.line_of(it)).collect();
+        let head = format!("{} in the {which} files", counted(bad.len(), "finding"));
+        list(&head, &bad, FINDINGS, SENTENCE)
+    };
+    [(question.old, "old"), (question.new, "new")].map(of_side).concat()
 }
 
 /// Text of others as it stands, of which there are at most so many bytes.

@@ -9,7 +9,7 @@ use almanac_forecast::{Assumption, Comparison, Period};
 use super::alike::{Alike, Told};
 use super::jobs::Jobs;
 use super::rows::{self, Change};
-use super::side::Side;
+use super::side::{Coverage, Side};
 use super::summary::Summary;
 use crate::forecast::in_order::in_order;
 use crate::forecast::progress::Progress;
@@ -24,16 +24,7 @@ pub(super) struct Question<'a> {
     pub(super) zone: Zone,
     /// The number of threads.
     pub(super) threads: usize,
-    /// What cannot be used on the new side, as it is named.
-    pub(super) incomplete: Vec<String>,
-    /// What differs and is on neither side compared, as it is not forecast as it stands.
-    pub(super) uncompared: Vec<String>,
-    /// What could not be rendered.
-    pub(super) unrendered: Vec<String>,
-    /// What was rendered on both sides.
-    pub(super) rendered: Vec<String>,
-    /// What is not read as it stands, in lines.
-    pub(super) notes: Vec<String>,
+    pub(super) coverage: Coverage,
     pub(super) jobs: Jobs,
 }
 
@@ -60,15 +51,16 @@ enum Found<T> {
 impl Question<'_> {
     /// Whether all that differs is compared.
     pub(super) fn is_complete(&self) -> bool {
-        self.incomplete.is_empty() && self.uncompared.is_empty() && self.unrendered.is_empty()
+        let Coverage { incomplete, uncompared, unrendered, .. } = &self.coverage;
+        incomplete.is_empty() && uncompared.is_empty() && unrendered.is_empty()
     }
 
     /// Whether there is nothing on either side that could be compared.
     pub(super) fn is_empty(&self) -> bool {
         self.pairs.iter().all(|it| it.comparison.is_empty())
             && self.jobs.compared + self.jobs.unclear == 0
-            && self.uncompared.is_empty()
-            && self.unrendered.is_empty()
+            && self.coverage.uncompared.is_empty()
+            && self.coverage.unrendered.is_empty()
     }
 
     /// Compares everything; draws each change with at most so many rows, beside where it is found, and hands it over in
@@ -82,8 +74,8 @@ impl Question<'_> {
         let count = self.pairs.iter().map(|it| it.comparison.len()).sum();
         let mut progress = Progress::new("comparing", count);
         let mut summary = Summary {
-            uncompared: self.uncompared.len(),
-            unrendered: self.unrendered.len(),
+            uncompared: self.coverage.uncompared.len(),
+            unrendered: self.coverage.unrendered.len(),
             jobs_unclear: self.jobs.unclear,
             jobs: self.jobs.compared,
             jobs_changed: self.jobs.changes.len(),

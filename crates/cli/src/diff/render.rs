@@ -218,14 +218,14 @@ pub(super) fn add(
         target.check_flag(trees)?;
         if !trees.iter().any(|tree| target.is_in(tree)) {
             let note = format!("almanac.toml names {}, which neither side has", target.text);
-            sides.notes.push(printable(&note));
+            sides.coverage.notes.push(printable(&note));
             continue;
         }
         let submodules: BTreeSet<&PathBuf> = trees.iter().flat_map(|it| &it.submodules).collect();
         for it in submodules.into_iter().filter(|it| it.starts_with(&target.dir)) {
             let (place, it) = (target.place(), it.display());
             let note = format!("{place} is rendered without the submodule {it}");
-            sides.notes.push(printable(&note));
+            sides.coverage.notes.push(printable(&note));
         }
         let (before, after) = (target.rendered(old, limit)?, target.rendered(new, limit)?);
         sides.both.iter_mut().for_each(|it| it.viewpoint.left_out.push(target.dir.clone()));
@@ -237,19 +237,19 @@ pub(super) fn add(
         let [old_side, new_side] = &mut sides.both;
         match (before, after) {
             (Ok(before), Ok(after)) => {
-                sides.rendered.push(target.command());
+                sides.coverage.rendered.push(target.command());
                 put(old_side, Ok(before));
                 put(new_side, Ok(after));
             }
             // What is wrong with the new side is a finding there.
             (_, Err(why)) => {
-                sides.unrendered.push(target.place());
+                sides.coverage.unrendered.push(target.place());
                 put(new_side, Err(why));
             }
             (Err((why, fix)), Ok(_)) => {
                 let (place, name) = (target.place(), &old.tree.name);
-                sides.notes.push(printable(&format!("{place} of {name}: {why}; {fix}")));
-                sides.unrendered.push(place);
+                sides.coverage.notes.push(printable(&format!("{place} of {name}: {why}; {fix}")));
+                sides.coverage.unrendered.push(place);
             }
         }
     }

@@ -1,5 +1,7 @@
 //! One field that changes, as rows that people read: few of them, whatever the period.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use almanac_calendar::Zone;
 use almanac_engine::{Field, Identity};
 use almanac_forecast::{
@@ -93,17 +95,12 @@ impl Change {
         let are_known = difference.stretches.iter().all(|it| it.growth().is_some());
         let growth = unit.filter(|_| are_known).map(|_| hours(&after) - hours(&before));
         let names = difference.before.keys().chain(difference.after.keys());
-        let mut peaks: Vec<_> = names
-            .map(|name| {
-                let peak = |totals: &std::collections::BTreeMap<_, Total>| {
-                    totals.get(name).map(|total| total.peak)
-                };
-                let of_name = name.as_ref().map(ToString::to_string);
-                (of_name, peak(&difference.before), peak(&difference.after))
-            })
-            .collect();
-        peaks.sort();
-        peaks.dedup();
+        let names: BTreeSet<_> = names.collect();
+        let peaks = names.into_iter().map(|name| {
+            let peak = |totals: &BTreeMap<_, Total>| totals.get(name).map(|total| total.peak);
+            let of_name = name.as_ref().map(ToString::to_string);
+            (of_name, peak(&difference.before), peak(&difference.after))
+        });
         Change {
             place: place.map(str::to_owned),
             target: difference.target.clone(),
@@ -113,12 +110,10 @@ impl Change {
             more,
             growth,
             period,
-            peaks,
+            peaks: peaks.collect(),
         }
     }
-}
 
-impl Change {
     /// Whether there is a value on both sides: one that a policy sets, or that the object has.
     pub(super) fn has_both_values(&self) -> bool {
         let has_both = |row: &Row| row.first.before.is_some() && row.first.after.is_some();

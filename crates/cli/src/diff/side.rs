@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use almanac_api::checking::Place;
 use almanac_api::finding::{Code, Severity};
-use almanac_api::reading::{Folder, Source};
+use almanac_api::reading::{Folder, PlacedFinding, Source};
 use almanac_calendar::Zone;
 use almanac_engine::{Field, Identity};
 use anyhow::Context as _;
@@ -27,24 +27,21 @@ const NOTHING: &str = "/dev/null";
 pub(super) struct Sides {
     pub(super) both: [Where; 2],
     pub(super) differing: Differing,
-    /// What should have been rendered and could not be, so that it is not compared.
-    pub(super) unrendered: Vec<String>,
-    /// What was rendered, as findings call it.
-    pub(super) rendered: Vec<String>,
-    /// What there is to know of rendering.
-    pub(super) notes: Vec<String>,
+    pub(super) coverage: Coverage,
 }
 
-/// Both sides, read.
-pub(super) struct ReadSides {
-    pub(super) both: [Side; 2],
-    /// What differs and is not compared.
+/// How much of both sides is compared, in names and sentences.
+#[derive(Default)]
+pub(super) struct Coverage {
+    /// What cannot be used on the new side.
+    pub(super) incomplete: Vec<String>,
+    /// What differs, and is compared on neither side, as it is not forecast as it stands.
     pub(super) uncompared: Vec<String>,
     /// What could not be rendered, so that it is not compared.
     pub(super) unrendered: Vec<String>,
-    /// What was rendered.
+    /// What was rendered on both sides, as findings call it.
     pub(super) rendered: Vec<String>,
-    /// What is not read as it stands, each once.
+    /// What is not read as it stands, each once, and what there is to know of rendering.
     pub(super) notes: Vec<String>,
 }
 
@@ -77,7 +74,7 @@ pub(super) struct Side {
 impl Sides {
     /// Two sides of which nothing is rendered yet.
     pub(super) fn new(both: [Where; 2], differing: Differing) -> Sides {
-        Sides { both, differing, unrendered: Vec::new(), rendered: Vec::new(), notes: Vec::new() }
+        Sides { both, differing, coverage: Coverage::default() }
     }
 
     /// Two files or folders; `/dev/null`, as git has it, is nothing.
@@ -113,12 +110,9 @@ impl Sides {
                 here: here.clone(),
                 root,
                 unnamed: PathBuf::from("."),
-                fixed: Vec::new(),
                 // They are named, be they ignored or not: where a folder is built, it mostly is.
                 reads_ignored: true,
-                targets: Targets::new(),
-                rendered: Vec::new(),
-                left_out: Vec::new(),
+                ..Viewpoint::default()
             };
             let submodules = Vec::new();
             Ok(Where { name: path.clone(), paths, viewpoint, submodules, written: None })
@@ -136,9 +130,9 @@ impl Sides {
         zone_of_jobs: Zone,
         checked_at: Timestamp,
         now: Timestamp,
-    ) -> anyhow::Result<ReadSides> {
+    ) -> anyhow::Result<([Side; 2], Coverage)> {
         let DiffArguments { conditions, exclude, .. } = arguments;
-        let Sides { both: [old, new], differing, unrendered, rendered, mut notes } = self;
+        let Sides { both: [old, new], differing, mut coverage } = self;
         let read = |side: &Where, fixed: Vec<Place>, targets: Targets| {
             let root = Folder::of(&side.viewpoint.root);
             let files = side.files(fixed, targets, exclude, zone_of_jobs)?;
@@ -176,7 +170,7 @@ impl Sides {
         let mut uncompared: BTreeMap<String, String> =
             noted.map(|(seen, note)| (seen, note.path().to_owned())).collect();
         for path in gone.into_iter().chain(come) {
-            notes.push(format!(
+            coverage.notes.push(format!(
                 "{path} is excluded by almanac.toml on one side only; to compare it, exclude it on both or on neither"
             ));
             uncompared.insert(path.clone(), path);
@@ -184,7 +178,7 @@ impl Sides {
         let submodules = old.submodules.iter().chain(&new.submodules);
         let submodules = submodules.map(|it| it.display().to_string()).filter(|it| differs(it));
         uncompared.extend(submodules.map(|it| (it.clone(), format!("the submodule {it}"))));
-        let uncompared = uncompared.into_values().collect();
+        coverage.uncompared = uncompared.into_values().collect();
         drop((old.written, new.written));
         // What both have is called as in the new files.
         let any = |_: &str| true;
@@ -192,8 +186,8 @@ impl Sides {
         let once: BTreeMap<(String, bool), Note> =
             all.map(|(seen, note)| ((seen, note.is_of_template()), note.clone())).collect();
         let once: Vec<Note> = once.into_values().collect();
-        notes.extend(note_lines(&once));
-        Ok(ReadSides { both: [before, after], uncompared, unrendered, rendered, notes })
+        coverage.notes.extend(note_lines(&once));
+        Ok(([before, after], coverage))
     }
 }
 
@@ -233,6 +227,14 @@ impl Side {
             |note: &&Note| note.depends_on().iter().any(|it| differs(&it.seen_from(&self.root)));
         let seen = |note: &Note| Folder::of(&self.here.join(note.path())).seen_from(&self.root);
         self.input.notes().iter().filter(depends).map(move |note| (seen(note), note))
+    }
+
+    /// A finding in a line: `shop.yaml:12: warning: …`.
+    pub(super) fn line_of(&self, placed: &PlacedFinding) -> String {
+        let source = &self.input.reading.sources[placed.source];
+        let line = placed.span.map_or(1, |span| source.position(span.start).line);
+        let finding = &placed.finding;
+        format!("{}:{line}: {}: {finding}", source.name(), finding.severity())
     }
 
     /// What is excluded here and read on the other side, as it is seen from the side.

@@ -46,13 +46,8 @@ impl Summary {
         }
     }
 
-    /// How many values differ in any way.
-    pub(super) fn different(&self) -> usize {
-        self.changed + self.added + self.removed
-    }
-
-    pub(super) fn is_changed(&self) -> bool {
-        self.different() + self.jobs_changed > 0
+    fn is_changed(&self) -> bool {
+        self.changed + self.added + self.removed + self.jobs_changed > 0
     }
 
     /// Whether a value differs, or may: a value that is not compared closes the gate too.

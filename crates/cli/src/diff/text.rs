@@ -71,7 +71,7 @@ pub(super) fn write(
     write_table(rows, output)?;
     write_assumptions(&assumptions, output)?;
     super::tell_findings(question, output)?;
-    for (index, note) in question.notes.iter().enumerate() {
+    for (index, note) in question.coverage.notes.iter().enumerate() {
         let line = if index == 0 { "\n" } else { "" };
         writeln!(output, "{line}note: {}", printable(note))?;
     }

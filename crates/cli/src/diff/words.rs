@@ -32,7 +32,7 @@ pub(super) fn period(question: &Question<'_>) -> String {
 /// Why the comparison says less than it should, if it does.
 pub(super) fn incomplete(question: &Question<'_>) -> Option<String> {
     let mut said = Vec::new();
-    if let [first, more @ ..] = &*question.incomplete {
+    if let [first, more @ ..] = &*question.coverage.incomplete {
         let more = more.len();
         let all = if more > 0 { format!("{first} and {more} more") } else { first.clone() };
         said.push(format!(
@@ -40,18 +40,16 @@ pub(super) fn incomplete(question: &Question<'_>) -> Option<String> {
              findings."
         ));
     }
-    if !question.uncompared.is_empty() {
-        let all: Vec<&str> = question.uncompared.iter().map(|it| &**it).collect();
+    if !question.coverage.uncompared.is_empty() {
         said.push(format!(
             "Not compared, although something differs in it: {}. It is not read as it stands; see the notes.",
-            some_of(&all)
+            some_of(&question.coverage.uncompared)
         ));
     }
-    if !question.unrendered.is_empty() {
-        let all: Vec<&str> = question.unrendered.iter().map(|it| &**it).collect();
+    if !question.coverage.unrendered.is_empty() {
         said.push(format!(
             "Not rendered, so not compared: {}; see the findings and the notes.",
-            some_of(&all)
+            some_of(&question.coverage.unrendered)
         ));
     }
     (!said.is_empty()).then(|| said.join(" "))
@@ -59,8 +57,8 @@ pub(super) fn incomplete(question: &Question<'_>) -> Option<String> {
 
 /// What was rendered, if anything was.
 pub(super) fn rendered(question: &Question<'_>) -> Option<String> {
-    let all: Vec<&str> = question.rendered.iter().map(|it| &**it).collect();
-    (!all.is_empty()).then(|| format!("Rendered on both sides: {}.", some_of(&all)))
+    let all = &question.coverage.rendered;
+    (!all.is_empty()).then(|| format!("Rendered on both sides: {}.", some_of(all)))
 }
 
 /// What is assumed of both sides, of the old one alone and of the new one alone, in lines.
@@ -76,6 +74,15 @@ pub(super) fn lines<'a>(assumptions: impl Iterator<Item = &'a Assumption>) -> Ve
     let mut lines = told_together(assumptions.map(Assumption::sentence));
     lines.sort();
     lines
+}
+
+/// In which of the forecasts a field is, for a program.
+pub(super) fn presence(presence: Presence) -> &'static str {
+    match presence {
+        Presence::Both => "both",
+        Presence::Added => "added",
+        Presence::Removed => "removed",
+    }
 }
 
 /// What a change is of: the object, in its place.
@@ -148,7 +155,7 @@ pub(super) fn values(stretch: &Stretch) -> (String, String) {
 
 /// `12, of which are new: a, b`.
 fn told_apart(own: &BTreeSet<Arc<str>>, other: &BTreeSet<Arc<str>>, word: &str) -> String {
-    let only: Vec<&str> = own.difference(other).map(|it| &**it).collect();
+    let only: Vec<String> = own.difference(other).map(ToString::to_string).collect();
     let count = own.len();
     if only.is_empty() {
         format!("{count}")
@@ -166,8 +173,8 @@ fn numbers(of: &BTreeMap<Arc<str>, u32>, names: &BTreeSet<&Arc<str>>) -> String 
 }
 
 /// `a, b and 7 more`.
-fn some_of(names: &[&str]) -> String {
-    let told = names.iter().take(MOST_NAMES).copied().collect::<Vec<_>>().join(", ");
+fn some_of(names: &[String]) -> String {
+    let told = names[..names.len().min(MOST_NAMES)].join(", ");
     let more = names.len().saturating_sub(MOST_NAMES);
     if more > 0 { format!("{told} and {more} more") } else { told }
 }
@@ -180,15 +187,10 @@ fn value(side: Option<&Side>) -> String {
     }
 }
 
-/// Who sets the first of a row: before and after.
-pub(super) fn writers(row: &Row) -> (Option<String>, Option<String>) {
-    let of = |side: &Option<Side>| side.as_ref().and_then(|it| who(&it.origin));
-    (of(&row.first.before), of(&row.first.after))
-}
-
 /// `a rule → b rule`, once if it is the same; and what else explains the difference.
 pub(super) fn set_by(row: &Row) -> String {
-    let said = match writers(row) {
+    let writer = |side: &Option<Side>| side.as_ref().and_then(|it| who(&it.origin));
+    let said = match (writer(&row.first.before), writer(&row.first.after)) {
         (Some(one), Some(other)) if one == other => one,
         (Some(one), Some(other)) => format!("{one} → {other}"),
         (Some(one), None) => format!("{one} →"),

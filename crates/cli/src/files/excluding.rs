@@ -52,16 +52,11 @@ impl Exclusion {
         }
         let path = self.full.join(below);
         match known.excludes(&path, is_folder) {
-            Ok(false) => true,
-            Ok(true) => {
-                known.excluded.push(path);
-                false
-            }
-            Err(error) => {
-                known.error = Some(error);
-                false
-            }
+            Ok(false) => return true,
+            Ok(true) => known.excluded.push(path),
+            Err(error) => known.error = Some(error),
         }
+        false
     }
 
     /// The full paths of the files and directories that were excluded.

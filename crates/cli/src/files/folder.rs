@@ -193,9 +193,7 @@ impl Found {
             let text = String::from_utf8_lossy(&bytes);
             self.kustomizations.insert(parent(), Kustomization::read(&text));
         }
-        let may_hold_objects =
-            matches!(path.extension().and_then(OsStr::to_str), Some("yaml" | "yml" | "json"));
-        if may_hold_objects && self.known.insert(identity) {
+        if may_hold_objects(path) && self.known.insert(identity) {
             self.files.push(path.to_owned());
         }
     }
@@ -264,9 +262,7 @@ impl Found {
         match read {
             Ok(Some(bytes)) => return Some(bytes),
             Ok(None) => self.too_large.push(shown()),
-            Err(error) => {
-                self.unreadable.insert(path.to_owned(), error.into());
-            }
+            Err(error) => _ = self.unreadable.insert(path.to_owned(), error.into()),
         }
         None
     }
@@ -288,6 +284,11 @@ pub(super) fn walker(folder: &Path) -> WalkBuilder {
     walk.require_git(false).git_global(false).ignore(false);
     walk.add_custom_ignore_filename(OUR_IGNORE_FILE).sort_by_file_name(OsStr::cmp);
     walk
+}
+
+/// Whether a file may hold objects, by its name.
+pub(crate) fn may_hold_objects(path: &Path) -> bool {
+    matches!(path.extension().and_then(OsStr::to_str), Some("yaml" | "yml" | "json"))
 }
 
 /// Whether Helm would render what lies in a folder as templates of a chart.

@@ -1,7 +1,6 @@
 //! What files hold, at a glance: for completion, which has no time to lose and nobody to complain to.
 
 use std::env;
-use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -9,7 +8,7 @@ use std::time::{Duration, Instant};
 use almanac_api::reading::{Reading, Source, may_hold_policies, read_objects};
 
 use super::excluding::Exclusion;
-use super::folder::walker;
+use super::folder::{may_hold_objects, walker};
 use crate::pattern;
 
 /// So long files are looked for. Of a repository that takes longer, what was found by then has to do.
@@ -54,7 +53,5 @@ fn files(path: PathBuf) -> Box<dyn Iterator<Item = PathBuf>> {
         walk.filter_entry(move |entry| exclusion.keeps(entry));
     }
     let entries = walk.build().filter_map(Result::ok).map(ignore::DirEntry::into_path);
-    Box::new(entries.filter(|path| {
-        matches!(path.extension().and_then(OsStr::to_str), Some("yaml" | "yml" | "json"))
-    }))
+    Box::new(entries.filter(|path| may_hold_objects(path)))
 }

@@ -1,7 +1,8 @@
 //! Opening one file, never more of it than the largest that is read.
 
-use std::fs::{self, File, FileType, Metadata};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
@@ -9,41 +10,16 @@ use std::time::Duration;
 
 use almanac_api::finding::{Code, FieldPath, Finding};
 use almanac_api::reading::FILE_BYTES;
+use anyhow::{anyhow, ensure};
 
 use crate::pattern;
 
-/// Why nothing could be read from a name that was given.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum FilesError {
-    /// There is no such file or folder, or nobody may look whether there is.
-    #[error("failed to read {path:?}: {}", without_number(why))]
-    Unreadable {
-        /// As it was given.
-        path: String,
-        /// Why not.
-        why: io::Error,
-    },
-    /// A pattern that is none, or matches nothing.
-    #[error("failed to read {pattern:?}: {why}")]
-    Pattern {
-        /// As it was given.
-        pattern: String,
-        /// What is wrong with it.
-        why: String,
-    },
-}
-
-/// The files and folders a name stands for.
-pub(super) fn paths(name: &str) -> Result<Vec<PathBuf>, FilesError> {
+/// The files and directories that a name stands for.
+pub(super) fn paths(name: &str) -> anyhow::Result<Vec<PathBuf>> {
     let path = Path::new(name);
-    if let Err(why) = fs::metadata(path) {
-        if !pattern::is_pattern(name) {
-            return Err(FilesError::Unreadable { path: name.to_owned(), why });
-        }
-    } else {
-        return Ok(vec![path.to_owned()]);
-    }
-    let bad = |why: String| FilesError::Pattern { pattern: name.to_owned(), why };
+    let Err(why) = fs::metadata(path) else { return Ok(vec![path.to_owned()]) };
+    ensure!(pattern::is_pattern(name), "failed to read {name:?}: {}", without_number(&why));
+    let bad = |why: String| anyhow!("failed to read {name:?}: {why}");
     let matches = pattern::paths(Path::new(""), name).map_err(bad)?;
     // What is no file and no directory was hardly meant by a pattern, and a pipe may never be written to.
     let is_meant = |path: &PathBuf| {
@@ -57,13 +33,13 @@ pub(super) fn paths(name: &str) -> Result<Vec<PathBuf>, FilesError> {
 /// no end.
 pub(super) fn named(path: &Path) -> Result<Vec<u8>, NotRead> {
     let kind = fs::metadata(path)?.file_type();
-    if is_device(kind) {
+    if kind.is_char_device() || kind.is_block_device() {
         return Err(NotRead::said("this is a device, not a file", "name a file"));
     }
-    if is_socket(kind) {
+    if kind.is_socket() {
         return Err(NotRead::said("this is a socket, not a file", "name a file"));
     }
-    if is_pipe(kind) {
+    if kind.is_fifo() {
         return noticing_a_wait(path, || slurp(File::open(path)?));
     }
     let file = File::open(path)?;
@@ -156,39 +132,6 @@ pub(super) fn without_number(error: &io::Error) -> String {
         .map_or_else(String::new, |first| first.to_lowercase().to_string() + letters.as_str())
 }
 
-#[cfg(unix)]
-fn is_device(kind: FileType) -> bool {
-    use std::os::unix::fs::FileTypeExt as _;
-    kind.is_char_device() || kind.is_block_device()
-}
-
-#[cfg(unix)]
-fn is_socket(kind: FileType) -> bool {
-    use std::os::unix::fs::FileTypeExt as _;
-    kind.is_socket()
-}
-
-#[cfg(unix)]
-fn is_pipe(kind: FileType) -> bool {
-    use std::os::unix::fs::FileTypeExt as _;
-    kind.is_fifo()
-}
-
-#[cfg(not(unix))]
-fn is_pipe(_: FileType) -> bool {
-    false
-}
-
-#[cfg(not(unix))]
-fn is_device(_: FileType) -> bool {
-    false
-}
-
-#[cfg(not(unix))]
-fn is_socket(_: FileType) -> bool {
-    false
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,7 +143,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(unix)]
     fn a_device_is_not_a_file() {
         let said = named(Path::new("/dev/zero")).unwrap_err();
         assert_eq!(said.message, "this is a device, not a file");

@@ -97,9 +97,7 @@ impl CheckArguments {
         files.complete_advice(&mut everything, command);
         Ok(Checked { command, files, everything, namespace, from, selector, is_narrowed })
     }
-}
 
-impl CheckArguments {
     /// Standard input can be read once, and not be written to.
     pub(crate) fn refuse_standard_input(
         &self,

@@ -4,6 +4,7 @@
 
 use std::ffi::OsStr;
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
 use almanac_api::reading::Reading;
@@ -171,18 +172,10 @@ impl TypedValueParser for OutputParser {
 }
 
 /// The parts before and after the first `=`. A path need not be UTF-8.
-#[cfg(unix)]
 fn split(value: &OsStr) -> Option<(&OsStr, &OsStr)> {
-    use std::os::unix::ffi::OsStrExt as _;
     let bytes = value.as_bytes();
     let at = bytes.iter().position(|byte| *byte == b'=')?;
     Some((OsStr::from_bytes(&bytes[..at]), OsStr::from_bytes(&bytes[at + 1..])))
-}
-
-#[cfg(not(unix))]
-fn split(value: &OsStr) -> Option<(&OsStr, &OsStr)> {
-    let (format, file) = value.to_str()?.split_once('=')?;
-    Some((OsStr::new(format), OsStr::new(file)))
 }
 
 /// What a shell offers for the value that was begun: the formats, and after one of them the files.

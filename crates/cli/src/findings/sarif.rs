@@ -12,6 +12,7 @@ use almanac_api::reading::{Change, PlacedFinding, Position, Source, mend};
 use almanac_engine::Fingerprint;
 use jiff::Timestamp;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::Report;
 use super::location::Location;
@@ -48,13 +49,8 @@ struct Run<'a> {
     tool: Tool,
     /// How columns are counted, here and in all outputs.
     column_kind: &'static str,
-    original_uri_base_ids: BTreeMap<&'static str, Described>,
+    original_uri_base_ids: BTreeMap<&'static str, Value>,
     results: Vec<Finding<'a>>,
-}
-
-#[derive(Serialize)]
-struct Described {
-    description: Message,
 }
 
 #[derive(Serialize)]
@@ -75,21 +71,11 @@ struct Driver {
 #[serde(rename_all = "camelCase")]
 struct Rule {
     id: &'static str,
-    short_description: Message,
-    full_description: Message,
-    default_configuration: Configuration,
+    short_description: Value,
+    full_description: Value,
+    default_configuration: Value,
     help_uri: String,
     help: Help,
-}
-
-#[derive(Serialize)]
-struct Configuration {
-    level: &'static str,
-}
-
-#[derive(Serialize)]
-struct Message {
-    text: String,
 }
 
 /// The explanation of a code is Markdown that reads well as text.
@@ -105,7 +91,7 @@ struct Finding<'a> {
     rule_id: &'static str,
     rule_index: usize,
     level: &'static str,
-    message: Message,
+    message: Value,
     locations: [Located; 1],
     partial_fingerprints: BTreeMap<&'static str, String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -117,7 +103,7 @@ struct Finding<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Fix {
-    description: Message,
+    description: Value,
     artifact_changes: [ArtifactChange; 1],
 }
 
@@ -132,12 +118,7 @@ struct ArtifactChange {
 #[serde(rename_all = "camelCase")]
 struct Replacement {
     deleted_region: Region,
-    inserted_content: Inserted,
-}
-
-#[derive(Serialize)]
-struct Inserted {
-    text: String,
+    inserted_content: Value,
 }
 
 #[derive(Serialize)]
@@ -172,6 +153,17 @@ struct Region {
     end_column: Option<usize>,
 }
 
+impl Region {
+    fn new(start: Position, end: Option<Position>) -> Region {
+        Region {
+            start_line: start.line,
+            start_column: start.column,
+            end_line: end.map(|end| end.line),
+            end_column: end.map(|end| end.column),
+        }
+    }
+}
+
 /// Properties for which the format has no names.
 #[derive(Serialize)]
 struct Properties<'a> {
@@ -201,17 +193,22 @@ pub(super) fn write(output: &mut impl Write, report: &Report) -> anyhow::Result<
         semantic_version: env!("CARGO_PKG_VERSION"),
         rules: codes.iter().map(|code| rule(*code, documented_in)).collect(),
     };
-    let description = Message { text: "The directory in which the command runs.".to_owned() };
+    let root = json!({ "description": message("The directory in which the command runs.") });
     let run = Run {
         tool: Tool { driver },
         column_kind: "unicodeCodePoints",
-        original_uri_base_ids: BTreeMap::from([(ROOT, Described { description })]),
+        original_uri_base_ids: BTreeMap::from([(ROOT, root)]),
         results,
     };
     let log = Log { schema: SCHEMA, version: "2.1.0", runs: [run] };
     serde_json::to_writer_pretty(&mut *output, &log)?;
     writeln!(output)?;
     Ok(())
+}
+
+/// A message, or another content that is text only.
+fn message(text: &str) -> Value {
+    json!({ "text": text })
 }
 
 /// The short description is the title of alerts on GitHub.
@@ -221,9 +218,9 @@ fn rule(code: Code, documented_in: &str) -> Rule {
     let markdown = format!("{text}\n\n[All findings]({help_uri})");
     Rule {
         id: code.name(),
-        short_description: Message { text: code.title() },
-        full_description: Message { text: text.clone() },
-        default_configuration: Configuration { level: level(code.severity()) },
+        short_description: message(&code.title()),
+        full_description: message(&text),
+        default_configuration: json!({ "level": level(code.severity()) }),
         help_uri,
         help: Help { text, markdown },
     }
@@ -238,17 +235,13 @@ fn result<'a>(
     let finding = &placed.finding;
     let source = &report.reading.sources[placed.source];
     let location = Location::of(source, placed);
-    let region = Region {
-        start_line: location.line,
-        start_column: location.column,
-        end_line: location.end.map(|end| end.line),
-        end_column: location.end.map(|end| end.column),
-    };
+    let start = Position { line: location.line, column: location.column };
+    let region = Region::new(start, location.end);
     Finding {
         rule_id: finding.code.name(),
         rule_index: codes.partition_point(|code| *code < finding.code),
         level: level(finding.severity()),
-        message: Message { text: report.in_full(placed) },
+        message: message(&report.in_full(placed)),
         locations: [Located {
             physical_location: Physical { artifact_location: artifact(source.name()), region },
         }],
@@ -289,20 +282,14 @@ fn fixes(report: &Report) -> BTreeMap<usize, Fix> {
 fn fix(source: &Source, placed: &PlacedFinding, change: &Change) -> Option<Fix> {
     let position = |byte: usize| Some(source.position(u32::try_from(byte).ok()?));
     let (start, end): (Position, Position) = (position(change.at.start)?, position(change.at.end)?);
-    let deleted_region = Region {
-        start_line: start.line,
-        start_column: start.column,
-        end_line: Some(end.line),
-        end_column: Some(end.column),
-    };
     let told = placed.finding.fix.as_deref().unwrap_or("write what is meant");
     Some(Fix {
-        description: Message { text: told.to_owned() },
+        description: message(told),
         artifact_changes: [ArtifactChange {
             artifact_location: artifact(source.name()),
             replacements: [Replacement {
-                deleted_region,
-                inserted_content: Inserted { text: change.written.clone() },
+                deleted_region: Region::new(start, Some(end)),
+                inserted_content: message(&change.written),
             }],
         }],
     })

@@ -130,11 +130,7 @@ pub(super) fn summary(report: &Report) -> String {
         (of(Severity::Warning), "warning"),
         (of(Severity::Info), "note"),
     ];
-    let told: Vec<_> = counts
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| counted(count, what))
-        .collect();
+    let told = more_than_none(&counts);
     let outcome = if !told.is_empty() {
         let files: BTreeSet<_> = everything.findings.iter().map(|placed| placed.source).collect();
         format!("{} in {}", told.join(" and "), counted(files.len(), "file"))
@@ -147,6 +143,12 @@ pub(super) fn summary(report: &Report) -> String {
         0 => outcome,
         count => format!("{outcome}, {count} ignored"),
     }
+}
+
+/// `1 error`, `2 warnings`, without what there is none of.
+fn more_than_none(counts: &[(usize, &str)]) -> Vec<String> {
+    let some = counts.iter().filter(|(count, _)| *count > 0);
+    some.map(|(count, what)| counted(*count, what)).collect()
 }
 
 fn count_checked(report: &Report) -> usize {
@@ -179,12 +181,7 @@ fn write_skipped(output: &mut impl Write, report: &Report, read: usize) -> io::R
     let PassedOver { files, objects } = reading.passed_over;
     let files = files + reading.sources.len() - read;
     let objects = objects + reading.objects.len() - everything.checked.len();
-    let passed = [(files, "file"), (objects, "object")];
-    let passed: Vec<String> = passed
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, it)| counted(*count, it))
-        .collect();
+    let passed = more_than_none(&[(files, "file"), (objects, "object")]);
     if passed.is_empty() {
         return Ok(());
     }

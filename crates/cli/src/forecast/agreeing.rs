@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use almanac_engine::{Field, Identity, RuleSchedule, World};
+use almanac_engine::{Field, RuleSchedule, World};
 use almanac_forecast::{Overlap, Series, Writer};
 
 /// The labels by which pods are commonly told apart.
@@ -103,11 +103,7 @@ fn pods(world: &World, series: &Series) -> Option<Pods> {
         return None;
     }
     let telling = TELLING.iter().find_map(|key| Some((*key, pod.labels.get(key)?.into())));
-    Some((namespace_of(&series.target), telling))
-}
-
-fn namespace_of(object: &Identity) -> Box<str> {
-    object.namespace().into()
+    Some((series.target.namespace().into(), telling))
 }
 
 /// Whether both always have the same value, for the same reason.

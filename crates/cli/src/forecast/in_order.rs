@@ -5,11 +5,14 @@
 //! in the order of the pieces. A queue is bounded: a thread that is too far ahead waits, so that
 //! memory does not grow with the number of pieces. What the work is does not matter here.
 
+use std::num::NonZero;
 use std::panic;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 use anyhow::{Context as _, anyhow};
+
+use super::progress::Progress;
 
 /// How many findings of a thread may wait to be taken.
 const AHEAD: usize = 16;
@@ -58,6 +61,29 @@ pub(crate) fn in_order<T: Send>(
         }
         taken
     })
+}
+
+/// The number of threads to work on: one, if the number of CPUs is unknown.
+pub(crate) fn threads() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// What comes of each piece of work, in the order of the pieces. A terminal shows how far the work is; `doing` names it.
+pub(crate) fn collected<T: Send>(
+    doing: &'static str,
+    count: usize,
+    threads: usize,
+    find: impl Fn(usize) -> T + Sync,
+) -> anyhow::Result<Vec<T>> {
+    let mut progress = Progress::new(doing, count);
+    let mut all = Vec::with_capacity(count);
+    let work = |piece: usize, hand: &mut dyn FnMut(T) -> anyhow::Result<()>| hand(find(piece));
+    in_order(count, threads, work, |found| {
+        all.push(found);
+        progress.advance();
+        Ok(())
+    })?;
+    Ok(all)
 }
 
 fn work_off<T>(

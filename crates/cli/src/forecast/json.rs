@@ -4,17 +4,19 @@
 //! the number of policies. Who set a value and why is the same text again and again: it is put into
 //! JSON once and copied from then on.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
 use almanac_calendar::tzdata_version;
-use almanac_engine::Value;
 use almanac_forecast::{Origin, Overlap, Series, Total, Writer};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::instants::Instants;
+use super::position_in;
 use super::question::{Question, View};
 use crate::cron_jobs::STARTS;
+use crate::explain::json::json_of;
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
     let period = question.view.period;
@@ -39,7 +41,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     write!(output, "\n],\n")?;
     write_occurrences(question, output)?;
     let assumptions = question.assumptions(&assumptions);
-    let clock_changes: Vec<serde_json::Value> =
+    let clock_changes: Vec<Value> =
         question.clock_changes().iter().map(|(place, touched)| touched.to_json(place)).collect();
     let clock_changes = serde_json::to_string(&clock_changes)?;
     let findings = question.input.items();
@@ -102,10 +104,8 @@ fn write_series(
         output.write_all(b"\",\"to\":\"")?;
         output.write_all(&to)?;
         output.write_all(b"\",\"value\":")?;
-        match &segment.value {
-            Some(value) => write_value(value, output)?,
-            None => output.write_all(b"null")?,
-        }
+        let value = segment.value.as_ref().map_or(Value::Null, json_of);
+        serde_json::to_writer(&mut *output, &value)?;
         output.write_all(origins.rest_of_segment(&segment.origin))?;
         std::mem::swap(&mut from, &mut to);
     }
@@ -135,7 +135,7 @@ fn write_overlaps(overlaps: &[Overlap], output: &mut impl Write) -> anyhow::Resu
     Ok(())
 }
 
-fn policy(writer: &Writer) -> serde_json::Value {
+fn policy(writer: &Writer) -> Value {
     let policy = &writer.policy.identity;
     let mut told = json!({
         "kind": policy.kind(),
@@ -148,50 +148,29 @@ fn policy(writer: &Writer) -> serde_json::Value {
     told
 }
 
-/// What pods add up to, in the form of the values: a number, or an object of numbers by name.
+/// What pods add up to.
 fn write_totals(series: &Series, output: &mut impl Write) -> anyhow::Result<()> {
     if !series.field.counts_pods() {
         return Ok(());
     }
     let totals = series.totals();
-    let told = |of: &dyn Fn(&Total) -> String| {
-        if let Some(only) = totals.get(&None) {
-            return of(only);
-        }
-        let named = totals.iter().filter_map(|(name, total)| Some((name.as_ref()?, total)));
-        let numbers = named.map(|(name, total)| format!("{}:{}", json!(**name), of(total)));
-        format!("{{{}}}", numbers.collect::<Vec<_>>().join(","))
-    };
-    let (peak, hours) = (told(&|it| it.peak.to_string()), told(&|it| it.hours.to_string()));
+    let peak = in_form_of_values(&totals, |it| it.peak.to_string());
+    let hours = in_form_of_values(&totals, |it| it.hours.to_string());
     write!(output, ",\"peak\":{peak},\"podHours\":{hours}")?;
     Ok(())
 }
 
-/// A number, a string, a list of names in order, an object of numbers by name, or null.
-pub(super) fn write_value(value: &Value, output: &mut impl Write) -> anyhow::Result<()> {
-    match value {
-        Value::Number(number) => serde_json::to_writer(output, number)?,
-        Value::Text(text) => serde_json::to_writer(output, &**text)?,
-        Value::Nothing => output.write_all(b"null")?,
-        Value::Names(names) => {
-            output.write_all(b"[")?;
-            for (index, name) in names.iter().enumerate() {
-                output.write_all(if index == 0 { b"" } else { b"," })?;
-                serde_json::to_writer(&mut *output, &**name)?;
-            }
-            output.write_all(b"]")?;
-        }
-        Value::Numbers(numbers) => {
-            output.write_all(b"{")?;
-            for (index, (name, number)) in numbers.iter().enumerate() {
-                output.write_all(if index == 0 { b"" } else { b"," })?;
-                serde_json::to_writer(&mut *output, &**name)?;
-                write!(output, ":{number}")?;
-            }
-            output.write_all(b"}")?;
-        }
+/// A part of each total, in the form of the values: a number, or an object of numbers by name.
+pub(crate) fn in_form_of_values(
+    totals: &BTreeMap<Option<Arc<str>>, Total>,
+    of: impl Fn(&Total) -> String,
+) -> String {
+    if let Some(only) = totals.get(&None) {
+        return of(only);
     }
-    Ok(())
+    let named = totals.iter().filter_map(|(name, total)| Some((name.as_ref()?, total)));
+    let numbers = named.map(|(name, total)| format!("{}:{}", json!(**name), of(total)));
+    format!("{{{}}}", numbers.collect::<Vec<_>>().join(","))
 }
 
 /// Leaves out the comma before the first series: whoever draws a part does not know whether another
@@ -223,30 +202,28 @@ impl<W: Write> Write for WithoutFirstByte<W> {
 
 /// The end of a segment's line, from the writer on, by origin.
 #[derive(Default)]
-struct Origins(Vec<(Arc<Origin>, Vec<u8>)>);
+struct Origins(Vec<(Arc<Origin>, String)>);
 
 impl Origins {
     fn rest_of_segment(&mut self, origin: &Arc<Origin>) -> &[u8] {
-        let known = self.0.iter().position(|(known, _)| Arc::ptr_eq(known, origin));
-        let index = known.unwrap_or_else(|| {
-            self.0.push((Arc::clone(origin), rest_of_segment(origin)));
-            self.0.len() - 1
-        });
-        &self.0[index].1
+        let is_same = |(known, _): &(Arc<Origin>, String)| Arc::ptr_eq(known, origin);
+        let new = || (Arc::clone(origin), rest_of_segment(origin));
+        let index = position_in(&mut self.0, is_same, new);
+        self.0[index].1.as_bytes()
     }
 }
 
-fn rest_of_segment(origin: &Origin) -> Vec<u8> {
-    let mut rest = String::new();
-    if let Some(writer) = &origin.writer {
-        rest = format!(",\"policy\":{}", policy(writer));
-    }
-    let reason = json!(*origin.reason);
-    format!("{rest},\"reason\":{reason}}}").into_bytes()
+/// What follows a value in JSON: who set it, and why.
+pub(crate) fn rest_of_segment(origin: &Origin) -> String {
+    let writer = origin.writer.as_ref();
+    let policy = writer.map_or(String::new(), |it| format!(",\"policy\":{}", policy(it)));
+    format!("{policy},\"reason\":{}}}", json!(*origin.reason))
 }
 
 #[cfg(test)]
 mod tests {
+    use almanac_engine::Value as Set;
+
     use super::*;
     use crate::forecast::kinds::{self, assert_written_down};
 
@@ -272,16 +249,16 @@ mod tests {
         let all = kinds::hostile_series();
         let written = written(&all);
         assert_written_down("hostile.json", &written);
-        let told: serde_json::Value = serde_json::from_str(&written).unwrap();
+        let told: Value = serde_json::from_str(&written).unwrap();
         let value =
             |series: usize, segment: usize| &told["series"][series]["segments"][segment]["value"];
         for (index, segment) in all[0].segments.iter().enumerate() {
-            let Some(Value::Text(text)) = &segment.value else { panic!("{segment:?}") };
+            let Some(Set::Text(text)) = &segment.value else { panic!("{segment:?}") };
             assert_eq!(value(0, index), &**text);
         }
-        let Some(Value::Names(names)) = &all[1].segments[0].value else { panic!() };
+        let Some(Set::Names(names)) = &all[1].segments[0].value else { panic!() };
         assert_eq!(value(1, 0), &json!(names.iter().map(|it| &**it).collect::<Vec<_>>()));
-        let Some(Value::Numbers(numbers)) = &all[2].segments[0].value else { panic!() };
+        let Some(Set::Numbers(numbers)) = &all[2].segments[0].value else { panic!() };
         for (name, number) in numbers.iter() {
             assert_eq!(value(2, 0)[&**name], *number);
         }

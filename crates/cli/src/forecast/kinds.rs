@@ -20,24 +20,22 @@ pub(super) fn view() -> View {
 }
 
 pub(super) fn series_of_every_kind() -> Vec<Series> {
+    let number = |number| Some(Value::Number(number));
+    let text = |text| Some(Value::text(text));
     let clusters: Vec<String> = (0..20).map(|number| format!("cluster-{number:02}")).collect();
     let clusters =
         |from: usize, to: usize| Some(Value::names(clusters[from..to].iter().map(String::as_str)));
     vec![
-        series(
-            "Deployment",
-            "shop",
-            vec![(0, None), (6, Some(Value::Number(10))), (18, Some(Value::Number(3)))],
-        ),
+        series("Deployment", "shop", vec![(0, None), (6, number(10)), (18, number(3))]),
         series(
             "Pod",
             "web",
             vec![
                 (0, None),
-                (2, Some(Value::text("best-effort"))),
-                (8, Some(Value::text("guaranteed"))),
-                (9, Some(Value::text("burstable"))),
-                (20, Some(Value::text("best-effort"))),
+                (2, text("best-effort")),
+                (8, text("guaranteed")),
+                (9, text("burstable")),
+                (20, text("best-effort")),
             ],
         ),
         series(
@@ -71,26 +69,16 @@ pub(super) fn hostile_series() -> Vec<Series> {
     let script = "</script><script>alert(\"it's\")</script>";
     let quotes = "a \"b\" & 'c' \\ \u{1}";
     let long = &*"x-".repeat(200);
+    let text = |text| Some(Value::text(text));
+    let numbers = Some(Value::numbers([(script, 1), (quotes, 2), (long, 3)]));
     vec![
-        series(
-            "Pod",
-            "web",
-            vec![
-                (0, Some(Value::text(script))),
-                (8, Some(Value::text(quotes))),
-                (16, Some(Value::text(long))),
-            ],
-        ),
+        series("Pod", "web", vec![(0, text(script)), (8, text(quotes)), (16, text(long))]),
         series(
             "Placement",
             "shop",
             vec![(0, Some(Value::names([script, quotes]))), (12, Some(Value::names([long])))],
         ),
-        series(
-            "ResourcePolicy",
-            "pools",
-            vec![(0, Some(Value::numbers([(script, 1), (quotes, 2), (long, 3)])))],
-        ),
+        series("ResourcePolicy", "pools", vec![(0, numbers)]),
     ]
 }
 
@@ -113,22 +101,14 @@ pub(super) fn series(kind: &str, name: &str, values: Vec<(i64, Option<Value>)>) 
 }
 
 fn origin(is_set: bool, hour: i64) -> Origin {
+    if !is_set {
+        let reason = "unknown; no rule has set it yet".into();
+        return Origin { writer: None, reason, moves_other_bound: false };
+    }
     let object = Identity::new("example.com", "Policy", "default", "hours");
     let policy = PolicyName::new(Family::CronScaling, object);
-    let rule = Some(Arc::from(format!("from-{hour}")));
-    if is_set {
-        Origin {
-            writer: Some(Writer { policy, rule }),
-            reason: format!("at {hour}:00").into(),
-            moves_other_bound: false,
-        }
-    } else {
-        Origin {
-            writer: None,
-            reason: "unknown; no rule has set it yet".into(),
-            moves_other_bound: false,
-        }
-    }
+    let writer = Some(Writer { policy, rule: Some(Arc::from(format!("from-{hour}"))) });
+    Origin { writer, reason: format!("at {hour}:00").into(), moves_other_bound: false }
 }
 
 /// What is printed, beside what the program prints of files.

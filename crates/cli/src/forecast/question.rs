@@ -12,7 +12,7 @@ use almanac_forecast::{Assumption, Doubt, Forecast, OpenWindows, Overlap, Part, 
 use jiff::Timestamp;
 
 use super::agreeing::{Drawn, drawn};
-use super::in_order::in_order;
+use super::in_order::{collected, in_order};
 use super::progress::Progress;
 use crate::clock_changes::TouchedRule;
 use crate::cron_jobs::{self, ShownCronJob};
@@ -190,21 +190,13 @@ impl Question<'_> {
         doing: &'static str,
         find: impl Fn(usize, Which<'_>, &Part) -> T + Sync,
     ) -> anyhow::Result<Vec<T>> {
-        let mut progress = Progress::new(doing, self.count());
-        let mut all = Vec::with_capacity(self.count());
-        let find = |index, hand: &mut dyn FnMut(T) -> anyhow::Result<()>| match self.find(index) {
-            Some((OfPlace { place, forecast, .. }, number, own)) => {
-                let which = Which { index, place, is_first: own == 0 };
-                hand(find(number, which, &forecast.part(own)))
-            }
-            None => Ok(()),
+        let of_part = |index| {
+            let (OfPlace { place, forecast, .. }, number, own) = self.find(index)?;
+            let which = Which { index, place, is_first: own == 0 };
+            Some(find(number, which, &forecast.part(own)))
         };
-        in_order(self.count(), self.threads, find, |found| {
-            all.push(found);
-            progress.advance();
-            Ok(())
-        })?;
-        Ok(all)
+        let all = collected(doing, self.count(), self.threads, of_part)?;
+        Ok(all.into_iter().flatten().collect())
     }
 
     /// What clock changes do to the rules of the policies that are drawn, and to `CronJobs`, in order of time.

@@ -60,30 +60,23 @@ pub(super) fn marks(period: Period, zone: Zone, characters: f64) -> Vec<Mark> {
         if at >= period.from() {
             marks.push(Mark { at, label: label(zone, at, *step, room) });
         }
-        let span = Span::new().try_units(step.unit, step.count);
-        let Some(next) = span.and_then(|span| civil.checked_add(span).ok()) else { break };
+        let Some(next) = span(*step).and_then(|it| civil.checked_add(it).ok()) else { break };
         civil = next;
     }
     marks.dedup_by_key(|mark| mark.at);
     marks
 }
 
-trait TryUnits: Sized {
-    fn try_units(self, unit: Unit, count: i64) -> Option<Self>;
-}
-
-impl TryUnits for Span {
-    fn try_units(self, unit: Unit, count: i64) -> Option<Span> {
-        match unit {
-            Unit::Minute => self.try_minutes(count),
-            Unit::Hour => self.try_hours(count),
-            Unit::Day => self.try_days(count),
-            Unit::Week => self.try_weeks(count),
-            Unit::Month => self.try_months(count),
-            _ => self.try_years(count),
-        }
-        .ok()
-    }
+fn span(Step { unit, count, .. }: Step) -> Option<Span> {
+    let span = match unit {
+        Unit::Minute => Span::new().try_minutes(count),
+        Unit::Hour => Span::new().try_hours(count),
+        Unit::Day => Span::new().try_days(count),
+        Unit::Week => Span::new().try_weeks(count),
+        Unit::Month => Span::new().try_months(count),
+        _ => Span::new().try_years(count),
+    };
+    span.ok()
 }
 
 /// The last round time at or before a civil time.

@@ -3,12 +3,12 @@
 //!
 //! All outputs tell the same: the page and the JSON have the times, text and pictures the sentences that are found here.
 
-use almanac_forecast::{CivilStretch, Overlap, Segment, Series, Told, Writer, recurrences};
+use almanac_forecast::{Overlap, Segment, Series, Writer};
 use jiff::{SignedDuration, Timestamp};
 
 use super::agreeing::Drawn;
 use super::question::View;
-use crate::stretches::{edge, once};
+use super::story::times;
 use crate::wall_clock::civil;
 
 /// Between two rules, a longer time without one may be meant; `almanac lint` says the same.
@@ -137,8 +137,8 @@ fn long(writer: &Writer) -> String {
 
 /// What comes again and again is told once; of instants the first, and how many there are.
 fn when(spans: &[(Timestamp, Timestamp)], view: View) -> String {
-    let View { period, zone } = view;
     if let Some((first, _)) = spans.first().filter(|(from, to)| from == to) {
+        let zone = view.zone;
         let first = civil(zone, *first);
         return match spans {
             [_] => first,
@@ -148,19 +148,7 @@ fn when(spans: &[(Timestamp, Timestamp)], view: View) -> String {
             [] => String::new(),
         };
     }
-    let stretch = |(from, to): &(Timestamp, Timestamp)| CivilStretch {
-        from: edge(*from, period, zone),
-        to: edge(*to, period, zone),
-    };
-    let stretches: Vec<CivilStretch> = spans.iter().map(stretch).collect();
-    let shown = (zone.civil(period.from()), zone.civil(period.to()));
-    let mut told: Vec<String> = recurrences(&stretches, shown)
-        .into_iter()
-        .filter_map(|told| match told {
-            Told::Recurring(recurrence, _) => Some(recurrence.to_string()),
-            Told::Once(position) => spans.get(position).map(|it| once(*it, period, zone)),
-        })
-        .collect();
+    let mut told = times(spans, view);
     let more = told.len().saturating_sub(TOLD);
     if more > 1 {
         told.truncate(TOLD);

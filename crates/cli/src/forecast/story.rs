@@ -70,27 +70,26 @@ fn stretches(series: &Series) -> Vec<ValueStretch<'_>> {
 }
 
 fn pieces_of(value: Option<&Value>, all: &[ValueStretch<'_>], view: View) -> Vec<String> {
-    let View { period, zone } = view;
     let alike: Vec<(Timestamp, Timestamp)> =
         all.iter().filter(|it| it.0 == value).map(|(_, from, to)| (*from, *to)).collect();
-    let civil: Vec<CivilStretch> = alike
-        .iter()
-        .map(|(from, to)| CivilStretch {
-            from: edge(*from, period, zone),
-            to: edge(*to, period, zone),
-        })
-        .collect();
+    let value = said(value);
+    times(&alike, view).into_iter().map(|when| format!("{value} {when}")).collect()
+}
+
+/// When these stretches are, with those that recur in one text.
+pub(super) fn times(stretches: &[(Timestamp, Timestamp)], view: View) -> Vec<String> {
+    let View { period, zone } = view;
+    let civil = |(from, to): &(Timestamp, Timestamp)| CivilStretch {
+        from: edge(*from, period, zone),
+        to: edge(*to, period, zone),
+    };
+    let civil: Vec<CivilStretch> = stretches.iter().map(civil).collect();
     let shown = (zone.civil(period.from()), zone.civil(period.to()));
     let when = |told| match told {
         Told::Recurring(recurrence, _) => Some(recurrence.to_string()),
-        Told::Once(position) => alike.get(position).map(|it| once(*it, period, zone)),
+        Told::Once(position) => stretches.get(position).map(|it| once(*it, period, zone)),
     };
-    let value = said(value);
-    recurrences(&civil, shown)
-        .into_iter()
-        .filter_map(when)
-        .map(|when| format!("{value} {when}"))
-        .collect()
+    recurrences(&civil, shown).into_iter().filter_map(when).collect()
 }
 
 fn said(value: Option<&Value>) -> String {

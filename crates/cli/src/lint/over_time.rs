@@ -1,9 +1,7 @@
 //! Findings of a forecast: each with a code and the location of its cause.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::num::NonZero;
 use std::sync::Arc;
-use std::thread;
 
 use almanac_api::checking::{CheckedObject, placed, pod_demands};
 use almanac_api::exempt::EXEMPT_NAMESPACES;
@@ -11,7 +9,7 @@ use almanac_api::families::Descriptor;
 use almanac_api::finding::{Code, FieldPath, Finding, Path};
 use almanac_api::kinds::Kind;
 use almanac_api::objects::CONFIG_NAMESPACE;
-use almanac_api::reading::PlacedFinding;
+use almanac_api::reading::{PlacedFinding, Reading};
 use almanac_engine::qos_levels::{AgentSettings, LevelFormat};
 use almanac_engine::{Exempt, Exemption, Family, Identity, PolicyName};
 use almanac_forecast::{About, Doubt, Forecast, Period, standing_doubts};
@@ -20,8 +18,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::fitting;
 use crate::files::Targets;
 use crate::findings::Checked;
-use crate::forecast::in_order::in_order;
-use crate::forecast::progress::Progress;
+use crate::forecast::in_order::{collected, threads};
 use crate::input::{InputPlace, places_of};
 
 /// Policies are run for two years.
@@ -64,13 +61,7 @@ pub(super) fn findings(checked: &mut Checked) -> anyhow::Result<Vec<PlacedFindin
             found.add(index, finding, number);
         }
     }
-    let all =
-        found.0.into_iter().flat_map(|(index, all)| all.into_iter().map(move |it| (index, it)));
-    let tell = |(index, (finding, numbers)): (usize, (Finding, Vec<usize>))| {
-        let place = numbers.first().copied().filter(|_| numbers.len() < places.len());
-        PlacedFinding { place, ..placed(reading, index, finding) }
-    };
-    let mut told: Vec<PlacedFinding> = all.map(tell).collect();
+    let mut told: Vec<PlacedFinding> = found.told(reading, places.len()).collect();
     told.extend(fitting::findings(reading, &places, &demands, period)?);
     let of_pods = told.iter().filter(|it| it.finding.code == Code::UnitsTooSmall);
     let of_pods: BTreeSet<Option<usize>> = of_pods.map(|it| it.object).collect();
@@ -90,19 +81,32 @@ pub(super) fn findings(checked: &mut Checked) -> anyhow::Result<Vec<PlacedFindin
     Ok(told)
 }
 
-/// The findings, by object. One that holds in every place is reported once, and one that holds in some places with the
-/// first of them.
+/// The findings, by the index of the object, each with the places in which it holds.
 #[derive(Default)]
-struct Found(BTreeMap<usize, Vec<(Finding, Vec<usize>)>>);
+pub(super) struct Found(BTreeMap<usize, Vec<(Finding, Vec<usize>)>>);
 
 impl Found {
-    fn add(&mut self, index: usize, finding: Finding, place: usize) {
+    pub(super) fn add(&mut self, index: usize, finding: Finding, place: usize) {
         let of_object = self.0.entry(index).or_default();
         match of_object.iter_mut().find(|(known, _)| *known == finding) {
             Some((_, numbers)) if numbers.last() == Some(&place) => {}
             Some((_, numbers)) => numbers.push(place),
             None => of_object.push((finding, vec![place])),
         }
+    }
+
+    /// Each finding once: without a place if it holds in all of so many, and with the first one if it holds in some.
+    pub(super) fn told(
+        self,
+        reading: &Reading,
+        count: usize,
+    ) -> impl Iterator<Item = PlacedFinding> {
+        let all = self.0.into_iter();
+        let all = all.flat_map(|(index, all)| all.into_iter().map(move |it| (index, it)));
+        all.map(move |(index, (finding, numbers))| {
+            let place = numbers.first().copied().filter(|_| numbers.len() < count);
+            PlacedFinding { place, ..placed(reading, index, finding) }
+        })
     }
 }
 
@@ -178,15 +182,8 @@ fn doubts(place: &InputPlace, period: Period) -> anyhow::Result<Vec<Doubt>> {
     let mut doubts: Vec<Doubt> =
         policies.flat_map(|policy| standing_doubts(world, &policy, period.from())).collect();
     let forecast = Forecast::new(world, period, place.initial.clone()).joined_by_autoscalers();
-    let threads = thread::available_parallelism().map_or(1, NonZero::get);
-    let mut progress = Progress::new("running", forecast.len());
-    let run =
-        |part, hand: &mut dyn FnMut(Vec<Doubt>) -> anyhow::Result<()>| hand(forecast.doubts(part));
-    in_order(forecast.len(), threads, run, |found| {
-        doubts.extend(found);
-        progress.advance();
-        Ok(())
-    })?;
+    let of_parts = collected("running", forecast.len(), threads(), |part| forecast.doubts(part))?;
+    doubts.extend(of_parts.into_iter().flatten());
     Ok(doubts)
 }
 

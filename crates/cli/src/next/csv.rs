@@ -2,73 +2,36 @@
 
 use std::io::Write;
 
-use almanac_forecast::Event;
-use jiff::Timestamp;
-
 use super::json::values;
 use super::{Happening, Question};
-use crate::clock_changes::TouchedRule;
-use crate::cron_jobs::{STARTS, ShownCronJob};
 use crate::csv::Row;
 use crate::input::InputPlace;
 
-const COLUMNS: [&str; 16] = [
-    "place",
-    "at",
-    "policyApiVersion",
-    "policyKind",
-    "policyNamespace",
-    "policyName",
-    "rule",
-    "apiVersion",
-    "kind",
-    "namespace",
-    "name",
-    "what",
-    "from",
-    "to",
-    "note",
-    "writtenAt",
-];
+const HEADER: &str = "place,at,policyApiVersion,policyKind,policyNamespace,policyName,rule,apiVersion,kind,namespace,name,\
+                      what,from,to,note,writtenAt\r\n";
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
-    Row::of_names(&COLUMNS).write(output)?;
+    output.write_all(HEADER.as_bytes())?;
     for (place, happening) in question.events() {
-        let row = match &happening {
-            Happening::Event(event) => row(place, event),
-            Happening::Start(job, at) => row_of_start(place, job, *at),
-        };
-        row.write(output)?;
+        row(place, &happening).write(output)?;
     }
     Ok(())
 }
 
-fn row(place: &InputPlace, event: &Event) -> Row {
-    let (before, after) = values(event);
-    let note = TouchedRule::of_event(&place.world, event).map(|effect| effect.to_string());
+fn row(place: &InputPlace, happening: &Happening<'_>) -> Row {
+    let (policy, target) = happening.objects();
+    let (before, after) = values(happening);
+    let note = happening.effect(&place.world).map(|effect| effect.to_string());
+    let written_at = happening.written_at().map(ToString::to_string);
     Row::default()
         .cell(place.name.as_deref().unwrap_or_default())
-        .cell(&event.at.to_string())
-        .object(place, &event.policy.identity)
-        .cell(event.rule.as_deref().unwrap_or_default())
-        .object(place, &event.target)
-        .cell(event.what.name())
+        .cell(&happening.at().to_string())
+        .object(place, policy)
+        .cell(happening.rule().unwrap_or_default())
+        .object(place, target)
+        .cell(happening.what())
         .value(&before)
         .value(&after)
         .cell(&note.unwrap_or_default())
-        .cell("")
-}
-
-fn row_of_start(place: &InputPlace, job: &ShownCronJob, at: Timestamp) -> Row {
-    Row::default()
-        .cell(place.name.as_deref().unwrap_or_default())
-        .cell(&at.to_string())
-        .object(place, &job.identity)
-        .cell("")
-        .object(place, &job.identity)
-        .cell(STARTS)
-        .cell("")
-        .cell("")
-        .cell(&TouchedRule::of_start(job, at).map_or(String::new(), |effect| effect.to_string()))
-        .cell(&job.location())
+        .cell(&written_at.unwrap_or_default())
 }

@@ -2,9 +2,11 @@
 
 use std::io::Write;
 
-use super::text::{told, touched};
-use super::{Happening, Question, Together};
-use crate::cron_jobs::STARTS;
+use almanac_engine::Identity;
+
+use super::text::told;
+use super::{Question, Together};
+use crate::cron_jobs::called;
 use crate::ics::{self, CalendarEvent};
 use crate::wall_clock::civil;
 
@@ -22,33 +24,19 @@ fn write_event(
     (place, happening, count): &Together<'_>,
     output: &mut impl Write,
 ) -> anyhow::Result<()> {
-    let (policy, rule, target, what) = match happening {
-        Happening::Event(event) => {
-            let rule = event.rule.as_deref().unwrap_or_default();
-            (&event.policy.identity, rule, &event.target, event.what.name())
-        }
-        Happening::Start(job, _) => (&job.identity, "", &job.identity, STARTS),
-    };
-    let (location, name) = match happening {
-        Happening::Event(_) => (String::new(), policy.to_string()),
-        Happening::Start(job, _) => (job.location(), job.name()),
-    };
-    let mut told_apart_by = vec![
-        policy.group(),
-        policy.kind(),
-        policy.namespace(),
-        policy.name(),
-        rule,
-        target.group(),
-        target.kind(),
-        target.namespace(),
-        target.name(),
-        what,
-    ];
-    told_apart_by.extend((!location.is_empty()).then_some(&*location));
-    let effect = touched(&place.world, happening);
+    let (policy, target) = happening.objects();
+    let rule = happening.rule().unwrap_or_default();
+    let written_at = happening.written_at();
+    let location = written_at.map(ToString::to_string);
+    let mut told_apart_by = parts(policy).to_vec();
+    told_apart_by.push(rule);
+    told_apart_by.extend(parts(target));
+    told_apart_by.push(happening.what());
+    told_apart_by.extend(location.as_deref());
+    let name = called(policy, written_at);
+    let effect = happening.effect(&place.world);
     let effect = effect.map_or(String::new(), |effect| format!("\n{effect}"));
-    let at = civil(Question::zone_of(place, happening), happening.at());
+    let at = civil(happening.zone(&place.world), happening.at());
     let description = format!("{name}\n{at}{effect}");
     let event = CalendarEvent {
         told_apart_by: &told_apart_by,
@@ -61,4 +49,8 @@ fn write_event(
     };
     ics::write_event(&event, question.period.from(), output)?;
     Ok(())
+}
+
+fn parts(object: &Identity) -> [&str; 4] {
+    [object.group(), object.kind(), object.namespace(), object.name()]
 }

@@ -9,8 +9,6 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::{Happening, Question};
-use crate::clock_changes::TouchedRule;
-use crate::cron_jobs::{STARTS, ShownCronJob};
 use crate::explain::json::value;
 use crate::findings::Item;
 use crate::input::InputPlace;
@@ -73,48 +71,33 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
 }
 
 fn item(place: &InputPlace, happening: &Happening<'_>) -> Value {
-    let event = match happening {
-        Happening::Event(event) => event,
-        Happening::Start(job, at) => return item_of_start(place, job, *at),
-    };
+    let (policy, target) = happening.objects();
+    let reference = |object| place.written_reference(object, happening.written_at());
     let mut item = json!({
-        "at": event.at,
-        "policy": place.reference(&event.policy.identity),
-        "target": place.reference(&event.target),
-        "what": event.what.name(),
+        "at": happening.at(),
+        "policy": reference(policy),
+        "target": reference(target),
+        "what": happening.what(),
     });
     if let Some(name) = &place.name {
         item["place"] = Value::from(&**name);
     }
-    if let Some(rule) = &event.rule {
-        item["rule"] = Value::from(&**rule);
+    if let Some(rule) = happening.rule() {
+        item["rule"] = Value::from(rule);
     }
-    if let Some(effect) = TouchedRule::of_event(&place.world, event) {
+    if let Some(effect) = happening.effect(&place.world) {
         item["note"] = Value::from(effect.to_string());
     }
-    if !event.sets.is_empty() {
-        (item["from"], item["to"]) = values(event);
+    if matches!(happening, Happening::Event(event) if !event.sets.is_empty()) {
+        (item["from"], item["to"]) = values(happening);
     }
     item
 }
 
-/// A `CronJob` sets nothing; it stands where the policy and its target do.
-fn item_of_start(place: &InputPlace, job: &ShownCronJob, at: Timestamp) -> Value {
-    let itself = place.job_reference(job);
-    let mut item = json!({"at": at, "policy": itself, "target": itself, "what": STARTS});
-    if let Some(name) = &place.name {
-        item["place"] = Value::from(&**name);
-    }
-    if let Some(effect) = TouchedRule::of_start(job, at) {
-        item["note"] = Value::from(effect.to_string());
-    }
-    item
-}
-
-/// What it sets: the values before and after.
-pub(super) fn values(event: &Event) -> (Value, Value) {
-    let before: Vec<_> = event.sets.iter().map(|(field, it, _)| (*field, it.clone())).collect();
-    let after: Vec<_> =
-        event.sets.iter().map(|(field, _, it)| (*field, Some(it.clone()))).collect();
+/// The values before and after; null for a happening that sets nothing.
+pub(super) fn values(happening: &Happening<'_>) -> (Value, Value) {
+    let Happening::Event(Event { sets, .. }) = happening else { return (Value::Null, Value::Null) };
+    let before: Vec<_> = sets.iter().map(|(field, it, _)| (*field, it.clone())).collect();
+    let after: Vec<_> = sets.iter().map(|(field, _, it)| (*field, Some(it.clone()))).collect();
     (value(&before), value(&after))
 }

@@ -45,7 +45,7 @@ fn line(happening: &Happening<'_>) -> String {
     let (policy, target) = (&event.policy.identity, &event.target);
     let rule = event.rule.as_ref().map(|rule| format!(" {rule}")).unwrap_or_default();
     let what = format!("{rule} {}", event.what.name());
-    match values(event) {
+    match values(happening) {
         (Value::Null, Value::Null) => format!("{}{what}", named(policy)),
         (_, to) if policy == target => format!("{} → {}:{what}", named(target), shown(&to)),
         (_, to) => format!("{} → {}: {}{what}", named(target), shown(&to), named(policy)),

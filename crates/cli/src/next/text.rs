@@ -2,13 +2,11 @@
 
 use std::io::{self, Write};
 
-use almanac_calendar::ClockEffect;
-use almanac_engine::{Occurrence, Value, World};
+use almanac_engine::{Occurrence, Value};
 use almanac_forecast::told_together;
 use anstyle::{AnsiColor, Style};
 
 use super::{Happening, Question};
-use crate::clock_changes::TouchedRule;
 use crate::cron_jobs::STARTS;
 use crate::drawing::Drawing;
 use crate::formulas::Formulas;
@@ -62,27 +60,18 @@ fn write_event(
     count: usize,
     output: &mut impl Write,
 ) -> io::Result<()> {
-    let zone = Question::zone_of(place, event);
-    let there = civil(zone, event.at());
+    let there = civil(event.zone(&place.world), event.at());
     let yours = civil(question.zone, event.at());
     let both = if there == yours { there } else { format!("{there}  {QUIET}{yours}{QUIET:#}") };
     let world = &place.world;
     let shown = |name: &str| format!("  {QUIET}{}{QUIET:#}", printable(name));
     let place = place.name.as_deref().map_or(String::new(), shown);
-    let mark = match touched(world, event) {
+    let mark = match event.effect(world) {
         Some(_) => format!("  {WARNING}!{WARNING:#}"),
         None => String::new(),
     };
     writeln!(output, "{STRONG}{both}{STRONG:#}{place}{mark}")?;
     writeln!(output, "  {}", printable(&told(event, count)))
-}
-
-/// What a clock change does to a happening.
-pub(super) fn touched(world: &World, happening: &Happening<'_>) -> Option<ClockEffect> {
-    match happening {
-        Happening::Event(event) => TouchedRule::of_event(world, event),
-        Happening::Start(job, at) => TouchedRule::of_start(job, *at),
-    }
 }
 
 /// What happens, to how many pods, on a line.

@@ -69,18 +69,13 @@ pub(crate) fn run(arguments: &AgentArguments, output: &mut impl Write) -> anyhow
          of --exempt-namespaces"
     );
     arguments.namespaces.ensure_carried_out(&arguments.process.exempt_namespaces)?;
-    let carried_out = |connection: &Connection, health, registry: &mut Registry| {
+    let begin = |connection: &Connection, health, registry: &mut Registry, end| {
         let options = options(arguments, connection);
         let agent = Agent::new(connection.client.clone(), options, health, registry);
-        Ok(|end| agent.run(end))
+        Ok(agent.run(end))
     };
-    process::run(
-        (&arguments.connection, &arguments.process.serving),
-        Vec::new(),
-        THREADS,
-        output,
-        carried_out,
-    )
+    let serving = (&arguments.connection, &arguments.process.serving);
+    process::run(serving, Vec::new(), THREADS, output, begin)
 }
 
 fn options(arguments: &AgentArguments, connection: &Connection) -> AgentOptions {

@@ -109,19 +109,14 @@ pub(crate) fn run(
         "--simulated-nodes needs scalable-node-group among --controllers"
     );
     ensure_limited(arguments)?;
-    let carried_out = |connection: &Connection, health, registry: &mut Registry| {
+    let begin = |connection: &Connection, health, registry: &mut Registry, end| {
         let queries = queries(arguments, registry)?;
         let options = options(arguments, connection, queries);
         let process = Process::new(connection.client.clone(), options, health, registry);
-        Ok(|end| process.run(end))
+        Ok(process.run(end))
     };
-    process::run(
-        (&arguments.connection, &arguments.process.serving),
-        Vec::new(),
-        THREADS,
-        output,
-        carried_out,
-    )
+    let serving = (&arguments.connection, &arguments.process.serving);
+    process::run(serving, Vec::new(), THREADS, output, begin)
 }
 
 /// Fails where something that is in no namespace would be needed, though the process is limited to some.

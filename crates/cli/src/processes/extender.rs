@@ -1,7 +1,7 @@
 //! `almanac extender`: decides about units of nodes beside a kube-scheduler.
 
 use std::io::Write;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -10,11 +10,11 @@ use almanac_shell::calls::{OwnFiles, PassingOn, Tls, TlsFiles};
 use almanac_shell::client::Connection;
 use almanac_shell::lease::Addresses;
 use almanac_shell::monotonic::Monotonic;
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use clap::{Args, ValueHint};
 use prometheus_client::registry::Registry;
 
-use super::process::{self, ConnectionArguments, LeaseArguments, ProcessArguments};
+use super::process::{self, ConnectionArguments, LeaseArguments, ProcessArguments, listen};
 use crate::outcome::exit_codes_without_findings;
 
 /// Run the scheduler extender for units of nodes
@@ -104,22 +104,17 @@ pub(crate) fn run(
         "--peer-listen: whoever reaches it could bind pods: add --peer-token-file, or certificates with \
          --tls-client-ca-file"
     );
-    let carried_out = |connection: &Connection, health, registry: &mut Registry| {
+    let begin = |connection: &Connection, health, registry: &mut Registry, end| {
         let options = options(arguments, connection);
         let endpoints = endpoints(arguments)?;
         let client = connection.client.clone();
         let extender = Extender::new(client, options, endpoints, health, registry);
-        Ok(|end| extender.run(end))
+        Ok(extender.run(end))
     };
     let of_tls = [&arguments.tls_cert_file, &arguments.tls_key_file, &arguments.tls_client_ca_file];
     let files = of_tls.into_iter().flatten().cloned().collect();
-    process::run(
-        (&arguments.connection, &arguments.process.serving),
-        files,
-        THREADS,
-        output,
-        carried_out,
-    )
+    let serving = (&arguments.connection, &arguments.process.serving);
+    process::run(serving, files, THREADS, output, begin)
 }
 
 /// An address that can be called. What comes before the last colon may be an IPv6 address without brackets, since that
@@ -191,14 +186,6 @@ fn endpoints(arguments: &ExtenderArguments) -> anyhow::Result<ExtenderEndpoints>
         passing_on: PassingOn::new(own.as_ref(), LONGEST_ANSWER)?,
         tls,
     })
-}
-
-fn listen(address: SocketAddr) -> anyhow::Result<tokio::net::TcpListener> {
-    let bound = TcpListener::bind(address).and_then(|listener| {
-        listener.set_nonblocking(true)?;
-        tokio::net::TcpListener::from_std(listener)
-    });
-    bound.with_context(|| format!("failed to listen on {address}"))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use almanac_controllers::namespaces::Namespaces;
 use almanac_shell::budget::WriteLimits;
 use almanac_shell::client::{ClientOptions, Connection, connect};
 use almanac_shell::clock::Clock;
-use almanac_shell::endpoints::{Health, listen, serve};
+use almanac_shell::endpoints::{Health, serve};
 use almanac_shell::lease::LeaseOptions;
 use almanac_shell::log::Format;
 use almanac_shell::{log, shutdown};
@@ -24,6 +24,7 @@ use anyhow::{Context as _, bail, ensure};
 use clap::{ArgAction, Args, ValueEnum, ValueHint};
 use clap_complete::ArgValueCandidates;
 use prometheus_client::registry::Registry;
+use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::cluster::ClockArguments;
@@ -115,10 +116,7 @@ impl NamespaceArguments {
 }
 
 fn namespace_name(text: &str) -> Result<Arc<str>, String> {
-    match why_no_namespace(text) {
-        Some(why) => Err(why),
-        None => Ok(text.into()),
-    }
+    why_no_namespace(text).map_or_else(|| Ok(text.into()), Err)
 }
 
 /// How it runs.
@@ -209,19 +207,15 @@ impl ServingArguments {
 /// How long responses in flight may take at shutdown.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Runs a process until it is told to end. `begin` makes it, once there is a connection, and returns what runs it. It
-/// reads these files once, so that another process has to begin when one of them is replaced.
-pub(crate) fn run<Carried, Run>(
+/// Runs a process until a signal ends it. `begin` makes the process, once there is a connection; the future that it
+/// returns ends after the token is cancelled. The process reads `files` once, so a replaced file requires a restart.
+pub(crate) fn run<Run: Future<Output = ()>>(
     (connection, process): (&ConnectionArguments, &ServingArguments),
     files: Vec<PathBuf>,
     threads: usize,
     output: &mut impl Write,
-    begin: impl FnOnce(&Connection, Health, &mut Registry) -> anyhow::Result<Carried>,
-) -> anyhow::Result<ExitCode>
-where
-    Carried: FnOnce(CancellationToken) -> Run,
-    Run: Future<Output = ()>,
-{
+    begin: impl FnOnce(&Connection, Health, &mut Registry, CancellationToken) -> anyhow::Result<Run>,
+) -> anyhow::Result<ExitCode> {
     let format = match process.log_format {
         LogFormat::Json => Format::Json,
         LogFormat::Text => Format::Text,
@@ -239,16 +233,12 @@ where
     Ok(ExitCode::SUCCESS)
 }
 
-async fn carry_out<Carried, Run>(
+async fn carry_out<Run: Future<Output = ()>>(
     connection: &ConnectionArguments,
     process: &ServingArguments,
     files: Vec<PathBuf>,
-    begin: impl FnOnce(&Connection, Health, &mut Registry) -> anyhow::Result<Carried>,
-) -> anyhow::Result<()>
-where
-    Carried: FnOnce(CancellationToken) -> Run,
-    Run: Future<Output = ()>,
-{
+    begin: impl FnOnce(&Connection, Health, &mut Registry, CancellationToken) -> anyhow::Result<Run>,
+) -> anyhow::Result<()> {
     let end = CancellationToken::new();
     shutdown::on_signal(end.clone()).context("failed to listen for signals")?;
     let chosen = ClientOptions {
@@ -258,8 +248,7 @@ where
     let connection = connect(&chosen)?;
     let read_once = connection.read_once.clone().and(files);
     let address = process.listen;
-    let listener =
-        listen(address).await.with_context(|| format!("failed to listen on {address}"))?;
+    let listener = TcpListener::bind(address).await.with_context(|| cannot_listen(address))?;
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),
         server = connection.server,
@@ -270,7 +259,7 @@ where
     let health = Health::default();
     health.set_waiting_for("the process to begin");
     let mut registry = Registry::default();
-    let carried_out = begin(&connection, health.clone(), &mut registry)?;
+    let process = begin(&connection, health.clone(), &mut registry, end.clone())?;
     // Metrics and health are served until the lease has been released.
     let served = CancellationToken::new();
     let serving = serve(listener, Arc::new(registry), health, served.clone());
@@ -288,7 +277,7 @@ where
         std::future::pending::<()>().await;
     };
     let carrying_out = async {
-        carried_out(end.clone()).await;
+        process.await;
         served.cancel();
         tokio::time::sleep(DRAIN_TIMEOUT).await;
     };
@@ -302,6 +291,19 @@ where
     // A supervisor that restarts only on failure has to restart the process now.
     ensure!(!is_replaced.get(), "shut down for a restart with the replaced certificates");
     Ok(())
+}
+
+/// Listens on an address, within a runtime.
+pub(super) fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
+    let bound = std::net::TcpListener::bind(address).and_then(|listener| {
+        listener.set_nonblocking(true)?;
+        TcpListener::from_std(listener)
+    });
+    bound.with_context(|| cannot_listen(address))
+}
+
+fn cannot_listen(address: SocketAddr) -> String {
+    format!("failed to listen on {address}")
 }
 
 fn above_zero(text: &str) -> Result<f64, String> {

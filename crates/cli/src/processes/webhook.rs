@@ -1,7 +1,7 @@
 //! `almanac webhook`: answers an API server whether policies may be applied.
 
 use std::io::Write;
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -13,13 +13,13 @@ use almanac_shell::certificates::keeping::{Keeping, Places};
 use almanac_shell::certificates::{Configurations, Publishing, Wanted};
 use almanac_shell::client::Connection;
 use almanac_shell::clock::Clock;
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use clap::{ArgAction, Args, ValueHint};
 use jiff::SignedDuration;
 use prometheus_client::registry::Registry;
 
 use super::controllers::Controller;
-use super::process::{self, ConnectionArguments, NamespaceArguments, ServingArguments};
+use super::process::{self, ConnectionArguments, NamespaceArguments, ServingArguments, listen};
 use crate::outcome::exit_codes_without_findings;
 
 /// Run the validating webhook
@@ -105,7 +105,7 @@ pub(crate) fn run(
     let WebhookArguments { tls_cert_file, tls_key_file, .. } = arguments;
     let files = tls_cert_file.clone().zip(tls_key_file.clone());
     let read_once = [tls_cert_file, tls_key_file].into_iter().flatten().cloned().collect();
-    let carried_out = |connection: &Connection, health, registry: &mut Registry| {
+    let begin = |connection: &Connection, health, registry: &mut Registry, end| {
         let certificate = match &files {
             Some((certificate, key)) => Certificate::Own(Tls::read(&TlsFiles {
                 certificate: certificate.clone(),
@@ -122,10 +122,10 @@ pub(crate) fn run(
             clock: arguments.serving.clock(),
         };
         let webhook = Webhook::new(connection.client.clone(), options, endpoints, health, registry);
-        Ok(|end| webhook.run(end))
+        Ok(webhook.run(end))
     };
     let serving = (&arguments.connection, &arguments.serving);
-    process::run(serving, read_once, THREADS, output, carried_out)
+    process::run(serving, read_once, THREADS, output, begin)
 }
 
 fn keeping(arguments: &WebhookArguments, connection: &Connection) -> anyhow::Result<Keeping> {
@@ -176,14 +176,6 @@ fn lifetime(text: &str) -> Result<SignedDuration, String> {
     lifetime.ok().filter(|it| allowed.contains(it)).ok_or_else(|| {
         "must be a duration from 10 s to 9552 h (398 days), such as 720h or 90m".to_owned()
     })
-}
-
-fn listen(address: SocketAddr) -> anyhow::Result<tokio::net::TcpListener> {
-    let bound = TcpListener::bind(address).and_then(|listener| {
-        listener.set_nonblocking(true)?;
-        tokio::net::TcpListener::from_std(listener)
-    });
-    bound.with_context(|| format!("failed to listen on {address}"))
 }
 
 #[cfg(test)]

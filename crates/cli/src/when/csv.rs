@@ -9,31 +9,19 @@ use super::objects::{OfObject, Told};
 use crate::clock_changes::Touches;
 use crate::csv::Row;
 
-const COLUMNS: [&str; 11] = [
-    "place",
-    "apiVersion",
-    "kind",
-    "namespace",
-    "name",
-    "rule",
-    "zone",
-    "at",
-    "what",
-    "note",
-    "writtenAt",
-];
+const HEAD: &str = "place,apiVersion,kind,namespace,name,rule,zone,at,what,note,writtenAt\r\n";
 
 /// The columns of an object, with its place and its rule.
 const OF_OBJECT: usize = 6;
 
 pub(super) fn write(question: &Question, output: &mut impl Write) -> anyhow::Result<()> {
-    Row::of_names(&COLUMNS).write(output)?;
+    output.write_all(HEAD.as_bytes())?;
     write_rows(question, || Row::of_names(&[""; OF_OBJECT]), "", output)
 }
 
 /// The answers about objects.
 pub(super) fn write_all(all: &[OfObject<'_>], output: &mut impl Write) -> anyhow::Result<()> {
-    Row::of_names(&COLUMNS).write(output)?;
+    output.write_all(HEAD.as_bytes())?;
     for OfObject { place, identity, written_at, rule, told } in all {
         let Told::When(question) = told else { continue };
         let object = || {

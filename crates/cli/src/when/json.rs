@@ -74,30 +74,22 @@ impl Serialize for All<'_> {
         for OfObject { place, identity, written_at, rule, told } in self.0 {
             let object = place.written_reference(identity, written_at.as_ref());
             let (place, rule) = (place.name.as_deref(), rule.as_deref());
+            let about = AboutObject { object, place, rule, ..AboutObject::default() };
             match told {
                 Told::When(question) => {
                     let effects = effects(question);
                     list.serialize_element(&AboutObject {
-                        object,
-                        place,
-                        rule,
                         zone: Some(question.schedule.zone().name()),
                         describes: Some(&question.schedule.meaning),
                         notes: &question.schedule.notes,
                         items: Some(Items { question, effects: &effects }),
                         clock_changes: clock_changes(&effects),
+                        ..about
                     })?;
                 }
-                Told::Unknown(notes) => list.serialize_element(&AboutObject {
-                    object,
-                    place,
-                    rule,
-                    zone: None,
-                    describes: None,
-                    notes,
-                    items: None,
-                    clock_changes: Vec::new(),
-                })?,
+                Told::Unknown(notes) => {
+                    list.serialize_element(&AboutObject { notes, ..about })?;
+                }
             }
         }
         list.end()
@@ -105,7 +97,7 @@ impl Serialize for All<'_> {
 }
 
 /// What is told of an object whose schedule is not known has no zone, no description and no items.
-#[derive(serde::Serialize)]
+#[derive(Default, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 struct AboutObject<'a> {
     object: Value,

@@ -39,18 +39,14 @@ pub(super) fn pattern(argument: &'static str, text: &str) -> Result<Pattern, Arg
             "weekdays" => (PatternField::Weekdays, &mut fields.weekdays),
             "years" => (PatternField::Years, &mut fields.years),
             "" => {
-                let message = format!(
-                    "the field name is missing before `=`; the fields are \
-                                       {FIELDS}"
-                );
+                let message =
+                    format!("the field name is missing before `=`; the fields are {FIELDS}");
                 return Err(wrong(name.start..list.start, message));
             }
             input => {
                 let input = quoted(input);
-                let message = format!(
-                    "{input} is not a field of a pattern; the fields are \
-                                       {FIELDS}"
-                );
+                let message =
+                    format!("{input} is not a field of a pattern; the fields are {FIELDS}");
                 return Err(wrong(name, message));
             }
         };

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use almanac_api::reading::FILE_BYTES;
@@ -19,7 +20,7 @@ use super::tree::{Content, Tree, Way};
 use crate::argument_error::ArgumentError;
 use crate::cleanup::TemporaryDir;
 use crate::diff::side::Where;
-use crate::files::{OUR_IGNORE_FILE, Targets, Viewpoint, that_are_read};
+use crate::files::{OUR_IGNORE_FILE, Viewpoint, may_hold_objects, that_are_read};
 use crate::invisible::printable;
 
 /// What is wrong with a file of which Git LFS has the content.
@@ -61,11 +62,8 @@ impl Repository {
             here: root.clone(),
             root: root.clone(),
             unnamed: root.clone(),
-            fixed: Vec::new(),
             reads_ignored: true,
-            targets: Targets::new(),
-            rendered: Vec::new(),
-            left_out: Vec::new(),
+            ..Viewpoint::default()
         };
         // Of a submodule nothing is laid out but a file, which tells whether it would be read.
         let stands_for = |submodule: &Path| root.join(submodule).join("submodule.yaml");
@@ -312,10 +310,6 @@ fn is_setting(path: &Path) -> bool {
         || matches!(name, Some("almanac.toml" | "Chart.yaml" | "Kustomization"))
 }
 
-fn may_hold_objects(path: &Path) -> bool {
-    matches!(path.extension().and_then(OsStr::to_str), Some("yaml" | "yml" | "json"))
-}
-
 /// What lies above a temporary directory must not say what is read in it.
 fn check_surroundings(root: &Path) -> anyhow::Result<()> {
     for folder in root.ancestors().skip(1) {
@@ -361,18 +355,7 @@ pub(in crate::diff) fn is_pointer(start: &[u8]) -> bool {
     start.starts_with(LFS_POINTER)
 }
 
-#[cfg(unix)]
 fn link(target: &Path, at: &Path) -> io::Result<()> {
     with_folder(at)?;
-    std::os::unix::fs::symlink(target, at)
-}
-
-#[cfg(windows)]
-fn link(target: &Path, at: &Path) -> io::Result<()> {
-    with_folder(at)?;
-    if target.is_dir() {
-        std::os::windows::fs::symlink_dir(target, at)
-    } else {
-        std::os::windows::fs::symlink_file(target, at)
-    }
+    symlink(target, at)
 }

@@ -13,6 +13,7 @@ use super::path_of;
 const MOST_LINKS: usize = 40;
 
 /// What a side has.
+#[derive(Default)]
 pub(in crate::diff) struct Tree {
     /// What the side is called.
     pub(in crate::diff) name: String,
@@ -170,9 +171,8 @@ impl Tree {
 
     /// Nothing at all.
     pub(in crate::diff) fn empty(name: &str) -> Tree {
-        let (files, links) = (BTreeMap::new(), BTreeMap::new());
         let (name, top) = (name.to_owned(), PathBuf::from("/"));
-        Tree { name, is_on_disk: true, files, links, submodules: Vec::new(), top }
+        Tree { name, is_on_disk: true, top, ..Tree::default() }
     }
 
     /// Where a path leads if all links on the way are followed.
@@ -255,9 +255,7 @@ mod tests {
 
     fn tree(links: &[(&str, &str)]) -> Tree {
         let links = links.iter().map(|(at, to)| (PathBuf::from(at), PathBuf::from(to))).collect();
-        let (name, top) = (String::new(), PathBuf::from("/top"));
-        let files = BTreeMap::new();
-        Tree { name, is_on_disk: false, files, links, submodules: Vec::new(), top }
+        Tree { links, top: PathBuf::from("/top"), ..Tree::default() }
     }
 
     #[test]

@@ -7,6 +7,8 @@
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
@@ -15,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use almanac_api::reading::FILE_BYTES;
 use anyhow::{Context as _, bail};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use crate::cleanup::{self, Cleanup};
 
@@ -57,9 +60,6 @@ const OFFLINE: [(&str, &str); 8] = [
     ("https_proxy", "http://127.0.0.1:9"),
     ("LC_ALL", "C"),
 ];
-
-/// Variables that Windows needs to start a program.
-const OF_SYSTEM: [&str; 2] = ["SystemRoot", "PATHEXT"];
 
 pub(super) struct Program {
     path: PathBuf,
@@ -119,9 +119,6 @@ impl Program {
         command.args(self.arguments).args(arguments).current_dir(folder).env_clear();
         command.env("PATH", env::join_paths(searched()).with_context(cannot)?);
         command.envs(EMPTY.map(|name| (name, empty))).envs(OFFLINE);
-        if cfg!(windows) {
-            command.envs(OF_SYSTEM.iter().filter_map(|name| Some((name, env::var_os(name)?))));
-        }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let deadline = Instant::now() + limit;
         let mut running = Running::start(&mut command).with_context(cannot)?;
@@ -174,19 +171,11 @@ fn searched() -> Vec<PathBuf> {
 }
 
 fn found(name: &str) -> Option<PathBuf> {
-    let name = format!("{name}{}", env::consts::EXE_SUFFIX);
-    searched().into_iter().map(|folder| folder.join(&name)).find(|path| is_program(path))
+    searched().into_iter().map(|folder| folder.join(name)).find(|path| is_program(path))
 }
 
-#[cfg(unix)]
 fn is_program(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
     path.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_program(path: &Path) -> bool {
-    path.is_file()
 }
 
 /// A program that does not outlive its run, nor this process, with all that it has started, as far as that has not left
@@ -208,20 +197,16 @@ impl Running {
     fn end(&mut self) -> io::Result<bool> {
         // Once it has been waited for, its number may be that of another one, which no signal is to end.
         if let Some(cleanup) = self.cleanup.take() {
-            self.kill();
+            kill(Pid::from_child(&self.child));
             drop(cleanup);
         }
         Ok(self.child.wait()?.success())
     }
-}
 
-#[cfg(unix)]
-impl Running {
     fn start(command: &mut Command) -> anyhow::Result<Running> {
-        use std::os::unix::process::CommandExt as _;
         let (child, cleanup) = cleanup::registered(|| {
             let child = command.process_group(0).spawn()?;
-            let group = rustix::process::Pid::from_child(&child);
+            let group = Pid::from_child(&child);
             limit_memory(group);
             Ok((child, move || kill(group)))
         })?;
@@ -230,47 +215,24 @@ impl Running {
 
     /// Whether it has ended, which leaves its number to it.
     fn has_ended(&mut self) -> io::Result<bool> {
-        use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
         let states = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         Ok(waitid(WaitId::Pid(Pid::from_child(&self.child)), states)?.is_some())
-    }
-
-    fn kill(&mut self) {
-        kill(rustix::process::Pid::from_child(&self.child));
     }
 }
 
 /// Limits the memory of a program, and of all that it starts from then on.
 #[cfg(target_os = "linux")]
-fn limit_memory(program: rustix::process::Pid) {
+fn limit_memory(program: Pid) {
     use rustix::process::{Resource, Rlimit, prlimit};
     let limit = Rlimit { current: Some(MEMORY), maximum: Some(MEMORY) };
     // It fails only where a lower limit is in force already.
     let _ = prlimit(Some(program), Resource::Data, limit);
 }
 
-#[cfg(all(unix, not(target_os = "linux")))]
-fn limit_memory(_: rustix::process::Pid) {}
+#[cfg(not(target_os = "linux"))]
+fn limit_memory(_: Pid) {}
 
 /// Kills the group of a program.
-#[cfg(unix)]
-fn kill(group: rustix::process::Pid) {
-    use rustix::process::{Signal, kill_process_group};
+fn kill(group: Pid) {
     let _ = kill_process_group(group, Signal::KILL);
-}
-
-#[cfg(not(unix))]
-impl Running {
-    fn start(command: &mut Command) -> anyhow::Result<Running> {
-        let (child, cleanup) = cleanup::registered(|| Ok((command.spawn()?, || {})))?;
-        Ok(Running { child, cleanup: Some(cleanup) })
-    }
-
-    fn has_ended(&mut self) -> io::Result<bool> {
-        Ok(self.child.try_wait()?.is_some())
-    }
-
-    fn kill(&mut self) {
-        let _ = self.child.kill();
-    }
 }

@@ -15,10 +15,11 @@ use serde_json::json;
 
 use super::repeats;
 use crate::cron_jobs::ShownCronJob;
+use crate::explain::json::json_of;
 use crate::forecast::agreeing::Drawn;
-use crate::forecast::json::{WithoutFirstByte, write_value};
+use crate::forecast::json::WithoutFirstByte;
 use crate::forecast::question::{OfPlace, Question, View, is_looked_through};
-use crate::forecast::{standing_out, story};
+use crate::forecast::{position_in, standing_out, story};
 use crate::input::InputPlace;
 
 /// What is probably not meant is looked for among so many values that depend on each other; `almanac lint` takes the
@@ -109,15 +110,19 @@ fn write_part(
         output.write_all(if index == 0 { b"\n" } else { b",\n" })?;
         write_row((view, place), (drawn, &part.series), (&mut origins, &mut outranked), output)?;
     }
-    let mut writers = Writers::default();
+    let mut writers: Vec<Writer> = Vec::new();
+    let number_of = |writers: &mut Vec<Writer>, writer: &Writer| {
+        position_in(writers, |it| it == writer, || writer.clone())
+    };
     let idle: Vec<&Writer> = told.drawn.iter().flat_map(|it| &it.idle).collect();
     let of_origin = |origin: &Arc<Origin>| {
-        let writer = origin.writer.as_ref().map(|it| writers.position(it));
+        let writer = origin.writer.as_ref().map(|it| number_of(&mut writers, it));
         json!([writer, origin.reason])
     };
     let all: Vec<_> = origins.all.iter().map(of_origin).collect();
     let rules = |rules: &Arc<[Outranked]>| -> serde_json::Value {
-        let one = |it: &Outranked| json!([writers.position(&it.rule), it.because, it.is_by_rank]);
+        let one =
+            |it: &Outranked| json!([number_of(&mut writers, &it.rule), it.because, it.is_by_rank]);
         rules.iter().map(one).collect()
     };
     let outranked: Vec<_> = outranked.iter().map(rules).collect();
@@ -130,7 +135,7 @@ fn write_part(
         }
         told
     };
-    let writers: Vec<_> = writers.0.iter().map(writer).collect();
+    let writers: Vec<_> = writers.iter().map(writer).collect();
     let doubt = |doubt: &Doubt| {
         let at: Vec<i64> = doubt.at.iter().map(|at| at.as_millisecond()).collect();
         json!({
@@ -186,27 +191,20 @@ fn write_row(
     let mut values: Vec<&Option<Value>> = Vec::new();
     let (mut run, mut steps) = (Vec::with_capacity(series.segments.len()), Numbered::default());
     for segment in &series.segments {
-        let known = values.iter().position(|it| **it == segment.value);
-        let value = known.unwrap_or_else(|| {
-            values.push(&segment.value);
-            values.len() - 1
-        });
+        let value = position_in(&mut values, |it| **it == segment.value, || &segment.value);
         let length = segment.to.as_millisecond() - segment.from.as_millisecond();
         run.push(steps.position((length, value, origins.position(&segment.origin))));
     }
     let (run, steps) = (repeats::column(&run), json!(steps.in_order()));
     let head = head.trim_end_matches('}');
-    write!(output, "{head},\"run\":{run},\"steps\":{steps},\"values\":[")?;
-    for (index, value) in values.into_iter().enumerate() {
-        output.write_all(if index == 0 { b"" } else { b"," })?;
-        match value {
-            // What is not there is no list of nothing, and it is known: the page tells the three apart.
-            Some(Value::Nothing) => output.write_all(b"false")?,
-            Some(value) => write_value(value, output)?,
-            None => output.write_all(b"null")?,
-        }
-    }
-    output.write_all(b"]}")?;
+    let value = |value: &Option<Value>| match value {
+        // A target that is absent is known, and has no list: the page distinguishes the three.
+        Some(Value::Nothing) => json!(false),
+        Some(value) => json_of(value),
+        None => serde_json::Value::Null,
+    };
+    let values: serde_json::Value = values.into_iter().map(value).collect();
+    write!(output, "{head},\"run\":{run},\"steps\":{steps},\"values\":{values}}}")?;
     Ok(())
 }
 
@@ -219,11 +217,7 @@ fn overlaps(
     let (mut run, mut steps) = (Vec::with_capacity(all.len()), Numbered::default());
     let mut end = period.from();
     for Overlap { from, to, rules } in all {
-        let known = outranked.iter().position(|it| it == rules);
-        let rules = known.unwrap_or_else(|| {
-            outranked.push(Arc::clone(rules));
-            outranked.len() - 1
-        });
+        let rules = position_in(outranked, |it| it == rules, || Arc::clone(rules));
         let since = from.as_millisecond() - end.as_millisecond();
         let length = to.as_millisecond() - from.as_millisecond();
         run.push(steps.position((since, length, rules)));
@@ -251,13 +245,8 @@ fn caps(place: &InputPlace, series: &Series) -> Option<serde_json::Value> {
 }
 
 /// What comes again and again, each numbered when it first comes.
+#[derive(Default)]
 struct Numbered<T>(BTreeMap<T, usize>);
-
-impl<T> Default for Numbered<T> {
-    fn default() -> Numbered<T> {
-        Numbered(BTreeMap::new())
-    }
-}
 
 impl<T: Ord> Numbered<T> {
     fn position(&mut self, of: T) -> usize {
@@ -284,19 +273,6 @@ impl Origins {
         *self.positions.entry(Arc::as_ptr(origin)).or_insert_with(|| {
             self.all.push(Arc::clone(origin));
             self.all.len() - 1
-        })
-    }
-}
-
-/// Those who set values in a part.
-#[derive(Default)]
-struct Writers(Vec<Writer>);
-
-impl Writers {
-    fn position(&mut self, writer: &Writer) -> usize {
-        self.0.iter().position(|it| it == writer).unwrap_or_else(|| {
-            self.0.push(writer.clone());
-            self.0.len() - 1
         })
     }
 }

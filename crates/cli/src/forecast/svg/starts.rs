@@ -2,8 +2,6 @@
 
 use std::io::Write;
 
-use jiff::Timestamp;
-
 use super::series::place;
 use super::{LEFT, LETTERS, escaped};
 use crate::cron_jobs::ShownCronJob;
@@ -17,13 +15,6 @@ pub(super) const HEIGHT: u32 = 48;
 const MARK: f64 = 16.0;
 /// Marks with less than this between them are one.
 const APART: f64 = 3.0;
-
-/// Starts that are drawn as one mark.
-struct Together {
-    first: Timestamp,
-    last: Timestamp,
-    count: usize,
-}
 
 pub(super) fn write_starts(
     view: View,
@@ -48,31 +39,15 @@ pub(super) fn write_starts(
         writeln!(output, "<text class=\"quiet\" x=\"{LEFT}\" y=\"{y:.2}\">{told}</text>")?;
     }
     while let Some(first) = starts.next() {
-        let mut mark = Together { first, last: first, count: 1 };
-        while let Some(at) = starts.next_if(|at| place(view, *at) - place(view, mark.last) < APART)
-        {
-            mark = Together { last: at, count: mark.count + 1, ..mark };
+        let (mut last, mut count) = (first, 1_usize);
+        while let Some(at) = starts.next_if(|at| place(view, *at) - place(view, last) < APART) {
+            (last, count) = (at, count + 1);
         }
-        mark.write(view, job, y, output)?;
-    }
-    writeln!(output, "</g>")?;
-    Ok(())
-}
-
-impl Together {
-    fn write(
-        &self,
-        view: View,
-        job: &ShownCronJob,
-        y: f64,
-        output: &mut impl Write,
-    ) -> anyhow::Result<()> {
-        let Together { first, last, count } = self;
-        let (x, end) = (place(view, *first) - 1.0, place(view, *last) + 1.0);
+        let (x, end) = (place(view, first) - 1.0, place(view, last) + 1.0);
         let when = |at| civil(job.zone(), at);
         let told = match count {
-            1 => format!("starts a Job\n{}", when(*first)),
-            count => format!("starts {count} Jobs\n{} to {}", when(*first), when(*last)),
+            1 => format!("starts a Job\n{}", when(first)),
+            count => format!("starts {count} Jobs\n{} to {}", when(first), when(last)),
         };
         writeln!(
             output,
@@ -81,6 +56,7 @@ impl Together {
             end - x,
             escaped(&told)
         )?;
-        Ok(())
     }
+    writeln!(output, "</g>")?;
+    Ok(())
 }

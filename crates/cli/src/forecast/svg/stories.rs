@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use super::escaped;
 use crate::forecast::drawn::Stretch;
 use crate::forecast::instants::Instants;
+use crate::forecast::position_in;
 use crate::forecast::question::View;
 use crate::forecast::text::who;
 use crate::wall_clock::civil;
@@ -79,12 +80,10 @@ impl Time {
 }
 
 fn reason<'a>(known: &'a mut Vec<(Arc<Origin>, String)>, origin: &Arc<Origin>) -> &'a str {
-    let place = known.iter().position(|(known, _)| Arc::ptr_eq(known, origin));
-    let place = place.unwrap_or_else(|| {
+    let is_same = |(known, _): &(Arc<Origin>, String)| Arc::ptr_eq(known, origin);
+    let index = position_in(known, is_same, || {
         let who = who(origin).map_or(String::new(), |who| format!("{who}\n"));
-        let told = escaped(&format!("{who}{}", origin.reason)).into_owned();
-        known.push((Arc::clone(origin), told));
-        known.len() - 1
+        (Arc::clone(origin), escaped(&format!("{who}{}", origin.reason)).into_owned())
     });
-    &known[place].1
+    &known[index].1
 }

@@ -45,24 +45,22 @@ pub(super) fn write_series(
 ) -> io::Result<()> {
     let Drawn { title, series, .. } = drawn;
     let mut warning = warning(series);
-    let blocks = blocks(series);
     if let Some(sentence) = story::for_long(series, room.view) {
         write_title(room, &format!("{title} {}", series.field), warning.take(), output)?;
         for line in printable_lines(&sentence, room.columns + MARGIN - 4) {
             writeln!(output, "  {VALUE}{line}{VALUE:#}")?;
         }
-        write_reasons(room, series, output)?;
-        write_standing_out(room, drawn, output)?;
-        return write_totals(room, series, output);
-    }
-    for block in &blocks {
-        let name = block.name.map_or(String::new(), |name| format!(", {name}"));
-        write_title(room, &format!("{title} {}{name}", series.field), warning.take(), output)?;
-        write_lanes(room, block, output)?;
-    }
-    if blocks.len() > 1 {
-        // What follows is about all of them.
-        writeln!(output)?;
+    } else {
+        let blocks = blocks(series);
+        for block in &blocks {
+            let name = block.name.map_or(String::new(), |name| format!(", {name}"));
+            write_title(room, &format!("{title} {}{name}", series.field), warning.take(), output)?;
+            write_lanes(room, block, output)?;
+        }
+        if blocks.len() > 1 {
+            // What follows is about all of them.
+            writeln!(output)?;
+        }
     }
     write_reasons(room, series, output)?;
     write_standing_out(room, drawn, output)?;

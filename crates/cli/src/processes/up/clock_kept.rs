@@ -16,6 +16,8 @@ use anyhow::{Context as _, anyhow, ensure};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use crate::wall_clock::whole_second;
+
 const FILE: &str = "policy-clock.json";
 /// How far ahead the clock is written: a run that is killed had not come further.
 const WRITTEN_AHEAD: SignedDuration = SignedDuration::from_secs(3);
@@ -23,9 +25,7 @@ const BETWEEN_NOTES: Duration = Duration::from_secs(1);
 
 /// How the clock was set, and what is kept of it until this is dropped.
 pub(super) struct ClockKept {
-    setting: PolicyClock,
-    is_moved: bool,
-    file: PathBuf,
+    notes: Notes,
     keeping: Option<Keeping>,
 }
 
@@ -60,7 +60,7 @@ impl ClockKept {
                 "--at: the policies in {} have lived until {}, and their clock can't go back to {at}: give a later \
                  instant, or another --data-dir, or --ephemeral",
                 folder.display(),
-                seconds(kept.shown)
+                whole_second(kept.shown)
             );
         }
         let stood = kept.filter(|kept| kept.is_moved).map(|kept| kept.shown);
@@ -68,29 +68,27 @@ impl ClockKept {
         let ahead = shown.map_or(SignedDuration::ZERO, |shown| shown.duration_since(now));
         let setting = PolicyClock::ahead_by(ahead).faster(now, speed);
         let is_moved = shown.is_some() || speed > 1;
-        let mut clock = Self { setting, is_moved, file, keeping: None };
-        let notes = clock.notes();
+        let notes = Notes { file, setting, is_moved };
         notes.keep(now)?;
-        let (until, ended) = mpsc::channel();
+        let (kept, (until, ended)) = (notes.clone(), mpsc::channel());
         let thread = thread::Builder::new().name("policy clock".to_owned()).spawn(move || {
             while ended.recv_timeout(BETWEEN_NOTES) == Err(RecvTimeoutError::Timeout) {
-                notes.keep(Timestamp::now())?;
+                kept.keep(Timestamp::now())?;
             }
             Ok(())
         });
         let thread = thread.context("failed to start a thread for the policies' clock")?;
-        clock.keeping = Some(Keeping { until_dropped: until, thread });
-        Ok(clock)
+        Ok(Self { notes, keeping: Some(Keeping { until_dropped: until, thread }) })
     }
 
     /// How it was set.
     pub(super) fn setting(&self) -> PolicyClock {
-        self.setting
+        self.notes.setting
     }
 
     /// Whether it is another clock than the machine's.
     pub(super) fn is_moved(&self) -> bool {
-        self.is_moved
+        self.notes.is_moved
     }
 
     /// Fails once it could not be noted how far it has come.
@@ -104,11 +102,7 @@ impl ClockKept {
     /// Notes where it stands at the end.
     pub(super) fn stop(mut self, now: Timestamp) -> anyhow::Result<()> {
         self.keeping.take().map_or(Ok(()), Keeping::end)?;
-        self.notes().keep_until(now)
-    }
-
-    fn notes(&self) -> Notes {
-        Notes { file: self.file.clone(), setting: self.setting, is_moved: self.is_moved }
+        self.notes.keep_until(now)
     }
 }
 
@@ -120,6 +114,7 @@ impl Keeping {
 }
 
 /// What is written, and where.
+#[derive(Clone)]
 struct Notes {
     file: PathBuf,
     setting: PolicyClock,
@@ -148,11 +143,6 @@ fn read(file: &Path) -> anyhow::Result<Option<Kept>> {
     };
     let kept = serde_json::from_str(&text);
     kept.map(Some).with_context(|| format!("failed to understand {}", file.display()))
-}
-
-/// To the second, as clocks show it.
-fn seconds(at: Timestamp) -> Timestamp {
-    Timestamp::from_second(at.as_second()).unwrap_or(at)
 }
 
 #[cfg(test)]
@@ -193,7 +183,7 @@ mod tests {
     fn a_clock_does_not_go_back_to_before_what_was_killed_had_seen() {
         let folder = tempfile::tempdir().expect("a directory");
         let clock = begun(folder.path(), None, 6000, "2026-03-02T12:00:00Z");
-        clock.notes().keep(at("2026-03-02T12:01:00Z")).expect("written");
+        clock.notes.keep(at("2026-03-02T12:01:00Z")).expect("written");
         let seen = clock.setting().shown_at(at("2026-03-02T12:01:01Z"));
         let again = begun(folder.path(), None, 1, "2026-03-02T12:01:02Z");
         assert!(again.setting().shown_at(at("2026-03-02T12:01:02Z")) > seen);

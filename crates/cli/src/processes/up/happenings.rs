@@ -13,7 +13,7 @@ use kube::api::{ApiResource, DynamicObject};
 use kube::{Client, ResourceExt as _};
 use serde_json::Value;
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::foretelling::{Foretelling, Next};
@@ -37,26 +37,22 @@ pub(super) struct Happening {
     pub(super) is_warning: bool,
 }
 
-/// What happens from now on.
+/// What happens from now on, until this is dropped.
 pub(super) struct Happenings {
     happened: mpsc::UnboundedReceiver<Happening>,
-    following: JoinHandle<()>,
+    _following: JoinSet<()>,
 }
 
 impl Happenings {
     /// Begins to follow. What happened before is in the cluster's Events.
     pub(super) fn follow(client: Client, clock: PolicyClock) -> Self {
         let (sender, happened) = mpsc::unbounded_channel();
-        let following = tokio::spawn(async move {
-            let statuses =
-                |counted| follow_statuses(client.clone(), counted, clock, sender.clone());
-            tokio::join!(
-                follow_events(client.clone(), clock, sender.clone()),
-                statuses(NUMBERS),
-                statuses(PODS_IN_UNITS),
-            );
-        });
-        Self { happened, following }
+        let mut following = JoinSet::new();
+        for counted in [NUMBERS, PODS_IN_UNITS] {
+            following.spawn(follow_statuses(client.clone(), counted, clock, sender.clone()));
+        }
+        following.spawn(follow_events(client, clock, sender));
+        Self { happened, _following: following }
     }
 
     /// Tells what happens and what comes next, without end.
@@ -95,12 +91,6 @@ impl Happenings {
             // However much happens, it is asked again after a while.
             ask_at = ask_at.min(Instant::now() + SETTLES_AFTER);
         }
-    }
-}
-
-impl Drop for Happenings {
-    fn drop(&mut self) {
-        self.following.abort();
     }
 }
 

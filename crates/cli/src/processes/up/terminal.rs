@@ -67,7 +67,8 @@ impl<'a> Terminal<'a> {
         let kubectl =
             place.kubectl().ok().filter(|_| environment::program_on_path("kubectl").is_none());
         let kubectl = kubectl.map_or_else(|| "kubectl".to_owned(), path_word);
-        let from = shown.map(|at| format!(" --from {}", second(at))).unwrap_or_default();
+        let from =
+            shown.map(|at| format!(" --from {}", wall_clock::whole_second(at))).unwrap_or_default();
         self.line(&format!(
             "Everything runs, after {:.1} s. In another terminal:\n",
             after.as_secs_f64()
@@ -176,10 +177,6 @@ fn own_name() -> String {
     let on_path = environment::program_on_path("almanac").is_some();
     let own = std::env::current_exe().ok().filter(|_| !on_path);
     own.as_deref().map_or_else(|| "almanac".to_owned(), path_word)
-}
-
-fn second(at: Timestamp) -> Timestamp {
-    Timestamp::from_second(at.as_second()).unwrap_or(at)
 }
 
 #[cfg(test)]
