@@ -123,10 +123,8 @@ fn scores_are_read_by_the_name_of_their_object() {
     ];
     all(&hold, "true");
     assert_eq!(result("managedCluster.scores('empty').exists(s, true)"), "false");
-    assert_eq!(
-        result("managedCluster.scores('absent').size() == 0"),
-        "there is no AddOnPlacementScore absent"
-    );
+    let expected = "there is no AddOnPlacementScore absent";
+    assert_eq!(result("managedCluster.scores('absent').size() == 0"), expected);
     let read = |text: &str| {
         let expression = Expression::compile(text).unwrap();
         ["load", "other"].map(|name| expression.read_scores().contains(name))
@@ -268,8 +266,7 @@ fn what_always_fails_is_noted_and_fails_where_it_is_needed() {
         ),
     ] {
         assert_eq!(doubts(text), [format!("it always fails: {why}")], "{text}");
-        let failure = why.rsplit_once(", at").unwrap().0;
-        assert_eq!(result(text), failure, "{text}");
+        assert_eq!(result(text), why.rsplit_once(", at").unwrap().0, "{text}");
         assert_eq!(result(&format!("true || {text}")), "true");
     }
     assert_eq!(doubts("quantity('4') == quantity('4')"), [""; 0]);

@@ -328,8 +328,7 @@ fn check_writes(violations: &mut Violations, input: &Input<'_>, decision: &Decis
                 clusters: chunk.into(),
             };
             let (api_group, namespace) = (input.identity.group(), input.identity.namespace());
-            let object = Identity::new(api_group, "PlacementDecision", namespace, name);
-            wanted.insert(object, content);
+            wanted.insert(Identity::new(api_group, "PlacementDecision", namespace, name), content);
         }
     }
     violations.unless(state == wanted, || format!("{state:?} comes of it instead of {wanted:?}"));

@@ -6,23 +6,7 @@
 use fastrand::Rng;
 
 use crate::schedule::{PatternTexts, Schedule};
-
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
-const WEEKDAYS: [&str; 7] =
-    ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
+use crate::window::{MONTHS, WEEKDAYS};
 
 /// A field's range, the values worth trying more often than others, and its names.
 struct Shape {

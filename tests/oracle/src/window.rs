@@ -6,7 +6,7 @@ use crate::line::{DAY, MINUTE};
 use crate::moments::Moments;
 use crate::schedule::PatternTexts;
 
-const MONTHS: [&str; 12] = [
+pub(crate) const MONTHS: [&str; 12] = [
     "january",
     "february",
     "march",
@@ -20,7 +20,7 @@ const MONTHS: [&str; 12] = [
     "november",
     "december",
 ];
-const WEEKDAYS: [&str; 7] =
+pub(crate) const WEEKDAYS: [&str; 7] =
     ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
 
 /// Every day at one time. `24:00` is the next day's first minute, and as every day has one, it is

@@ -96,13 +96,11 @@ fn a_window_that_starts_in_a_gap_opens_after_it() {
     let day = ("2026-03-08T05:00:00Z", "2026-03-09T04:00:00Z");
     let (open, flips) = flips("America/New_York", day, "daily 02:30 03:30");
     assert!(!open);
-    assert_eq!(
-        flips,
-        [
-            Flip { at: second("2026-03-08T07:00:00Z"), opens: true },
-            Flip { at: second("2026-03-08T07:30:00Z"), opens: false }
-        ]
-    );
+    let expected = [
+        Flip { at: second("2026-03-08T07:00:00Z"), opens: true },
+        Flip { at: second("2026-03-08T07:30:00Z"), opens: false },
+    ];
+    assert_eq!(flips, expected);
 }
 
 #[test]
@@ -154,13 +152,11 @@ fn the_day_fields_of_cron_are_either_or_and_those_of_patterns_both() {
         month,
         "pattern hours=9; days=1,2,3,4,5,6,7; weekdays=Thursday -> hours=17; days=1,2,3,4,5,6,7; weekdays=4",
     );
-    assert_eq!(
-        both,
-        [
-            Flip { at: second("2026-04-02T09:00:00Z"), opens: true },
-            Flip { at: second("2026-04-02T17:00:00Z"), opens: false }
-        ]
-    );
+    let expected = [
+        Flip { at: second("2026-04-02T09:00:00Z"), opens: true },
+        Flip { at: second("2026-04-02T17:00:00Z"), opens: false },
+    ];
+    assert_eq!(both, expected);
 }
 
 #[test]
@@ -213,14 +209,10 @@ fn the_rarest_firings_are_found_across_2100() {
     // 29 February is a Monday in 2072 and 2112: 28 years and 12 more for the missing leap day.
     let window = rule("pattern days=29; months=feb; weekdays=mon -> days=1; months=mar");
     let from = second("2072-03-01T00:00:00Z");
-    assert_eq!(
-        transition_after(&line, &window, from),
-        Some(Flip { at: second("2112-02-29T00:00:00Z"), opens: true })
-    );
-    assert_eq!(
-        transition_up_to(&line, &window, second("2112-02-28T00:00:00Z")),
-        Some(Flip { at: from, opens: false })
-    );
+    let expected = Some(Flip { at: second("2112-02-29T00:00:00Z"), opens: true });
+    assert_eq!(transition_after(&line, &window, from), expected);
+    let expected = Some(Flip { at: from, opens: false });
+    assert_eq!(transition_up_to(&line, &window, second("2112-02-28T00:00:00Z")), expected);
 }
 
 #[test]

@@ -298,10 +298,8 @@ async fn columns_and_scale(kubectl: &Kubectl) -> TestResult {
     kubectl.run_with_input(&["apply", "--server-side", "-f", "-"], &cron).await?;
     let table = kubectl.run(&["get", "cronfhpa", "shop"]).await?;
     let header: Vec<_> = table.lines().next().unwrap_or_default().split_whitespace().collect();
-    assert_eq!(
-        header,
-        ["NAME", "REFERENCE-KIND", "REFERENCE-NAME", "NEXT", "LAST", "READY", "AGE"]
-    );
+    let expected = ["NAME", "REFERENCE-KIND", "REFERENCE-NAME", "NEXT", "LAST", "READY", "AGE"];
+    assert_eq!(header, expected);
     assert!(kubectl.run(&["get", "karmada-io"]).await?.contains("cronfederatedhpa"));
     let stored = "jsonpath={.spec.rules[0].suspend} {.spec.rules[0].failedHistoryLimit}";
     assert_eq!(kubectl.run(&["get", "cronfhpa", "shop", "-o", stored]).await?, "false 3");

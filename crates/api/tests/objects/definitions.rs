@@ -179,16 +179,14 @@ fn every_defined_kind_belongs_to_something_that_is_carried_out() {
 fn the_clusters_of_a_hub_come_before_what_refers_to_them() {
     let kinds = Descriptor::of(Family::Placement).reads.iter();
     let names: Vec<_> = kinds.map(|kind| kind.name()).collect();
-    assert_eq!(
-        names,
-        [
-            "ManagedCluster",
-            "ManagedClusterSet",
-            "ManagedClusterSetBinding",
-            "AddOnPlacementScore",
-            "PlacementDecision"
-        ]
-    );
+    let expected = [
+        "ManagedCluster",
+        "ManagedClusterSet",
+        "ManagedClusterSetBinding",
+        "AddOnPlacementScore",
+        "PlacementDecision",
+    ];
+    assert_eq!(names, expected);
 }
 
 #[test]

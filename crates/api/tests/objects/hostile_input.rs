@@ -70,15 +70,13 @@ fn a_deep_or_long_query_in_a_file_is_rejected() {
 fn a_text_that_ends_anywhere_or_tags_anything_gives_findings_and_never_a_panic() {
     assert_eq!(findings("a: \"b\\"), ["1:7 syntax the text ends inside quotes"]);
     assert_eq!(findings("'!,"), ["1:4 syntax the text ends inside quotes"]);
-    let tagged = findings("a: [!,b]");
-    assert_eq!(tagged, ["1:5 syntax a ',' can't directly follow a tag"]);
+    assert_eq!(findings("a: [!,b]"), ["1:5 syntax a ',' can't directly follow a tag"]);
     let spaced = findings("['\u{a0}'!,");
     let spaced = spaced.concat();
     assert!(spaced.starts_with("1:5 syntax a ',' can't directly follow a tag; it contains a no-"));
     let marked = findings("---\n\u{feff}a: [!,b]");
     assert_eq!(marked, ["2:6 syntax a ',' can't directly follow a tag"]);
-    let earlier = findings("a: [b]\n c: d\ne: [!,b]\n");
-    assert_eq!(earlier, ["2:2 syntax a key was expected here"]);
+    assert_eq!(findings("a: [b]\n c: d\ne: [!,b]\n"), ["2:2 syntax a key was expected here"]);
     let schedule = cron_for_workload("    - {name: a, schedule: '0 7 * * *', targetReplicas: 1}\n");
     let described = format!("{schedule}  description: |\n    not the end of a line");
     assert_eq!(findings(&described).len(), 1, "{:?}", findings(&described));
@@ -196,10 +194,8 @@ proptest! {
 
 #[test]
 fn an_escape_that_only_json_has_is_rejected_in_yaml() {
-    assert_eq!(
-        findings("a: \"x\\\\\\/\"\n"),
-        ["1:8 syntax kubectl does not know the escape '\\/'"]
-    );
+    let expected = ["1:8 syntax kubectl does not know the escape '\\/'"];
+    assert_eq!(findings("a: \"x\\\\\\/\"\n"), expected);
     assert_eq!(
         findings("{\"a\": \"\\/\"}").len(),
         1,

@@ -58,8 +58,7 @@ fn a_kind_that_is_nearly_a_known_one_is_a_warning_with_that_one() {
         );
         assert_eq!(told.finding.fix.as_deref(), Some(&*format!("write kind: {meant}")));
         // Only what differs in the case of its letters can be nothing else.
-        let is_certain = kind.eq_ignore_ascii_case(meant);
-        assert_eq!(told.finding.replacement.is_some(), is_certain, "{kind}");
+        assert_eq!(told.finding.replacement.is_some(), kind.eq_ignore_ascii_case(meant), "{kind}");
     }
 }
 
@@ -82,13 +81,11 @@ fn a_known_kind_in_another_group_or_version_is_an_error() {
 fn a_removed_version_is_named_with_the_release_and_the_version_to_write() {
     let job = "apiVersion: batch/v1beta1\nkind: CronJob\nmetadata: {name: a}\n\
                spec: {schedule: '0 3 * * *', timeZone: Etc/UTC}\n";
-    assert_eq!(
-        findings(job),
-        [
-            "1:13 removed-version apiVersion: Invalid value: \"batch/v1beta1\": Kubernetes 1.25 removed this version of \
-          CronJob; write batch/v1"
-        ]
-    );
+    let expected = [
+        "1:13 removed-version apiVersion: Invalid value: \"batch/v1beta1\": Kubernetes 1.25 removed this version of \
+      CronJob; write batch/v1",
+    ];
+    assert_eq!(findings(job), expected);
     assert_eq!(check(job).0.cron_jobs.len(), 1, "it is shown all the same");
     assert_eq!(findings(&job.replace("v1beta1", "v1")), [""; 0]);
     for (api_version, kind, release, now) in [
@@ -143,10 +140,8 @@ fn a_target_of_an_unknown_kind_is_for_the_cluster_to_know_and_a_policy_is_none()
         messages(&crate::written::cron_for(&reference, rule))
     };
     assert_eq!(target(HUB, "Gadget"), [""; 0]);
-    assert_eq!(
-        target(HUB, "Placement"),
-        [
-            "target spec.scaleTargetRef.kind: Invalid value: \"Placement\": a Placement has no replicas to set"
-        ]
-    );
+    let expected = [
+        "target spec.scaleTargetRef.kind: Invalid value: \"Placement\": a Placement has no replicas to set",
+    ];
+    assert_eq!(target(HUB, "Placement"), expected);
 }

@@ -38,13 +38,11 @@ fn hub_object(kind: &str, version: &str, metadata: &str, spec: &str) -> String {
 fn a_target_that_is_not_there_while_one_of_nearly_its_name_is_is_told() {
     let policy = cron_for("{apiVersion: apps/v1, kind: Deployment, name: shop-frontend}", RULE);
     let front = deployment("name: shop-front");
-    assert_eq!(
-        misnamed(&[&policy, &front]),
-        [
-            "no-such-target spec.scaleTargetRef.name: Deployment.apps default/shop-frontend is not in the input, but \
-          Deployment.apps default/shop-front is"
-        ]
-    );
+    let expected = [
+        "no-such-target spec.scaleTargetRef.name: Deployment.apps default/shop-frontend is not in the input, but \
+      Deployment.apps default/shop-front is",
+    ];
+    assert_eq!(misnamed(&[&policy, &front]), expected);
     assert_eq!(only_fix(&[&policy, &front]), "write shop-front if that is meant");
     let others = [deployment("name: cart"), deployment("name: shop-front, namespace: other")];
     let of_other_kind = workload("apps/v1", "StatefulSet", "name: shop-front");
@@ -142,10 +140,8 @@ fn a_cluster_set_is_looked_for_wherever_it_is_named() {
     let missing = format!(
         "ManagedClusterSet.{HUB} prodd is not in the input, but ManagedClusterSet.{HUB} prod is"
     );
-    assert_eq!(
-        misnamed(&[&placement("other, prodd"), &set]),
-        [format!("no-such-target spec.clusterSets[1]: {missing}")]
-    );
+    let expected = [format!("no-such-target spec.clusterSets[1]: {missing}")];
+    assert_eq!(misnamed(&[&placement("other, prodd"), &set]), expected);
     let binding = |set: &str| {
         hub_object(
             "ManagedClusterSetBinding",
@@ -154,24 +150,18 @@ fn a_cluster_set_is_looked_for_wherever_it_is_named() {
             &format!("clusterSet: {set}"),
         )
     };
-    assert_eq!(
-        misnamed(&[&binding("prodd"), &set]),
-        [format!("no-such-target spec.clusterSet: {missing}")]
-    );
-    assert_eq!(
-        only_fix(&[&binding("prodd"), &set]),
-        "write prod, also as metadata.name if that is meant"
-    );
+    let expected = [format!("no-such-target spec.clusterSet: {missing}")];
+    assert_eq!(misnamed(&[&binding("prodd"), &set]), expected);
+    let expected = "write prod, also as metadata.name if that is meant";
+    assert_eq!(only_fix(&[&binding("prodd"), &set]), expected);
     let cluster = hub_object(
         "ManagedCluster",
         "v1",
         &format!("name: east, labels: {{{HUB}/clusterset: prodd}}"),
         "hubAcceptsClient: true",
     );
-    assert_eq!(
-        misnamed(&[&cluster, &set]),
-        [format!("no-such-target metadata.labels[{HUB}/clusterset]: {missing}")]
-    );
+    let expected = [format!("no-such-target metadata.labels[{HUB}/clusterset]: {missing}")];
+    assert_eq!(misnamed(&[&cluster, &set]), expected);
     // A set that is defined elsewhere is known by its binding.
     let bound = misnamed(&[&placement("prodd"), &binding("prod")]);
     assert!(bound[0].contains("ManagedClusterSetBinding") && bound.len() == 1, "{bound:?}");
@@ -190,13 +180,11 @@ fn a_config_map_of_nearly_the_name_that_the_agent_reads_is_told_if_it_has_polici
     };
     let policies = "timeBasedQoSPolicies";
     let slip = config("volcano-agent-configuraton", policies);
-    assert_eq!(
-        misnamed(&[&slip]),
-        [
-            "no-such-target metadata.name: Invalid value: \"volcano-agent-configuraton\": Volcano's agent does not read \
-          a ConfigMap of this name, so its policies do nothing"
-        ]
-    );
+    let expected = [
+        "no-such-target metadata.name: Invalid value: \"volcano-agent-configuraton\": Volcano's agent does not read \
+      a ConfigMap of this name, so its policies do nothing",
+    ];
+    assert_eq!(misnamed(&[&slip]), expected);
     assert_eq!(only_fix(&[&slip]), "write volcano-agent-configuration if that is meant");
     for other in [
         config("volcano-agent-configuration", policies),

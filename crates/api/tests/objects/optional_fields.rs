@@ -134,13 +134,11 @@ fn a_required_field_that_is_null_is_rejected() {
         messages(&text),
         ["wrong-type spec.rules[0].schedule: Invalid value: null: must be text, not nothing"]
     );
-    assert_eq!(
-        messages(&producer("{defaultReplicas: null, behaviors: null}")),
-        [
-            "wrong-type spec.schedule.defaultReplicas: Invalid value: null: must be a whole number, not nothing",
-            "wrong-type spec.schedule.behaviors: Invalid value: null: must be a list, not nothing",
-        ]
-    );
+    let expected = [
+        "wrong-type spec.schedule.defaultReplicas: Invalid value: null: must be a whole number, not nothing",
+        "wrong-type spec.schedule.behaviors: Invalid value: null: must be a list, not nothing",
+    ];
+    assert_eq!(messages(&producer("{defaultReplicas: null, behaviors: null}")), expected);
 }
 
 #[test]

@@ -64,10 +64,8 @@ fn a_quota_bounds_the_workloads_of_its_namespace() {
     let demand = demand(&text);
     let allowance = &demand.groups[0][0];
     assert_eq!(names(&demand, allowance), ["web"]);
-    assert_eq!(
-        bounds(allowance),
-        ["RequestsCpu 4", "RequestsMemory 8Gi", "LimitsCpu 6", "Pods 10"]
-    );
+    let expected = ["RequestsCpu 4", "RequestsMemory 8Gi", "LimitsCpu 6", "Pods 10"];
+    assert_eq!(bounds(allowance), expected);
     assert_eq!(&*allowance.bounds[0].location, "test.yaml:5");
     let of_web = &demand.consumers[allowance.consumers[0]];
     assert_eq!((of_web.replicas, of_web.of_pod), (Some(2), [500, 0, 0, 0, 1]));
@@ -82,8 +80,7 @@ fn a_limit_range_adds_what_containers_leave_out() {
             "web",
             "{containers: [{name: a}, {name: b, resources: {requests: {cpu: 2}}}]}",
         );
-    let of_pod = demand(&text).consumers[0].of_pod;
-    assert_eq!(of_pod, [2100, 2 << 30, 2000, 2 << 30, 1]);
+    assert_eq!(demand(&text).consumers[0].of_pod, [2100, 2 << 30, 2000, 2 << 30, 1]);
 }
 
 #[test]
@@ -169,17 +166,12 @@ fn nodes_bound_all_pods_together_those_of_a_selector_and_each_pod() {
         let owned = |all: &[&str]| all.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
         (owned(names), owned(bounds))
     };
-    assert_eq!(
-        told,
-        [
-            of(
-                &["any", "nowhere", "small"],
-                &["RequestsCpu 8250m", "RequestsMemory 33Gi", "Pods 120"]
-            ),
-            of(&["small"], &["Pods 0"]),
-            of(&["small"], &["RequestsCpu 250m", "RequestsMemory 1Gi", "Pods 10"]),
-        ]
-    );
+    let expected = [
+        of(&["any", "nowhere", "small"], &["RequestsCpu 8250m", "RequestsMemory 33Gi", "Pods 120"]),
+        of(&["small"], &["Pods 0"]),
+        of(&["small"], &["RequestsCpu 250m", "RequestsMemory 1Gi", "Pods 10"]),
+    ];
+    assert_eq!(told, expected);
     assert!(matches!(demand.groups[0][1].by, Bounding::EachNode { count: 1, .. }));
 }
 

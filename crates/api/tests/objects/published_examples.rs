@@ -73,32 +73,28 @@ fn exactly_what_the_design_says_will_not_work_is_rejected() {
     );
     let of_meaning: Vec<_> =
         findings(RANGES).into_iter().filter(|line| !line.contains("slash-comment")).collect();
-    assert_eq!(
-        of_meaning,
-        [
-            "4:9 invalid-name metadata.name: Invalid value: \"FakeScheduling\": a name consists of \
-             lower-case letters, digits, '-' and '.', and begins and ends with a letter or a digit"
-                .to_owned(),
-            format!("14:21 pattern {behaviors}.start.weekdays: {weekdays}"),
-            format!("16:19 pattern {behaviors}.start.months: {first}"),
-            format!("18:21 pattern {behaviors}.end.weekdays: {weekdays}"),
-            format!("20:19 pattern {behaviors}.end.months: {second}"),
-        ]
-    );
+    let expected = [
+        "4:9 invalid-name metadata.name: Invalid value: \"FakeScheduling\": a name consists of \
+         lower-case letters, digits, '-' and '.', and begins and ends with a letter or a digit"
+            .to_owned(),
+        format!("14:21 pattern {behaviors}.start.weekdays: {weekdays}"),
+        format!("16:19 pattern {behaviors}.start.months: {first}"),
+        format!("18:21 pattern {behaviors}.end.weekdays: {weekdays}"),
+        format!("20:19 pattern {behaviors}.end.months: {second}"),
+    ];
+    assert_eq!(of_meaning, expected);
     assert_usable(&cured(RANGES));
 }
 
 #[test]
 fn published_workload_rules_are_rejected_only_for_rule_name_and_app_v1() {
     let text = cron(DEPLOYMENT_OF_CRON, &up_and_down("targetReplicas"));
-    assert_eq!(
-        findings(&text),
-        [
-            "7:17 mistyped-version spec.scaleTargetRef.apiVersion: Invalid value: \"app/v1\": there is no such API; write apps/v1",
-            "11:5 mistyped-field spec.rules[0].ruleName: Forbidden: the field is name, not ruleName",
-            "14:5 mistyped-field spec.rules[1].ruleName: Forbidden: the field is name, not ruleName",
-        ]
-    );
+    let expected = [
+        "7:17 mistyped-version spec.scaleTargetRef.apiVersion: Invalid value: \"app/v1\": there is no such API; write apps/v1",
+        "11:5 mistyped-field spec.rules[0].ruleName: Forbidden: the field is name, not ruleName",
+        "14:5 mistyped-field spec.rules[1].ruleName: Forbidden: the field is name, not ruleName",
+    ];
+    assert_eq!(findings(&text), expected);
     assert_usable(&cured(&text));
 }
 

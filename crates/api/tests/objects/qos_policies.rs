@@ -109,18 +109,16 @@ fn a_finding_points_into_the_text_and_names_the_field_of_the_document() {
         .replacen("\"08:00\"", "\"25:00\"", 1)
         .replace("offline-qos-during-day", "online-qos-at-night")
         .replacen("Asia/Shanghai", "Asia/Shanghi", 1);
-    assert_eq!(
-        findings(&text),
-        [
-            "13:20 time-of-day globalConfig.timeBasedQoSPolicies[0].endTime: Invalid value: \"25:00\": \
-             `25:00` is not a time of day; hours run from 00 to 23, and 24:00 is the end of the day",
-            "14:21 time-zone globalConfig.timeBasedQoSPolicies[0].timeZone: Invalid value: \
-             \"Asia/Shanghi\": `Asia/Shanghi` is not an IANA time zone; the nearest name is \
-             Asia/Shanghai",
-            "20:17 duplicate-item globalConfig.timeBasedQoSPolicies[1].name: Duplicate value: \
-             \"online-qos-at-night\": policy 0 has this name",
-        ]
-    );
+    let expected = [
+        "13:20 time-of-day globalConfig.timeBasedQoSPolicies[0].endTime: Invalid value: \"25:00\": \
+         `25:00` is not a time of day; hours run from 00 to 23, and 24:00 is the end of the day",
+        "14:21 time-zone globalConfig.timeBasedQoSPolicies[0].timeZone: Invalid value: \
+         \"Asia/Shanghi\": `Asia/Shanghi` is not an IANA time zone; the nearest name is \
+         Asia/Shanghai",
+        "20:17 duplicate-item globalConfig.timeBasedQoSPolicies[1].name: Duplicate value: \
+         \"online-qos-at-night\": policy 0 has this name",
+    ];
+    assert_eq!(findings(&text), expected);
 }
 
 #[test]
@@ -313,13 +311,11 @@ fn the_entries_for_nodes_are_checked_as_far_as_they_have_policies() {
     };
     assert_eq!(messages(&entry("selector: {matchLabels: {pool: batch}}")), [""; 0]);
     assert_eq!(messages(&entry("selector: {}")), [""; 0], "it is every node");
-    assert_eq!(
-        findings(&entry("name: x")),
-        [
-            "9:7 ignored-field nodesConfig[1].timeBasedQoSPolicies: Ignored: without a selector, these \
-          policies apply to no node"
-        ]
-    );
+    let expected = [
+        "9:7 ignored-field nodesConfig[1].timeBasedQoSPolicies: Ignored: without a selector, these \
+      policies apply to no node",
+    ];
+    assert_eq!(findings(&entry("name: x")), expected);
     let bad = only_message(&entry("selector: {matchLabels: {pool: [a]}}"));
     assert!(bad.starts_with("wrong-type nodesConfig[1].selector.matchLabels.pool: "), "{bad}");
     for (document, expected) in [
@@ -377,10 +373,8 @@ fn levels(text: &str) -> Option<QosLevels> {
 fn what_is_left_out_of_a_policy_has_its_default() {
     let written = levels(DESIGN).unwrap();
     let PolicyList::Known(policies) = written.global else { panic!() };
-    assert_eq!(
-        policies[0].windows.describe(),
-        "open from 22:00 to 08:00 the next day, every day (Asia/Shanghai)"
-    );
+    let expected = "open from 22:00 to 08:00 the next day, every day (Asia/Shanghai)";
+    assert_eq!(policies[0].windows.describe(), expected);
     assert_eq!(policies[0].check_interval, SignedDuration::from_secs(30));
     assert_eq!(policies[0].selector.to_string(), "workload-type=online");
     assert_eq!(policies[0].target.to_string(), "-1");

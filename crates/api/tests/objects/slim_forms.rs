@@ -298,16 +298,14 @@ fn objects_of_other_kinds_are_known_by_name_and_replicas() {
     let told = |it: &OtherObject| {
         format!("{} {:?} {}", it.identity("default"), it.replicas, it.api_version)
     };
-    assert_eq!(
-        reading.others.iter().map(told).collect::<Vec<_>>(),
-        [
-            "Gadget.example.com shop/a Some(3) example.com/v1",
-            "Gadget.example.com default/b None example.com/v1",
-            "Deployment.extensions default/c None extensions/v1beta1",
-            "ConfigMap default/d None v1",
-            "Gadget.example.com default/f None example.com/v1",
-        ]
-    );
+    let expected = [
+        "Gadget.example.com shop/a Some(3) example.com/v1",
+        "Gadget.example.com default/b None example.com/v1",
+        "Deployment.extensions default/c None extensions/v1beta1",
+        "ConfigMap default/d None v1",
+        "Gadget.example.com default/f None example.com/v1",
+    ];
+    assert_eq!(reading.others.iter().map(told).collect::<Vec<_>>(), expected);
     assert_eq!(reading.passed_over.objects, 8);
 }
 

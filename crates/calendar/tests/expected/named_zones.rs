@@ -206,10 +206,8 @@ fn apia_skips_a_friday() {
         &["2011-12-29T09:00-10:00", "2011-12-31T00:00+14:00", "2011-12-31T09:00+14:00"],
     );
     // One that follows the clock is not.
-    assert_eq!(
-        cron("Pacific/Apia", "*/30 * 30 12 *").next(at("2011-12-01T00:00-10:00")),
-        Some(at("2012-12-30T00:00+14:00"))
-    );
+    let expected = Some(at("2012-12-30T00:00+14:00"));
+    assert_eq!(cron("Pacific/Apia", "*/30 * 30 12 *").next(at("2011-12-01T00:00-10:00")), expected);
 }
 
 #[test]
@@ -241,10 +239,8 @@ fn apia_keeps_windows_in_order_over_the_skipped_day() {
 
 #[test]
 fn kathmandu_is_a_quarter_of_an_hour_off_and_once_jumped_by_as_much() {
-    assert_eq!(
-        cron("Asia/Kathmandu", "0 9 * * *").next(at("2026-01-01T00:00Z")),
-        Some(at("2026-01-01T03:15Z"))
-    );
+    let expected = Some(at("2026-01-01T03:15Z"));
+    assert_eq!(cron("Asia/Kathmandu", "0 9 * * *").next(at("2026-01-01T00:00Z")), expected);
     // 1986-01-01: 00:00 at +05:30 is 00:15 at +05:45.
     assert_fires(
         &cron("Asia/Kathmandu", "5,10,20 0 1 1 *"),
@@ -290,13 +286,11 @@ fn a_zone_knows_its_clock_changes_and_resolves_civil_times() {
         .changes(at("2026-01-01T00:00Z"), at("2027-01-01T00:00Z"))
         .map(|change| (change.at, change.before.seconds(), change.after.seconds(), change.is_gap()))
         .collect();
-    assert_eq!(
-        changes,
-        [
-            (at("2026-03-08T07:00Z"), -5 * 3600, -4 * 3600, true),
-            (at("2026-11-01T06:00Z"), -4 * 3600, -5 * 3600, false),
-        ]
-    );
+    let expected = [
+        (at("2026-03-08T07:00Z"), -5 * 3600, -4 * 3600, true),
+        (at("2026-11-01T06:00Z"), -4 * 3600, -5 * 3600, false),
+    ];
+    assert_eq!(changes, expected);
     for (civil, instant) in [
         ("2026-03-08T01:59:59", "2026-03-08T01:59:59-05:00"),
         ("2026-03-08T02:00", "2026-03-08T03:00-04:00"),

@@ -1,37 +1,31 @@
 //! The discovery requests of the controller for target kinds.
 
-use std::path::Path;
-
-use almanac_api::definitions::custom_resources;
-use almanac_harness::{
-    ControlPlaneOptions, FaultProxy, Observation, PATIENCE, Program, TestResult, await_condition,
-    on_own_control_plane,
-};
+use almanac_harness::{FaultProxy, Observation, PATIENCE, TestResult, await_condition};
 use anyhow::ensure;
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::Client;
-use kube::api::{Api, PostParams};
-use serde_json::{Value, json};
+use serde_json::json;
 
-const POLICIES: &str = "/apis/autoscaling.karmada.io/v1alpha1/namespaces/default/cronfederatedhpas";
+use crate::controller::{CRON, Controller, condition, cron, in_namespace, target};
+
+const NOW: &str = "2026-11-26T09:00:00Z";
 const MANY: usize = 40;
 
 #[test]
 fn a_kind_is_discovered_once_however_many_policies_name_it() -> TestResult {
-    on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
-        let client = test.client();
-        define(&client).await?;
+    in_namespace(async |cluster| {
+        let home = cluster.home();
+        let shop = target("example.com/v1", "Shop", "shop");
+        let rules = json!([{"name": "up", "schedule": "0 3 * * *", "targetReplicas": 7}]);
         for number in 0..MANY {
-            create(&client, number).await?;
+            cluster.create(CRON, home, &cron(&format!("shop-{number}"), &shop, &rules)).await?;
         }
-        let proxy = FaultProxy::start(client.clone())?;
-        let kubeconfig = format!("--kubeconfig={}", proxy.kubeconfig().display());
-        let arguments = ["controller", "--leader-elect=false", &kubeconfig];
-        let program = Path::new(env!("CARGO_BIN_EXE_almanac"));
-        let program = Program::start_listening(program, &arguments, &[])?;
+        let proxy = FaultProxy::start(cluster.client())?;
+        let arguments = cluster.limited(&["--leader-elect=false"]);
+        let controller = Controller::start(&proxy.kubeconfig(), NOW, &arguments)?;
         await_condition("every status to tell of the unknown kind", PATIENCE, async || {
-            program.check_running()?;
-            let told = policies(&client).await?.iter().filter(|it| tells(it)).count();
+            controller.program.check_running()?;
+            let all = cluster.list(CRON, home).await?;
+            let tells = all.iter().map(|it| condition(&it["status"], "Active")[1]);
+            let told = tells.filter(|reason| *reason == "TargetUnknownKind").count();
             Ok(Observation::of(told == MANY, told))
         })
         .await?;
@@ -40,44 +34,4 @@ fn a_kind_is_discovered_once_however_many_policies_name_it() -> TestResult {
         ensure!(asked == 1, "{MANY} policies name the kind, and it was asked for {asked} times");
         Ok(())
     })
-}
-
-async fn define(client: &Client) -> TestResult {
-    let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
-    for resource in custom_resources() {
-        let definition = serde_json::from_value(resource.manifest())?;
-        definitions.create(&PostParams::default(), &definition).await?;
-    }
-    await_condition("the kinds to be served", PATIENCE, async || {
-        policies(client).await?;
-        Ok(Observation::Holds(()))
-    })
-    .await
-}
-
-async fn create(client: &Client, number: usize) -> TestResult {
-    let object = json!({
-        "apiVersion": "autoscaling.karmada.io/v1alpha1",
-        "kind": "CronFederatedHPA",
-        "metadata": { "name": format!("shop-{number}"), "namespace": "default" },
-        "spec": {
-            "scaleTargetRef": { "apiVersion": "example.com/v1", "kind": "Shop", "name": "shop" },
-            "rules": [{ "name": "up", "schedule": "0 3 * * *", "targetReplicas": 7 }],
-        },
-    });
-    let request = http::Request::post(POLICIES)
-        .header("Content-Type", "application/json")
-        .body(object.to_string().into_bytes())?;
-    client.request::<Value>(request).await?;
-    Ok(())
-}
-
-async fn policies(client: &Client) -> anyhow::Result<Vec<Value>> {
-    let request = http::Request::get(POLICIES).body(Vec::new())?;
-    let list: Value = client.request(request).await?;
-    Ok(list["items"].as_array().cloned().unwrap_or_default())
-}
-
-fn tells(policy: &Value) -> bool {
-    policy["status"]["conditions"].to_string().contains("TargetUnknownKind")
 }

@@ -43,3 +43,4 @@ mod pod_attacks;
 mod prometheus;
 mod published;
 mod side_by_side;
+mod stored;

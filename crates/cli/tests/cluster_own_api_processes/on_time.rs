@@ -7,7 +7,7 @@ mod blocked_targets;
 mod bounds;
 mod designs;
 mod events;
-mod histories;
+pub(crate) mod histories;
 mod lives;
 mod one_boundary;
 mod producers;

@@ -136,10 +136,8 @@ fn contexts_and_namespaces_are_those_of_the_kubeconfig() {
         assert_eq!(offered(&["next", "--context", ""]), ["here", "there"]);
         assert_eq!(offered(&["controller", "--context", "t"]), ["there"]);
         assert_eq!(offered(&["forecast", "-n", ""]), ["shops"]);
-        assert_eq!(
-            offered(&["next", "--kubeconfig", "other.yaml", "--context", ""]),
-            ["elsewhere"]
-        );
+        let expected = ["elsewhere"];
+        assert_eq!(offered(&["next", "--kubeconfig", "other.yaml", "--context", ""]), expected);
         for file in ["mangled", "absent"] {
             assert_eq!(offered(&["next", "--kubeconfig", file, "--context", ""]), [""; 0]);
         }
@@ -243,10 +241,8 @@ fn zsh_completes_with_the_script() {
         let shell = ["60", "zsh", "--no-rcs", "-c", driver, "driver", line];
         stage.run("timeout", &shell).all()
     };
-    assert_eq!(
-        completed("almanac when --zone Europe/Berl"),
-        "almanac when --zone Europe/Berlin \n"
-    );
+    let expected = "almanac when --zone Europe/Berlin \n";
+    assert_eq!(completed("almanac when --zone Europe/Berl"), expected);
     let of_files = "almanac next -f 'our policies' shop-";
     assert_eq!(completed(of_files), format!("{of_files}hours \n"));
 }

@@ -166,8 +166,7 @@ fn a_policy_that_sets_what_the_object_has_anyway_changes_nothing() {
         ("standing-new", &old[..], &with_always[..]),
         ("standing-gone", &with_always[..], &old[..]),
     ] {
-        let folder = sides(name, old, new);
-        diff(&folder, &["old", "new", "--fail-on-change"]).ended(0);
+        diff(&sides(name, old, new), &["old", "new", "--fail-on-change"]).ended(0);
     }
     let folder = sides("standing-night", &old, &with_night);
     // From the opening on, so that all nights are whole.

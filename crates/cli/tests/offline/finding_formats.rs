@@ -13,20 +13,17 @@ use std::process::Command;
 use boon::{Compiler, Schemas};
 use serde_json::Value;
 
+use crate::forecast::running::cron;
 use crate::running::{Ran, almanac, assert_written_down, empty_directory, list, word};
 
 const PRESENT: &str = "2026-01-05T00:00:00Z";
 
 /// Whose messages have names that are hostile to every format.
-const HOSTILE: &str = r#"
-apiVersion: autoscaling.karmada.io/v1alpha1
-kind: CronFederatedHPA
-metadata: {name: hours}
-spec:
-  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: shop}
-  rules:
-  - {name: a, schedule: "</failure>]]>::error::|`@team\u0001%0A\uffff\\", targetReplicas: 1}
-"#;
+const HOSTILE: &str = cron!(
+    "hours",
+    "shop",
+    r#"name: a, schedule: "</failure>]]>::error::|`@team\u0001%0A\uffff\\", targetReplicas: 1"#
+);
 
 fn here() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/offline")
@@ -137,8 +134,7 @@ fn every_rule_of_sarif_has_a_short_title_and_leads_to_its_heading_in_the_documen
             let title = word(&rule["shortDescription"]["text"]);
             assert!(title.chars().count() < 80, "{title}");
             let address = word(&rule["helpUri"]);
-            let anchor = address.split_once("/docs/findings.md#").expect("a page").1;
-            assert_eq!(anchor, id);
+            assert_eq!(address.split_once("/docs/findings.md#").expect("a page").1, id);
             assert!(page.contains(&format!("\n## {id}\n")), "{id}");
             let help = word(&rule["help"]["markdown"]);
             assert!(help.contains(address), "{help}");

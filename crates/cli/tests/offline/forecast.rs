@@ -15,7 +15,7 @@ mod levels;
 mod output;
 mod own_namespace;
 mod placements;
-mod running;
+pub(crate) mod running;
 mod sizes;
 mod story;
 mod units;

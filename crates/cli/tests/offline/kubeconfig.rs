@@ -10,17 +10,11 @@ use std::process::Command;
 
 use serde_json::json;
 
+use crate::forecast::running::cron;
 use crate::running::{self, Ran, empty_directory};
 
-const POLICY: &str = r#"
-apiVersion: autoscaling.karmada.io/v1alpha1
-kind: CronFederatedHPA
-metadata: {name: shop-hours}
-spec:
-  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: shop}
-  rules:
-  - {name: open, schedule: "0 8 * * *", targetReplicas: 10}
-"#;
+const POLICY: &str =
+    cron!("shop-hours", "shop", r#"name: open, schedule: "0 8 * * *", targetReplicas: 10"#);
 
 /// A folder of its own for a test, empty; also its home.
 fn folder(name: &str) -> PathBuf {

@@ -41,8 +41,7 @@ fn the_examples_are_valid() {
 #[test]
 fn a_missing_path_exits_with_2_and_says_so() {
     let ran = almanac(&["validate", "-f", "no-such-folder"]).ended(2);
-    let message = "error: failed to read \"no-such-folder\": no such file or directory\n";
-    assert_eq!(ran.noted, message);
+    assert_eq!(ran.noted, "error: failed to read \"no-such-folder\": no such file or directory\n");
 }
 
 #[test]
@@ -79,26 +78,22 @@ fn the_crds_of_a_hub_and_of_units_are_printed_only_if_asked_for() {
         let names = text.lines().filter_map(|line| line.strip_prefix("  name: "));
         names.map(str::to_owned).collect::<Vec<_>>()
     };
-    assert_eq!(
-        printed("placement"),
-        [
-            "placements.cluster.open-cluster-management.io",
-            "placementdecisions.cluster.open-cluster-management.io",
-            "addonplacementscores.cluster.open-cluster-management.io",
-            "managedclusters.cluster.open-cluster-management.io",
-            "managedclustersets.cluster.open-cluster-management.io",
-            "managedclustersetbindings.cluster.open-cluster-management.io",
-        ]
-    );
+    let expected = [
+        "placements.cluster.open-cluster-management.io",
+        "placementdecisions.cluster.open-cluster-management.io",
+        "addonplacementscores.cluster.open-cluster-management.io",
+        "managedclusters.cluster.open-cluster-management.io",
+        "managedclustersets.cluster.open-cluster-management.io",
+        "managedclustersetbindings.cluster.open-cluster-management.io",
+    ];
+    assert_eq!(printed("placement"), expected);
     assert_eq!(printed("units"), ["resourcepolicies.scheduling.sigs.x-k8s.io"]);
-    assert_eq!(
-        printed("cron-federated-hpa,scalable-node-group"),
-        [
-            "scalablenodegroups.autoscaling.karpenter.sh",
-            "cronfederatedhpas.autoscaling.karmada.io",
-            "federatedhpas.autoscaling.karmada.io",
-        ]
-    );
+    let expected = [
+        "scalablenodegroups.autoscaling.karpenter.sh",
+        "cronfederatedhpas.autoscaling.karmada.io",
+        "federatedhpas.autoscaling.karmada.io",
+    ];
+    assert_eq!(printed("cron-federated-hpa,scalable-node-group"), expected);
 }
 
 #[test]

@@ -127,8 +127,7 @@ fn without_a_terminal_there_are_100_columns() {
 fn a_file_has_100_columns_whatever_the_terminal_has() {
     let folder = long_names("file");
     let piped = printed(&folder, OF_LONG_NAMES[0], None);
-    let arguments = [OF_LONG_NAMES[0], &["--out", "forecast.txt"]].concat();
-    on_a_terminal(&folder, &arguments, 60);
+    on_a_terminal(&folder, &[OF_LONG_NAMES[0], &["--out", "forecast.txt"]].concat(), 60);
     assert_eq!(fs::read_to_string(folder.join("forecast.txt")).unwrap(), piped);
 }
 

@@ -48,8 +48,7 @@ fn values_as_deep_as_they_may_be_are_compared_and_dropped_on_a_small_stack() {
         let text = format!("{deepest} == {deepest} && {deepest} in [[], {deepest}[0], {deepest}]");
         let object = object.clone();
         on_small_stack(move || {
-            let held = holds(&format!("{deepest} == {deepest}"), &object);
-            assert_eq!(held, Ok(true), "{wrapper}");
+            assert_eq!(holds(&format!("{deepest} == {deepest}"), &object), Ok(true), "{wrapper}");
             let failed = holds(&text, &object).unwrap_err();
             assert_eq!(failed.to_string(), TOO_DEEP, "one level more: {wrapper}");
         });
@@ -72,8 +71,7 @@ fn a_text_in_json_is_read_as_deep_as_the_stack_allows_and_no_deeper() {
             let failed = holds(&text, &object(5_000)).unwrap_err().to_string();
             assert!(failed.ends_with("is no JSON"), "{failed}");
             let deeper = format!("[[managedCluster.{field}.parseJSON()]] == []");
-            let failed = holds(&deeper, &object(127)).unwrap_err().to_string();
-            assert_eq!(failed, TOO_DEEP);
+            assert_eq!(holds(&deeper, &object(127)).unwrap_err().to_string(), TOO_DEEP);
         }
     });
 }

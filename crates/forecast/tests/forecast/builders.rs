@@ -20,6 +20,11 @@ pub(crate) fn period(from: &str, to: &str) -> Period {
     Period::new(at(from), at(to)).unwrap()
 }
 
+/// Monday, 2 March 2026, in UTC.
+pub(crate) fn monday() -> Period {
+    period("2026-03-02T00:00:00Z", "2026-03-03T00:00:00Z")
+}
+
 /// A rule that sets replicas of a workload, in UTC.
 pub(crate) fn rule(name: &str, cron: &str, replicas: u32) -> CronRule {
     rules::rule(name, cron, replicas).delay(30).checked(0, &to_workload("shop"))

@@ -156,24 +156,19 @@ fn a_schedule_in_two_parts_or_two_policies_is_no_difference() {
 fn a_stretch_says_who_sets_both_values() {
     let before = shop(vec![rule("open", "0 8 * * *", 5), rule("close", "0 20 * * *", 2)]);
     let after = shop(vec![rule("up", "0 8 * * *", 5), rule("down", "0 22 * * *", 2)]);
-    let day = period("2026-03-02T00:00:00Z", "2026-03-03T00:00:00Z");
-    let found = differences(&before, &after, day);
+    let found = differences(&before, &after, monday());
     let [difference] = &*found else { panic!("{found:?}") };
     let [stretch] = &*difference.stretches else { panic!("{difference:?}") };
-    assert_eq!(
-        (stretch.from, stretch.to),
-        (at("2026-03-02T20:00:00Z"), at("2026-03-02T22:00:00Z"))
-    );
+    let expected = (at("2026-03-02T20:00:00Z"), at("2026-03-02T22:00:00Z"));
+    assert_eq!((stretch.from, stretch.to), expected);
     let rule = |side: &Option<almanac_forecast::Side>| {
         side.as_ref().unwrap().origin.writer.as_ref().unwrap().rule.clone().unwrap()
     };
     assert_eq!((&*rule(&stretch.before), &*rule(&stretch.after)), ("close", "up"));
     assert_eq!(stretch.growth(), Some(3));
     let growth = difference.after[&None].hours - difference.before[&None].hours;
-    assert_eq!(
-        (growth.to_string(), growth.a_week(day).to_string()),
-        ("6".to_owned(), "42".to_owned())
-    );
+    let expected = ("6".to_owned(), "42".to_owned());
+    assert_eq!((growth.to_string(), growth.a_week(monday()).to_string()), expected);
 }
 
 #[test]

@@ -34,14 +34,12 @@ fn the_rule_that_fired_last_wins_and_the_others_are_not_due() {
     let world = Building::default().scaling("s", to_workload("shop"), rules).world();
     let explanation = explain(&world, &cron_policy("s"), at("2026-03-02T12:00:00Z")).unwrap();
     assert_eq!(value(&explanation, Field::Replicas), Some(10));
-    assert_eq!(
-        told(&explanation),
-        [
-            "open Won 2026-03-02T08:00:00Z 2026-03-02T20:00:00Z",
-            "close Inactive - 2026-03-02T20:00:00Z",
-            "off Excluded - -",
-        ]
-    );
+    let expected = [
+        "open Won 2026-03-02T08:00:00Z 2026-03-02T20:00:00Z",
+        "close Inactive - 2026-03-02T20:00:00Z",
+        "off Excluded - -",
+    ];
+    assert_eq!(told(&explanation), expected);
     let next = explanation.next.unwrap();
     assert_eq!(
         (next.at, next.values),
@@ -67,10 +65,8 @@ fn two_rules_that_each_set_one_bound_both_win() {
     let world = Building::default().autoscaler("shop", 1, 10);
     let world = world.scaling("s", to_autoscaler("shop"), rules).world();
     let explanation = explain(&world, &cron_policy("s"), at("2026-03-02T12:00:00Z")).unwrap();
-    assert_eq!(
-        told(&explanation),
-        ["floor Won 2026-03-02T06:00:00Z -", "ceiling Won 2026-03-02T07:00:00Z -"]
-    );
+    let expected = ["floor Won 2026-03-02T06:00:00Z -", "ceiling Won 2026-03-02T07:00:00Z -"];
+    assert_eq!(told(&explanation), expected);
     assert_eq!(explanation.next, None);
 }
 
@@ -92,14 +88,12 @@ fn a_schedule_is_explained_with_winners_losers_and_closed_behaviours() {
     let world = Building::default().schedule("nodes", 1, behaviours).world();
     let explanation = explain(&world, &schedule("nodes"), at("2026-03-02T10:00:00Z")).unwrap();
     assert_eq!(value(&explanation, Field::Value), Some(9));
-    assert_eq!(
-        told(&explanation),
-        [
-            "behaviors[0] Lost 2026-03-02T09:00:00Z 2026-03-02T17:00:00Z",
-            "behaviors[1] Won 2026-03-02T08:00:00Z 2026-03-02T12:00:00Z",
-            "behaviors[2] Inactive 2026-03-01T22:00:00Z 2026-03-02T20:00:00Z",
-        ]
-    );
+    let expected = [
+        "behaviors[0] Lost 2026-03-02T09:00:00Z 2026-03-02T17:00:00Z",
+        "behaviors[1] Won 2026-03-02T08:00:00Z 2026-03-02T12:00:00Z",
+        "behaviors[2] Inactive 2026-03-01T22:00:00Z 2026-03-02T20:00:00Z",
+    ];
+    assert_eq!(told(&explanation), expected);
     assert_eq!(explanation.next.unwrap().at, at("2026-03-02T12:00:00Z"));
 }
 

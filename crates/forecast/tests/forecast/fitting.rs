@@ -72,14 +72,12 @@ fn both() -> Vec<Consumer> {
 #[test]
 fn workloads_exceed_a_quota_from_the_instant_at_which_their_sum_does() {
     let world = shop_and_cart(&[("0 12 * * *", 9), ("0 18 * * *", 2)]);
-    assert_eq!(
-        said(&world, &pods(15, both())),
-        [
-            "to-9: at 2026-11-23T12:00:00Z, with 9 replicas of Deployment.apps default/cart, there are at least 19 pods \
-          in namespace default, 4 more than ResourceQuota compute allows: pods is 15 (q.yaml:7); raise hard.pods of \
-          ResourceQuota compute to at least 19, or ask for fewer replicas"
-        ]
-    );
+    let expected = [
+        "to-9: at 2026-11-23T12:00:00Z, with 9 replicas of Deployment.apps default/cart, there are at least 19 pods \
+      in namespace default, 4 more than ResourceQuota compute allows: pods is 15 (q.yaml:7); raise hard.pods of \
+      ResourceQuota compute to at least 19, or ask for fewer replicas",
+    ];
+    assert_eq!(said(&world, &pods(15, both())), expected);
     assert_eq!(said(&world, &pods(19, both())), [""; 0]);
 }
 
@@ -157,17 +155,15 @@ fn nodes_bound_the_sum_of_requests_and_each_of_them_a_single_pod() {
         allowance(each, Resource::Pods, 0, 1),
     ];
     let demand = Demand { consumers: both(), groups: vec![group] };
-    assert_eq!(
-        said(&world, &demand),
-        [
-            "open: at 2026-11-23T08:00:00Z, with 10 replicas of Deployment.apps default/shop, the pods request at least \
-          19 CPU, 4 more than the 3 nodes can allocate (15), wherever they are placed; add nodes, or ask for fewer \
-          replicas",
-            "close: at 2026-11-23T00:00:00Z, with 1 replica of Deployment.apps default/shop, but a pod of it requests 1 \
-          CPU, which none of the 3 nodes with nodeSelector pool=small can allocate; add a node that \
-          is large enough, or lower what a pod requests"
-        ]
-    );
+    let expected = [
+        "open: at 2026-11-23T08:00:00Z, with 10 replicas of Deployment.apps default/shop, the pods request at least \
+      19 CPU, 4 more than the 3 nodes can allocate (15), wherever they are placed; add nodes, or ask for fewer \
+      replicas",
+        "close: at 2026-11-23T00:00:00Z, with 1 replica of Deployment.apps default/shop, but a pod of it requests 1 \
+      CPU, which none of the 3 nodes with nodeSelector pool=small can allocate; add a node that \
+      is large enough, or lower what a pod requests",
+    ];
+    assert_eq!(said(&world, &demand), expected);
 }
 
 /// Days that come always, every week, every month, every year.

@@ -39,8 +39,7 @@ fn a_rule_that_repeats_its_value_does_not_start_a_new_segment() {
 fn another_rule_that_sets_the_same_value_starts_a_new_segment() {
     let rules = vec![rule("a", "0 8 * * *", 10), rule("b", "0 20 * * *", 10)];
     let world = Building::default().scaling("s", to_workload("shop"), rules).world();
-    let day = period("2026-03-02T00:00:00Z", "2026-03-03T00:00:00Z");
-    let series = series(&world, day, Field::Replicas);
+    let series = series(&world, monday(), Field::Replicas);
     assert_eq!(told(&series), ["02 00:00 10 s/b", "02 08:00 10 s/a", "02 20:00 10 s/b"]);
 }
 
@@ -52,8 +51,7 @@ fn of_two_firings_at_one_instant_only_the_last_shows() {
         rule("second", "0 8 * * *", 6),
     ];
     let world = Building::default().scaling("s", to_workload("shop"), rules).world();
-    let day = period("2026-03-02T00:00:00Z", "2026-03-03T00:00:00Z");
-    let series = series(&world, day, Field::Replicas);
+    let series = series(&world, monday(), Field::Replicas);
     assert_eq!(told(&series), ["02 00:00 1 s/low", "02 08:00 6 s/second", "02 20:00 1 s/low"]);
 }
 
@@ -64,16 +62,13 @@ fn two_policies_that_write_one_target_share_one_series() {
         .scaling("night", to_workload("shop"), vec![rule("down", "0 20 * * *", 2)])
         .scaling("else", to_workload("other"), vec![rule("up", "0 8 * * *", 10)])
         .world();
-    let day = period("2026-03-02T00:00:00Z", "2026-03-03T00:00:00Z");
-    let all = all_series(&world, day);
+    let all = all_series(&world, monday());
     assert_eq!(all.len(), 2);
     let shop = all.iter().find(|series| series.target == deployment("shop")).unwrap();
-    assert_eq!(
-        told(shop),
-        ["02 00:00 2 night/down", "02 08:00 10 day/up", "02 20:00 2 night/down"]
-    );
+    let expected = ["02 00:00 2 night/down", "02 08:00 10 day/up", "02 20:00 2 night/down"];
+    assert_eq!(told(shop), expected);
     assert_eq!(shop.policies(), [&cron_policy("night"), &cron_policy("day")]);
-    let forecast = Forecast::new(&world, day, AssumedValues::new());
+    let forecast = Forecast::new(&world, monday(), AssumedValues::new());
     let contested: Vec<_> = forecast.targets().filter(|(_, writers)| writers.len() > 1).collect();
     assert_eq!(contested.len(), 1);
     assert_eq!(contested[0].0, &deployment("shop"));
@@ -115,16 +110,14 @@ fn a_clock_change_moves_the_segments_with_the_wall_clock() {
     ];
     let world = Building::default().scaling("s", to_workload("shop"), rules).world();
     let days = period("2026-03-28T00:00:00Z", "2026-03-30T00:00:00Z");
-    assert_eq!(
-        told(&series(&world, days, Field::Replicas)),
-        [
-            "28 00:00 3 s/close",
-            "28 07:00 10 s/open",
-            "28 19:00 3 s/close",
-            "29 06:00 10 s/open",
-            "29 18:00 3 s/close"
-        ]
-    );
+    let expected = [
+        "28 00:00 3 s/close",
+        "28 07:00 10 s/open",
+        "28 19:00 3 s/close",
+        "29 06:00 10 s/open",
+        "29 18:00 3 s/close",
+    ];
+    assert_eq!(told(&series(&world, days, Field::Replicas)), expected);
 }
 
 #[test]
@@ -136,12 +129,9 @@ fn each_bound_names_the_rule_that_set_it() {
     ];
     let world = Building::default().autoscaler("shop", 1, 10);
     let world = world.scaling("s", to_autoscaler("shop"), rules).world();
-    let day = period("2026-03-02T00:00:00Z", "2026-03-03T00:00:00Z");
-    assert_eq!(
-        told(&series(&world, day, Field::MinReplicas)),
-        ["02 00:00 12 s/push", "02 06:00 4 s/floor", "02 12:00 12 s/push"]
-    );
-    let max = series(&world, day, Field::MaxReplicas);
+    let expected = ["02 00:00 12 s/push", "02 06:00 4 s/floor", "02 12:00 12 s/push"];
+    assert_eq!(told(&series(&world, monday(), Field::MinReplicas)), expected);
+    let max = series(&world, monday(), Field::MaxReplicas);
     assert_eq!(told(&max), ["02 00:00 12 s/push", "02 07:00 8 s/ceiling", "02 12:00 12 s/push"]);
     assert!(max.segments[2].origin.reason.contains("moved the other bound"));
 }
@@ -149,8 +139,7 @@ fn each_bound_names_the_rule_that_set_it() {
 #[test]
 fn the_segment_of_an_instant_is_the_one_it_lies_in() {
     let world = Building::default().schedule("nodes", 1, vec![daily("9", "17", 5, 0)]).world();
-    let day = period("2026-03-02T00:00:00Z", "2026-03-03T00:00:00Z");
-    let series = series(&world, day, Field::Value);
+    let series = series(&world, monday(), Field::Value);
     let value = |text| series.at(at(text)).and_then(number);
     assert_eq!(value("2026-03-02T08:59:59.999Z"), Some(1));
     assert_eq!(value("2026-03-02T09:00:00Z"), Some(5));

@@ -47,8 +47,7 @@ fn an_unknown_value_is_reported_as_unknown() {
     let rules = vec![bounds("max", "0 8 * * *", None, Some(10))];
     let world = Building::default().scaling("s", to_autoscaler("shop"), rules).world();
     let from_to = period(DAY.0, DAY.1);
-    let min = series(&world, from_to, Field::MinReplicas);
-    assert_eq!(told(&min), ["05 00:00 ? nobody"]);
+    assert_eq!(told(&series(&world, from_to, Field::MinReplicas)), ["05 00:00 ? nobody"]);
     let target = autoscaler("shop");
     let expected = [
         Assumption::InForceBefore { from: from_to.from() },
@@ -98,10 +97,8 @@ fn the_bound_that_was_moved_out_of_the_way_long_ago_stays_moved() {
     let world = Building::default().autoscaler("shop", 1, 10);
     let world = world.scaling("s", to_autoscaler("shop"), rules).world();
     let from_to = period(DAY.0, DAY.1);
-    let max = series(&world, from_to, Field::MaxReplicas);
-    assert_eq!(told(&max), ["05 00:00 20 s/campaign"]);
-    let min = series(&world, from_to, Field::MinReplicas);
-    assert_eq!(told(&min), ["05 00:00 2 s/usual"]);
+    assert_eq!(told(&series(&world, from_to, Field::MaxReplicas)), ["05 00:00 20 s/campaign"]);
+    assert_eq!(told(&series(&world, from_to, Field::MinReplicas)), ["05 00:00 2 s/usual"]);
 }
 
 #[test]
@@ -109,12 +106,10 @@ fn a_schedule_does_not_depend_on_the_past() {
     let world = Building::default().schedule("nodes", 1, vec![daily("9", "17", 5, 0)]).world();
     let midday = period("2026-03-05T12:00:00Z", "2026-03-06T12:00:00Z");
     let value = series(&world, midday, Field::Value);
-    assert_eq!(
-        told(&value),
-        [
-            "05 12:00 5 nodes/behaviors[0]",
-            "05 17:00 1 nodes/default",
-            "06 09:00 5 nodes/behaviors[0]"
-        ]
-    );
+    let expected = [
+        "05 12:00 5 nodes/behaviors[0]",
+        "05 17:00 1 nodes/default",
+        "06 09:00 5 nodes/behaviors[0]",
+    ];
+    assert_eq!(told(&value), expected);
 }

@@ -240,7 +240,6 @@ fn stepping_detects_a_forecast_shifted_by_a_minute() {
     let rules = vec![rule("open", "0 8 * * *", 10), rule("close", "0 20 * * *", 3)];
     let world = Building::default().workload("shop", 7);
     let world = world.scaling("s", to_workload("shop"), rules).world();
-    let day = period("2026-03-02T00:00:00Z", "2026-03-03T00:00:00Z");
     let later = CronScaling {
         rules: Box::from([rule("open", "1 8 * * *", 10), rule("close", "0 20 * * *", 3)]),
         ..world.cron_scaling.policies[&cron_policy("s").identity].policy.as_deref().unwrap().clone()
@@ -248,9 +247,9 @@ fn stepping_detects_a_forecast_shifted_by_a_minute() {
     let mut shifted = world.clone();
     shifted.cron_scaling.policies.get_mut(&cron_policy("s").identity).unwrap().policy =
         Some(later.into());
-    let series = series(&shifted, day, Field::Replicas);
+    let series = series(&shifted, monday(), Field::Replicas);
     let mut differences = 0;
-    stepped(&world, day, |now, stepped| {
+    stepped(&world, monday(), |now, stepped| {
         let value = stepped.value(&series.target, series.field, now);
         differences += u32::from(series.at(now).unwrap().value != value);
     });

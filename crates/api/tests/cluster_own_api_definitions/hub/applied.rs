@@ -102,10 +102,8 @@ fn what_others_write_applies_as_it_is_and_scores_take_a_second_apply() -> TestRe
         kubectl.run_with_input(&apply, cluster).await?;
         let path =
             "jsonpath={.status.allocatable.cpu} {.status.capacity.pods} {.spec.taints[0].key}";
-        assert_eq!(
-            kubectl.run(&["get", "managedcluster", "c", "-o", path]).await?,
-            "3500m 250 cluster.open-cluster-management.io/unreachable"
-        );
+        let expected = "3500m 250 cluster.open-cluster-management.io/unreachable";
+        assert_eq!(kubectl.run(&["get", "managedcluster", "c", "-o", path]).await?, expected);
         let again = kubectl.run_with_input(&["apply", "-f", "-"], &of_a_hub).await?;
         // kubectl compares the status of the cluster too, which it has not written.
         assert_eq!(again.matches("unchanged").count(), 3, "{again}");

@@ -115,25 +115,23 @@ async fn defaults(kubectl: &Kubectl) -> TestResult {
     for version in ["v1alpha1", "v1beta1"] {
         write(kubectl, &object(version, "Placement", "few", spec)).await?;
         let found = read(kubectl, "placements", version, "few").await;
-        assert_eq!(
-            found["spec"],
-            json!({
-                "prioritizerPolicy": {
-                    "mode": "Additive",
-                    "configurations": [{
-                        "scoreCoordinate": { "type": "BuiltIn", "builtIn": "Steady" }, "weight": 1
-                    }]
-                },
-                "spreadPolicy": { "spreadConstraints": [{
-                    "topologyKey": "zone", "topologyKeyType": "Label",
-                    "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"
-                }] },
-                "tolerations": [{ "key": "gpu", "operator": "Equal" }],
-                "decisionStrategy": { "groupStrategy": { "clustersPerDecisionGroup": "100%" } },
-                "sortBy": "ClusterName",
-                "scoreRateLimit": "1m"
-            })
-        );
+        let expected = json!({
+            "prioritizerPolicy": {
+                "mode": "Additive",
+                "configurations": [{
+                    "scoreCoordinate": { "type": "BuiltIn", "builtIn": "Steady" }, "weight": 1
+                }]
+            },
+            "spreadPolicy": { "spreadConstraints": [{
+                "topologyKey": "zone", "topologyKeyType": "Label",
+                "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"
+            }] },
+            "tolerations": [{ "key": "gpu", "operator": "Equal" }],
+            "decisionStrategy": { "groupStrategy": { "clustersPerDecisionGroup": "100%" } },
+            "sortBy": "ClusterName",
+            "scoreRateLimit": "1m"
+        });
+        assert_eq!(found["spec"], expected);
         kubectl.run(&["delete", "placement", "few"]).await?;
     }
     for (version, usual) in

@@ -29,14 +29,12 @@ fn the_policy_of_the_design_is_accepted_as_it_is_written() {
         .iter()
         .map(|it| format!("{} {} {:?} {}", it.name, it.priority, it.max, it.nodes))
         .collect();
-    assert_eq!(
-        units,
-        [
-            "unit1 5 Some(10) key1=value1",
-            "unit2 5 Some(10) key1=value2",
-            "unit3 4 Some(20) key1=value3",
-        ]
-    );
+    let expected = [
+        "unit1 5 Some(10) key1=value1",
+        "unit2 5 Some(10) key1=value2",
+        "unit3 4 Some(20) key1=value3",
+    ];
+    assert_eq!(units, expected);
 }
 
 #[test]
@@ -278,10 +276,8 @@ fn a_required_policy_without_an_open_unit_schedules_nothing_and_a_preferred_one_
     assert_eq!(codes(&text("required", &format!("{closed}, {SPOT}"))), ["closed-unit"]);
     // A unit is no way out if its nodes are all in a closed one.
     let behind = unit("name: b", "a");
-    assert_eq!(
-        codes(&text("required", &format!("{closed}, {behind}"))),
-        ["no-open-unit", "closed-unit", "covered-unit"]
-    );
+    let expected = ["no-open-unit", "closed-unit", "covered-unit"];
+    assert_eq!(codes(&text("required", &format!("{closed}, {behind}"))), expected);
 }
 
 #[test]

@@ -40,19 +40,17 @@ const WHY: &str =
 fn conditions_have_a_fixed_order_and_every_field_kubernetes_requires() {
     let condition_states = [state(ConditionType::Ready, false), state(ConditionType::Active, true)];
     let made = conditions(&Value::Null, &condition_states, Some(3), at("2026-01-05T10:00:30.9Z"));
-    assert_eq!(
-        serde_json::to_value(made).expect("JSON"),
-        json!([
-            {
-                "type": "Active", "status": "True", "reason": "Armed", "message": "so it is",
-                "observedGeneration": 3, "lastTransitionTime": "2026-01-05T10:00:30Z"
-            },
-            {
-                "type": "Ready", "status": "False", "reason": "Armed", "message": "so it is",
-                "observedGeneration": 3, "lastTransitionTime": "2026-01-05T10:00:30Z"
-            },
-        ])
-    );
+    let expected = json!([
+        {
+            "type": "Active", "status": "True", "reason": "Armed", "message": "so it is",
+            "observedGeneration": 3, "lastTransitionTime": "2026-01-05T10:00:30Z"
+        },
+        {
+            "type": "Ready", "status": "False", "reason": "Armed", "message": "so it is",
+            "observedGeneration": 3, "lastTransitionTime": "2026-01-05T10:00:30Z"
+        },
+    ]);
+    assert_eq!(serde_json::to_value(made).expect("JSON"), expected);
 }
 
 #[test]
@@ -127,17 +125,13 @@ fn rules_that_are_all_in_order_are_armed() {
         ["Active=true Armed: 1 rule is armed", "Ready=true Armed: nothing needs attention"]
     );
     let suspended = "  - {name: lunch, schedule: '0 12 * * *', targetReplicas: 3, suspend: true}\n";
-    assert_eq!(
-        said(&(GOOD.to_owned() + suspended), None)[0],
-        "Active=true Armed: 1 rule is armed, 1 is suspended"
-    );
-    assert_eq!(
-        said(suspended, None),
-        [
-            "Active=false Suspended: no rule is armed, 1 is suspended",
-            "Ready=true Suspended: nothing needs attention"
-        ]
-    );
+    let expected = "Active=true Armed: 1 rule is armed, 1 is suspended";
+    assert_eq!(said(&(GOOD.to_owned() + suspended), None)[0], expected);
+    let expected = [
+        "Active=false Suspended: no rule is armed, 1 is suspended",
+        "Ready=true Suspended: nothing needs attention",
+    ];
+    assert_eq!(said(suspended, None), expected);
 }
 
 #[test]
@@ -156,13 +150,11 @@ fn a_suspended_policy_needs_no_attention_but_an_invalid_rule_does() {
 
 #[test]
 fn a_bad_rule_leaves_the_others_active_and_the_object_not_ready() {
-    assert_eq!(
-        said(&(GOOD.to_owned() + BAD), None),
-        [
-            "Active=true Armed: 1 rule is armed, 1 cannot be used".to_owned(),
-            format!("Ready=false RulesInvalid: {WHY}")
-        ]
-    );
+    let expected = [
+        "Active=true Armed: 1 rule is armed, 1 cannot be used".to_owned(),
+        format!("Ready=false RulesInvalid: {WHY}"),
+    ];
+    assert_eq!(said(&(GOOD.to_owned() + BAD), None), expected);
 }
 
 #[test]
@@ -186,13 +178,11 @@ fn without_a_usable_rule_nothing_is_active() {
 fn an_unreachable_target_outweighs_invalid_rules_and_the_message_names_both() {
     let missing =
         "Deployment.apps default/shop was not found: create it, or correct spec.scaleTargetRef";
-    assert_eq!(
-        said(&(GOOD.to_owned() + BAD), Some(&TargetProblem::NotFound)),
-        [
-            format!("Active=false TargetNotFound: {missing}"),
-            format!("Ready=false TargetNotFound: {missing}. Also, {WHY}")
-        ]
-    );
+    let expected = [
+        format!("Active=false TargetNotFound: {missing}"),
+        format!("Ready=false TargetNotFound: {missing}. Also, {WHY}"),
+    ];
+    assert_eq!(said(&(GOOD.to_owned() + BAD), Some(&TargetProblem::NotFound)), expected);
 }
 
 #[test]
@@ -261,14 +251,12 @@ fn said_of_history(history: &[Execution], handled: &str) -> [Vec<String>; 2] {
 #[test]
 fn a_firing_that_was_given_up_needs_attention_before_and_after_a_restart() {
     for said in said_of_history(&[failed(5)], "2026-01-05T09:00:00Z") {
-        assert_eq!(
-            said,
-            [
-                "Active=true Armed: 1 rule is armed",
-                "Ready=false LastFiringFailed: rule up, scheduled for 2026-01-05T09:00:00Z, \
-                 gave up after 5 attempts: denied by quota"
-            ]
-        );
+        let expected = [
+            "Active=true Armed: 1 rule is armed",
+            "Ready=false LastFiringFailed: rule up, scheduled for 2026-01-05T09:00:00Z, \
+             gave up after 5 attempts: denied by quota",
+        ];
+        assert_eq!(said, expected);
     }
 }
 

@@ -161,16 +161,14 @@ fn both_lists_become_one_with_the_newest_first() {
     let memory = read(&shop(), &with_entries(&[entry])).expect("a status is there");
     let order: Vec<String> =
         memory.rules[0].executions.iter().map(|it| it.executed().to_string()).collect();
-    assert_eq!(
-        order,
-        [
-            "2026-01-05T09:06:00Z",
-            "2026-01-04T09:00:00Z",
-            "2026-01-03T09:06:00Z",
-            "2026-01-03T09:05:00Z",
-            "2026-01-02T09:00:00Z"
-        ]
-    );
+    let expected = [
+        "2026-01-05T09:06:00Z",
+        "2026-01-04T09:00:00Z",
+        "2026-01-03T09:06:00Z",
+        "2026-01-03T09:05:00Z",
+        "2026-01-02T09:00:00Z",
+    ];
+    assert_eq!(order, expected);
 }
 
 #[test]

@@ -28,16 +28,14 @@ fn a_published_value_is_written_and_reads_back() {
         next: Some(Change { at: at("2026-01-05T17:00:00Z"), value: 2 }),
     };
     let status = serde_json::to_value(write(Some(&whole), Vec::new(), Some(2))).expect("JSON");
-    assert_eq!(
-        status,
-        json!({
-            "observedGeneration": 2,
-            "scheduledCapacity": {
-                "currentValue": 3, "nextValue": 2, "nextValueTime": "2026-01-05T17:00:00Z",
-                "behaviorIndex": 1
-            },
-        })
-    );
+    let expected = json!({
+        "observedGeneration": 2,
+        "scheduledCapacity": {
+            "currentValue": 3, "nextValue": 2, "nextValueTime": "2026-01-05T17:00:00Z",
+            "behaviorIndex": 1
+        },
+    });
+    assert_eq!(status, expected);
     assert_eq!(against_schema("MetricsProducer", &status), Vec::<String>::new());
     for published in [whole, Published { winner: None, ..whole }, Published { next: None, ..whole }]
     {
@@ -74,13 +72,11 @@ fn only_the_mangled_part_is_ignored() {
 
 #[test]
 fn a_valid_schedule_is_active_and_an_error_stops_all_of_it() {
-    assert_eq!(
-        said(&producer("{defaultReplicas: 1, behaviors: []}")),
-        [
-            "Active=true Scheduled: the schedule is published",
-            "Ready=true Scheduled: the schedule is published"
-        ]
-    );
+    let expected = [
+        "Active=true Scheduled: the schedule is published",
+        "Ready=true Scheduled: the schedule is published",
+    ];
+    assert_eq!(said(&producer("{defaultReplicas: 1, behaviors: []}")), expected);
     let mistaken = said(&producer("{defaultReplicas: -1, behaviors: []}"));
     let why = "ScheduleInvalid: spec.schedule.defaultReplicas: Invalid value: -1: must be greater than or equal to 0";
     assert_eq!(mistaken, [format!("Active=false {why}"), format!("Ready=false {why}")]);

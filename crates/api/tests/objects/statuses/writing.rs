@@ -40,38 +40,36 @@ fn histories_are_in_spec_order_including_unusable_rules() {
     let mark = |index: usize| shop.rules[index].fingerprint.to_string();
     let handled = "2026-01-05T10:00:00Z";
     let success = |at: &str, replicas: i32| json!([{ "scheduleTime": at, "executionTime": at, "appliedReplicas": replicas }]);
-    assert_eq!(
-        status_of(&shop, &memory),
-        json!({
-            "observedGeneration": 1,
-            "nextExecutionTime": "2026-01-05T18:00:00Z",
-            "lastExecutionTime": "2026-01-05T09:00:00Z",
-            "executionHistories": [
-                {
-                    "ruleName": "up", "fingerprint": mark(0), "lastHandledTime": handled,
-                    "nextExecutionTime": "2026-01-06T09:00:00Z",
-                    "successfulExecutions": success("2026-01-05T09:00:00Z", 5),
-                },
-                {
-                    "ruleName": "broken", "lastHandledTime": handled,
-                    "successfulExecutions": success("2026-01-03T09:00:00Z", 5),
-                },
-                {
-                    "ruleName": "down", "fingerprint": mark(1), "lastHandledTime": handled,
-                    "nextExecutionTime": "2026-01-05T18:00:00Z",
-                    "failedExecutions": [{
-                        "scheduleTime": "2026-01-04T18:00:00Z",
-                        "executionTime": "2026-01-04T18:07:12Z",
-                        "message": "missed by 7m 12s",
-                    }],
-                },
-                {
-                    "ruleName": "lunch", "fingerprint": mark(2), "lastHandledTime": handled,
-                    "successfulExecutions": success("2026-01-04T12:00:00Z", 3),
-                },
-            ],
-        })
-    );
+    let expected = json!({
+        "observedGeneration": 1,
+        "nextExecutionTime": "2026-01-05T18:00:00Z",
+        "lastExecutionTime": "2026-01-05T09:00:00Z",
+        "executionHistories": [
+            {
+                "ruleName": "up", "fingerprint": mark(0), "lastHandledTime": handled,
+                "nextExecutionTime": "2026-01-06T09:00:00Z",
+                "successfulExecutions": success("2026-01-05T09:00:00Z", 5),
+            },
+            {
+                "ruleName": "broken", "lastHandledTime": handled,
+                "successfulExecutions": success("2026-01-03T09:00:00Z", 5),
+            },
+            {
+                "ruleName": "down", "fingerprint": mark(1), "lastHandledTime": handled,
+                "nextExecutionTime": "2026-01-05T18:00:00Z",
+                "failedExecutions": [{
+                    "scheduleTime": "2026-01-04T18:00:00Z",
+                    "executionTime": "2026-01-04T18:07:12Z",
+                    "message": "missed by 7m 12s",
+                }],
+            },
+            {
+                "ruleName": "lunch", "fingerprint": mark(2), "lastHandledTime": handled,
+                "successfulExecutions": success("2026-01-04T12:00:00Z", 3),
+            },
+        ],
+    });
+    assert_eq!(status_of(&shop, &memory), expected);
 }
 
 #[test]
@@ -144,24 +142,20 @@ fn a_history_is_written_newest_first_and_within_the_limits_of_its_rule() {
         let list = entry[list].as_array().expect("a list");
         list.iter().map(|it| it["scheduleTime"].clone()).collect()
     };
-    assert_eq!(
-        times("successfulExecutions"),
-        ["2025-12-05T18:00:00Z", "2025-12-04T18:00:00Z", "2025-12-03T18:00:00Z"]
-    );
+    let expected = ["2025-12-05T18:00:00Z", "2025-12-04T18:00:00Z", "2025-12-03T18:00:00Z"];
+    assert_eq!(times("successfulExecutions"), expected);
     assert_eq!(times("failedExecutions"), ["2025-12-05T18:00:00Z", "2025-12-04T18:00:00Z"]);
 }
 
 #[test]
 fn a_rule_without_memory_shows_only_its_next_firing() {
     let histories = &status_of(&shop(), &Memory::default())["executionHistories"];
-    assert_eq!(
-        *histories,
-        json!([
-            { "ruleName": "up", "nextExecutionTime": "2026-01-06T09:00:00Z" },
-            { "ruleName": "down", "nextExecutionTime": "2026-01-05T18:00:00Z" },
-            { "ruleName": "lunch" },
-        ])
-    );
+    let expected = json!([
+        { "ruleName": "up", "nextExecutionTime": "2026-01-06T09:00:00Z" },
+        { "ruleName": "down", "nextExecutionTime": "2026-01-05T18:00:00Z" },
+        { "ruleName": "lunch" },
+    ]);
+    assert_eq!(*histories, expected);
 }
 
 #[test]
@@ -181,20 +175,18 @@ fn an_invalid_object_keeps_its_histories_and_has_no_next_firing() {
     let memory = Memory { rules: vec![remembered(&shop, 0, &[done("2026-01-05T09:00:00Z", 5)])] };
     let memory = read_without_policy(&status_of(&shop, &memory)).expect("a status is there");
     let status = as_json(&write_without_policy(&memory, Vec::new(), Some(2)));
-    assert_eq!(
-        status,
-        json!({
-            "observedGeneration": 2,
-            "lastExecutionTime": "2026-01-05T09:00:00Z",
-            "executionHistories": [{
-                "ruleName": "up", "lastHandledTime": "2026-01-05T10:00:00Z",
-                "successfulExecutions": [{
-                    "scheduleTime": "2026-01-05T09:00:00Z",
-                    "executionTime": "2026-01-05T09:00:00Z", "appliedReplicas": 5,
-                }],
-            }, { "ruleName": "down" }, { "ruleName": "lunch" }],
-        })
-    );
+    let expected = json!({
+        "observedGeneration": 2,
+        "lastExecutionTime": "2026-01-05T09:00:00Z",
+        "executionHistories": [{
+            "ruleName": "up", "lastHandledTime": "2026-01-05T10:00:00Z",
+            "successfulExecutions": [{
+                "scheduleTime": "2026-01-05T09:00:00Z",
+                "executionTime": "2026-01-05T09:00:00Z", "appliedReplicas": 5,
+            }],
+        }, { "ruleName": "down" }, { "ruleName": "lunch" }],
+    });
+    assert_eq!(status, expected);
     let again = read_without_policy(&status).expect("a status is there");
     assert_eq!(as_json(&write_without_policy(&again, Vec::new(), Some(2))), status);
 }

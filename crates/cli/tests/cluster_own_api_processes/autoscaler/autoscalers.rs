@@ -10,19 +10,20 @@ use crate::controller::{
     AUTOSCALER, Cluster, DEPLOYMENT, Kind, PRODUCER, condition, deployment, target,
 };
 
-/// The namespace of everything.
+/// The namespace of a test that has a control plane to itself.
 pub(crate) const NAMESPACE: &str = "default";
 
 /// Two until nine o'clock, and so many in the hour after it.
 pub(crate) async fn schedule(cluster: &Cluster, name: &str, replicas: u32) -> TestResult {
     let rush = json!({ "replicas": replicas, "start": { "hours": 9 }, "end": { "hours": 10 } });
     let spec = json!({ "defaultReplicas": 2, "behaviors": [rush] });
-    cluster.create(PRODUCER, NAMESPACE, &objects::metrics_producer(name, &spec)).await
+    cluster.create(PRODUCER, cluster.home(), &objects::metrics_producer(name, &spec)).await
 }
 
 /// The query of a schedule.
-pub(crate) fn scheduled(name: &str) -> String {
-    format!("karpenter_scheduled_capacity{{name=\"{name}\",namespace=\"{NAMESPACE}\"}}")
+pub(crate) fn scheduled(cluster: &Cluster, name: &str) -> String {
+    let home = cluster.home();
+    format!("karpenter_scheduled_capacity{{name=\"{name}\",namespace=\"{home}\"}}")
 }
 
 /// An autoscaler of the Deployment of its name, which is made with these replicas.
@@ -32,11 +33,11 @@ pub(crate) async fn autoscale(
     (replicas, query): (u32, &str),
     behavior: &Value,
 ) -> TestResult {
-    cluster.create(DEPLOYMENT, NAMESPACE, &deployment(name, replicas)).await?;
+    cluster.create(DEPLOYMENT, cluster.home(), &deployment(name, replicas)).await?;
     let target = target("apps/v1", "Deployment", name);
     let mut object = objects::horizontal_autoscaler(name, &target, query);
     object["spec"]["behavior"] = behavior.clone();
-    cluster.create(AUTOSCALER, NAMESPACE, &object).await
+    cluster.create(AUTOSCALER, cluster.home(), &object).await
 }
 
 /// Waits until a condition is so, for this reason; its message.
@@ -47,7 +48,7 @@ pub(crate) async fn await_condition_of(
 ) -> Result<String> {
     let is_so = |object: &Value| condition(&object["status"], about)[..2] == [holds, reason];
     let what = format!("{about}={holds} {reason}");
-    let object = cluster.await_object(AUTOSCALER, (NAMESPACE, name), &what, is_so).await?;
+    let object = cluster.await_object(AUTOSCALER, (cluster.home(), name), &what, is_so).await?;
     Ok(condition(&object["status"], about)[2].to_owned())
 }
 

@@ -84,7 +84,7 @@ async fn make_targets(cluster: &Cluster) -> TestResult {
 }
 
 async fn autoscale_existing(cluster: &Cluster, name: &str, target: &Value) -> TestResult {
-    let object = objects::horizontal_autoscaler(name, target, &scheduled("scheduling"));
+    let object = objects::horizontal_autoscaler(name, target, &scheduled(cluster, "scheduling"));
     cluster.create(AUTOSCALER, NAMESPACE, &object).await
 }
 
@@ -155,7 +155,7 @@ async fn the_node_group_says_so(cluster: &Cluster) -> TestResult {
     let is_done = |object: &Value| object["status"]["desiredReplicas"] == WORKING_DAY;
     let nodes = (NAMESPACE, "nodes");
     let object = cluster.await_object(AUTOSCALER, nodes, "to say so", is_done).await?;
-    let query = scheduled("scheduling");
+    let query = scheduled(cluster, "scheduling");
     let metrics = json!([{ "query": query, "value": WORKING_DAY.to_string() }]);
     assert_eq!(object["status"]["currentMetrics"], metrics);
     assert_eq!(condition(&object["status"], "ScalingUnbounded")[..2], ["True", "WithinBounds"]);

@@ -4,18 +4,15 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use almanac_fixtures::objects;
-use almanac_harness::{
-    AuditedRequest, Kubectl, Observation, PATIENCE, TestResult, await_condition,
-};
+use almanac_harness::{AuditedRequest, Observation, PATIENCE, TestResult, await_condition};
 use anyhow::{Context as _, Result, ensure};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use crate::autoscaler::autoscalers::{
-    NAMESPACE, autoscale, await_condition_of, await_replicas, instants, scalings, schedule,
-    scheduled,
+    autoscale, await_condition_of, await_replicas, instants, scalings, schedule, scheduled,
 };
-use crate::controller::{AUTOSCALER, Cluster, DEPLOYMENT, on_cluster, target};
+use crate::controller::{AUTOSCALER, Cluster, DEPLOYMENT, in_namespace, target};
 
 const NOW: &str = "2026-11-30T09:10:00Z";
 const PERIOD: SignedDuration = SignedDuration::from_secs(2);
@@ -25,9 +22,9 @@ const ANSWER: SignedDuration = SignedDuration::from_secs(1);
 const WRITES: usize = 3;
 
 /// Insists on three replicas, as fast as it can.
-async fn insist(kubectl: &Kubectl, is_over: &AtomicBool) -> TestResult {
+async fn insist(cluster: &Cluster, is_over: &AtomicBool) -> TestResult {
     while !is_over.load(Ordering::SeqCst) {
-        kubectl.run(&["scale", "deployment", "shop", "--replicas=3"]).await?;
+        cluster.kubectl(&["scale", "deployment", "shop", "--replicas=3"]).await?;
     }
     Ok(())
 }
@@ -55,16 +52,15 @@ fn ensure_a_period_apart(instants: &[Timestamp]) -> TestResult {
 
 #[test]
 fn another_writer_is_told_of_and_answered_at_most_once_a_period() -> TestResult {
-    on_cluster(async |test, cluster| {
+    in_namespace(async |cluster| {
         schedule(cluster, "hours", 7).await?;
         schedule(cluster, "other-hours", 5).await?;
-        let query = scheduled("hours");
+        let query = scheduled(cluster, "hours");
         autoscale(cluster, "shop", (2, &query), &Value::Null).await?;
         let period = format!("--query-period={PERIOD}");
         let controller = cluster.start_at(NOW, &[&period]).await?;
-        await_replicas(cluster, (DEPLOYMENT, NAMESPACE, "shop"), 7).await?;
+        await_replicas(cluster, (DEPLOYMENT, cluster.home(), "shop"), 7).await?;
 
-        let kubectl = test.kubectl().await?;
         let is_over = AtomicBool::new(false);
         let fight = async {
             let writes = await_writes(cluster, "shop", WRITES).await;
@@ -72,11 +68,11 @@ fn another_writer_is_told_of_and_answered_at_most_once_a_period() -> TestResult 
             is_over.store(true, Ordering::SeqCst);
             told.and(writes)
         };
-        let (insisted, writes) = tokio::join!(insist(&kubectl, &is_over), fight);
+        let (insisted, writes) = tokio::join!(insist(cluster, &is_over), fight);
         insisted?;
         ensure_a_period_apart(&instants(&writes?)?)?;
         // Whoever insists longer has it.
-        await_replicas(cluster, (DEPLOYMENT, NAMESPACE, "shop"), 7).await?;
+        await_replicas(cluster, (DEPLOYMENT, cluster.home(), "shop"), 7).await?;
         ensure_a_period_apart(&instants(&scalings(cluster, "shop").await?)?)?;
         let undone = controller.scrape("almanac_autoscaler_undone_total").await?;
         assert_eq!(undone, ["almanac_autoscaler_undone_total 1"]);
@@ -87,25 +83,31 @@ fn another_writer_is_told_of_and_answered_at_most_once_a_period() -> TestResult 
 }
 
 async fn is_told(cluster: &Cluster) -> TestResult {
+    let shop = format!("{}/shop", cluster.home());
     for about in ["AbleToScale", "Ready"] {
         let told = [about, "False", "UndoneByAnotherWriter"];
         let message = await_condition_of(cluster, "shop", told).await?;
-        let said = "another writer has set the replicas of Deployment.apps default/shop to 3, \
-                    where this autoscaler sets 7; let only one of them scale it";
+        let said = format!(
+            "another writer has set the replicas of Deployment.apps {shop} to 3, where this autoscaler \
+             sets 7; let only one of them scale it"
+        );
         assert_eq!(message, said);
     }
-    let event = "Warning UndoneByAnotherWriter: set the replicas of Deployment.apps default/shop to 7; \
-                 another writer, kubectl, has since set them to 3. They are set again, less and less \
-                 often: let only one of them scale it";
-    cluster.await_event(NAMESPACE, "shop", event).await
+    let event = format!(
+        "Warning UndoneByAnotherWriter: set the replicas of Deployment.apps {shop} to 7; another writer, \
+         kubectl, has since set them to 3. They are set again, less and less often: let only one of \
+         them scale it"
+    );
+    cluster.await_event(cluster.home(), "shop", &event).await
 }
 
 /// Each of them has its number for a while, and never more often than once in a period.
 async fn two_autoscalers_of_one_target_are_told(cluster: &Cluster) -> TestResult {
-    autoscale(cluster, "rivals", (2, &scheduled("hours")), &Value::Null).await?;
+    autoscale(cluster, "rivals", (2, &scheduled(cluster, "hours")), &Value::Null).await?;
     let rivals = target("apps/v1", "Deployment", "rivals");
-    let other = objects::horizontal_autoscaler("rivals-too", &rivals, &scheduled("other-hours"));
-    cluster.create(AUTOSCALER, NAMESPACE, &other).await?;
+    let other =
+        objects::horizontal_autoscaler("rivals-too", &rivals, &scheduled(cluster, "other-hours"));
+    cluster.create(AUTOSCALER, cluster.home(), &other).await?;
     for name in ["rivals", "rivals-too"] {
         let told = ["AbleToScale", "False", "UndoneByAnotherWriter"];
         await_condition_of(cluster, name, told).await.context(name)?;

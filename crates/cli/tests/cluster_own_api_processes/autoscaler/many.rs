@@ -15,7 +15,7 @@ use anyhow::{Context as _, ensure};
 use kube::Client;
 use serde_json::{Value, json};
 
-use crate::autoscaler::autoscalers::{NAMESPACE, schedule, scheduled};
+use crate::autoscaler::autoscalers::{schedule, scheduled};
 use crate::controller::{Cluster, DEPLOYMENT, deployment, on_cluster, target};
 
 const NOW: &str = "2026-11-30T09:10:00Z";
@@ -38,18 +38,18 @@ fn autoscaler(number: usize, query: &str) -> [Value; 2] {
 }
 
 async fn make_all(cluster: &Cluster, count: usize) -> TestResult {
-    let query = scheduled("hours");
+    let query = scheduled(cluster, "hours");
     let all: Vec<Value> = (0..count).flat_map(|number| autoscaler(number, &query)).collect();
     for some in all.chunks(2 * AT_ONCE) {
         let list = json!({ "apiVersion": "v1", "kind": "List", "items": some });
-        cluster.create_text(NAMESPACE, &list.to_string()).await?;
+        cluster.create_text(cluster.home(), &list.to_string()).await?;
     }
     Ok(())
 }
 
 async fn await_all_scaled(cluster: &Cluster) -> TestResult {
     await_condition("all targets to be scaled", PATIENCE, async || {
-        let all = cluster.list(DEPLOYMENT, NAMESPACE).await?;
+        let all = cluster.list(DEPLOYMENT, cluster.home()).await?;
         let scaled = all.iter().filter(|it| it["spec"]["replicas"] == REPLICAS).count();
         Ok(Observation::of(scaled == all.len(), format!("{scaled} of {} are", all.len())))
     })
@@ -69,7 +69,7 @@ fn many_autoscalers_ask_once_a_period_each_and_not_all_at_once() -> TestResult {
         let controller = cluster.start_at(NOW, &[&address, &asking]).await?;
         let targets = [controller.program.address()?];
         let prometheus = place.start_honoring_labels(&targets).await?;
-        let seen = format!("{} == {REPLICAS}", scheduled("hours"));
+        let seen = format!("{} == {REPLICAS}", scheduled(cluster, "hours"));
         prometheus.await_sample(&seen, PATIENCE).await?;
         let before = controller.program.resident_memory()?;
         make_all(cluster, count).await?;

@@ -88,7 +88,7 @@ impl<'a> Stage<'a> {
 fn a_boundary_scales_within_a_scrape_and_a_period_and_what_is_no_number_never_does() -> TestResult {
     on_cluster(async |test, cluster| {
         schedule(cluster, "hours", 7).await?;
-        autoscale(cluster, "shop", (2, &scheduled("hours")), &Value::Null).await?;
+        autoscale(cluster, "shop", (2, &scheduled(cluster, "hours")), &Value::Null).await?;
         let mut stage = Stage::set(cluster).await?;
         the_boundary_is_followed(&stage).await?;
 
@@ -120,7 +120,7 @@ fn a_boundary_scales_within_a_scrape_and_a_period_and_what_is_no_number_never_do
 
 /// By what the audit log says about when the write was answered.
 async fn the_boundary_is_followed(stage: &Stage<'_>) -> TestResult {
-    let seen = format!("{} == 2", scheduled("hours"));
+    let seen = format!("{} == 2", scheduled(stage.cluster, "hours"));
     stage.prometheus.await_sample(&seen, PATIENCE).await?;
     let boundary: Timestamp = BOUNDARY.parse()?;
     stage.controller.ensure_still_before(BOUNDARY)?;

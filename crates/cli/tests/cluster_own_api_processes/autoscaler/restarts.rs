@@ -77,7 +77,8 @@ async fn prepare(test: &OwnTest, cluster: &Cluster) -> Result<BTreeMap<String, C
         let workload = deployment(name, replicas);
         cluster.create(DEPLOYMENT, NAMESPACE, &workload).await?;
         let reference = target("apps/v1", "Deployment", name);
-        let mut object = objects::horizontal_autoscaler(name, &reference, &scheduled(schedule));
+        let mut object =
+            objects::horizontal_autoscaler(name, &reference, &scheduled(cluster, schedule));
         object["spec"]["behavior"] = behavior;
         cluster.create(AUTOSCALER, NAMESPACE, &object).await?;
         all.extend([workload, object]);

@@ -25,7 +25,7 @@ const PERIOD: Duration = Duration::from_secs(10);
 const QUERIES: usize = 4;
 
 async fn create_hanging(cluster: &Cluster, namespace: &str) -> TestResult {
-    cluster.kubectl(&["create", "namespace", namespace]).await?;
+    cluster.namespace(namespace).await?;
     let one = |number: usize| {
         let name = format!("shop-{number}");
         let workload = target("apps/v1", "Deployment", &name);

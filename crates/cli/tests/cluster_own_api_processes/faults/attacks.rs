@@ -12,10 +12,9 @@ use futures::future::try_join_all;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use crate::controller::{CRON, Cluster, Kind, cron, head_start, on_cluster, target};
+use crate::controller::{CRON, Cluster, Kind, cron, head_start, in_namespace, on_cluster, target};
 use crate::faults::replica::{
-    AFTER, ALONE, FIRING, NAMESPACE, Replica, await_all_armed, await_armed, await_carried_out_once,
-    prepare,
+    AFTER, ALONE, FIRING, Replica, await_all_armed, await_armed, await_carried_out_once, prepare,
 };
 
 /// In time is within so many seconds, which hanging requests would take several times over.
@@ -23,7 +22,7 @@ const IN_TIME: u32 = 10;
 
 #[test]
 fn thirty_hanging_kinds_delay_no_other_firing() -> TestResult {
-    on_cluster(async |test, cluster| {
+    in_namespace(async |cluster| {
         let healthy: Vec<String> = (0..10).map(|number| format!("healthy-{number}")).collect();
         for name in &healthy {
             prepare(cluster, name, Some(IN_TIME)).await?;
@@ -32,13 +31,13 @@ fn thirty_hanging_kinds_delay_no_other_firing() -> TestResult {
         for number in 0..30 {
             let target = target("hangs.example.com/v1", &format!("Kind{number}"), "any");
             let policy = cron(&format!("hanging-{number}"), &target, &rules);
-            cluster.create(CRON, NAMESPACE, &policy).await?;
+            cluster.create(CRON, cluster.home(), &policy).await?;
         }
-        let proxy = FaultProxy::start(test.client())?;
+        let proxy = FaultProxy::start(cluster.client())?;
         let hangs = Fault::hang().always().path_contains("/apis/hangs.example.com");
         let hanging = proxy.inject(hangs);
         let instant = FIRING.parse::<Timestamp>()? - head_start() * 2;
-        let replica = Replica::start_behind(proxy, instant, ALONE)?;
+        let replica = Replica::start_behind(cluster, proxy, instant, ALONE)?;
         await_all_armed(cluster, &healthy).await?;
         replica.ensure_before_firing()?;
         for name in &healthy {
@@ -64,9 +63,9 @@ async fn prepare_scales(cluster: &Cluster, names: &[String]) -> TestResult {
     for names in names.chunks(20) {
         try_join_all(names.iter().map(async |name| {
             let object = objects::scalable("hangs.example.com/v1", "Hung", name, 1);
-            cluster.create(HUNG, NAMESPACE, &object).await?;
+            cluster.create(HUNG, cluster.home(), &object).await?;
             let policy = cron(name, &target("hangs.example.com/v1", "Hung", name), &rules);
-            cluster.create(CRON, NAMESPACE, &policy).await
+            cluster.create(CRON, cluster.home(), &policy).await
         }))
         .await?;
     }
@@ -75,16 +74,16 @@ async fn prepare_scales(cluster: &Cluster, names: &[String]) -> TestResult {
 
 #[test]
 fn more_hanging_scales_than_turns_delay_no_other_firing() -> TestResult {
-    on_cluster(async |test, cluster| {
+    on_cluster(async |_, cluster| {
         let hung: Vec<String> = (0..hanging_scales()).map(|it| format!("a-{it}")).collect();
         prepare_scales(cluster, &hung).await?;
         let healthy: Vec<String> = (0..10).map(|number| format!("healthy-{number}")).collect();
         for name in &healthy {
             prepare(cluster, name, Some(IN_TIME)).await?;
         }
-        let proxy = FaultProxy::start(test.client())?;
+        let proxy = FaultProxy::start(cluster.client())?;
         let instant = FIRING.parse::<Timestamp>()? - head_start() * 3;
-        let replica = Replica::start_behind(proxy, instant, ALONE)?;
+        let replica = Replica::start_behind(cluster, proxy, instant, ALONE)?;
         await_all_armed(cluster, hung.iter().chain(&healthy)).await?;
         // Whatever is asked of a single object of that kind, but neither the kind nor its list.
         let hangs = Fault::hang().always().path_contains("/hungs/");
@@ -101,22 +100,23 @@ fn more_hanging_scales_than_turns_delay_no_other_firing() -> TestResult {
 
 #[test]
 fn a_clock_that_was_ahead_for_a_moment_silences_no_rule() -> TestResult {
-    on_cluster(async |test, cluster| {
+    in_namespace(async |cluster| {
         prepare(cluster, "shop", Some(60)).await?;
         // A month, and an hour, so that nothing is due then.
         let wrong = FIRING.parse::<Timestamp>()? + SignedDuration::from_hours(721);
-        let ahead = Replica::start_behind(FaultProxy::start(test.client())?, wrong, ALONE)?;
+        let ahead =
+            Replica::start_behind(cluster, FaultProxy::start(cluster.client())?, wrong, ALONE)?;
         let believes = |status: &Value| {
             status["nextExecutionTime"].as_str().is_some_and(|next| next > "2026-12")
         };
-        cluster.await_status(NAMESPACE, "shop", "to be a month ahead", believes).await?;
+        cluster.await_status(cluster.home(), "shop", "to be a month ahead", believes).await?;
         ahead.controller.stop().await?;
 
-        let replica = Replica::start(test, head_start() * 2, ALONE)?;
+        let replica = Replica::start(cluster, head_start() * 2, ALONE)?;
         await_armed(cluster, "shop").await?;
         replica.ensure_before_firing()?;
         await_carried_out_once(cluster, "shop").await?;
-        cluster.await_events((NAMESPACE, "shop"), "Warning ClockWasAhead: ", 1..).await?;
+        cluster.await_events((cluster.home(), "shop"), "Warning ClockWasAhead: ", 1..).await?;
         Ok(())
     })
 }
@@ -140,7 +140,7 @@ fn a_restored_etcd_does_not_hide_edits() -> TestResult {
     on_cluster(async |test, cluster| {
         prepare(cluster, "shop", None).await?;
         // Nothing is due before it is over.
-        let replica = Replica::start(test, SignedDuration::from_secs(3_000), ALONE)?;
+        let replica = Replica::start(cluster, SignedDuration::from_secs(3_000), ALONE)?;
         await_armed(cluster, "shop").await?;
         let store = test.plane.folder().join("etcd");
         let backup = test.plane.folder().join("backup");
@@ -161,9 +161,9 @@ fn a_restored_etcd_does_not_hide_edits() -> TestResult {
         test.plane.restart(Component::Etcd).await?;
         test.plane.restart(Component::ApiServer).await?;
         let rules = json!([{"name": "up", "schedule": "0 10 * * *", "targetReplicas": AFTER}]);
-        cluster.patch(CRON, NAMESPACE, "shop", &json!({"spec": {"rules": rules}})).await?;
+        cluster.patch(CRON, cluster.home(), "shop", &json!({"spec": {"rules": rules}})).await?;
         let is_noticed = |status: &Value| status["nextExecutionTime"] == "2026-11-26T10:00:00Z";
-        cluster.await_status(NAMESPACE, "shop", "to be as it was edited", is_noticed).await?;
+        cluster.await_status(cluster.home(), "shop", "to be as it was edited", is_noticed).await?;
         replica.controller.program.check_running()
     })
 }

@@ -13,10 +13,10 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use crate::controller::{
-    CRON, Cluster, Controller, DEPLOYMENT, cron, deployment, head_start, on_cluster, target,
+    CRON, Cluster, Controller, DEPLOYMENT, cron, deployment, head_start, in_namespace, target,
 };
 use crate::faults::replica::{
-    AFTER, ALONE, BEFORE, FIRING, NAMESPACE, Replica, await_armed, await_carried_out_once, prepare,
+    AFTER, ALONE, BEFORE, FIRING, Replica, await_armed, await_carried_out_once, prepare,
 };
 
 fn edited() -> usize {
@@ -58,20 +58,20 @@ struct Edited {
 
 impl Edited {
     async fn prepare(&self, cluster: &Cluster) -> TestResult {
-        cluster.create(DEPLOYMENT, NAMESPACE, &deployment(&self.name, BEFORE)).await?;
+        cluster.create(DEPLOYMENT, cluster.home(), &deployment(&self.name, BEFORE)).await?;
         let rule = json!({
             "name": "up", "schedule": "0 9 * * *", "targetReplicas": AFTER,
             "suspend": self.edit == Edit::Resumes,
         });
         let target = target("apps/v1", "Deployment", &self.name);
-        cluster.create(CRON, NAMESPACE, &cron(&self.name, &target, &json!([rule]))).await
+        cluster.create(CRON, cluster.home(), &cron(&self.name, &target, &json!([rule]))).await
     }
 
     async fn do_it(&self, cluster: &Cluster, replica: &Replica) -> TestResult {
         let at = FIRING.parse::<Timestamp>()? + SignedDuration::from_millis(self.at);
         let wait = at.duration_since(replica.controller.now());
         tokio::time::sleep(Duration::try_from(wait).unwrap_or_default()).await;
-        let policy = cluster.get(CRON, NAMESPACE, &self.name).await?;
+        let policy = cluster.get(CRON, cluster.home(), &self.name).await?;
         let mut rules = policy["spec"]["rules"].clone();
         let mut histories = policy["status"]["executionHistories"].clone();
         let first = &mut histories[0];
@@ -112,19 +112,19 @@ impl Edited {
         };
         if is_status {
             let status = json!({"executionHistories": histories});
-            cluster.patch_status(CRON, NAMESPACE, &self.name, &status).await?;
+            cluster.patch_status(CRON, cluster.home(), &self.name, &status).await?;
         } else {
             let spec = json!({"spec": {"rules": rules}});
-            cluster.patch(CRON, NAMESPACE, &self.name, &spec).await?;
+            cluster.patch(CRON, cluster.home(), &self.name, &spec).await?;
         }
         Ok(())
     }
 
     /// Checks the target and the history in the end; the error says why they are wrong.
     async fn judge(&self, cluster: &Cluster) -> Result<Result<(), String>> {
-        let target = cluster.get(DEPLOYMENT, NAMESPACE, &self.name).await?;
+        let target = cluster.get(DEPLOYMENT, cluster.home(), &self.name).await?;
         let changes = target["metadata"]["generation"].as_u64().context("no generation")? - 1;
-        let policy = cluster.get(CRON, NAMESPACE, &self.name).await?;
+        let policy = cluster.get(CRON, cluster.home(), &self.name).await?;
         let history = &policy["status"]["executionHistories"][0];
         let of = |name: &str| history[name].as_array().cloned().unwrap_or_default();
         let (successes, failures) = (of("successfulExecutions"), of("failedExecutions"));
@@ -151,7 +151,7 @@ impl Edited {
 
 #[test]
 fn edits_at_a_boundary_lose_no_firing_and_repeat_none() -> TestResult {
-    on_cluster(async |test, cluster| {
+    in_namespace(async |cluster| {
         let mut random = fastrand::Rng::with_seed(seed("by_hand"));
         let all: Vec<Edited> = (0..edited())
             .map(|number| Edited {
@@ -163,7 +163,7 @@ fn edits_at_a_boundary_lose_no_firing_and_repeat_none() -> TestResult {
         for edited in &all {
             edited.prepare(cluster).await?;
         }
-        let replica = Replica::start(test, head_start() * 2, ALONE)?;
+        let replica = Replica::start(cluster, head_start() * 2, ALONE)?;
         let armed = all.iter().filter(|it| it.edit != Edit::Resumes);
         for edited in armed {
             await_armed(cluster, &edited.name).await?;
@@ -200,9 +200,9 @@ fn edits_at_a_boundary_lose_no_firing_and_repeat_none() -> TestResult {
 }
 
 /// A process whose clock is so far from the time it should show.
-async fn with_clock(test: &almanac_harness::OwnTest, at: Timestamp) -> Result<Controller> {
-    let proxy = FaultProxy::start(test.client())?;
-    let replica = Replica::start_behind(proxy, at, ALONE)?;
+async fn with_clock(cluster: &Cluster, at: Timestamp) -> Result<Controller> {
+    let proxy = FaultProxy::start(cluster.client())?;
+    let replica = Replica::start_behind(cluster, proxy, at, ALONE)?;
     replica.controller.program.await_ready().await?;
     // It has the time to carry out and to write what is due by its clock.
     replica.await_leading().await?;
@@ -216,33 +216,33 @@ async fn with_clock(test: &almanac_harness::OwnTest, at: Timestamp) -> Result<Co
 #[test]
 fn a_clock_an_hour_behind_and_one_four_hundred_days_ahead_repeat_nothing_and_silence_nothing()
 -> TestResult {
-    on_cluster(async |test, cluster| {
+    in_namespace(async |cluster| {
         let firing: Timestamp = FIRING.parse()?;
         prepare(cluster, "shop", None).await?;
-        let replica = Replica::start(test, head_start(), ALONE)?;
+        let replica = Replica::start(cluster, head_start(), ALONE)?;
         await_armed(cluster, "shop").await?;
         await_carried_out_once(cluster, "shop").await?;
         replica.controller.stop().await?;
 
         // An hour behind: the same minute comes again.
-        with_clock(test, firing - SignedDuration::from_secs(4)).await?;
+        with_clock(cluster, firing - SignedDuration::from_secs(4)).await?;
         await_carried_out_once(cluster, "shop").await?;
         // More than a year ahead: all firings in between are missed, and recorded at most three times.
-        with_clock(test, firing + SignedDuration::from_hours(400 * 24 + 1)).await?;
-        let policy = cluster.get(CRON, NAMESPACE, "shop").await?;
-        let target = cluster.get(DEPLOYMENT, NAMESPACE, "shop").await?;
+        with_clock(cluster, firing + SignedDuration::from_hours(400 * 24 + 1)).await?;
+        let policy = cluster.get(CRON, cluster.home(), "shop").await?;
+        let target = cluster.get(DEPLOYMENT, cluster.home(), "shop").await?;
         ensure!(target["metadata"]["generation"] == 2, "it was scaled for a time that was not");
         let failures = policy["status"]["executionHistories"][0]["failedExecutions"].as_array();
         ensure!(failures.map_or(0, Vec::len) <= 3, "{:#}", policy["status"]);
 
         // And back: the next day's firing is carried out.
         let replicas = json!({"spec": {"replicas": BEFORE}});
-        cluster.patch(DEPLOYMENT, NAMESPACE, "shop", &replicas).await?;
+        cluster.patch(DEPLOYMENT, cluster.home(), "shop", &replicas).await?;
         let next = firing + SignedDuration::from_hours(24);
-        let proxy = FaultProxy::start(test.client())?;
-        let replica = Replica::start_behind(proxy, next - head_start(), ALONE)?;
+        let proxy = FaultProxy::start(cluster.client())?;
+        let replica = Replica::start_behind(cluster, proxy, next - head_start(), ALONE)?;
         let is_scaled = |it: &Value| it["spec"]["replicas"] == AFTER;
-        let shop = (NAMESPACE, "shop");
+        let shop = (cluster.home(), "shop");
         cluster.await_object(DEPLOYMENT, shop, "to be scaled the next day", is_scaled).await?;
         ensure!(replica.controller.now() >= next, "it was too early");
         replica.controller.stop().await

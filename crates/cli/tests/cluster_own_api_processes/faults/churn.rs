@@ -23,8 +23,8 @@ const A_SECOND: u64 = 20;
 /// How many others come before an object changes, and again before it goes.
 const LATER: u64 = 10 * A_SECOND;
 const NAMESPACES: u64 = 50;
-/// The time until what the process takes is level: Events are remembered for six minutes.
-const WARMING_UP: Duration = Duration::from_mins(8);
+/// The time until most of what the process takes is level. Events are remembered for a minute longer.
+const WARMING_UP: Duration = Duration::from_mins(5);
 /// A figure is the median over this time.
 const SPAN: Duration = Duration::from_mins(2);
 

@@ -37,7 +37,7 @@ fn tally(writes: &[AuditedRequest]) -> BTreeMap<(&str, &str, &str), usize> {
 
 #[test]
 fn rules_of_one_minute_write_each_target_and_each_status_once() -> TestResult {
-    on_cluster(async |test, cluster| {
+    on_cluster(async |_, cluster| {
         let names: Vec<String> = (0..policies()).map(|number| format!("crowd-{number}")).collect();
         for name in &names {
             prepare(cluster, name, None).await?;
@@ -45,7 +45,7 @@ fn rules_of_one_minute_write_each_target_and_each_status_once() -> TestResult {
         // Long enough before the firing that all are armed by then.
         let arming = SignedDuration::from_secs(i64::try_from(names.len() / 40)?);
         let before = head_start() * 2 + arming;
-        let replica = Replica::start(test, before, ALONE)?;
+        let replica = Replica::start(cluster, before, ALONE)?;
         await_all_armed(cluster, &names).await?;
         replica.ensure_before_firing()?;
         let armed = writes(cluster).await?.len();

@@ -6,11 +6,11 @@ use almanac_harness::TestResult;
 use serde_json::{Value, json};
 
 use crate::controller::{
-    AUTOSCALER, CRON, Cluster, DEPLOYMENT, condition, cron, deployment, head_start, on_cluster,
-    target,
+    AUTOSCALER, CRON, Cluster, DEPLOYMENT, condition, cron, deployment, head_start, in_namespace,
+    on_cluster, target,
 };
 use crate::faults::replica::{
-    ALONE, NAMESPACE, Replica, await_armed, await_record, ensure_carried_out_once, prepare,
+    ALONE, Replica, await_armed, await_record, ensure_carried_out_once, prepare,
 };
 
 /// As long as the schema allows.
@@ -130,17 +130,19 @@ async fn await_refused(cluster: &Cluster) -> TestResult {
 
 #[test]
 fn hostile_queries_of_one_tenant_take_no_memory_and_delay_nobody_else() -> TestResult {
-    on_cluster(async |test, cluster| {
+    on_cluster(async |_, cluster| {
         cluster.namespace("hostile").await?;
         create_hostile(cluster).await?;
         prepare(cluster, "shop", None).await?;
         let metrics =
             json!([{"prometheus": {"query": "3", "target": {"type": "Value", "value": "1"}}}]);
-        create_autoscaler(cluster, NAMESPACE, "healthy", metrics).await?;
-        let replica = Replica::start(test, head_start() * 2, ALONE)?;
+        create_autoscaler(cluster, cluster.home(), "healthy", metrics).await?;
+        let replica = Replica::start(cluster, head_start() * 2, ALONE)?;
         await_armed(cluster, "shop").await?;
         let is_ready = |object: &Value| condition(&object["status"], "Ready")[0] == "True";
-        cluster.await_object(AUTOSCALER, (NAMESPACE, "healthy"), "to be ready", is_ready).await?;
+        cluster
+            .await_object(AUTOSCALER, (cluster.home(), "healthy"), "to be ready", is_ready)
+            .await?;
         await_refused(cluster).await?;
         await_record(cluster, "shop").await?;
         ensure_carried_out_once(cluster, "shop", 1).await?;
@@ -155,18 +157,18 @@ const NOT_IN_YAML: [char; 4] = ['\u{7f}', '\u{96}', '\u{9b}', '\u{fffe}'];
 
 #[test]
 fn a_status_can_repeat_every_character_that_the_api_server_takes() -> TestResult {
-    on_cluster(async |test, cluster| {
+    in_namespace(async |cluster| {
         for (index, character) in NOT_IN_YAML.into_iter().enumerate() {
             let name = format!("no-{index}");
             let query = format!("max(up{{job=\"{character}\"}})");
             let metrics = json!([{"prometheus": {"query": query, "target": {"type": "Value", "value": "1"}}}]);
-            create_autoscaler(cluster, NAMESPACE, &name, metrics).await?;
+            create_autoscaler(cluster, cluster.home(), &name, metrics).await?;
             let target = target("apps/v1", "Deployment", &name);
             let rule_name = format!("up{character}");
             let rule = json!({"name": rule_name, "schedule": "0 9 * * *", "targetReplicas": 3});
-            cluster.create(CRON, NAMESPACE, &cron(&name, &target, &json!([rule]))).await?;
+            cluster.create(CRON, cluster.home(), &cron(&name, &target, &json!([rule]))).await?;
         }
-        let replica = Replica::start(test, head_start(), ALONE)?;
+        let replica = Replica::start(cluster, head_start(), ALONE)?;
         for (index, character) in NOT_IN_YAML.into_iter().enumerate() {
             let name = format!("no-{index}");
             let what = format!("to be told with {character:?}");
@@ -174,12 +176,12 @@ fn a_status_can_repeat_every_character_that_the_api_server_takes() -> TestResult
                 let [holds, _, message] = condition(&object["status"], "Ready");
                 holds == "False" && message.contains(character)
             };
-            cluster.await_object(AUTOSCALER, (NAMESPACE, &name), &what, says).await?;
+            cluster.await_object(AUTOSCALER, (cluster.home(), &name), &what, says).await?;
             let names = |object: &Value| {
                 let rule = &object["status"]["executionHistories"][0];
                 rule["ruleName"].as_str().is_some_and(|it| it.contains(character))
             };
-            cluster.await_object(CRON, (NAMESPACE, &name), &what, names).await?;
+            cluster.await_object(CRON, (cluster.home(), &name), &what, names).await?;
         }
         replica.controller.stop().await
     })

@@ -4,16 +4,18 @@ use almanac_harness::{Component, TestResult};
 use anyhow::ensure;
 use serde_json::json;
 
-use crate::controller::{CRON, Cluster, DEPLOYMENT, deployment, head_start, on_cluster};
+use crate::controller::{
+    CRON, Cluster, DEPLOYMENT, deployment, head_start, in_namespace, on_cluster,
+};
 use crate::faults::replica::{
-    AFTER, ALONE, BEFORE, NAMESPACE, Replica, await_all_armed, await_armed, await_carried_out_once,
+    AFTER, ALONE, BEFORE, Replica, await_all_armed, await_armed, await_carried_out_once,
     await_changed_and_recorded_once, await_record, prepare, replicas,
 };
 
 /// The day after, for rules that were made when the firing was over.
 async fn await_known(cluster: &Cluster, name: &str) -> TestResult {
     let is_known = |status: &serde_json::Value| status["nextExecutionTime"].is_string();
-    cluster.await_status(NAMESPACE, name, "to be known", is_known).await?;
+    cluster.await_status(cluster.home(), name, "to be known", is_known).await?;
     Ok(())
 }
 
@@ -21,7 +23,7 @@ async fn await_known(cluster: &Cluster, name: &str) -> TestResult {
 fn an_api_server_killed_during_a_firing_only_delays_it() -> TestResult {
     on_cluster(async |test, cluster| {
         prepare(cluster, "shop", Some(60)).await?;
-        let replica = Replica::start(test, head_start(), &["--identity", "only"])?;
+        let replica = Replica::start(cluster, head_start(), &["--identity", "only"])?;
         await_armed(cluster, "shop").await?;
         replica.ensure_before_firing()?;
         replica.await_after_firing(-3).await?;
@@ -45,7 +47,7 @@ fn an_api_server_killed_during_a_firing_only_delays_it() -> TestResult {
 fn an_etcd_stopped_during_a_firing_costs_only_the_lease() -> TestResult {
     on_cluster(async |test, cluster| {
         prepare(cluster, "shop", Some(90)).await?;
-        let replica = Replica::start(test, head_start(), &["--identity", "only"])?;
+        let replica = Replica::start(cluster, head_start(), &["--identity", "only"])?;
         await_armed(cluster, "shop").await?;
         replica.ensure_before_firing()?;
         replica.await_after_firing(-2).await?;
@@ -63,23 +65,23 @@ fn an_etcd_stopped_during_a_firing_costs_only_the_lease() -> TestResult {
 /// What happens to objects while nobody tells the program.
 async fn change_everything(cluster: &Cluster) -> TestResult {
     let other = json!([{"name": "up", "schedule": "0 9 * * *", "targetReplicas": 7}]);
-    cluster.patch(CRON, NAMESPACE, "edited", &json!({"spec": {"rules": other}})).await?;
-    cluster.delete(CRON, NAMESPACE, "deleted").await?;
-    cluster.delete(DEPLOYMENT, NAMESPACE, "replaced").await?;
-    cluster.create(DEPLOYMENT, NAMESPACE, &deployment("replaced", 2)).await?;
+    cluster.patch(CRON, cluster.home(), "edited", &json!({"spec": {"rules": other}})).await?;
+    cluster.delete(CRON, cluster.home(), "deleted").await?;
+    cluster.delete(DEPLOYMENT, cluster.home(), "replaced").await?;
+    cluster.create(DEPLOYMENT, cluster.home(), &deployment("replaced", 2)).await?;
     let same = json!({"spec": {"replicas": AFTER}});
-    cluster.patch(DEPLOYMENT, NAMESPACE, "scaled", &same).await?;
+    cluster.patch(DEPLOYMENT, cluster.home(), "scaled", &same).await?;
     prepare(cluster, "made", None).await
 }
 
 #[test]
 fn what_changed_while_the_connections_were_cut_is_noticed() -> TestResult {
-    on_cluster(async |test, cluster| {
+    in_namespace(async |cluster| {
         let names = ["edited", "deleted", "replaced", "scaled"];
         for name in names {
             prepare(cluster, name, None).await?;
         }
-        let replica = Replica::start(test, head_start() * 2, ALONE)?;
+        let replica = Replica::start(cluster, head_start() * 2, ALONE)?;
         await_all_armed(cluster, names).await?;
         replica.proxy.block().await;
         change_everything(cluster).await?;

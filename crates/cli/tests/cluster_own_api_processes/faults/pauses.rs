@@ -6,9 +6,9 @@ use almanac_harness::{Fault, Observation, PATIENCE, RecordedRequest, TestResult,
 use anyhow::ensure;
 use serde_json::json;
 
-use crate::controller::{CRON, DEPLOYMENT, LEASE, PRODUCER, head_start, on_cluster};
+use crate::controller::{CRON, DEPLOYMENT, LEASE, PRODUCER, head_start, in_namespace};
 use crate::faults::replica::{
-    AFTER, NAMESPACE, Replica, await_all_armed, await_armed, await_carried_out_once, await_holder,
+    AFTER, Replica, await_all_armed, await_armed, await_carried_out_once, await_holder,
     await_record, ensure_carried_out_once, prepare, replicas,
 };
 
@@ -29,13 +29,13 @@ async fn await_standby(replica: &Replica) -> TestResult {
 
 #[test]
 fn a_leader_paused_during_a_firing_returns_as_a_standby_and_writes_nothing() -> TestResult {
-    on_cluster(async |test, cluster| {
+    in_namespace(async |cluster| {
         let day = json!({"replicas": 7, "start": {"hours": "9"}, "end": {"hours": "17"}});
         let schedule = json!({"defaultReplicas": 2, "behaviors": [day]});
         let hours = objects::metrics_producer("hours", &schedule);
-        cluster.create(PRODUCER, NAMESPACE, &hours).await?;
+        cluster.create(PRODUCER, cluster.home(), &hours).await?;
         prepare(cluster, "shop", Some(60)).await?;
-        let (first, second) = Replica::start_two(test, cluster).await?;
+        let (first, second) = Replica::start_two(cluster).await?;
         await_armed(cluster, "shop").await?;
         first.ensure_before_firing()?;
         // The lease outlasts the firing.
@@ -69,11 +69,11 @@ const ON_THEIR_WAY: [&str; 3] = ["stale", "touched", "unrecorded"];
 
 #[test]
 fn the_writes_a_paused_leader_had_sent_overwrite_neither_its_successor_nor_a_user() -> TestResult {
-    on_cluster(async |test, cluster| {
+    in_namespace(async |cluster| {
         for name in ON_THEIR_WAY {
             prepare(cluster, name, Some(60)).await?;
         }
-        let (first, second) = Replica::start_two(test, cluster).await?;
+        let (first, second) = Replica::start_two(cluster).await?;
         await_all_armed(cluster, ON_THEIR_WAY).await?;
         first.ensure_before_firing()?;
         first.proxy.clear();
@@ -91,8 +91,8 @@ fn the_writes_a_paused_leader_had_sent_overwrite_neither_its_successor_nor_a_use
         }
         second.await_leading().await?;
         let by_hand = json!({"spec": {"replicas": 9}});
-        cluster.patch(DEPLOYMENT, NAMESPACE, "touched", &by_hand).await?;
-        let record = cluster.get(CRON, NAMESPACE, "unrecorded").await?;
+        cluster.patch(DEPLOYMENT, cluster.home(), "touched", &by_hand).await?;
+        let record = cluster.get(CRON, cluster.home(), "unrecorded").await?;
 
         // The requests of the one that is paused arrive only now.
         for fault in &held {
@@ -115,7 +115,7 @@ fn the_writes_a_paused_leader_had_sent_overwrite_neither_its_successor_nor_a_use
         await_standby(&first).await?;
         ensure!(replicas(cluster, "stale").await? == u64::from(AFTER), "overwritten");
         ensure!(replicas(cluster, "touched").await? == 9, "the user was overwritten");
-        ensure!(cluster.get(CRON, NAMESPACE, "unrecorded").await? == record, "overwritten");
+        ensure!(cluster.get(CRON, cluster.home(), "unrecorded").await? == record, "overwritten");
         ensure_carried_out_once(cluster, "stale", 1).await?;
         ensure_carried_out_once(cluster, "touched", 2).await?;
         let sent = sent_before();
@@ -126,11 +126,11 @@ fn the_writes_a_paused_leader_had_sent_overwrite_neither_its_successor_nor_a_use
 
 #[test]
 fn two_leaders_after_a_deleted_lease_carry_out_a_firing_once_and_record_it_once() -> TestResult {
-    on_cluster(async |test, cluster| {
+    in_namespace(async |cluster| {
         for name in ["stale", "unrecorded"] {
             prepare(cluster, name, Some(60)).await?;
         }
-        let first = Replica::start(test, head_start(), &["--identity", "first"])?;
+        let first = Replica::start(cluster, head_start(), &["--identity", "first"])?;
         await_holder(cluster, "first").await?;
         await_all_armed(cluster, ["stale", "unrecorded"]).await?;
         first.ensure_before_firing()?;
@@ -144,8 +144,8 @@ fn two_leaders_after_a_deleted_lease_carry_out_a_firing_once_and_record_it_once(
         }
         // It does not find out, and leads for as long as it may without renewing the lease.
         let lease = first.proxy.inject(Fault::hang().always().path_contains("/leases"));
-        cluster.delete(LEASE, NAMESPACE, "almanac").await?;
-        let second = first.start_beside(test, &["--identity", "second"])?;
+        cluster.delete(LEASE, cluster.home(), "almanac").await?;
+        let second = first.start_beside(cluster, &["--identity", "second"])?;
         second.await_leading().await?;
         for name in ["stale", "unrecorded"] {
             await_record(cluster, name).await?;

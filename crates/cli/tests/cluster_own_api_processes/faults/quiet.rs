@@ -99,9 +99,9 @@ fn ensure_nothing_is_read(requests: &[RecordedRequest]) -> TestResult {
 
 #[test]
 fn nothing_is_written_when_idle_nor_at_a_restart_without_changes() -> TestResult {
-    on_cluster(async |test, cluster| {
+    on_cluster(async |_, cluster| {
         prepare_all(cluster).await?;
-        let replica = Replica::start(test, QUIET, &["--identity", "only"])?;
+        let replica = Replica::start(cluster, QUIET, &["--identity", "only"])?;
         await_statuses(cluster).await?;
         replica.proxy.clear();
         let memory = replica.controller.program.resident_memory()?;

@@ -7,10 +7,11 @@ use anyhow::ensure;
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::controller::{Cluster, DEPLOYMENT, Kind, condition, head_start, on_cluster};
+use crate::controller::{
+    Cluster, DEPLOYMENT, Kind, condition, head_start, in_namespace, on_cluster,
+};
 use crate::faults::replica::{
-    ALONE, BEFORE, NAMESPACE, Replica, await_armed, await_record, ensure_carried_out_once, prepare,
-    replicas,
+    ALONE, BEFORE, Replica, await_armed, await_record, ensure_carried_out_once, prepare, replicas,
 };
 
 /// In seconds. There are attempts at once and after one and three; a fourth would come after seven.
@@ -22,9 +23,9 @@ fn answer(code: StatusCode) -> Fault {
 
 #[test]
 fn a_firing_refused_until_its_deadline_is_given_up_and_reported() -> TestResult {
-    on_cluster(async |test, cluster| {
+    in_namespace(async |cluster| {
         prepare(cluster, "refused", Some(THREE_ATTEMPTS)).await?;
-        let replica = Replica::start(test, head_start(), ALONE)?;
+        let replica = Replica::start(cluster, head_start(), ALONE)?;
         await_armed(cluster, "refused").await?;
         let broken = answer(StatusCode::INTERNAL_SERVER_ERROR).always();
         let refusing = replica.spoil_scaling("refused", broken);
@@ -34,7 +35,7 @@ fn a_firing_refused_until_its_deadline_is_given_up_and_reported() -> TestResult 
         ensure!(message == expected, "{message}");
         ensure!(refusing.taken() == 3, "{} attempts", refusing.taken());
         refusing.withdraw();
-        cluster.await_events((NAMESPACE, "refused"), "Warning RuleFailed: ", 1..=1).await?;
+        cluster.await_events((cluster.home(), "refused"), "Warning RuleFailed: ", 1..=1).await?;
         ensure!(replicas(cluster, "refused").await? == u64::from(BEFORE), "it was scaled");
         let log = replica.controller.program.log()?;
         let lines = |level: &str, words: &str| {
@@ -79,22 +80,22 @@ async fn admit_not(cluster: &Cluster, replicas: u32) -> TestResult {
 
 #[test]
 fn a_firing_denied_by_admission_is_not_reported_as_forbidden() -> TestResult {
-    on_cluster(async |test, cluster| {
+    on_cluster(async |_, cluster| {
         prepare(cluster, "denied", Some(THREE_ATTEMPTS)).await?;
         prepare(cluster, "tried", None).await?;
         admit_not(cluster, crate::faults::replica::AFTER).await?;
         await_condition("the policy to be in force", PATIENCE, async || {
             let replicas = format!("--replicas={}", crate::faults::replica::AFTER);
-            let scaled = ["--namespace", NAMESPACE, "scale", "deployment/tried", &replicas];
+            let scaled = ["--namespace", cluster.home(), "scale", "deployment/tried", &replicas];
             let refused = cluster.kubectl(&scaled).await.err().map(|it| format!("{it:#}"));
             let is_denied = refused.as_ref().is_some_and(|it| it.contains("are not admitted"));
             cluster
-                .patch(DEPLOYMENT, NAMESPACE, "tried", &json!({"spec": {"replicas": 1}}))
+                .patch(DEPLOYMENT, cluster.home(), "tried", &json!({"spec": {"replicas": 1}}))
                 .await?;
             Ok(Observation::of(is_denied, format!("{refused:?}")))
         })
         .await?;
-        let replica = Replica::start(test, head_start(), ALONE)?;
+        let replica = Replica::start(cluster, head_start(), ALONE)?;
         await_armed(cluster, "denied").await?;
         let record = await_record(cluster, "denied").await?;
         let refusal = "refused by admission: deployments.apps \"denied\" is forbidden: \
@@ -107,8 +108,8 @@ fn a_firing_denied_by_admission_is_not_reported_as_forbidden() -> TestResult {
             condition(status, "Ready")[..2] == ["False", "LastFiringFailed"]
                 && condition(status, "Active")[..2] == ["True", "Armed"]
         };
-        cluster.await_status(NAMESPACE, "denied", "its last firing failed", is_told).await?;
-        let events = cluster.events(NAMESPACE, "denied").await?;
+        cluster.await_status(cluster.home(), "denied", "its last firing failed", is_told).await?;
+        let events = cluster.events(cluster.home(), "denied").await?;
         ensure!(!events.iter().any(|it| it.contains("TargetForbidden")), "{events:?}");
         let tried = replica.scalings("denied");
         let statuses: Vec<_> = tried.iter().map(|it| it.status).collect();
@@ -119,21 +120,22 @@ fn a_firing_denied_by_admission_is_not_reported_as_forbidden() -> TestResult {
 
 #[test]
 fn a_firing_that_another_writer_undoes_at_once_is_reported_and_not_repeated() -> TestResult {
-    on_cluster(async |test, cluster| {
+    in_namespace(async |cluster| {
         prepare(cluster, "undone", Some(60)).await?;
-        let replica = Replica::start(test, head_start(), ALONE)?;
+        let replica = Replica::start(cluster, head_start(), ALONE)?;
         await_record(cluster, "undone").await?;
         let back = json!({"spec": {"replicas": 2}});
-        cluster.patch(DEPLOYMENT, NAMESPACE, "undone", &back).await?;
+        cluster.patch(DEPLOYMENT, cluster.home(), "undone", &back).await?;
         let reason = "UndoneByAnotherWriter";
         let is_told = |status: &Value| condition(status, "Ready")[..2] == ["False", reason];
-        let status = cluster.await_status(NAMESPACE, "undone", "to be undone", is_told).await?;
+        let status =
+            cluster.await_status(cluster.home(), "undone", "to be undone", is_told).await?;
         ensure!(condition(&status, "Active")[0] == "True", "{status}");
         let success = &status["executionHistories"][0]["successfulExecutions"][0]["message"];
         ensure!(*success == "another writer has set replicas to 2 since", "{success}");
         let begins = format!("Warning {reason}: rule up set replicas of");
-        cluster.await_events((NAMESPACE, "undone"), &begins, 1..=1).await?;
-        let events = cluster.events(NAMESPACE, "undone").await?;
+        cluster.await_events((cluster.home(), "undone"), &begins, 1..=1).await?;
+        let events = cluster.events(cluster.home(), "undone").await?;
         let told = events.iter().filter(|event| event.contains(reason));
         ensure!(told.count() == 1, "once a firing: {events:?}");
         let counted = replica.controller.scrape("almanac_cron_undone_total").await?;
@@ -141,9 +143,9 @@ fn a_firing_that_another_writer_undoes_at_once_is_reported_and_not_repeated() ->
         ensure!(replicas(cluster, "undone").await? == 2, "it was fought for");
 
         let ours = json!({"spec": {"replicas": crate::faults::replica::AFTER}});
-        cluster.patch(DEPLOYMENT, NAMESPACE, "undone", &ours).await?;
+        cluster.patch(DEPLOYMENT, cluster.home(), "undone", &ours).await?;
         let is_over = |status: &Value| condition(status, "Ready")[0] == "True";
-        cluster.await_status(NAMESPACE, "undone", "to be over", is_over).await?;
+        cluster.await_status(cluster.home(), "undone", "to be over", is_over).await?;
         ensure_carried_out_once(cluster, "undone", 3).await
     })
 }

@@ -1,7 +1,7 @@
 //! Replicas of the program, each behind a proxy of its own, so that who wrote what is known and a
 //! single request can be made to go wrong; and rules that are about to fire.
 
-use almanac_harness::{Fault, FaultProxy, Injected, OwnTest, RecordedRequest, TestResult};
+use almanac_harness::{Fault, FaultProxy, Injected, RecordedRequest, TestResult};
 use anyhow::{Context as _, Result, ensure};
 use http::Method;
 use jiff::{SignedDuration, Timestamp};
@@ -11,7 +11,7 @@ use crate::controller::{
     CRON, Cluster, Controller, DEPLOYMENT, LEASE, cron, deployment, head_start, target,
 };
 
-/// The namespace of everything.
+/// The namespace of a test that has a control plane to itself.
 pub(crate) const NAMESPACE: &str = "default";
 /// The one firing that these tests are about.
 pub(crate) const FIRING: &str = "2026-11-26T09:00:00Z";
@@ -30,45 +30,55 @@ pub(crate) struct Replica {
 
 /// A policy, and the Deployment of the same name that its one rule scales.
 pub(crate) async fn prepare(cluster: &Cluster, name: &str, max_delay: Option<u32>) -> TestResult {
-    cluster.create(DEPLOYMENT, NAMESPACE, &deployment(name, BEFORE)).await?;
+    cluster.create(DEPLOYMENT, cluster.home(), &deployment(name, BEFORE)).await?;
     let mut rule = json!({"name": "up", "schedule": "0 9 * * *", "targetReplicas": AFTER});
     if let Some(seconds) = max_delay {
         rule["maxDelaySeconds"] = json!(seconds);
     }
     let target = target("apps/v1", "Deployment", name);
-    cluster.create(CRON, NAMESPACE, &cron(name, &target, &json!([rule]))).await
+    cluster.create(CRON, cluster.home(), &cron(name, &target, &json!([rule]))).await
 }
 
 impl Replica {
     /// Starts one whose policy clock is so long before the firing.
-    pub(crate) fn start(test: &OwnTest, before: SignedDuration, further: &[&str]) -> Result<Self> {
-        Self::start_at(test, FIRING.parse::<Timestamp>()? - before, further)
+    pub(crate) fn start(
+        cluster: &Cluster,
+        before: SignedDuration,
+        further: &[&str],
+    ) -> Result<Self> {
+        Self::start_at(cluster, FIRING.parse::<Timestamp>()? - before, further)
     }
 
     /// Starts another one that has the same time.
-    pub(crate) fn start_beside(&self, test: &OwnTest, further: &[&str]) -> Result<Self> {
-        Self::start_at(test, self.controller.now(), further)
+    pub(crate) fn start_beside(&self, cluster: &Cluster, further: &[&str]) -> Result<Self> {
+        Self::start_at(cluster, self.controller.now(), further)
     }
 
-    fn start_at(test: &OwnTest, instant: Timestamp, further: &[&str]) -> Result<Self> {
-        Self::start_behind(FaultProxy::start(test.client())?, instant, further)
+    fn start_at(cluster: &Cluster, instant: Timestamp, further: &[&str]) -> Result<Self> {
+        let proxy = FaultProxy::start(cluster.client())?;
+        Self::start_behind(cluster, proxy, instant, further)
     }
 
     /// Starts one behind a proxy that may be in trouble already.
     pub(crate) fn start_behind(
+        cluster: &Cluster,
         proxy: FaultProxy,
         instant: Timestamp,
         further: &[&str],
     ) -> Result<Self> {
-        let controller = Controller::start(&proxy.kubeconfig(), &instant.to_string(), further)?;
+        let controller = Controller::start(
+            &proxy.kubeconfig(),
+            &instant.to_string(),
+            &cluster.limited(further),
+        )?;
         Ok(Self { controller, proxy })
     }
 
     /// Starts two before the firing that share a lease: the first leads, the second stands by.
-    pub(crate) async fn start_two(test: &OwnTest, cluster: &Cluster) -> Result<(Self, Self)> {
-        let first = Self::start(test, head_start() * 2, &["--identity", "first"])?;
+    pub(crate) async fn start_two(cluster: &Cluster) -> Result<(Self, Self)> {
+        let first = Self::start(cluster, head_start() * 2, &["--identity", "first"])?;
         await_holder(cluster, "first").await?;
-        let second = first.start_beside(test, &["--identity", "second"])?;
+        let second = first.start_beside(cluster, &["--identity", "second"])?;
         second.controller.program.await_ready().await?;
         Ok((first, second))
     }
@@ -134,14 +144,14 @@ fn scale_of(name: &str) -> String {
 pub(crate) async fn await_holder(cluster: &Cluster, identity: &str) -> TestResult {
     let what = format!("{identity} to hold it");
     let holds = |lease: &Value| lease["spec"]["holderIdentity"] == identity;
-    cluster.await_object(LEASE, (NAMESPACE, "almanac"), &what, holds).await?;
+    cluster.await_object(LEASE, (cluster.home(), "almanac"), &what, holds).await?;
     Ok(())
 }
 
 /// Waits until the status shows when the rule fires.
 pub(crate) async fn await_armed(cluster: &Cluster, name: &str) -> TestResult {
     let is_armed = |status: &Value| status["nextExecutionTime"] == FIRING;
-    cluster.await_status(NAMESPACE, name, "to be armed", is_armed).await?;
+    cluster.await_status(cluster.home(), name, "to be armed", is_armed).await?;
     Ok(())
 }
 
@@ -166,7 +176,7 @@ fn executions(status: &Value) -> [&[Value]; 2] {
 /// Waits for the record of the firing, and checks that it is the only one.
 pub(crate) async fn await_record(cluster: &Cluster, name: &str) -> Result<Record> {
     let is_there = |status: &Value| executions(status).iter().any(|list| !list.is_empty());
-    let status = cluster.await_status(NAMESPACE, name, "to have a record", is_there).await?;
+    let status = cluster.await_status(cluster.home(), name, "to have a record", is_there).await?;
     only_record(name, &status)
 }
 
@@ -230,7 +240,7 @@ async fn ensure_changed_and_recorded_once(
     name: &str,
     changes: u64,
 ) -> TestResult {
-    let policy = cluster.get(CRON, NAMESPACE, name).await?;
+    let policy = cluster.get(CRON, cluster.home(), name).await?;
     let record = only_record(name, &policy["status"])?;
     ensure!(record.is_success, "{name} failed: {}", record.execution);
     ensure!(record.execution["appliedReplicas"] == AFTER, "{name}: {}", record.execution);
@@ -238,7 +248,7 @@ async fn ensure_changed_and_recorded_once(
     let delay = record.delay()?;
     ensure!(!delay.is_negative(), "{name} was carried out {delay:#} after its time");
     ensure!(delay <= SignedDuration::from_secs(allowed), "{name} came late by {delay:#}");
-    let target = cluster.get(DEPLOYMENT, NAMESPACE, name).await?;
+    let target = cluster.get(DEPLOYMENT, cluster.home(), name).await?;
     let generation = target["metadata"]["generation"].as_u64().context("no generation")?;
     ensure!(generation == 1 + changes, "{name} was changed {} times", generation - 1);
     Ok(())
@@ -252,7 +262,7 @@ pub(crate) async fn effective_scalings(cluster: &Cluster, name: &str) -> Result<
 }
 
 pub(crate) async fn replicas(cluster: &Cluster, name: &str) -> Result<u64> {
-    let target = cluster.get(DEPLOYMENT, NAMESPACE, name).await?;
+    let target = cluster.get(DEPLOYMENT, cluster.home(), name).await?;
     target["spec"]["replicas"].as_u64().context("no replicas")
 }
 
@@ -261,7 +271,7 @@ pub(crate) async fn await_missed(cluster: &Cluster, name: &str) -> TestResult {
     let record = await_record(cluster, name).await?;
     let message = record.failure()?;
     ensure!(message.starts_with("missed by "), "{name}: {message}");
-    cluster.await_events((NAMESPACE, name), "Warning RuleMissed: ", 1..=1).await?;
+    cluster.await_events((cluster.home(), name), "Warning RuleMissed: ", 1..=1).await?;
     ensure!(replicas(cluster, name).await? == u64::from(BEFORE), "{name} was scaled");
     Ok(())
 }

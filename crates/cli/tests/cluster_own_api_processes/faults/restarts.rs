@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use almanac_harness::{Fault, Injected, OwnTest, TestResult};
+use almanac_harness::{Fault, Injected, TestResult};
 use anyhow::{Result, ensure};
 
-use crate::controller::{Cluster, head_start, on_cluster};
+use crate::controller::{Cluster, head_start, in_namespace};
 use crate::faults::replica::{
     ALONE, Replica, await_all_armed, await_armed, await_carried_out_once, await_holder,
     await_missed, await_record, ensure_carried_out_once, prepare,
@@ -16,10 +16,10 @@ const LEASE_LASTS: i64 = 15;
 
 #[test]
 fn a_firing_due_while_no_controller_ran_is_carried_out_afterwards_unless_too_late() -> TestResult {
-    on_cluster(async |test, cluster| {
+    in_namespace(async |cluster| {
         prepare(cluster, "patient", None).await?;
         prepare(cluster, "strict", Some(1)).await?;
-        let replica = Replica::start(test, head_start(), ALONE)?;
+        let replica = Replica::start(cluster, head_start(), ALONE)?;
         await_all_armed(cluster, ["patient", "strict"]).await?;
         replica.controller.program.kill()?;
         replica.ensure_before_firing()?;
@@ -36,10 +36,10 @@ fn a_firing_due_while_no_controller_ran_is_carried_out_afterwards_unless_too_lat
 
 #[test]
 fn a_leader_killed_before_a_firing_is_replaced_within_its_allowed_delay() -> TestResult {
-    on_cluster(async |test, cluster| {
+    in_namespace(async |cluster| {
         prepare(cluster, "patient", Some(60)).await?;
         prepare(cluster, "strict", Some(1)).await?;
-        let (first, second) = Replica::start_two(test, cluster).await?;
+        let (first, second) = Replica::start_two(cluster).await?;
         await_all_armed(cluster, ["patient", "strict"]).await?;
         first.ensure_before_firing()?;
         // The lease has to outlast the firing by more than the strict rule allows.
@@ -97,9 +97,9 @@ async fn ensure_all_once(cluster: &Cluster) -> TestResult {
     Ok(())
 }
 
-async fn interrupted(test: &OwnTest, cluster: &Cluster) -> Result<Replica> {
+async fn interrupted(cluster: &Cluster) -> Result<Replica> {
     prepare_interrupted(cluster).await?;
-    let replica = Replica::start(test, head_start(), ALONE)?;
+    let replica = Replica::start(cluster, head_start(), ALONE)?;
     await_all_armed(cluster, INTERRUPTED).await?;
     let under_way = UnderWay::begin(&replica).await?;
     await_record(cluster, "done").await?;
@@ -110,8 +110,8 @@ async fn interrupted(test: &OwnTest, cluster: &Cluster) -> Result<Replica> {
 
 #[test]
 fn a_process_killed_during_firings_carries_out_each_once_after_a_restart() -> TestResult {
-    on_cluster(async |test, cluster| {
-        let replica = interrupted(test, cluster).await?;
+    in_namespace(async |cluster| {
+        let replica = interrupted(cluster).await?;
         replica.controller.program.start_again()?;
         ensure_all_once(cluster).await?;
         // Nothing is left to be done when it comes a third time.
@@ -128,9 +128,9 @@ fn a_process_killed_during_firings_carries_out_each_once_after_a_restart() -> Te
 
 #[test]
 fn a_leader_killed_during_firings_leaves_each_to_its_successor_exactly_once() -> TestResult {
-    on_cluster(async |test, cluster| {
+    in_namespace(async |cluster| {
         prepare_interrupted(cluster).await?;
-        let (first, second) = Replica::start_two(test, cluster).await?;
+        let (first, second) = Replica::start_two(cluster).await?;
         await_all_armed(cluster, INTERRUPTED).await?;
         let _under_way = UnderWay::begin(&first).await?;
         await_record(cluster, "done").await?;
@@ -145,9 +145,9 @@ fn a_leader_killed_during_firings_leaves_each_to_its_successor_exactly_once() ->
 
 #[test]
 fn a_leader_that_is_shut_down_finishes_work_in_progress_and_hands_over_at_once() -> TestResult {
-    on_cluster(async |test, cluster| {
+    in_namespace(async |cluster| {
         prepare(cluster, "slow", Some(60)).await?;
-        let (first, second) = Replica::start_two(test, cluster).await?;
+        let (first, second) = Replica::start_two(cluster).await?;
         await_armed(cluster, "slow").await?;
         let slow = first.spoil_scaling("slow", Fault::delay(Duration::from_secs(2)));
         slow.await_taken(1).await?;
@@ -164,7 +164,7 @@ fn a_leader_that_is_shut_down_finishes_work_in_progress_and_hands_over_at_once()
         // The successor goes on, and has nothing to do again.
         prepare(cluster, "next", None).await?;
         cluster
-            .await_status("default", "next", "to be known", |status| {
+            .await_status(cluster.home(), "next", "to be known", |status| {
                 status["nextExecutionTime"] == "2026-11-27T09:00:00Z"
             })
             .await?;

@@ -4,13 +4,12 @@ use std::path::Path;
 use std::process::Command;
 
 use almanac_harness::{
-    Answer, Fault, FaultProxy, Observation, OwnTest, PATIENCE, RecordedRequest, TestResult,
-    await_condition,
+    Answer, Fault, FaultProxy, Observation, PATIENCE, RecordedRequest, TestResult, await_condition,
 };
 use anyhow::ensure;
 use http::StatusCode;
 
-use crate::controller::{ALMANAC, on_cluster};
+use crate::controller::{ALMANAC, Cluster, in_namespace};
 use crate::faults::replica::{ALONE, FIRING, Replica, prepare};
 
 /// Waits until it reports what it is waiting for, and checks that it does not count as stuck.
@@ -30,13 +29,14 @@ async fn await_waiting(replica: &Replica, words: &str) -> TestResult {
 #[test]
 fn missing_permission_for_the_lease_is_reported_and_the_process_continues_once_granted()
 -> TestResult {
-    on_cluster(async |test, cluster| {
+    in_namespace(async |cluster| {
         prepare(cluster, "shop", None).await?;
-        let proxy = FaultProxy::start(test.client())?;
+        let proxy = FaultProxy::start(cluster.client())?;
         let forbidden = Answer::with(StatusCode::FORBIDDEN).message("leases is forbidden");
         let forbidden = Fault::answer(forbidden).matching(RecordedRequest::is_for_lease).always();
         let forbidden = proxy.inject(forbidden);
-        let replica = Replica::start_behind(proxy, FIRING.parse()?, &["--identity", "only"])?;
+        let replica =
+            Replica::start_behind(cluster, proxy, FIRING.parse()?, &["--identity", "only"])?;
         await_waiting(&replica, "waiting for the lease: leases is forbidden\n").await?;
         forbidden.await_taken(2).await?;
         forbidden.withdraw();
@@ -45,10 +45,10 @@ fn missing_permission_for_the_lease_is_reported_and_the_process_continues_once_g
     })
 }
 
-async fn starts_without_server(test: &OwnTest, further: &[&str], says: &str) -> TestResult {
-    let proxy = FaultProxy::start(test.client())?;
+async fn starts_without_server(cluster: &Cluster, further: &[&str], says: &str) -> TestResult {
+    let proxy = FaultProxy::start(cluster.client())?;
     proxy.block().await;
-    let replica = Replica::start_behind(proxy, FIRING.parse()?, further)?;
+    let replica = Replica::start_behind(cluster, proxy, FIRING.parse()?, further)?;
     await_waiting(&replica, says).await?;
     replica.proxy.unblock()?;
     replica.await_leading().await?;
@@ -57,15 +57,13 @@ async fn starts_without_server(test: &OwnTest, further: &[&str], says: &str) -> 
 
 #[test]
 fn a_missing_api_server_is_reported_and_the_process_continues_once_it_is_there() -> TestResult {
-    on_cluster(async |test, cluster| {
+    in_namespace(async |cluster| {
         prepare(cluster, "shop", None).await?;
+        let home = cluster.home();
+        let first_kind = format!("waiting for all MetricsProducer objects in {home} to be listed");
         tokio::try_join!(
-            starts_without_server(
-                test,
-                ALONE,
-                "waiting for all MetricsProducer objects to be listed"
-            ),
-            starts_without_server(test, &["--identity", "only"], "waiting for the lease: "),
+            starts_without_server(cluster, ALONE, &first_kind),
+            starts_without_server(cluster, &["--identity", "only"], "waiting for the lease: "),
         )?;
         Ok(())
     })

@@ -7,10 +7,10 @@ use anyhow::ensure;
 use http::{Method, StatusCode};
 use serde_json::Value;
 
-use crate::controller::{CRON, head_start, on_cluster};
+use crate::controller::{CRON, head_start, in_namespace};
 use crate::faults::replica::{
-    ALONE, BEFORE, NAMESPACE, Replica, await_armed, await_carried_out_once,
-    ensure_carried_out_once, prepare, replicas,
+    ALONE, BEFORE, Replica, await_armed, await_carried_out_once, ensure_carried_out_once, prepare,
+    replicas,
 };
 
 fn broken() -> Fault {
@@ -19,7 +19,7 @@ fn broken() -> Fault {
 
 #[test]
 fn a_history_is_complete_however_often_its_writing_failed() -> TestResult {
-    on_cluster(async |test, cluster| {
+    in_namespace(async |cluster| {
         let troubles = [
             ("once", 1, broken()),
             ("five-times", 5, broken()),
@@ -29,7 +29,7 @@ fn a_history_is_complete_however_often_its_writing_failed() -> TestResult {
         for (name, ..) in &troubles {
             prepare(cluster, name, Some(60)).await?;
         }
-        let replica = Replica::start(test, head_start(), ALONE)?;
+        let replica = Replica::start(cluster, head_start(), ALONE)?;
         for (name, ..) in &troubles {
             await_armed(cluster, name).await?;
         }
@@ -48,14 +48,14 @@ fn a_history_is_complete_however_often_its_writing_failed() -> TestResult {
 
 #[test]
 fn a_policy_deleted_while_its_status_write_fails_is_neither_written_nor_fired() -> TestResult {
-    on_cluster(async |test, cluster| {
+    in_namespace(async |cluster| {
         prepare(cluster, "witness", None).await?;
-        let replica = Replica::start(test, head_start(), ALONE)?;
+        let replica = Replica::start(cluster, head_start(), ALONE)?;
         await_armed(cluster, "witness").await?;
         let failing = replica.spoil_status("doomed", broken().always());
         prepare(cluster, "doomed", None).await?;
         failing.await_taken(2).await?;
-        cluster.delete(CRON, NAMESPACE, "doomed").await?;
+        cluster.delete(CRON, cluster.home(), "doomed").await?;
         replica.ensure_before_firing()?;
         // The rule is forgotten.
         replica.controller.await_metric("almanac_cron_rules_armed 1").await?;
@@ -74,10 +74,10 @@ fn a_policy_deleted_while_its_status_write_fails_is_neither_written_nor_fired() 
 #[test]
 fn a_firing_whose_status_is_unwritten_when_the_lease_is_lost_is_not_recorded_as_missed()
 -> TestResult {
-    on_cluster(async |test, cluster| {
+    in_namespace(async |cluster| {
         // Over when the lease, which lasts for 15 s, can be taken again.
         prepare(cluster, "shop", Some(10)).await?;
-        let replica = Replica::start(test, head_start(), &["--identity", "only"])?;
+        let replica = Replica::start(cluster, head_start(), &["--identity", "only"])?;
         await_armed(cluster, "shop").await?;
         replica.ensure_before_firing()?;
         let statuses = replica.spoil_status("shop", broken().always());
@@ -91,7 +91,7 @@ fn a_firing_whose_status_is_unwritten_when_the_lease_is_lost_is_not_recorded_as_
         replica.await_leading().await?;
         ensure_carried_out_once(cluster, "shop", 1).await?;
         await_condition("one Event, that it was scaled", PATIENCE, async || {
-            let events = cluster.events(NAMESPACE, "shop").await?;
+            let events = cluster.events(cluster.home(), "shop").await?;
             let scaled = events.iter().filter(|it| it.starts_with("Normal ScaledByRule")).count();
             Ok(Observation::of(scaled == 1 && events.len() == 1, format!("{events:?}")))
         })
@@ -102,11 +102,11 @@ fn a_firing_whose_status_is_unwritten_when_the_lease_is_lost_is_not_recorded_as_
 /// A status that another writer has mangled is restored from memory.
 #[test]
 fn a_wiped_status_is_rewritten_with_its_history() -> TestResult {
-    on_cluster(async |test, cluster| {
+    in_namespace(async |cluster| {
         prepare(cluster, "shop", None).await?;
-        let replica = Replica::start(test, head_start(), ALONE)?;
+        let replica = Replica::start(cluster, head_start(), ALONE)?;
         await_carried_out_once(cluster, "shop").await?;
-        cluster.patch_status(CRON, NAMESPACE, "shop", &Value::Null).await?;
+        cluster.patch_status(CRON, cluster.home(), "shop", &Value::Null).await?;
         await_carried_out_once(cluster, "shop").await?;
         replica.controller.stop().await
     })

@@ -7,10 +7,10 @@ use http::Method;
 use serde_json::json;
 
 use crate::controller::{
-    CRON, Cluster, DEPLOYMENT, PRODUCER, cron, deployment, head_start, on_cluster, target,
+    CRON, Cluster, DEPLOYMENT, PRODUCER, cron, deployment, head_start, in_namespace, target,
 };
 use crate::faults::replica::{
-    BEFORE, NAMESPACE, Replica, await_all_armed, await_record, effective_scalings, replicas,
+    BEFORE, Replica, await_all_armed, await_record, effective_scalings, replicas,
 };
 
 /// How many policies, of which few may be written at once.
@@ -29,17 +29,17 @@ fn names() -> Vec<String> {
 /// Policies, and a process that carries them out one after the other.
 async fn prepare_all(cluster: &Cluster) -> TestResult {
     for name in names() {
-        cluster.create(DEPLOYMENT, NAMESPACE, &deployment(&name, BEFORE)).await?;
+        cluster.create(DEPLOYMENT, cluster.home(), &deployment(&name, BEFORE)).await?;
         let rules = json!([
             {"name": "up", "schedule": "0 9 * * *", "targetReplicas": AT_NINE},
             {"name": "later", "schedule": "1 9 * * *", "targetReplicas": LATER},
         ]);
         let target = target("apps/v1", "Deployment", &name);
-        cluster.create(CRON, NAMESPACE, &cron(&name, &target, &rules)).await?;
+        cluster.create(CRON, cluster.home(), &cron(&name, &target, &rules)).await?;
     }
     let schedule = json!({"defaultReplicas": 2, "behaviors": []});
     let hours = objects::metrics_producer("hours", &schedule);
-    cluster.create(PRODUCER, NAMESPACE, &hours).await
+    cluster.create(PRODUCER, cluster.home(), &hours).await
 }
 
 /// Waits until the firing has come, some writes hang, and the others wait for their turn.
@@ -62,18 +62,18 @@ async fn scalings(cluster: &Cluster) -> Result<usize> {
 }
 
 async fn annotate(cluster: &Cluster, annotation: &str) -> TestResult {
-    cluster.kubectl(&["-n", NAMESPACE, "annotate", "lease", "almanac", annotation]).await?;
+    cluster.kubectl(&["-n", cluster.home(), "annotate", "lease", "almanac", annotation]).await?;
     Ok(())
 }
 
 #[test]
 fn a_write_waiting_when_everything_is_stopped_is_never_sent_and_later_firings_are_carried_out()
 -> TestResult {
-    on_cluster(async |test, cluster| {
+    in_namespace(async |cluster| {
         prepare_all(cluster).await?;
         let at_once = AT_ONCE.to_string();
         let arguments = ["--identity", "first", "--writes-at-once", &at_once];
-        let first = Replica::start(test, head_start(), &arguments)?;
+        let first = Replica::start(cluster, head_start(), &arguments)?;
         let hangs = await_waiting(cluster, &first).await?;
         ensure!(!first.controller.scrape("karpenter_").await?.is_empty(), "no numbers");
 
@@ -90,7 +90,7 @@ fn a_write_waiting_when_everything_is_stopped_is_never_sent_and_later_firings_ar
         await_told(cluster, &stopped[0]).await?;
 
         // The next one finds it so.
-        let second = first.start_beside(test, &["--identity", "second"])?;
+        let second = first.start_beside(cluster, &["--identity", "second"])?;
         first.controller.stop().await?;
         second.await_leading().await?;
         second.controller.await_metric("almanac_stopped 1").await?;
@@ -130,17 +130,18 @@ async fn await_records(cluster: &Cluster) -> Result<Vec<String>> {
 async fn await_told(cluster: &Cluster, name: &str) -> TestResult {
     let event = format!(
         "Normal RuleStopped: rule up was not carried out because everything is stopped; \
-         Deployment.apps {NAMESPACE}/{name} stays as is"
+         Deployment.apps {}/{name} stays as is",
+        cluster.home()
     );
-    cluster.await_event(NAMESPACE, name, &event).await
+    cluster.await_event(cluster.home(), name, &event).await
 }
 
 #[test]
 fn a_process_that_is_shut_down_sends_its_queued_writes() -> TestResult {
-    on_cluster(async |test, cluster| {
+    in_namespace(async |cluster| {
         prepare_all(cluster).await?;
         let at_once = AT_ONCE.to_string();
-        let replica = Replica::start(test, head_start(), &["--writes-at-once", &at_once])?;
+        let replica = Replica::start(cluster, head_start(), &["--writes-at-once", &at_once])?;
         let hangs = await_waiting(cluster, &replica).await?;
         let (ended, ()) = tokio::join!(replica.controller.stop(), async { hangs.release() });
         ended?;

@@ -48,9 +48,9 @@ async fn besiege(address: SocketAddr, stranger: u8) {
 
 #[test]
 fn an_attack_on_the_listener_delays_no_firing() -> TestResult {
-    on_cluster(async |test, cluster| {
+    on_cluster(async |_, cluster| {
         prepare(cluster, "shop", None).await?;
-        let replica = Replica::start(test, head_start() * 2, ALONE)?;
+        let replica = Replica::start(cluster, head_start() * 2, ALONE)?;
         await_armed(cluster, "shop").await?;
         let program = &replica.controller.program;
         let before = program.peak_resident_memory()?;

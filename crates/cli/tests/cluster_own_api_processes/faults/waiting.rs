@@ -6,9 +6,9 @@ use anyhow::ensure;
 use http::Method;
 use serde_json::json;
 
-use crate::controller::{CRON, Cluster, head_start, on_cluster};
+use crate::controller::{CRON, Cluster, head_start, in_namespace};
 use crate::faults::replica::{
-    ALONE, BEFORE, NAMESPACE, Replica, await_all_armed, await_missed, prepare, replicas,
+    ALONE, BEFORE, Replica, await_all_armed, await_missed, prepare, replicas,
 };
 
 /// As many writes as are under way at once by default, and as many again that wait, less two.
@@ -33,27 +33,27 @@ impl Change {
                 json!({"rules": [{"name": "up", "schedule": "0 10 * * *", "targetReplicas": 7}]})
             }
             Self::Suspend => {
-                let policy = cluster.get(CRON, NAMESPACE, name).await?;
+                let policy = cluster.get(CRON, cluster.home(), name).await?;
                 let mut rules = policy["spec"]["rules"].clone();
                 rules[0]["suspend"] = json!(true);
                 json!({ "rules": rules })
             }
             Self::Nothing => return Ok(()),
-            Self::Delete => return cluster.delete(CRON, NAMESPACE, name).await,
+            Self::Delete => return cluster.delete(CRON, cluster.home(), name).await,
         };
-        cluster.patch(CRON, NAMESPACE, name, &json!({ "spec": spec })).await?;
+        cluster.patch(CRON, cluster.home(), name, &json!({ "spec": spec })).await?;
         Ok(())
     }
 }
 
 #[test]
 fn a_queued_write_is_checked_again_before_it_is_sent() -> TestResult {
-    on_cluster(async |test, cluster| {
+    in_namespace(async |cluster| {
         let names: Vec<String> = (0..AT_ONCE + WAITING).map(|it| format!("shop-{it}")).collect();
         for name in &names {
             prepare(cluster, name, Some(IN_TIME)).await?;
         }
-        let replica = Replica::start(test, head_start() * 2, ALONE)?;
+        let replica = Replica::start(cluster, head_start() * 2, ALONE)?;
         await_all_armed(cluster, &names).await?;
         let hangs = Fault::hang().method(Method::PATCH).path_contains("/scale").always();
         let hangs = replica.proxy.inject(hangs);
@@ -92,7 +92,7 @@ async fn await_seen(cluster: &Cluster, replica: &Replica) -> TestResult {
     let rules = json!([{"name": "up", "schedule": "nonsense", "targetReplicas": 1}]);
     let target = crate::controller::target("apps/v1", "Deployment", "shop-0");
     let last = crate::controller::cron("last", &target, &rules);
-    cluster.create(CRON, NAMESPACE, &last).await?;
+    cluster.create(CRON, cluster.home(), &last).await?;
     await_condition("the last change to be seen", PATIENCE, async || {
         let told = replica.controller.scrape("almanac_objects_not_ready{").await?;
         let is_seen = told.iter().any(|line| line.contains("NoUsableRule"));

@@ -2,13 +2,16 @@
 
 use std::os::unix::process::ExitStatusExt as _;
 
-use crate::live::{apply, prepare};
-use almanac_harness::{
-    ControlPlaneOptions, Kubectl, Observation, OwnTest, PATIENCE, Program, TestResult,
-    await_condition, on_own_control_plane,
-};
+use almanac_harness::{Observation, PATIENCE, Program, TestResult, await_condition};
 use anyhow::ensure;
 use serde_json::{Value, json};
+use tokio::runtime;
+
+use crate::controller::{Cluster, on_cluster};
+use crate::stage::Stage;
+
+static STAGE: Stage =
+    Stage::new(|holder| on_cluster(async |_, cluster| holder.let_tests_in(cluster).await));
 
 const POLICY: &str = r#"
 apiVersion: autoscaling.karmada.io/v1alpha1
@@ -30,22 +33,36 @@ spec:
   - {name: minutely, schedule: "* * * * *", targetReplicas: 5}
 "#;
 
-fn watch(test: &OwnTest, arguments: &[&str]) -> anyhow::Result<Program> {
-    let kubeconfig = test.plane.kubeconfig().display().to_string();
-    let usual = ["-n", "watched", "--watch", "--kubeconfig", &kubeconfig];
+/// Runs a test with a policy in a namespace of its own, next to the others on this stage.
+fn in_namespace(
+    namespace: &str,
+    policy: &str,
+    test: impl AsyncFnOnce(&Cluster) -> TestResult,
+) -> TestResult {
+    let runtime = runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    STAGE.run(&runtime, async |cluster| {
+        cluster.namespace(namespace).await?;
+        cluster.create_text(namespace, policy).await?;
+        test(&cluster).await
+    })
+}
+
+fn watch(cluster: &Cluster, namespace: &str, arguments: &[&str]) -> anyhow::Result<Program> {
+    let kubeconfig = cluster.kubeconfig().display().to_string();
+    let usual = ["-n", namespace, "--watch", "--kubeconfig", &kubeconfig];
     let environment = [("NO_COLOR", "1"), ("COLUMNS", "100")];
     let arguments = [arguments, &usual].concat();
     Program::start(env!("CARGO_BIN_EXE_almanac").as_ref(), &arguments, &environment)
 }
 
-async fn set_replicas(kubectl: &Kubectl, count: u32) -> TestResult {
+async fn set_replicas(cluster: &Cluster, count: u32) -> TestResult {
     let patch = json!({"spec": {"rules": [{
         "name": "new-year", "schedule": "0 0 1 1 *", "targetReplicas": count,
     }]}});
     let patch = patch.to_string();
     let command =
         ["-n", "watched", "patch", "cronfederatedhpa/watched", "--type=merge", "-p", &patch];
-    kubectl.run(&command).await?;
+    cluster.kubectl(&command).await?;
     Ok(())
 }
 
@@ -58,21 +75,17 @@ fn answers(program: &Program) -> anyhow::Result<Vec<Value>> {
 
 #[test]
 fn an_answer_is_printed_again_when_objects_change_and_only_then() -> TestResult {
-    on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
-        let kubectl = test.kubectl().await?;
-        prepare(&kubectl).await?;
-        kubectl.run(&["create", "namespace", "watched"]).await?;
-        apply(&kubectl, "watched", POLICY).await?;
-        let next = watch(test, &["next", "-o", "json"])?;
-        let text = watch(test, &["next"])?;
-        let forecast = watch(test, &["forecast", "--for", "2y"])?;
+    in_namespace("watched", POLICY, async |cluster| {
+        let next = watch(cluster, "watched", &["next", "-o", "json"])?;
+        let text = watch(cluster, "watched", &["next"])?;
+        let forecast = watch(cluster, "watched", &["forecast", "--for", "2y"])?;
         next.await_log("\"to\":1111").await?;
         text.await_log("1111").await?;
         forecast.await_log("1111").await?;
         // What changes no answer prints none.
-        kubectl.run(&["-n", "watched", "annotate", "cronfederatedhpa/watched", "a=b"]).await?;
+        cluster.kubectl(&["-n", "watched", "annotate", "cronfederatedhpa/watched", "a=b"]).await?;
         for count in [2222, 3333] {
-            set_replicas(&kubectl, count).await?;
+            set_replicas(cluster, count).await?;
             next.await_log(&format!("\"to\":{count}")).await?;
             text.await_log(&count.to_string()).await?;
             forecast.await_log(&count.to_string()).await?;
@@ -87,12 +100,8 @@ fn an_answer_is_printed_again_when_objects_change_and_only_then() -> TestResult 
 
 #[test]
 fn an_answer_is_printed_again_once_the_first_event_has_passed() -> TestResult {
-    on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
-        let kubectl = test.kubectl().await?;
-        prepare(&kubectl).await?;
-        kubectl.run(&["create", "namespace", "watched"]).await?;
-        apply(&kubectl, "watched", MORE).await?;
-        let next = watch(test, &["next", "-o", "json", "--count", "1"])?;
+    in_namespace("often", MORE, async |cluster| {
+        let next = watch(cluster, "often", &["next", "-o", "json", "--count", "1"])?;
         await_condition("two events in a row", PATIENCE, async || {
             let log = next.log()?;
             let at = log.lines().filter_map(|line| {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::controller::{
     CRON, Cluster, Controller, DEPLOYMENT, FEDERATED, HORIZONTAL, Kind, condition, deployment,
-    federated, head_start, horizontal, on_cluster,
+    federated, head_start, horizontal, in_namespace, on_cluster,
 };
 use crate::on_time::histories::{fired_once, history, rules_of};
 
@@ -208,11 +208,11 @@ fn the_examples_of_the_design_happen_at_half_past_eight_and_not_before() -> Test
 
 #[test]
 fn half_past_seven_comes_once_in_shanghai_and_once_in_los_angeles() -> TestResult {
-    on_cluster(async |_, cluster| {
-        cluster.namespace("zones").await?;
-        cluster.create(FEDERATED, "zones", &federated("shop-fhpa", Some(2), 2000)).await?;
-        cluster.create_text("zones", &two_zones()).await?;
-        let autoscaler = (FEDERATED, "zones", "shop-fhpa");
+    in_namespace(async |cluster| {
+        let home = cluster.home();
+        cluster.create(FEDERATED, home, &federated("shop-fhpa", Some(2), 2000)).await?;
+        cluster.create_text(home, &two_zones()).await?;
+        let autoscaler = (FEDERATED, home, "shop-fhpa");
         let bounds = ("minReplicas", 2, 1000);
         let [shanghai, los_angeles] = ["2026-11-29T23:30:00Z", "2026-11-30T15:30:00Z"];
 
@@ -220,12 +220,12 @@ fn half_past_seven_comes_once_in_shanghai_and_once_in_los_angeles() -> TestResul
         assert_written_at(shanghai, (cluster, &controller), autoscaler, bounds).await?;
         controller.stop().await?;
         let back = json!({"spec": {"minReplicas": 2}});
-        cluster.patch(FEDERATED, "zones", "shop-fhpa", &back).await?;
+        cluster.patch(FEDERATED, home, "shop-fhpa", &back).await?;
         let controller = cluster.start_at(&early(los_angeles)?, &[]).await?;
         assert_written_at(los_angeles, (cluster, &controller), autoscaler, bounds).await?;
         let is_both =
             |status: &Value| status["executionHistories"][1]["successfulExecutions"].is_array();
-        let status = cluster.await_status("zones", NAME, "both have fired", is_both).await?;
+        let status = cluster.await_status(home, NAME, "both have fired", is_both).await?;
         let applied = json!({"appliedMinReplicas": 1000});
         let fired = fired_once(shanghai, &applied, "2026-11-30T23:30:00Z");
         assert_eq!(history(&status, "scale-up-asia-shanghai")?, fired);

@@ -4,30 +4,29 @@ use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
 use serde_json::{Value, json};
 
 use crate::controller::{
-    CRON, Cluster, DEPLOYMENT, condition, cron, deployment, on_cluster, target,
+    CRON, Cluster, DEPLOYMENT, condition, cron, deployment, in_namespace, target,
 };
 
 const BEFORE: &str = "2026-11-30T08:00:00Z";
-const NAMESPACE: &str = "default";
 
 async fn await_reason(cluster: &Cluster, reason: &str) -> TestResult {
     let is_so = |status: &Value| condition(status, "Ready")[1] == reason;
-    cluster.await_status(NAMESPACE, "shop", reason, is_so).await?;
+    cluster.await_status(cluster.home(), "shop", reason, is_so).await?;
     Ok(())
 }
 
 #[test]
 fn a_repetition_is_one_event_and_kubectl_describe_shows_count_and_duration() -> TestResult {
-    on_cluster(async |_, cluster| {
+    in_namespace(async |cluster| {
         let rules = json!([{"name": "morning", "schedule": "3 9 * * *", "targetReplicas": 6}]);
         let object = cron("shop", &target("apps/v1", "Deployment", "shop"), &rules);
-        cluster.create(CRON, NAMESPACE, &object).await?;
+        cluster.create(CRON, cluster.home(), &object).await?;
         let controller = cluster.start_at(BEFORE, &[]).await?;
         for _ in 0..2 {
             await_reason(cluster, "TargetNotFound").await?;
-            cluster.create(DEPLOYMENT, NAMESPACE, &deployment("shop", 1)).await?;
+            cluster.create(DEPLOYMENT, cluster.home(), &deployment("shop", 1)).await?;
             await_reason(cluster, "Armed").await?;
-            cluster.delete(DEPLOYMENT, NAMESPACE, "shop").await?;
+            cluster.delete(DEPLOYMENT, cluster.home(), "shop").await?;
         }
         await_condition("the third one to be described", PATIENCE, async || {
             let described = cluster.kubectl(&["describe", "cronfhpa", "shop"]).await?;

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use crate::controller::{
-    CRON, Cluster, Controller, DEPLOYMENT, cron, deployment, on_cluster, target,
+    CRON, Cluster, Controller, DEPLOYMENT, cron, deployment, in_namespace, on_cluster, target,
 };
 use crate::on_time::histories::{fired_once, history, rules_of};
 use crate::on_time::rights::{access, grant_scaling};
@@ -137,44 +137,44 @@ fn mangled(status: &Value) -> [(&'static str, Value); 4] {
 
 #[test]
 fn a_mangled_status_is_forgotten_and_healed_and_nothing_fires_for_the_past() -> TestResult {
-    on_cluster(async |_, cluster| {
-        cluster.namespace(OPEN).await?;
+    in_namespace(async |cluster| {
+        let home = cluster.home();
         let names = mangled(&Value::Null).map(|(name, _)| name);
-        make_with_target(cluster, OPEN, &names).await?;
-        make_with_target(cluster, OPEN, &["caught-up", "while-running"]).await?;
+        make_with_target(cluster, home, &names).await?;
+        make_with_target(cluster, home, &["caught-up", "while-running"]).await?;
         let controller = cluster.start_at(BEFORE, &[]).await?;
-        let healthy = await_fired(cluster, OPEN, "while-running").await?;
+        let healthy = await_fired(cluster, home, "while-running").await?;
         let history_kept = ["no-fingerprint", "no-handled"];
         let once = fired_once(BOUNDARY, &json!({"appliedReplicas": 6}), TOMORROW);
 
         // What runs knows better.
         let none = json!({"executionHistories": null, "nextExecutionTime": null});
-        cluster.patch_status(CRON, OPEN, "while-running", &none).await?;
+        cluster.patch_status(CRON, home, "while-running", &none).await?;
         let is_healed = |status: &Value| status["executionHistories"].is_array();
-        let healed = cluster.await_status(OPEN, "while-running", "healed", is_healed).await?;
+        let healed = cluster.await_status(home, "while-running", "healed", is_healed).await?;
         assert_eq!(healed, healthy);
         for name in names.iter().chain(["caught-up"].iter()) {
-            await_fired(cluster, OPEN, name).await?;
+            await_fired(cluster, home, name).await?;
         }
         controller.stop().await?;
 
         let reset = json!({"spec": {"replicas": 1}});
         let mut fingerprints = Vec::new();
         for (index, name) in names.into_iter().enumerate() {
-            let before = cluster.get(CRON, OPEN, name).await?["status"].take();
+            let before = cluster.get(CRON, home, name).await?["status"].take();
             let (_, status) = &mangled(&before)[index];
             fingerprints.push(before["executionHistories"][0]["fingerprint"].clone());
-            cluster.patch_status(CRON, OPEN, name, status).await?;
-            cluster.patch(DEPLOYMENT, OPEN, name, &reset).await?;
+            cluster.patch_status(CRON, home, name, status).await?;
+            cluster.patch(DEPLOYMENT, home, name, &reset).await?;
         }
         // One whose firing is not handled shows that it would be caught up at this time.
-        let before = cluster.get(CRON, OPEN, "caught-up").await?;
+        let before = cluster.get(CRON, home, "caught-up").await?;
         let mut entry = before["status"]["executionHistories"][0].clone();
         entry["lastHandledTime"] = json!("2026-11-30T09:02:00Z");
         entry["successfulExecutions"] = Value::Null;
         let unhandled = json!({ "executionHistories": [entry] });
-        cluster.patch_status(CRON, OPEN, "caught-up", &unhandled).await?;
-        cluster.patch(DEPLOYMENT, OPEN, "caught-up", &reset).await?;
+        cluster.patch_status(CRON, home, "caught-up", &unhandled).await?;
+        cluster.patch(DEPLOYMENT, home, "caught-up", &reset).await?;
         let controller = cluster.start_at(AFTER, &[]).await?;
         for (name, fingerprint) in names.into_iter().zip(fingerprints) {
             let is_healed = |status: &Value| {
@@ -185,17 +185,17 @@ fn a_mangled_status_is_forgotten_and_healed_and_nothing_fires_for_the_past() -> 
                     && handled.is_string()
                     && *handled != BOUNDARY
             };
-            let status = cluster.await_status(OPEN, name, "healed", is_healed).await?;
+            let status = cluster.await_status(home, name, "healed", is_healed).await?;
             let nothing_yet = json!({"nextExecutionTime": TOMORROW});
             let expected = if history_kept.contains(&name) { &once } else { &nothing_yet };
             assert_eq!(history(&status, "morning")?, *expected, "{name}");
         }
-        await_fired(cluster, OPEN, "caught-up").await?;
+        await_fired(cluster, home, "caught-up").await?;
         controller.stop().await?;
         for name in names {
-            assert_eq!(replicas(cluster, OPEN, name).await?, 1, "{name}");
+            assert_eq!(replicas(cluster, home, name).await?, 1, "{name}");
         }
-        assert_eq!(replicas(cluster, OPEN, "caught-up").await?, 6);
+        assert_eq!(replicas(cluster, home, "caught-up").await?, 6);
         Ok(())
     })
 }

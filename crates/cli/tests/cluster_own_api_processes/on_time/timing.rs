@@ -3,12 +3,12 @@
 use almanac_harness::TestResult;
 use serde_json::json;
 
-use crate::controller::{CRON, Cluster, DEPLOYMENT, cron, deployment, on_cluster, target};
+use crate::controller::{CRON, Cluster, DEPLOYMENT, cron, deployment, in_namespace, target};
 
 async fn apply(cluster: &Cluster, name: &str) -> TestResult {
     let rules = json!([{"name": "hourly", "schedule": "3 * * * *", "targetReplicas": 4}]);
     let object = cron(name, &target("apps/v1", "Deployment", name), &rules);
-    cluster.create(CRON, "hours", &object).await
+    cluster.create(CRON, cluster.home(), &object).await
 }
 
 async fn await_next(cluster: &Cluster, name: &str, next: &str) -> TestResult {
@@ -16,12 +16,12 @@ async fn await_next(cluster: &Cluster, name: &str, next: &str) -> TestResult {
         status["nextExecutionTime"] == next
             && status["executionHistories"][0]["nextExecutionTime"] == next
     };
-    cluster.await_status("hours", name, &format!("{next} is next"), is_next).await?;
+    cluster.await_status(cluster.home(), name, &format!("{next} is next"), is_next).await?;
     Ok(())
 }
 
 async fn assert_replicas(cluster: &Cluster, name: &str, replicas: u32) -> TestResult {
-    let found = cluster.get(DEPLOYMENT, "hours", name).await?;
+    let found = cluster.get(DEPLOYMENT, cluster.home(), name).await?;
     assert_eq!(found["spec"]["replicas"], json!(replicas), "{name}");
     Ok(())
 }
@@ -29,10 +29,9 @@ async fn assert_replicas(cluster: &Cluster, name: &str, replicas: u32) -> TestRe
 #[test]
 fn a_rule_for_three_past_applied_at_one_past_fires_in_two_minutes_and_at_four_past_in_an_hour()
 -> TestResult {
-    on_cluster(async |_, cluster| {
-        cluster.namespace("hours").await?;
-        cluster.create(DEPLOYMENT, "hours", &deployment("at-one", 1)).await?;
-        cluster.create(DEPLOYMENT, "hours", &deployment("at-four", 1)).await?;
+    in_namespace(async |cluster| {
+        cluster.create(DEPLOYMENT, cluster.home(), &deployment("at-one", 1)).await?;
+        cluster.create(DEPLOYMENT, cluster.home(), &deployment("at-four", 1)).await?;
 
         let controller = cluster.start_at("2026-11-30T09:01:00Z", &[]).await?;
         apply(cluster, "at-one").await?;

@@ -67,8 +67,7 @@ fn paths_are_meant_from_the_current_directory_and_shown_as_the_repository_has_th
     assert_eq!(told(&inside, &["--git", "main..later", "shop.yaml"]), ["shop both"]);
     assert_eq!(told(&inside, &["--git", "main..later", "../policies/cart.yaml"]), ["cart removed"]);
     assert_eq!(told(&folder, &["--git", "main..later", "."]).len(), 2);
-    let broken = shop().replace("0 8 * * *", "0 8");
-    commit(&folder, &[("policies/shop.yaml", &broken)]);
+    commit(&folder, &[("policies/shop.yaml", &shop().replace("0 8 * * *", "0 8"))]);
     let output = diff(&inside, &["--git", "main..later"]).ended(1);
     output.assert_said(&["--> policies/shop.yaml:7:"]);
     assert!(!output.said.contains("almanac-diff-"), "{}", output.said);

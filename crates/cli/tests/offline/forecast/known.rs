@@ -2,20 +2,18 @@
 
 use serde_json::Value;
 
-use crate::forecast::running::{BROKEN, PRESENT, SHOP, almanac, folder_with, forecast, segments};
+use crate::forecast::running::{
+    BROKEN, PRESENT, SHOP, almanac, cron, folder_with, forecast, segments,
+};
 use crate::running::{list, word};
 
 /// One rule that can be used, and one that cannot.
-const HALF_BROKEN: &str = r#"
-apiVersion: autoscaling.karmada.io/v1alpha1
-kind: CronFederatedHPA
-metadata: {name: half}
-spec:
-  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: other}
-  rules:
-  - {name: never, schedule: "0 8 * *", targetReplicas: 10}
-  - {name: daily, schedule: "0 9 * * *", targetReplicas: 4}
-"#;
+const HALF_BROKEN: &str = cron!(
+    "half",
+    "other",
+    r#"name: never, schedule: "0 8 * *", targetReplicas: 10"#,
+    r#"name: daily, schedule: "0 9 * * *", targetReplicas: 4"#
+);
 
 /// Nothing of it can be used.
 const HOPELESS: &str = r#"
@@ -174,15 +172,11 @@ kind: Namespace
 metadata: {name: shop, annotations: {almanac.dev/ignore: "until the sale is over"}}
 "#;
 
-const IN_SHOP: &str = r#"
-apiVersion: autoscaling.karmada.io/v1alpha1
-kind: CronFederatedHPA
-metadata: {name: till, namespace: shop}
-spec:
-  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: till}
-  rules:
-  - {name: daily, schedule: "0 9 * * *", targetReplicas: 4}
-"#;
+const IN_SHOP: &str = cron!(
+    "till, namespace: shop",
+    "till",
+    r#"name: daily, schedule: "0 9 * * *", targetReplicas: 4"#
+);
 
 #[test]
 fn a_policy_in_a_marked_namespace_is_explained_as_exempt_and_not_forecast() {

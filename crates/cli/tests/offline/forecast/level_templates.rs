@@ -89,19 +89,17 @@ fn the_templates_of_every_workload_stand_for_its_pods_with_the_labels_that_these
     };
     let mut series: Vec<String> = list(&told["series"]).iter().map(of).collect();
     series.sort();
-    assert_eq!(
-        series,
-        [
-            "apps/v1 DaemonSet logs offline-qos-during-day",
-            "apps/v1 ReplicaSet old offline-qos-during-day",
-            "apps/v1 StatefulSet store offline-qos-during-day",
-            "argoproj.io/v1alpha1 Rollout front offline-qos-during-day",
-            "batch.volcano.sh/v1alpha1 CronJob nightly-count offline-qos-during-day",
-            "batch.volcano.sh/v1alpha1 Job train-default1 offline-qos-during-day",
-            "batch.volcano.sh/v1alpha1 Job train-driver drivers",
-            "batch/v1 Job migrate migrations",
-        ]
-    );
+    let expected = [
+        "apps/v1 DaemonSet logs offline-qos-during-day",
+        "apps/v1 ReplicaSet old offline-qos-during-day",
+        "apps/v1 StatefulSet store offline-qos-during-day",
+        "argoproj.io/v1alpha1 Rollout front offline-qos-during-day",
+        "batch.volcano.sh/v1alpha1 CronJob nightly-count offline-qos-during-day",
+        "batch.volcano.sh/v1alpha1 Job train-default1 offline-qos-during-day",
+        "batch.volcano.sh/v1alpha1 Job train-driver drivers",
+        "batch/v1 Job migrate migrations",
+    ];
+    assert_eq!(series, expected);
 }
 
 #[test]

@@ -153,8 +153,7 @@ fn a_pod_is_explained_by_its_list() {
     assert_eq!(won["next"], json!({ "at": "2026-11-23T14:00:00Z", "value": "1" }));
     let own = explain("deployment/web").json();
     assert_eq!((&own["value"], &own["reasons"][0]["verdict"]), (&Value::Null, &json!("won")));
-    let ambiguous = explain("pod/*h-0?").noted;
-    assert_eq!(ambiguous, "", "a pattern may mean several");
+    assert_eq!(explain("pod/*h-0?").noted, "", "a pattern may mean several");
 }
 
 #[test]
@@ -203,16 +202,14 @@ fn what_pods_do_at_one_instant_is_one_line_whatever_else_happens_between_them() 
     let told = ask(&folder, "next", &["--count", "3"]).said;
     let lines: Vec<&str> = told.lines().filter(|line| line.starts_with("  ")).collect();
     let offline = "volcano-agent-config offline-qos-during-day opens; Pod default";
-    assert_eq!(
-        lines,
-        [
-            format!("  {offline}/p-00 and 3 more pods: qosLevel 1 → -1"),
-            "  volcano-agent-config online-qos-at-night closes; Pod default/p-01 and 3 more pods: \
-             qosLevel -1 → 2"
-                .to_owned(),
-            format!("  {offline}/p-02 and 3 more pods: qosLevel 0 → -1"),
-        ]
-    );
+    let expected = [
+        format!("  {offline}/p-00 and 3 more pods: qosLevel 1 → -1"),
+        "  volcano-agent-config online-qos-at-night closes; Pod default/p-01 and 3 more pods: \
+         qosLevel -1 → 2"
+            .to_owned(),
+        format!("  {offline}/p-02 and 3 more pods: qosLevel 0 → -1"),
+    ];
+    assert_eq!(lines, expected);
     let exact = ask(&folder, "next", &["-o", "json"]).json();
     assert_eq!(list(&exact["items"]).len(), 24, "of each pod for programs");
 }

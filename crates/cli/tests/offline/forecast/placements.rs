@@ -142,13 +142,11 @@ fn what_an_expression_selects_changes_when_a_score_expires_that_it_reads() {
     let assumed = ["--assume", "addonplacementscore/west/default.cpuratio=60", "-o", "json"];
     let told = almanac(&folder, &[&question[..], &assumed].concat()).json();
     assert_eq!(told["value"], json!(["west"]));
-    assert_eq!(
-        told["reasons"][1]["because"],
-        format!(
-            "no predicate matches: the expression {BUSY} is false; AddOnPlacementScore default was valid until \
-             2026-11-23T12:00:00Z, so it has no scores"
-        )
+    let expected = format!(
+        "no predicate matches: the expression {BUSY} is false; AddOnPlacementScore default was valid until \
+         2026-11-23T12:00:00Z, so it has no scores"
     );
+    assert_eq!(told["reasons"][1]["because"], expected);
 }
 
 #[test]
@@ -243,10 +241,8 @@ fn an_assumed_score_counts_in_every_command_and_is_told_as_an_assumption() {
     let next = ["next", "-f", "hub.yaml", "--from", "2026-11-23", "--for", "3d", "-o", "json"];
     let at = |assumed: &[&str]| run(&next, assumed).json()["items"][0]["at"].clone();
     assert_eq!(at(&[]), "2026-11-23T12:00:00Z");
-    assert_eq!(
-        at(&["addonplacementscore/east/default.validUntil=2026-11-24T00:30Z"]),
-        "2026-11-24T00:30:00Z"
-    );
+    let expected = "2026-11-24T00:30:00Z";
+    assert_eq!(at(&["addonplacementscore/east/default.validUntil=2026-11-24T00:30Z"]), expected);
     assert_eq!(at(&["addonplacementscore/east/default.validUntil=never"]), json!(null));
     let forecast =
         ["forecast", "-f", "hub.yaml", "--from", "2026-11-23", "--for", "1d", "-o", "json"];
@@ -410,6 +406,5 @@ fn what_is_selected_without_clusters_in_the_files_is_unknown_in_every_output() {
     assert!(said.contains("clusters is unknown\n"), "{said}");
     assert!(said.contains("unknown: there is no ManagedCluster in the files"), "{said}");
     assert!(!said.contains("Nothing changes"), "{said}");
-    let next = ["next", "-f", "hub.yaml", "--from", "2026-11-23"];
-    almanac(&folder, &next).assert_said(&[assumed]);
+    almanac(&folder, &["next", "-f", "hub.yaml", "--from", "2026-11-23"]).assert_said(&[assumed]);
 }

@@ -7,28 +7,35 @@ use serde_json::Value;
 
 use crate::running::{self, Ran, empty_directory, list, word, write};
 
+/// The text of a `CronFederatedHPA`: its name, the name of its Deployment, and its rules, which begin in line 8.
+macro_rules! cron {
+    ($name:literal, $target:literal, $($rule:literal),+) => {
+        concat!(
+            "\napiVersion: autoscaling.karmada.io/v1alpha1\nkind: CronFederatedHPA\nmetadata: {name: ",
+            $name,
+            "}\nspec:\n  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: ",
+            $target,
+            "}\n  rules:\n",
+            $("  - {", $rule, "}\n"),+
+        )
+    };
+}
+pub(crate) use cron;
+
 pub(crate) const PRESENT: &str = "2026-11-20T12:00:00Z";
 
-pub(crate) const SHOP: &str = r#"
-apiVersion: autoscaling.karmada.io/v1alpha1
-kind: CronFederatedHPA
-metadata: {name: shop-hours}
-spec:
-  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: shop}
-  rules:
-  - {name: open, schedule: "0 8 * * *", timeZone: Europe/Berlin, targetReplicas: 10}
-  - {name: close, schedule: "0 20 * * *", timeZone: Europe/Berlin, targetReplicas: 2}
-"#;
+pub(crate) const SHOP: &str = cron!(
+    "shop-hours",
+    "shop",
+    r#"name: open, schedule: "0 8 * * *", timeZone: Europe/Berlin, targetReplicas: 10"#,
+    r#"name: close, schedule: "0 20 * * *", timeZone: Europe/Berlin, targetReplicas: 2"#
+);
 
-pub(crate) const NIGHT: &str = r#"
-apiVersion: autoscaling.karmada.io/v1alpha1
-kind: CronFederatedHPA
-metadata: {name: night-watch}
-spec:
-  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: shop}
-  rules:
-  - {name: "sle</script>ep", schedule: "0 22 * * *", targetReplicas: 0}
-"#;
+pub(crate) const NIGHT: &str = cron!(
+    "night-watch",
+    "shop",
+    r#"name: "sle</script>ep", schedule: "0 22 * * *", targetReplicas: 0"#
+);
 
 pub(crate) const NODES: &str = r"
 apiVersion: autoscaling.karpenter.sh/v1alpha1
@@ -41,15 +48,8 @@ spec:
     - {replicas: 5, start: {hours: 9}, end: {hours: 17}}
 ";
 
-pub(crate) const BROKEN: &str = r#"
-apiVersion: autoscaling.karmada.io/v1alpha1
-kind: CronFederatedHPA
-metadata: {name: broken}
-spec:
-  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: other}
-  rules:
-  - {name: never, schedule: "0 8 * *", targetReplicas: 10}
-"#;
+pub(crate) const BROKEN: &str =
+    cron!("broken", "other", r#"name: never, schedule: "0 8 * *", targetReplicas: 10"#);
 
 /// A folder of its own for a test.
 pub(crate) fn empty_folder(name: &str) -> PathBuf {

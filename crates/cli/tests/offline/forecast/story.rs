@@ -87,10 +87,8 @@ fn overlaps_gaps_and_contested_times_stand_out_in_every_output() {
     };
     assert_eq!(overlaps(0), ["02 20:00 to 02 20:00: down", "03 20:00 to 03 20:00: down"]);
     let of_windows = overlaps(1);
-    assert_eq!(
-        of_windows[..2],
-        ["02 10:00 to 02 11:00: behaviors[1]", "02 16:00 to 02 18:00: behaviors[2]"]
-    );
+    let expected = ["02 10:00 to 02 11:00: behaviors[1]", "02 16:00 to 02 18:00: behaviors[2]"];
+    assert_eq!(of_windows[..2], expected);
     assert_eq!(of_windows.len(), 4);
 }
 
@@ -207,9 +205,7 @@ fn picture_text_and_json_tell_the_same_for_every_kind_of_value() {
             });
         }
     }
-    assert_eq!(
-        kinds.into_iter().collect::<Vec<_>>(),
-        ["a level", "a number", "clusters", "nothing", "units"]
-    );
+    let expected = ["a level", "a number", "clusters", "nothing", "units"];
+    assert_eq!(kinds.into_iter().collect::<Vec<_>>(), expected);
     assert!(count > 100, "{count}");
 }

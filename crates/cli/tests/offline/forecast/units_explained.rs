@@ -78,16 +78,14 @@ fn a_pod_that_waits_is_explained_by_each_unit() {
         ],
     );
     let told = explained(&folder, "pod/web-7d9-y");
-    assert_eq!(
-        lines(&told),
-        [
-            "inactive -: pending: ResourcePolicy default/web allows nodes of unit \"b\", and none has room for it",
-            "excluded a: unit \"a\" of ResourcePolicy default/web is full: 1 of 1 pod",
-            "excluded b: no node of unit \"b\" has room for it",
-            "excluded c: unit \"c\" of ResourcePolicy default/web is closed: its maxCount is 0",
-            "excluded outside all units: strategy: required allows no node outside the units",
-        ]
-    );
+    let expected = [
+        "inactive -: pending: ResourcePolicy default/web allows nodes of unit \"b\", and none has room for it",
+        "excluded a: unit \"a\" of ResourcePolicy default/web is full: 1 of 1 pod",
+        "excluded b: no node of unit \"b\" has room for it",
+        "excluded c: unit \"c\" of ResourcePolicy default/web is closed: its maxCount is 0",
+        "excluded outside all units: strategy: required allows no node outside the units",
+    ];
+    assert_eq!(lines(&told), expected);
     assert_eq!(filled(&folder), (json!({ "a": 1, "b": 0, "c": 0 }), json!(1)));
 }
 
@@ -171,14 +169,11 @@ fn a_relabelled_node_and_an_edited_cap_count_again_and_evict_nobody() {
         folder(name, &objects.into_iter().chain(pods()).collect::<Vec<_>>())
     };
     assert_eq!(filled(&folder_of("units-there", "a", 9)), (json!({ "a": 3, "b": 0 }), json!(0)));
-    assert_eq!(
-        filled(&folder_of("units-relabelled", "b", 9)),
-        (json!({ "a": 0, "b": 3 }), json!(0))
-    );
+    let expected = (json!({ "a": 0, "b": 3 }), json!(0));
+    assert_eq!(filled(&folder_of("units-relabelled", "b", 9)), expected);
     let lowered = folder_of("units-lowered", "a", 1);
     assert_eq!(filled(&lowered), (json!({ "a": 3, "b": 0 }), json!(0)));
-    let raised = folder_of("units-raised", "a", 4);
-    assert_eq!(filled(&raised), (json!({ "a": 3, "b": 0 }), json!(0)));
+    assert_eq!(filled(&folder_of("units-raised", "a", 4)), (json!({ "a": 3, "b": 0 }), json!(0)));
     let told = lines(&explained(&lowered, "rp/web"));
     assert!(told[0].contains("3 of 1 pod (over its cap)"), "{told:?}");
     let told = lines(&explained(&lowered, "pod/web-7d9-2"));
@@ -192,23 +187,19 @@ fn a_policy_is_explained_unit_by_unit() {
     let folder = folder("units-policy", &[units, web(5)]);
     let told = explained(&folder, "rp/web");
     assert_eq!(told["value"], json!({ "unitPods": { "a": 2, "b": 3 }, "pendingPods": 0 }));
-    assert_eq!(
-        lines(&told),
-        [
-            "excluded a: 2 of 2 pods; a pod of a ReplicaSet costs 300 to delete",
-            "won b: 3 of 9 pods; a pod of a ReplicaSet costs 200 to delete; the next pod of Deployment/web goes here",
-        ]
-    );
+    let expected = [
+        "excluded a: 2 of 2 pods; a pod of a ReplicaSet costs 300 to delete",
+        "won b: 3 of 9 pods; a pod of a ReplicaSet costs 200 to delete; the next pod of Deployment/web goes here",
+    ];
+    assert_eq!(lines(&told), expected);
 }
 
 #[test]
 fn a_policy_without_pods_is_explained_and_not_forecast() {
     let a = unit("a", 2, 2);
     let folder = folder("units-without-pods", &[policy("web", "", &[&a])]);
-    assert_eq!(
-        lines(&explained(&folder, "rp/web")),
-        ["inactive a: 0 of 2 pods; a pod of a ReplicaSet costs 300 to delete"]
-    );
+    let expected = ["inactive a: 0 of 2 pods; a pod of a ReplicaSet costs 300 to delete"];
+    assert_eq!(lines(&explained(&folder, "rp/web")), expected);
     let told = almanac(&folder, &["forecast", "-f", ".", "--from", AT, "-o", "json"]).json();
     assert_eq!(told["series"], json!([]));
 }

@@ -199,8 +199,7 @@ fn what_the_base_has_got_meanwhile_is_no_part_of_what_a_pull_request_does() {
         let checkout = origin.root().with_extension(format!("{branch}{}", depth.len()));
         let _ = fs::remove_dir_all(&checkout);
         let to = checkout.to_str().unwrap();
-        let arguments = [&["clone", "--quiet", "-b", branch][..], depth, &[&url, to]].concat();
-        git(origin.root(), &arguments);
+        git(origin.root(), &[&["clone", "--quiet", "-b", branch][..], depth, &[&url, to]].concat());
         checkout
     };
     let merge_ref = ("github.ref", "refs/pull/7/merge");

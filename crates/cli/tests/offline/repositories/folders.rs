@@ -269,8 +269,7 @@ fn unreadable_paths_in_a_directory_are_errors_and_the_rest_is_checked() {
             "checked 1 object in 2 files: 1 error in 1 file\n",
         ],
     );
-    let told = repository.ask("validate", &[]);
-    assert_eq!(findings(&told), ["unreadable-file memory.yaml:1:1"]);
+    assert_eq!(findings(&repository.ask("validate", &[])), ["unreadable-file memory.yaml:1:1"]);
     assert_eq!(repository.run(&["forecast", "-f", ".", "--fail-on", "never"]).code, Some(2));
     assert_eq!(repository.run(&["validate", "--exclude", "memory.yaml"]).code, Some(0));
     // No path of this length can be made, but one can be moved below another.

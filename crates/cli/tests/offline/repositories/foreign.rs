@@ -117,36 +117,34 @@ fn a_target_that_another_project_scales_too_has_two_writers() {
     let message = |target: &str, writer: &str| {
         format!("{target} is already scaled by {writer}; each undoes the other's work")
     };
-    assert_eq!(
-        two_writers(&told),
-        [
-            format!(
-                "cart.yaml -: {}",
-                message(
-                    "Deployment.apps default/cart",
-                    "ScaledObject.keda.sh default/cart, at queue.yaml:1"
-                )
-            ),
-            format!(
-                "db.yaml -: {}",
-                message(
-                    "StatefulSet.apps default/db",
-                    "CronHorizontalPodAutoscaler.autoscaling.alibabacloud.com default/ali, at ali.yaml:1"
-                )
-            ),
-            format!(
-                "shop.yaml -: {}",
-                message(
-                    "Deployment.apps default/shop",
-                    "ScaledObject.keda.sh default/shop, at keda.yaml:1"
-                )
-            ),
-            format!(
-                "web.yaml -: {}",
-                message("Deployment.apps default/web", "kube-downscaler, at web-itself.yaml:1")
-            ),
-        ]
-    );
+    let expected = [
+        format!(
+            "cart.yaml -: {}",
+            message(
+                "Deployment.apps default/cart",
+                "ScaledObject.keda.sh default/cart, at queue.yaml:1"
+            )
+        ),
+        format!(
+            "db.yaml -: {}",
+            message(
+                "StatefulSet.apps default/db",
+                "CronHorizontalPodAutoscaler.autoscaling.alibabacloud.com default/ali, at ali.yaml:1"
+            )
+        ),
+        format!(
+            "shop.yaml -: {}",
+            message(
+                "Deployment.apps default/shop",
+                "ScaledObject.keda.sh default/shop, at keda.yaml:1"
+            )
+        ),
+        format!(
+            "web.yaml -: {}",
+            message("Deployment.apps default/web", "kube-downscaler, at web-itself.yaml:1")
+        ),
+    ];
+    assert_eq!(two_writers(&told), expected);
     assert!(two_writers(&repository.ask("forecast", &["-f", ".", "--for", "1h"])).len() == 4);
 }
 

@@ -33,15 +33,13 @@ fn series(told: &Value) -> Vec<String> {
 fn each_cluster_is_forecast_separately_and_named_by_its_folder() {
     let repository = two_clusters("two-clusters");
     let told = repository.ask("forecast", &["-f", ".", "--for", "1d"]);
-    assert_eq!(
-        series(&told),
-        [
-            "clusters/prod shop 40,1,40",
-            "clusters/prod worker 7,1,7",
-            "clusters/staging shop 4,1,4",
-            "clusters/staging worker 7,1,7"
-        ]
-    );
+    let expected = [
+        "clusters/prod shop 40,1,40",
+        "clusters/prod worker 7,1,7",
+        "clusters/staging shop 4,1,4",
+        "clusters/staging worker 7,1,7",
+    ];
+    assert_eq!(series(&told), expected);
     assert_eq!(findings(&told), [""; 0]);
     let shown = repository.run(&["forecast", "-f", ".", "--from", PRESENT]);
     shown.assert_says(0, &["\nIn clusters/prod\n", "\nIn clusters/staging\n"]);
@@ -167,6 +165,5 @@ fn findings_shared_by_all_clusters_are_reported_once() {
         .file("policies/hours.yaml", policy("hours", "shop", 40))
         .file("a/web.yaml", deployment("web", 1) + "---\n" + &autoscaler("web", "web"))
         .file("b/web.yaml", deployment("web", 1) + "---\n" + &autoscaler("web", "web"));
-    let told = repository.ask("forecast", &["-f", ".", "--for", "1h"]);
-    assert_eq!(series(&told), ["- shop 40"]);
+    assert_eq!(series(&repository.ask("forecast", &["-f", ".", "--for", "1h"])), ["- shop 40"]);
 }

@@ -163,22 +163,18 @@ fn an_explicitly_named_template_is_an_error_with_a_fix() {
         fixes.map(|fix| fix.unwrap().to_owned()).collect::<Vec<_>>()
     };
     let told = repository.ask("validate", &named);
-    assert_eq!(
-        findings(&told),
-        [
-            "template helm.yaml:8:57",
-            "template my shop/templates/hours.yaml:8:57",
-            "template variables.yaml:8:28"
-        ]
-    );
-    assert_eq!(
-        fixes(&told),
-        [
-            "check the result: helm template CHART | almanac validate -f -",
-            "check the result: helm template 'my shop' | almanac validate -f -",
-            "check the result: flux envsubst < variables.yaml | almanac validate -f -",
-        ]
-    );
+    let expected = [
+        "template helm.yaml:8:57",
+        "template my shop/templates/hours.yaml:8:57",
+        "template variables.yaml:8:28",
+    ];
+    assert_eq!(findings(&told), expected);
+    let expected = [
+        "check the result: helm template CHART | almanac validate -f -",
+        "check the result: helm template 'my shop' | almanac validate -f -",
+        "check the result: flux envsubst < variables.yaml | almanac validate -f -",
+    ];
+    assert_eq!(fixes(&told), expected);
     let told = repository.ask("next", &named);
     assert_eq!(fixes(&told)[1], "check the result: helm template 'my shop' | almanac next -f -");
     repository.run(&["validate", "helm.yaml"]).assert_says(1, &["error[template]"]);

@@ -135,10 +135,8 @@ fn a_prompt_a_directive_and_a_comment_are_reported_with_their_positions() {
     assert!(fix.starts_with("remove it"), "{fix}");
     let block = json.replace("// the shop\n", "/* the\n shop */");
     let (found, message, _) = only_finding("above-json-block", block);
-    assert_eq!(
-        (found.as_str(), &*message),
-        ("slash-comment a.yaml:1:1", "JSON does not allow comments")
-    );
+    let expected = ("slash-comment a.yaml:1:1", "JSON does not allow comments");
+    assert_eq!((found.as_str(), &*message), expected);
     let inside = json.replace("// the shop\n", "").replace("\"rules\":", "/* two */ \"rules\":");
     let (found, ..) = only_finding("inside-json-block", inside);
     assert_eq!(found, "slash-comment a.yaml:3:40");
@@ -163,10 +161,8 @@ fn a_json_list_of_policies_is_one_finding() {
     let repository = Repository::new("json-list").file("a.json", format!("[{object}, {object}]"));
     let told = repository.ask("validate", &[]);
     assert_eq!(findings(&told), ["not-an-object a.json:1:1"]);
-    assert_eq!(
-        told["findings"][0]["fix"],
-        "make it the items of a List, or write '---' between the objects"
-    );
+    let expected = "make it the items of a List, or write '---' between the objects";
+    assert_eq!(told["findings"][0]["fix"], expected);
     let others = Repository::new("json-list-of-others").file("a.json", "[{\"kind\": \"x\"}]");
     assert_eq!(findings(&others.ask("validate", &[])), [""; 0]);
 }

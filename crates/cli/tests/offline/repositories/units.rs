@@ -49,14 +49,12 @@ fn a_profile_with_the_plugin_is_found_in_a_directory() {
         .file("scheduler/b.yaml", profile("piVersion", "resourcepolicy"))
         .file("scheduler/c.yaml", profile("piVersion", "Coscheduling"));
     let told = repository.ask("validate", &[]);
-    assert_eq!(
-        findings(&told),
-        [
-            "scheduler-plugin scheduler/a.yaml:5:35",
-            "unknown-field scheduler/b.yaml:1:1",
-            "scheduler-plugin scheduler/b.yaml:5:35",
-        ]
-    );
+    let expected = [
+        "scheduler-plugin scheduler/a.yaml:5:35",
+        "unknown-field scheduler/b.yaml:1:1",
+        "scheduler-plugin scheduler/b.yaml:5:35",
+    ];
+    assert_eq!(findings(&told), expected);
 }
 
 #[test]

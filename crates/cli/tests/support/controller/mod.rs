@@ -15,11 +15,13 @@ use std::path::{Path, PathBuf};
 use almanac_fixtures::objects::scalable_definition;
 use almanac_harness::{
     AuditLog, AuditedRequest, ControlPlaneOptions, Kubectl, Observation, OwnTest, PATIENCE,
-    TestResult, await_condition, client_for, on_own_control_plane,
+    SharedPlane, SharedTest, TestResult, await_condition, client_for, on_own_control_plane,
+    on_shared_plane,
 };
 use anyhow::{Context as _, Result};
 use kube::Client;
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 
 pub(crate) use almanac_fixtures::objects::{
     cron_federated_hpa as cron, deployment, federated_hpa as federated,
@@ -41,13 +43,33 @@ pub(crate) struct Cluster {
     kubectl: Kubectl,
     audit: AuditLog,
     kubeconfig: PathBuf,
+    home: String,
+    /// Arguments that limit a controller to that namespace; none if the test has the control plane to itself.
+    limits: Vec<String>,
 }
+
+/// The control plane of all tests that change nothing cluster-wide.
+static SHARED: SharedPlane<Cluster> = SharedPlane::new();
+/// These tests have deadlines, which more of them at a time would miss on two processors.
+static TURNS: Semaphore = Semaphore::const_new(4);
 
 /// Runs a test on a control plane that has the definitions, and nothing that reacts to anything.
 pub(crate) fn on_cluster(test: impl AsyncFnOnce(&OwnTest, &Cluster) -> TestResult) -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only().audited(), async |own| {
         let cluster = Cluster::prepare(own).await?;
         test(own, &cluster).await
+    })
+}
+
+/// Runs a test in a namespace of its own on a control plane as `on_cluster` has it, which it shares with other tests.
+/// Its controllers see that namespace only, and the writes are those in it.
+pub(crate) fn in_namespace(test: impl AsyncFnOnce(&Cluster) -> TestResult) -> TestResult {
+    let options = ControlPlaneOptions::api_only().audited();
+    let prepare = async |own: &OwnTest| Cluster::prepare(own).await;
+    on_shared_plane(&SHARED, &options, prepare, async |shared, plane| {
+        let _turn = TURNS.acquire().await?;
+        let cluster = plane.in_namespace_of(shared).await?;
+        test(&cluster).await
     })
 }
 
@@ -64,6 +86,8 @@ impl Cluster {
             kubectl: test.kubectl().await?,
             audit: AuditLog::of(&test.plane)?,
             kubeconfig: test.plane.kubeconfig(),
+            home: "default".to_owned(),
+            limits: Vec::new(),
         };
         cluster.kubectl.run(&["apply", "--server-side", "-R", "-f", definitions]).await?;
         cluster.await_definitions().await?;
@@ -96,7 +120,33 @@ impl Cluster {
             kubectl: self.kubectl.clone(),
             audit: self.audit.clone(),
             kubeconfig: self.kubeconfig.clone(),
+            home: self.home.clone(),
+            limits: self.limits.clone(),
         })
+    }
+
+    /// The same for a test in a namespace of its own.
+    async fn in_namespace_of(&self, test: &SharedTest) -> Result<Self> {
+        let home = test.namespace().to_owned();
+        let limits = vec![format!("--namespaces={home}"), format!("--lease-namespace={home}")];
+        Ok(Self {
+            client: test.client(),
+            kubectl: test.kubectl().await?,
+            audit: self.audit.from_here()?,
+            kubeconfig: self.kubeconfig.clone(),
+            home,
+            limits,
+        })
+    }
+
+    /// The namespace in which the test makes its objects.
+    pub(crate) fn home(&self) -> &str {
+        &self.home
+    }
+
+    /// Arguments of a controller, with those that keep it from what is not the test's.
+    pub(crate) fn limited<'a>(&'a self, arguments: &[&'a str]) -> Vec<&'a str> {
+        arguments.iter().copied().chain(self.limits.iter().map(String::as_str)).collect()
     }
 
     pub(crate) fn client(&self) -> Client {
@@ -280,12 +330,13 @@ impl Cluster {
     /// What almanac has sent so far, whatever it was for.
     pub(crate) async fn writes(&self) -> Result<Vec<AuditedRequest>> {
         let writes = self.audit.writes(&self.client).await?;
-        Ok(writes.into_iter().filter(is_almanacs).collect())
+        let is_here = |it: &AuditedRequest| self.limits.is_empty() || it.namespace == self.home;
+        Ok(writes.into_iter().filter(|it| is_almanacs(it) && is_here(it)).collect())
     }
 
     /// Starts the program as the administrator; its policy clock shows the instant now.
     pub(crate) async fn start_at(&self, instant: &str, further: &[&str]) -> Result<Controller> {
-        let controller = Controller::start(&self.kubeconfig, instant, further)?;
+        let controller = Controller::start(&self.kubeconfig, instant, &self.limited(further))?;
         controller.program.await_ready().await?;
         Ok(controller)
     }

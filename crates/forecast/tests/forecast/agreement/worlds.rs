@@ -302,8 +302,7 @@ impl Case {
         for pool in ["x", "y"] {
             let labels = levels::labels(&format!("pool={pool}"));
             let node = units::Node { labels, ..units::Node::default() };
-            let identity = Identity::new("", "Node", "", pool);
-            world.upsert(identity, Slim::Fleet(FleetObject::Node(node)));
+            world.upsert(Identity::new("", "Node", "", pool), Slim::Fleet(FleetObject::Node(node)));
         }
         for number in 0..self.deployments.len() {
             let labels = levels::labels("units=yes");
