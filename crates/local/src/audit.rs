@@ -1,5 +1,5 @@
-//! What makes an API server write down who changes what: its policy, and the flags for it. Reading the log is for
-//! others.
+//! The audit log of an API server, which records each change and its author: the policy and the flags for it. Other
+//! modules read the log.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ fn policy_in(folder: &Path) -> PathBuf {
     folder.join("audit-policy.json")
 }
 
-/// What the API server needs to write it.
+/// The flags that make the API server write the log.
 pub(crate) fn flags(folder: &Path) -> [String; 2] {
     [
         format!("--audit-policy-file={}", policy_in(folder).display()),

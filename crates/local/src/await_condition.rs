@@ -1,4 +1,4 @@
-//! Waiting for a condition instead of for a while. What is looked at, and how, is the caller's.
+//! Waits for a condition instead of for a fixed time. The caller supplies the condition.
 
 use std::time::Duration;
 
@@ -16,10 +16,10 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(250);
 /// plane.
 const LONGEST_PAUSE_AFTER_SLOW: Duration = Duration::from_millis(500);
 
-/// What one attempt observed.
+/// The result of one attempt.
 #[derive(Debug)]
 pub enum Observation<T> {
-    /// The condition holds; the value is what the test goes on with.
+    /// The condition holds; the test continues with the value.
     Holds(T),
     /// It does not hold yet; the text says what is there instead.
     NotYet(String),

@@ -88,7 +88,7 @@ impl Binaries {
         &self.folder
     }
 
-    /// What a whole cluster takes and is not there.
+    /// The programs that a whole cluster needs and that are missing here.
     #[must_use]
     pub fn lacking(&self) -> Vec<&'static str> {
         let components = Component::ALL.map(Component::program);

@@ -1,5 +1,4 @@
-//! The four programs together: started, awaited, and killed or paused one at a time when a test asks
-//! for it.
+//! The four programs together: started, awaited, and killed or paused one at a time when a test requires it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -53,14 +52,14 @@ pub struct ControlPlane {
 }
 
 impl ControlPlane {
-    /// Builds what must be built, starts what was asked for, and waits until all of it is ready.
+    /// Builds the missing programs, starts the components of the options, and waits until all of them are ready.
     pub async fn start(options: &ControlPlaneOptions) -> Result<Self> {
         let binaries = Binaries::provide_async().await?;
         Self::start_in(Home::Run(RunFolder::create()?), &binaries, options).await
     }
 
-    /// Starts what was asked for in this directory, where an earlier run may have kept its data, and waits until all of
-    /// it is ready.
+    /// Starts the components of the options in this directory, where an earlier run may have kept its data, and waits
+    /// until all of them are ready.
     pub async fn start_in(
         home: Home,
         binaries: &Binaries,
@@ -147,7 +146,7 @@ impl ControlPlane {
         client_for(&self.kubeconfig())
     }
 
-    /// A client for requests to etcd over HTTP, which answers nobody else than the API server and this.
+    /// A client for requests to etcd over HTTP. etcd accepts only this client and the API server.
     pub fn etcd_client(&self) -> Result<Client> {
         client_for(&Layout::kubeconfig_of(self.folder(), pki::ETCD))
     }
@@ -169,7 +168,7 @@ impl ControlPlane {
         self.process(component)?.kill()
     }
 
-    /// Stops a component where it stands (SIGSTOP): it keeps its connections and answers nothing.
+    /// Stops a component immediately (SIGSTOP): it keeps its connections and answers nothing.
     pub fn pause(&self, component: Component) -> Result<()> {
         self.process(component)?.pause()
     }
@@ -266,7 +265,7 @@ impl ControlPlane {
     }
 }
 
-/// Those of the run before have been seen by whoever wanted to, and would grow from run to run.
+/// Removes the logs of the previous run. Otherwise they would grow from run to run.
 fn remove_logs(folder: &Path) -> Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let file = entry?.path();

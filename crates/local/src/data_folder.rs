@@ -1,7 +1,7 @@
-//! The directory of a control plane that is kept from run to run: whose it is, whether it can be used, and what has to
-//! be the same the next time.
+//! The directory of a control plane that is kept from run to run: its owner, whether it can be used, and the state that
+//! must not change between runs.
 //!
-//! What has to be the same the next time is written whole or not at all, so that a run may be killed at any moment.
+//! That state is written whole or not at all, so a run may be killed at any instant.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -36,7 +36,7 @@ impl Drop for DataFolder {
     }
 }
 
-/// What made the data.
+/// The versions of the programs that made the data.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Mark {
     format: u32,
@@ -76,7 +76,7 @@ impl DataFolder {
         Ok(taken)
     }
 
-    /// Where it is.
+    /// The path of the directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -94,7 +94,7 @@ impl DataFolder {
     }
 }
 
-/// Whether nothing was kept in it before. Somebody's home is no place for it.
+/// Whether nothing was kept in it before. Rejects a directory with other content, such as a home directory.
 fn check_contents(path: &Path) -> Result<bool> {
     if path.join(MARK).exists() {
         return Ok(false);

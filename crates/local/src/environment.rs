@@ -23,7 +23,7 @@ pub fn data_folder() -> Result<PathBuf> {
     first_of("data", [("XDG_DATA_HOME", "almanac"), ("HOME", ".local/share/almanac")])
 }
 
-/// What is below the directory in the first of these variables that is set.
+/// The given path below the directory in the first of these variables that is set.
 fn first_of<const N: usize>(what: &str, places: [(&str, &str); N]) -> Result<PathBuf> {
     let set = places.iter().find_map(|(name, below)| Some((name, path(name)?, below)));
     let Some((name, folder, below)) = set else {

@@ -1,4 +1,4 @@
-//! The flags of the four programs. Who starts them, and when, is up to the caller.
+//! The flags of the four programs. The caller starts them.
 
 use std::path::Path;
 
@@ -22,8 +22,8 @@ pub(crate) struct Layout<'a> {
     pub(crate) is_kept: bool,
 }
 
-/// What the clients of the API server may ask a second. Upstream's 20 to 50 protects a production
-/// API server from its controllers; here it would only make tests wait.
+/// The requests per second that the clients of the API server may send. Upstream's 20 to 50
+/// protects a production API server from its controllers; here it would only make tests wait.
 const REQUESTS: [&str; 2] = ["--kube-api-qps=2000", "--kube-api-burst=4000"];
 
 impl Layout<'_> {
@@ -51,7 +51,7 @@ impl Layout<'_> {
             "--log-level=error".into(),
         ];
         if !self.is_kept {
-            // A power cut may lose data nobody wants. A killed process loses none.
+            // A power failure may lose the data, which nothing needs later. A killed process loses none.
             flags.push("--unsafe-no-fsync=true".into());
         }
         flags
@@ -68,7 +68,7 @@ impl Layout<'_> {
             "--advertise-address=127.0.0.1".into(),
             format!("--secure-port={}", self.ports.api_server.number()),
             "--permit-port-sharing=true".into(),
-            // A loopback address is no valid endpoint of the `kubernetes` service.
+            // A loopback address is not a valid endpoint of the `kubernetes` service.
             "--endpoint-reconciler-type=none".into(),
             "--service-cluster-ip-range=10.0.0.0/16".into(),
             "--service-account-issuer=https://kubernetes.default.svc".into(),

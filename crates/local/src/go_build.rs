@@ -84,8 +84,8 @@ impl GoBuild {
         self.folder(&self.version()?).map(drop)
     }
 
-    /// The programs of these sources that were provided last. Which Go built them can't be asked for where there is
-    /// none, and matters to nobody who runs them.
+    /// The programs that were last built from these sources. Without Go, its version cannot be read; the programs run
+    /// without it.
     fn built_before(&self) -> Result<Option<PathBuf>> {
         let note = self.note_of_last()?;
         let Ok(name) = fs::read_to_string(&note) else { return Ok(None) };
@@ -209,7 +209,7 @@ impl GoBuild {
             .arg(".")
             // No C compiler is needed, and what comes out runs anywhere.
             .env("CGO_ENABLED", "0")
-            // It is to run here, whatever else somebody builds for.
+            // The build targets this machine, even if the user's environment selects another platform.
             .env_remove("GOOS")
             .env_remove("GOARCH")
             .current_dir(&self.sources);
@@ -217,7 +217,7 @@ impl GoBuild {
         for program in PROGRAMS {
             std::os::unix::fs::symlink(ONE_BINARY, unfinished.join(program))?;
         }
-        // Complete or not there: nobody ever sees half a build.
+        // Complete or absent: no process ever sees a partial build.
         fs::rename(&unfinished, folder)
             .with_context(|| format!("failed to move it to {}", folder.display()))?;
         say(&format!("built the control plane in {:.0} s", started.elapsed().as_secs_f64()));
@@ -225,7 +225,7 @@ impl GoBuild {
     }
 }
 
-/// Enough of a digest to tell the sources apart.
+/// Enough of a digest to distinguish the sources.
 pub(crate) fn hexadecimal(digest: Sha256) -> String {
     digest.finalize().iter().take(8).fold(String::new(), |mut name, byte| {
         let _ = write!(name, "{byte:02x}");
@@ -277,7 +277,7 @@ fn run_with_progress(mut command: Command) -> Result<()> {
     Ok(())
 }
 
-/// Written past the test runner's capture: somebody is waiting in front of a silent terminal.
+/// Written past the test runner's capture, because the user is waiting at a silent terminal.
 pub fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "control-plane: {text}");
 }

@@ -46,7 +46,7 @@ impl Kubectl {
 
     /// The same with something on standard input, for `-f -`.
     pub async fn run_with_input(&self, arguments: &[&str], input: &str) -> Result<String> {
-        // Beside the kubeconfig, so that discovery is neither read from nor left in the user's home.
+        // Next to the kubeconfig, so that discovery neither reads from the user's home nor writes to it.
         let cache = self.kubeconfig.with_file_name("kubectl-cache");
         let mut command = Command::new(&self.program);
         command.arg("--kubeconfig").arg(&self.kubeconfig).arg("--cache-dir").arg(cache);
@@ -68,7 +68,7 @@ impl Kubectl {
                 let _ = stdin.write_all(input.as_bytes()).await;
             }
         };
-        // It answers while it reads: whoever did not listen meanwhile would wait for it forever, and it for them.
+        // kubectl writes its output while it reads its input. Writing the input first and then reading could deadlock.
         let ((), output) = tokio::join!(feed, child.wait_with_output());
         let output = output?;
         if !output.status.success() {

@@ -1,8 +1,8 @@
-//! What a control plane is to consist of, before it is started.
+//! The components and options of a control plane, before it is started.
 
 use crate::component::Component;
 
-/// What a control plane is to consist of.
+/// The components and options of a control plane.
 #[derive(Clone, Debug, Default)]
 pub struct ControlPlaneOptions {
     components: Vec<Component>,
@@ -33,7 +33,7 @@ impl ControlPlaneOptions {
         self
     }
 
-    /// The same, and what this user looks at beside what it changes. Several users can be named one after the other.
+    /// The same, with the reads of this user in addition to its writes. Can be called once per user.
     #[must_use]
     pub fn audited_with_reads_of(mut self, user: impl Into<String>) -> Self {
         self.reads_of.push(user.into());

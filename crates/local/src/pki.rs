@@ -1,6 +1,6 @@
-//! The certificates of one control plane: an authority that lives as long as its data, a serving
-//! certificate for loopback, a client certificate for each who calls the API server, and another
-//! authority for etcd, which trusts nobody whom the API server may have given a certificate.
+//! The certificates of one control plane. An authority that lives as long as its data signs a
+//! serving certificate for loopback, and a certificate for each client of the API server. Another
+//! authority is for etcd, so etcd does not trust the clients of the API server.
 
 use std::fs;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -25,7 +25,7 @@ pub(crate) const CONTROLLER_MANAGER: &str = "controller-manager";
 pub(crate) const SCHEDULER: &str = "scheduler";
 pub(crate) const FRONT_PROXY: &str = "front-proxy-client";
 pub(crate) const AUTHORITY: &str = "ca";
-/// etcd's certificate, for serving, for its peers, and for whoever calls it.
+/// etcd's certificate, for serving, for its peers, and for its clients.
 pub(crate) const ETCD: &str = "etcd";
 pub(crate) const ETCD_AUTHORITY: &str = "etcd-ca";
 pub(crate) const SERVING: &str = "serving";
@@ -166,7 +166,7 @@ impl Pki {
     }
 }
 
-/// Writes a file that nobody else may read.
+/// Writes a file that only the user may read.
 pub fn write_private(file: &Path, text: &str) -> Result<()> {
     use std::io::Write as _;
     fs::File::options()

@@ -1,9 +1,9 @@
 //! Loopback ports that stay ours for as long as a control plane lives.
 //!
-//! A port that was asked from the kernel and given back may be taken by another process before
-//! the component binds it, or while a killed component is down. So the socket is kept, bound and
-//! never listening, with `SO_REUSEPORT`: the component may bind beside it, as the same user with
-//! the same option; nobody else gets the port, and connections go to who listens.
+//! A port that the kernel assigned and got back may be taken by another process before the
+//! component binds it, or while a killed component is down. So the socket is kept, bound and never
+//! listening, with `SO_REUSEPORT`. The component may bind next to it, as the same user with the
+//! same option. No other process gets the port, and connections go to the listening socket.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -20,17 +20,17 @@ pub struct ReservedPort {
 }
 
 impl ReservedPort {
-    /// Asks the kernel for one.
+    /// Reserves a port that the kernel selects.
     pub fn take() -> Result<Self> {
         Self::bound(0).context("failed to reserve a port on 127.0.0.1")
     }
 
-    /// Takes this one, unless somebody has it; then another.
+    /// Reserves this port; if it is in use, another one.
     pub fn take_preferably(number: u16) -> Result<Self> {
         let is_free = || -> Result<()> {
-            // A socket that shares its port could be bound beside that of another program of ours.
+            // Without port sharing: otherwise the bind could succeed next to another program of ours.
             let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
-            // What remains of closed connections has nobody behind it.
+            // Closed connections in TIME_WAIT do not block the port.
             socket.set_reuse_address(true)?;
             Ok(socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, number)).into())?)
         };

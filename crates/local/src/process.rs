@@ -17,11 +17,10 @@ use rustix::process::{
 
 use crate::await_condition::{Observation, await_condition};
 
-/// How every program is started. The shell leaves a watcher behind that holds the read end of a
-/// pipe, and then becomes the program, so that the program has the process id we know. When the
-/// owner of the write end dies, however it dies, the kernel closes the pipe; the watcher's `read`
-/// fails, and it kills the program, even a stopped one, and whatever that has started. A line on the
-/// pipe makes the watcher exit.
+/// How every program is started. The shell leaves a watcher behind that holds the read end of a pipe, and then becomes
+/// the program, so that the program has the process id we know. When the owner of the write end dies, in any way, the
+/// kernel closes the pipe; the watcher's `read` fails, and it kills the program, even a stopped one, and all processes
+/// of its group. A line on the pipe makes the watcher exit.
 /// `watched` is printed once the watcher runs: a shell that is stopped before leaves none behind.
 const WATCHED: &str = r#"exec 3<&0
 { read -r farewell <&3 || kill -s KILL -- -$$; } >/dev/null 2>&1 &
@@ -75,7 +74,7 @@ impl Process {
         Self::start_in_environment(name, program, arguments, Vec::new(), folder)
     }
 
-    /// The same with variables beside those of the test process.
+    /// The same with variables in addition to those of the test process.
     pub fn start_in_environment(
         name: &str,
         program: &Path,
@@ -139,8 +138,8 @@ impl Process {
         self.lock().as_ref().map(|running| running.child.id())
     }
 
-    /// Kills it (SIGKILL) and waits until the kernel has let go of it. Killing what does not run
-    /// is no error: it is what was wanted.
+    /// Kills it (SIGKILL) and waits until the kernel has removed it. If it does not run, the call
+    /// succeeds.
     pub fn kill(&self) -> Result<()> {
         let Some(mut running) = self.lock().take() else {
             return Ok(());
@@ -151,11 +150,11 @@ impl Process {
         Ok(())
     }
 
-    /// Stops it where it stands (SIGSTOP): it keeps its connections and answers nothing. The signal
+    /// Stops it immediately (SIGSTOP): it keeps its connections and answers nothing. The signal
     /// reaches one thread after the other, so this waits until the last of them has stopped.
     pub fn pause(&self) -> Result<()> {
         let id = self.signal(Signal::STOP)?;
-        // Its end, should it come to that, is left for `check_alive` and `kill` to find.
+        // If it ends now, `check_alive` and `kill` find that.
         let states = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         let state = retry_on_intr(|| waitid(WaitId::Pid(id), states))
             .with_context(|| format!("failed to wait for {} to stop", self.name))?;
@@ -172,12 +171,12 @@ impl Process {
         self.signal(Signal::CONT).map(drop)
     }
 
-    /// Asks it to end (SIGTERM), and does not wait until it does.
+    /// Sends SIGTERM, and does not wait until the process ends.
     pub fn ask_to_end(&self) -> Result<()> {
         self.signal(Signal::TERM).map(drop)
     }
 
-    /// Sends SIGINT to it and to whatever shares its process group, as a terminal does at Ctrl-C.
+    /// Sends SIGINT to its process group, as a terminal does at Ctrl-C.
     pub fn interrupt(&self) -> Result<()> {
         let id = self.process_id()?;
         kill_process_group(id, Signal::INT)
@@ -255,8 +254,8 @@ impl Drop for Process {
     }
 }
 
-/// The program has ended and been waited for; its number may soon be another's. So the watcher is
-/// told to go and not to kill.
+/// The program has ended and been waited for; its number may soon belong to another process. So the
+/// watcher must exit without killing.
 pub(crate) fn dismiss(mut watcher: ChildStdin) {
     let _ = watcher.write_all(b"farewell\n");
 }

@@ -1,5 +1,5 @@
-//! A program that is asked something, and answers by ending. Like every other it never outlives whoever has started it,
-//! and a Ctrl-C at the terminal is not for it. What the answer means is up to the caller.
+//! A short-lived program that prints its result and exits. Like every other it never outlives the process that started
+//! it, and a Ctrl-C at the terminal does not reach it. The caller interprets the result.
 
 use std::io;
 use std::path::Path;
@@ -27,7 +27,7 @@ pub fn answer_of(question: Command) -> io::Result<Output> {
     Ok(answer)
 }
 
-/// The same without blocking the runtime. When nobody waits for it any more, the program is killed.
+/// The same without blocking the runtime. Dropping the future kills the program.
 pub async fn await_answer_of(question: Command) -> io::Result<Output> {
     let (child, watcher) = asked(question)?;
     let answer = tokio::task::spawn_blocking(move || child.wait_with_output()).await??;
@@ -65,7 +65,7 @@ mod tests {
         let mut line = String::new();
         io::BufRead::read_line(&mut said, &mut line).unwrap();
         assert_eq!(line, "begun\n");
-        // As the kernel does when whoever asks is killed.
+        // The kernel closes the pipe in the same way when the parent is killed.
         drop(child.stdin.take());
         assert!(!child.wait().unwrap().success());
     }

@@ -13,7 +13,7 @@ use anyhow::{Context as _, Result};
 use crate::environment;
 use crate::whole_file::check_name;
 
-/// The mark in a directory whose logs somebody may want to read.
+/// The mark in a directory whose logs are kept for the user.
 const KEEP: &str = "keep";
 const LOCK: &str = "lock";
 /// How long the logs of a failed test are kept.
@@ -29,7 +29,7 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
-    /// Makes a new directory, after clearing away those nobody owns.
+    /// Makes a new directory, after removing those without an owner.
     pub fn create() -> Result<Self> {
         let runs = environment::cache_folder()?.join("runs");
         check_name(&runs)?;
@@ -50,7 +50,7 @@ impl RunFolder {
         Ok(Self { path, _lock: lock })
     }
 
-    /// Where it is.
+    /// The path of the directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -60,7 +60,7 @@ impl RunFolder {
 impl Drop for RunFolder {
     fn drop(&mut self) {
         if !is_kept(&self.path) {
-            // Whatever stays is cleared away by the next run.
+            // If this fails, the next run removes the rest.
             let _ = fs::remove_dir_all(&self.path);
         }
     }

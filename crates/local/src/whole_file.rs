@@ -1,12 +1,12 @@
-//! Files that are there whole or not at all, whoever is killed while they are written, in directories that every program
-//! can be told of.
+//! Atomic file writes: a crash leaves the old file or the new one. Also rejects directories whose path is not UTF-8:
+//! flags and files have to contain it.
 
 use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
 
-/// Writes a file that nobody else may read, and puts it in its place when it is complete.
+/// Writes a file that only the user may read, and renames it to its name when it is complete.
 pub fn write_whole(file: &Path, text: &str) -> Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
     tempfile::NamedTempFile::new_in(folder)

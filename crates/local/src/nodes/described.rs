@@ -1,7 +1,7 @@
 //! Nodes from a description, which are kept from run to run. A described node is recognized by its provider ID, which
-//! has its own name in it and which nobody can give to a machine later on; no other node is changed or removed.
+//! has the node's own name in it and cannot be set on a real machine later; no other node is changed or removed.
 //!
-//! What others have added to such a node stays: labels, taints, and that it is cordoned.
+//! Additions of other field managers to such a node stay: labels, taints, and that it is cordoned.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,13 +19,14 @@ use super::simulator::{
 };
 use super::spec::NodeSpec;
 
-/// The annotation with the taints that the description has given a node, so that those of others can be told apart.
+/// The annotation with the taints that the description has given a node, which distinguishes them from the taints of
+/// others.
 const TAINTS: &str = "almanac.dev/described-taints";
 
 impl NodeSimulator {
-    /// Makes the described nodes of a cluster what the specs say, and serves the pods that are bound to them. A node
-    /// that is there already goes on with its pods, and one that is described no more is removed. An error, before
-    /// anything is written, where a node of somebody else has one of the names.
+    /// Makes the described nodes of a cluster match the specs, and serves the pods that are bound to them. An existing
+    /// node keeps its pods, and a node that is no longer described is removed. Returns an error, before any write, if a
+    /// node that is not simulated has one of the names.
     pub async fn described(client: &Client, specs: &[NodeSpec]) -> Result<Self> {
         let mut objects = Vec::new();
         for spec in specs {
@@ -39,7 +40,7 @@ impl NodeSimulator {
             .map(|node| (node.name_any(), node))
             .partition(|(_, node)| is_described(node));
         ensure_free(&names, &others)?;
-        // A node without a lease is taken for lost.
+        // The node controller treats a node without a Lease as lost.
         take_leases(client, &names).await?;
         let apply = objects.into_iter().map(|node| {
             let former = former.remove(&node.name_any());
@@ -133,7 +134,7 @@ fn taints(node: &Node) -> Vec<Taint> {
     node.spec.as_ref().and_then(|spec| spec.taints.clone()).unwrap_or_default()
 }
 
-/// What no two taints of a node have in common.
+/// The key and effect of a taint, which no other taint of the node shares.
 fn identity(taint: &Taint) -> String {
     format!("{}:{}", taint.key, taint.effect)
 }
@@ -162,8 +163,8 @@ async fn remove(client: &Client, node: Node) -> Result<()> {
     Ok(())
 }
 
-/// Has nodes ready again that were taken for lost, as after the sleep of the machine, and stops serving those that
-/// somebody has deleted.
+/// Makes nodes ready again that were treated as lost, as after the sleep of the machine, and stops serving nodes that
+/// were deleted.
 async fn keep_ready(client: Client, up: Up) {
     let resource = ApiResource::erase::<Node>(&());
     let mut nodes = Deliveries::begin(client.clone(), resource, Selection::default());
@@ -173,7 +174,7 @@ async fn keep_ready(client: Client, up: Up) {
                 let Ok(node) = node.try_parse::<Node>() else { continue };
                 let name = node.name_any();
                 if up.has(&name) && was_lost(&node) {
-                    // What fails is tried again with the next change of the node, and with the next watch.
+                    // A failed report is retried at the next change of the node and at the next watch.
                     let _ = report_conditions(&client, &name, true, WELL).await;
                 }
             }

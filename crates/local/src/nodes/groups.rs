@@ -1,8 +1,8 @@
-//! Groups of simulated nodes that grow and shrink. A node belongs to a group by its labels, and is simulated by its
-//! provider ID, which nobody can give to a machine later on; no other node is counted, changed or removed.
+//! Groups of simulated nodes that grow and shrink. A node belongs to a group by its labels. It is simulated by its
+//! provider ID, which cannot be set on a real machine later; no other node is counted, changed or removed.
 //!
-//! Nothing is remembered here: which nodes there are is asked of the API server each time. How many there are to be,
-//! and whether anything may be written now, is up to the caller.
+//! This module keeps no state: it reads the nodes from the API server each time. The caller decides the desired number
+//! of nodes and whether writes are allowed now.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub const NODE_GROUP: &str = "almanac.dev/node-group";
 /// The label with the namespace of a node's group.
 pub const NODE_GROUP_NAMESPACE: &str = "almanac.dev/node-group-namespace";
 
-/// What the provider IDs of simulated nodes begin with.
+/// The prefix of the provider IDs of simulated nodes.
 const SIMULATED: &str = "simulated://";
 
 /// After a failure, the nodes are looked at again from the beginning.
@@ -55,7 +55,7 @@ struct Member {
     is_leaving: bool,
 }
 
-/// What came of an attempt to resize a group.
+/// The outcome of an attempt to resize a group.
 #[derive(Debug, Default)]
 pub struct Resized {
     /// The names that nodes would have had, and that other nodes have.
@@ -84,8 +84,8 @@ impl NodeGroups {
     }
 
     /// Adds nodes to a group, or removes some, until it has this many. They are named `ID-0`, `ID-1` and so on; the
-    /// lowest free numbers come first, and the highest go first. `may_write` is asked before every write; where it
-    /// says no, the rest is left undone.
+    /// lowest free numbers come first, and the highest go first. `may_write` is evaluated before every write; if it
+    /// returns false, the remaining writes are skipped.
     pub async fn resize(
         &self,
         group: NodeGroup<'_>,
@@ -246,7 +246,7 @@ fn group_of(node: &Node) -> Option<(String, String)> {
     label(NODE_GROUP_NAMESPACE).zip(label(NODE_GROUP))
 }
 
-/// What is to be added and removed.
+/// The nodes to add and to remove.
 #[derive(PartialEq, Debug, Default)]
 struct Plan {
     add: Vec<String>,

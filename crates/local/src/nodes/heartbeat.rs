@@ -17,7 +17,7 @@ const DURATION_SECONDS: u32 = 40;
 const BETWEEN_RENEWALS: Duration = Duration::from_secs(10);
 const NAMESPACE: &str = "kube-node-lease";
 
-/// Who applies what a kubelet would write.
+/// The field manager of the fields that a kubelet would write.
 pub(super) const MANAGER: &str = "almanac-simulated-node";
 
 pub(crate) fn leases(client: &Client) -> Api<Lease> {

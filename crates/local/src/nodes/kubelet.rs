@@ -1,4 +1,4 @@
-//! Serves the pods that are bound to simulated nodes. What is reported of a pod, and when it ends, is in `pods`.
+//! Serves the pods that are bound to simulated nodes. Their statuses, and the instant at which they end, are in `pods`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher as _, RandomState};
@@ -26,7 +26,7 @@ const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(500);
 pub(super) struct Kubelet {
     client: Client,
     up: Up,
-    /// The pods somebody is at work on, with the newest state that came in meanwhile.
+    /// The pods that a task works on, each with its newest state since the task began.
     at_work: Arc<Mutex<BTreeMap<String, Option<Pod>>>>,
     /// The pods that are looked at again when they end.
     ending: Arc<Mutex<BTreeSet<String>>>,
@@ -84,7 +84,7 @@ impl Kubelet {
         });
     }
 
-    /// The state that came in during the work; with none, the pod is nobody's work any more.
+    /// The state that came in during the work; without one, the work on this pod ends.
     fn newer(&self, uid: &str) -> Option<Pod> {
         let mut at_work = self.at_work.lock().unwrap_or_else(PoisonError::into_inner);
         let newest = at_work.get_mut(uid).and_then(Option::take);
@@ -154,7 +154,7 @@ impl Kubelet {
         }
     }
 
-    /// An address for each pod, of a network that is nobody's.
+    /// An address for each pod, of a network that no machine uses.
     fn address(&self) -> String {
         let number = self.next_address.fetch_add(1, Ordering::Relaxed);
         let [_, high, middle, low] = number.to_be_bytes();
@@ -167,8 +167,8 @@ fn at_once(pod: &Pod) -> DeleteParams {
     DeleteParams::default().grace_period(0).preconditions(only_this)
 }
 
-/// A status must reach neither another pod of the same name nor the same one after a change, of which the watch tells: a
-/// second address would be added to the first, which is refused.
+/// A status must reach neither another pod of the same name nor this pod after a change that the watch will deliver. A
+/// second address would be added to the first, and the API server rejects that.
 fn as_seen(mut patch: Value, pod: &Pod) -> Value {
     patch["metadata"] = json!({"uid": pod.uid(), "resourceVersion": pod.resource_version()});
     patch

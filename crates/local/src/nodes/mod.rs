@@ -1,6 +1,7 @@
-//! Nodes without machines. The scheduler binds pods to them, and they do what a kubelet tells the
-//! API server: they renew their leases, report bound pods as running and ready, those of jobs as
-//! finished after a while, and let deleted pods go. Nothing runs in those pods.
+//! Nodes without machines. The scheduler binds pods to them, and they report to the API server as a
+//! kubelet does. They renew their leases, report bound pods as running and ready, report pods of
+//! jobs as finished after a while, and delete pods that are marked for deletion. Nothing runs in
+//! those pods.
 
 mod described;
 mod groups;

@@ -1,17 +1,17 @@
-//! What a kubelet reports of the pods that were bound to its node, and when a pod ends. It is worked out from the pod
-//! alone; which pods are looked at is up to `kubelet`.
+//! The status that a kubelet reports of the pods bound to its node, and when a pod ends. Both are computed from the pod
+//! alone; `kubelet` selects the pods.
 //!
-//! Nothing runs in a pod, so nothing in it comes to an end by itself. The pods that are meant to end, such as those of
-//! jobs, do so with success: after as long as their longest container says that it sleeps, or else soon.
+//! Nothing runs in a pod, so nothing in it ends by itself. The pods that are meant to end, such as those of jobs, end
+//! with success: after as long as their longest container says that it sleeps, or else soon.
 
 use k8s_openapi::api::core::v1::{Container, Pod};
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-/// What has to be told the API server about a pod.
+/// The report about a pod that the API server still lacks.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Report {
-    /// Nothing: it knows.
+    /// Nothing: the status is up to date.
     Nothing,
     /// A patch of the status.
     Status(Value),
@@ -19,7 +19,7 @@ pub(crate) enum Report {
     Gone,
 }
 
-/// Looks at a bound pod and says what is to be reported.
+/// Returns the report that a bound pod needs.
 pub(crate) fn report(pod: &Pod, address: impl FnOnce() -> String, now: Timestamp) -> Report {
     if pod.metadata.deletion_timestamp.is_some() {
         return Report::Gone;

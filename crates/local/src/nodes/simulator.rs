@@ -1,5 +1,5 @@
-//! Keeps simulated nodes alive, and does to them what tests ask for. What nodes are like is in `spec`, their pods are
-//! served in `kubelet`, the leases are in `heartbeat`, and nodes that are kept from run to run in `described`.
+//! Keeps simulated nodes alive, and stops, restarts or removes them for tests. `spec` describes the nodes, `kubelet`
+//! serves their pods, `heartbeat` renews the leases, and `described` has the nodes that are kept from run to run.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,8 +23,8 @@ pub(super) const NODES_AT_ONCE: usize = 16;
 /// Why a node is ready.
 pub(super) const WELL: &str = "simulated and well";
 
-/// Nodes that exist only as objects. They are lost when this is dropped: nobody renews their
-/// leases or serves their pods any more. [`NodeSimulator::remove_all`] takes them away for good.
+/// Nodes that exist only as objects. Once this is dropped, their leases are not renewed and their
+/// pods are not served, so the nodes become lost. [`NodeSimulator::remove_all`] deletes them.
 pub struct NodeSimulator {
     client: Client,
     up: Up,
@@ -65,7 +65,7 @@ impl NodeSimulator {
         is_fenced: bool,
     ) -> Result<Self> {
         let owned = specs.iter().map(|spec| spec.owned_by(namespace, is_fenced)).collect();
-        // Without a fence, pods of other namespaces may come, and somebody has to serve them.
+        // Without a fence, pods of other namespaces may be bound here, and they must be served too.
         let served = is_fenced.then(|| namespace.to_owned());
         Self::start_with(client, owned, served).await
     }
@@ -170,7 +170,7 @@ impl NodeSimulator {
         Ok(())
     }
 
-    /// Brings a node back, with whatever pods it still has.
+    /// Brings a node back, with the pods that it still has.
     pub async fn bring_up(&self, node: &str) -> Result<()> {
         ensure!(self.names.iter().any(|name| name == node), "{node} is not one of these nodes");
         heartbeat::renew(&self.client, vec![node.to_owned()]).await?;
@@ -179,7 +179,7 @@ impl NodeSimulator {
         self.take_on_pods(node).await
     }
 
-    /// What happened to the pods of a node before it was up went by unseen.
+    /// Serves the pods of a node that were bound while it was down.
     async fn take_on_pods(&self, node: &str) -> Result<()> {
         let here = ListParams::default().fields(&format!("spec.nodeName={node}"));
         for pod in Api::<Pod>::all(self.client.clone()).list(&here).await? {
@@ -216,12 +216,12 @@ impl NodeSimulator {
 impl Drop for NodeSimulator {
     fn drop(&mut self) {
         self.tasks.abort_all();
-        // Whoever is at work on a pod stops there.
+        // The tasks that work on pods stop at their next check.
         self.up.with(BTreeSet::clear);
     }
 }
 
-/// Whether a node was taken for lost while nobody renewed its lease.
+/// Whether a node was treated as lost while its lease was not renewed.
 pub(super) fn was_lost(node: &Node) -> bool {
     conditions_of(node).any(|it| it.type_ == "Ready" && it.status != "True")
 }
@@ -265,7 +265,7 @@ async fn register(client: &Client, objects: Vec<Node>) -> Result<()> {
     at_once(objects.into_iter().map(register)).await
 }
 
-/// Does what is to be done for several nodes, for some of them at once.
+/// Runs the work of several nodes, at most `NODES_AT_ONCE` at a time.
 pub(super) async fn at_once(
     work: impl IntoIterator<Item = impl Future<Output = Result<()>>>,
 ) -> Result<()> {

@@ -1,4 +1,4 @@
-//! What nodes are to be like, and the objects that say so. Keeping them alive is up to the caller.
+//! The desired properties of nodes, and the objects that have them. The caller keeps the nodes alive.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// The label and taint that keep a test's nodes for that test.
 pub const OWNER: &str = "test.almanac/namespace";
 
-/// What a taint does to pods that do not tolerate it.
+/// The effect of a taint on pods that do not tolerate it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaintEffect {
     /// They are not scheduled there.
