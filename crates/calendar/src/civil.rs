@@ -1,9 +1,9 @@
 //! Arithmetic on the wall clock: days, months and minutes as plain integers.
 //!
-//! Schedules are evaluated on civil time without a zone, where arithmetic is exact and cheap; a
+//! Schedules are evaluated on civil time without a zone, where arithmetic is exact and cheap. A
 //! *civil second* counts from 1970-01-01T00:00:00 as a wall clock shows it, a *civil minute* is
-//! sixty of them, a *civil day* 1440 minutes. Which instants these are is up to [`crate::zone`].
-//! The public API uses `jiff::civil`; the conversions are at the end.
+//! sixty of them, a *civil day* 1440 minutes. [`crate::zone`] converts them to instants. The public
+//! API uses `jiff::civil`; the conversions are at the end.
 
 #![expect(
     clippy::cast_possible_truncation,

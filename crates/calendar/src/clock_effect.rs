@@ -1,4 +1,4 @@
-//! What a clock change does to a schedule: the gaps and folds it meets, and their effect.
+//! The effect of a clock change on a schedule: the gaps and folds it meets, and the result of each.
 
 use std::fmt;
 

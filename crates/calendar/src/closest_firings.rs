@@ -1,9 +1,9 @@
 //! The shortest time between two firings, independent of the current date.
 //!
-//! What is valid must also be valid tomorrow, and everywhere. So the time is computed over a fixed stretch, which is
-//! long enough for every weekday to fall on every date. Not every firing of that stretch is visited, because checking
-//! ten thousand rules would take too long. How far two firings can be apart follows from the times of day and from the
-//! days; only a clock change can bring them closer, so the surroundings of each are checked as well.
+//! A schedule that is valid today must also be valid tomorrow, and everywhere. So the time is computed over a fixed
+//! stretch, which is long enough for every weekday to fall on every date. Not every firing of that stretch is visited,
+//! because checking ten thousand rules would take too long. How far two firings can be apart follows from the times of
+//! day and from the days; only a clock change can bring them closer, so the surroundings of each are checked as well.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -15,7 +15,7 @@ const BEGIN: i64 = 1_704_067_200;
 const END: i64 = 2_587_680_000;
 
 impl Firings {
-    /// The shortest time between two firings, whatever the date, if it is at most `limit`. Longer ones are not searched
+    /// The shortest time between two firings over all dates, if it is at most `limit`. Longer ones are not searched
     /// for.
     ///
     /// ```

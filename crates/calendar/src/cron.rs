@@ -20,14 +20,14 @@ use crate::{Firings, Zone};
 /// A cron expression of five fields, in the dialect of Kubernetes' `CronJob`.
 ///
 /// Fields are minute, hour, day of the month, month and weekday. Each is `*` or `?`, or a list of
-/// values, ranges (`9-17`) and steps (`*/15`, `0-30/10`, `5/20`); months and weekdays may be named
+/// values, ranges (`9-17`) and steps (`*/15`, `0-30/10`, `5/20`). Months and weekdays may be named
 /// by three letters in any case, and 7 is Sunday as 0 is. The macros `@yearly`, `@annually`,
 /// `@monthly`, `@weekly`, `@daily`, `@midnight` and `@hourly` are known.
 ///
 /// When the day of the month and the weekday are both restricted, a date needs only one of them.
 ///
-/// What is accepted depends on the text alone, never on the time of day, and an expression that
-/// would never fire is rejected.
+/// Whether an expression is accepted depends on the text alone, never on the time of day. An
+/// expression that would never fire is rejected.
 ///
 /// ```
 /// use almanac_calendar::{Cron, Zone};
@@ -76,14 +76,14 @@ impl Cron {
         self.fixed
     }
 
-    /// The same expression as schedulers carry it out that match the wall clock as it is: what falls in a gap does not
-    /// happen, and what falls in a fold happens twice, also where it is at fixed times.
+    /// The same expression in schedulers that match the unchanged wall clock. A firing in a gap is skipped, and a
+    /// firing in a fold occurs twice, also for an expression at fixed times.
     #[must_use]
     pub fn matching_the_wall_clock(self) -> Cron {
         Cron { fixed: false, ..self }
     }
 
-    /// What the expression means, in one English line without a zone.
+    /// The meaning of the expression, in one English line without a zone.
     ///
     /// ```
     /// use almanac_calendar::Cron;

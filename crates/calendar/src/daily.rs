@@ -60,7 +60,7 @@ impl DailyWindow {
         Ok(DailyWindow { start: start_time, end: end_time })
     }
 
-    /// What the window means, in one English line without a zone.
+    /// The meaning of the window, in one English line without a zone.
     ///
     /// ```
     /// use almanac_calendar::DailyWindow;
@@ -151,7 +151,7 @@ pub struct DailyWindowError {
     length: usize,
 }
 
-/// What is wrong with a daily window.
+/// The problem in a daily window.
 ///
 /// ```
 /// use almanac_calendar::{DailyWindow, DailyWindowErrorKind};
@@ -179,7 +179,7 @@ impl DailyWindowError {
         DailyWindowError { kind, part, given: excerpt(text), length: text.len() }
     }
 
-    /// What is wrong.
+    /// The kind of the error.
     ///
     /// ```
     /// use almanac_calendar::{DailyWindow, DailyWindowErrorKind};

@@ -174,7 +174,7 @@ impl Firings {
         self.recurrence().dates.is_any_date()
     }
 
-    /// What the schedule means, in one English line with its zone.
+    /// The meaning of the schedule, in one English line with its zone.
     ///
     /// ```
     /// use almanac_calendar::{Cron, Zone};
@@ -234,10 +234,10 @@ impl Firings {
 
     /// The first instant after `now` at which the wall clock shows a matching minute.
     ///
-    /// Between two clock changes civil time and time advance alike. So the next match is searched
-    /// for once, and carried over from segment to segment until it lies in one; only if the clock
-    /// has been set back over minutes that were already passed, or has jumped over the match, is it
-    /// searched for again.
+    /// Between two clock changes, civil time and time advance at the same speed. So the next match
+    /// is searched for once, and carried over from segment to segment until it lies in one. It is
+    /// searched for again only if the clock has been set back over minutes that already passed, or
+    /// has jumped over the match.
     fn next_shown(&self, now: i64) -> Option<i64> {
         let mut segment = self.zone.segment_at(now);
         let shown = CivilMinute::of_second(now + segment.offset);

@@ -4,8 +4,8 @@
 //! The crate answers two kinds of questions. [`Firings`] are instants: when is the next one, which
 //! was the last, which are in between? [`Windows`] are open or closed at every instant: are they
 //! now, since when, until when? Everything takes `now` as an argument; nothing here reads a clock,
-//! the host's time zone or its database, so the same input gives the same answer everywhere. It
-//! knows nothing of Kubernetes.
+//! the host's time zone or its database, so the same input gives the same answer everywhere. The
+//! crate does not depend on Kubernetes.
 //!
 //! The rule for clock changes: **a civil time means the first instant at which the wall clock has
 //! reached it.** In a gap that is the first instant after the jump, in a fold the first of the two.
@@ -25,8 +25,8 @@
 //! ```
 //!
 //! No search runs forever. A date that exists comes back within forty years (29 February on a
-//! Monday, across 2100, is the rarest), schedules without any date are rejected when they are
-//! parsed, and no schedule is searched further than four hundred years from `now`, after which the
+//! Monday, across 2100, is the rarest). Schedules without any date are rejected when they are
+//! parsed. No schedule is searched further than four hundred years from `now`, after which the
 //! calendar repeats.
 
 mod civil;

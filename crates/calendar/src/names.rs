@@ -34,7 +34,7 @@ pub(crate) fn position_of_short_name(names: &[&str], text: &str) -> Option<u8> {
 /// The three letters of the one name that a mistyped text was probably meant to be.
 pub(crate) fn nearest_name(names: &[&'static str], text: &str) -> Option<&'static str> {
     let lower = text.to_ascii_lowercase();
-    // Hardly a letter tells one name from another, and a long text is no mistyped name.
+    // One letter does not identify a name, and a long text is not a mistyped name.
     if !(2..=16).contains(&lower.len()) || !lower.bytes().all(|it| it.is_ascii_alphabetic()) {
         return None;
     }

@@ -75,7 +75,7 @@ impl Pattern {
         parse::parse(text)
     }
 
-    /// What the pattern means, in one English line without a zone.
+    /// The meaning of the pattern, in one English line without a zone.
     ///
     /// ```
     /// use almanac_calendar::{Pattern, PatternText};
@@ -125,7 +125,7 @@ impl PatternWindow {
         Ok(PatternWindow { start, end })
     }
 
-    /// What the window means, in one English line without a zone.
+    /// The meaning of the window, in one English line without a zone.
     ///
     /// ```
     /// use almanac_calendar::{Pattern, PatternText, PatternWindow};

@@ -141,7 +141,7 @@ impl Difference<'_> {
         self.next(CivilMinute::of(first_day_of_month(first_year, 1) * MINUTES_A_DAY)).is_none()
     }
 
-    /// Whether every date of the base keeps at least one minute, whatever is removed.
+    /// Whether every date of the base keeps at least one minute regardless of the removed dates.
     fn leaves_times_on_every_date(self) -> bool {
         self.base.times.without(self.removed.times).next(0).is_some()
     }

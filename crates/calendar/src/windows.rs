@@ -16,8 +16,8 @@ use crate::{Reading, Zone, instant};
 /// A schedule that is open or closed at every instant.
 ///
 /// It is made from a [`crate::DailyWindow`] or a [`crate::PatternWindow`]. It is open when its last
-/// start is at or after its last end, so intervals are half-open, and of two windows where one
-/// begins when the other ends exactly one is open at every instant.
+/// start is at or after its last end, so intervals are half-open. Of two windows where one opens
+/// when the other closes, exactly one is open at every instant.
 ///
 /// ```
 /// use almanac_calendar::{DailyWindow, Transition, Zone};
@@ -226,7 +226,7 @@ impl Windows {
         self.start.dates.is_any_date() && self.end.dates.is_any_date()
     }
 
-    /// What the schedule means, in one English line with its zone.
+    /// The meaning of the schedule, in one English line with its zone.
     ///
     /// ```
     /// use almanac_calendar::{DailyWindow, Zone};

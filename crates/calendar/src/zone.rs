@@ -150,7 +150,7 @@ impl Zone {
         self.0.name
     }
 
-    /// What the wall clock shows at an instant, to the second.
+    /// The civil time of the zone at an instant, to the second.
     ///
     /// ```
     /// use almanac_calendar::Zone;

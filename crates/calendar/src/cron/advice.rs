@@ -1,4 +1,4 @@
-//! What to do about a cron expression where the sentence about it, in [`super::error`], does not say so.
+//! The fix for a cron expression if the error message, in [`super::error`], does not contain it.
 
 use super::error::{CronErrorKind, CronField};
 

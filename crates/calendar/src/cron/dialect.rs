@@ -84,11 +84,11 @@ enum Loss {
     Uneven,
     /// Steps over weekdays, which each scheduler counts from another day.
     WeekdaySteps,
-    /// Weekdays by number, and nothing that tells from which day they count.
+    /// Weekdays by number, and no sign of the day from which they count.
     WeekdayNumbers,
     /// No expression of the dialect.
     NotValid,
-    /// What a `rate(…)` does not take.
+    /// A value that `rate(…)` does not accept.
     NotARate,
     /// An interval shorter than a minute.
     TooOften,
@@ -187,7 +187,7 @@ pub(super) fn recognise(text: &str) -> Option<OtherDialect> {
     OtherDialect::of(readings)
 }
 
-/// What `cron(…)` means: it is `EventBridge`'s, whatever stands in it.
+/// The meaning of `cron(…)`: the dialect is always `EventBridge`'s.
 fn in_parentheses(inside: &str) -> Result<Meant, Loss> {
     let fields: Vec<&str> = inside.split_whitespace().collect();
     if let &[.., weekday] = fields.as_slice()
@@ -206,7 +206,7 @@ fn in_parentheses(inside: &str) -> Result<Meant, Loss> {
 
 /// The first value that no dialect has.
 fn first_mistake(fields: &[&str]) -> Loss {
-    // What is a weekday differs.
+    // The weekday field is skipped, because its values differ between dialects.
     let mistakes = fields.iter().zip(parse::FIELDS).take(4).filter_map(|(text, field)| {
         let error = FieldText { field, text, at: 0 }.parse().err()?;
         Some(Loss::Value(error.kind, field))
@@ -246,7 +246,7 @@ fn likely(fields: &[&str]) -> Vec<Dialect> {
     {
         vec![Dialect::EventBridge]
     } else if sixth == "*" && first.bytes().all(|it| it.is_ascii_digit()) {
-        // EventBridge asks for a `?`, so it is the likelier one only where there is one.
+        // EventBridge requires a `?`, so it is the likelier one only where there is one.
         vec![Dialect::Spring, Dialect::EventBridge]
     } else {
         vec![Dialect::Spring]

@@ -51,7 +51,7 @@ impl CronError {
         Self { kind, field, span, instead: None }
     }
 
-    /// What is wrong.
+    /// The kind of the error.
     ///
     /// ```
     /// use almanac_calendar::{Cron, CronErrorKind};
@@ -115,7 +115,7 @@ impl CronError {
     }
 }
 
-/// What is wrong with a cron expression.
+/// The problem in a cron expression.
 ///
 /// ```
 /// use almanac_calendar::{Cron, CronErrorKind};
@@ -132,12 +132,12 @@ pub enum CronErrorKind {
     OtherDialect(OtherDialect),
     /// A comment after the five fields.
     Comment {
-        /// What stands before it.
+        /// The text before it.
         expression: String,
     },
     /// A command after the five fields, as in a crontab.
     Command {
-        /// What stands before it.
+        /// The text before it.
         expression: String,
     },
     /// `H` of Jenkins, which stands for any value; with a step, one item that fires as often.
@@ -155,12 +155,12 @@ pub enum CronErrorKind {
     UnknownMacro(String),
     /// Quotes that are part of the text.
     Quotes {
-        /// What stands between them.
+        /// The text between them.
         expression: String,
     },
     /// A zone before or after the expression.
     ZoneInside {
-        /// The zone, or why it is none.
+        /// The zone, or why it is not valid.
         zone: Result<Zone, Box<ZoneError>>,
         /// The expression without it, if usable, or its correction.
         expression: Option<String>,
@@ -203,7 +203,7 @@ pub enum CronErrorKind {
     },
     /// Neither a number nor a name of the field.
     NotAValue {
-        /// What is written.
+        /// The text as written.
         given: String,
         /// The name that was probably meant, if it is nearly one.
         nearest: Option<&'static str>,
@@ -336,8 +336,8 @@ impl CronErrorKind {
     }
 }
 
-/// A range that runs over the end of the day, week or year, as it can be written: in two ranges split
-/// where it wraps, or as a list if it has a step, which counts on over the end.
+/// A range that runs over the end of the day, week or year, as it can be written. That is two ranges split where it
+/// wraps, or a list if it has a step, which counts on over the end.
 pub(super) fn over_the_end(from: u8, to: u8, step: usize, field: CronField, named: bool) -> String {
     let (first, last) = match field {
         CronField::Weekday => (0, 6),

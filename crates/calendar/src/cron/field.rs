@@ -11,7 +11,7 @@ use crate::quoted::excerpt;
 pub(super) struct FieldSet {
     /// One bit for each value as written: Sunday may be 0 or 7.
     pub(super) bits: u64,
-    /// Whether it contains `*` or `?` without a step, and so is no restriction.
+    /// Whether it contains `*` or `?` without a step, and so does not restrict anything.
     pub(super) free: bool,
     /// Whether it contains `*`, `?` or a step, and so describes a rhythm.
     pub(super) rhythm: bool,

@@ -35,13 +35,13 @@ pub enum CronNote {
     },
     /// The day of the month and the weekday are both restricted, and one of them is enough.
     EitherDay,
-    /// `?` beside weekdays by number: those who write `?` count them from another day.
+    /// `?` next to weekdays by number: dialects that have `?` count them from another day.
     WeekdayNumbers {
         /// The weekdays, as written.
         given: String,
-        /// What they are here, by name.
+        /// The weekdays with these numbers here, by name.
         here: String,
-        /// What they are where they count from 1 for Sunday.
+        /// The weekdays with these numbers in dialects that count from 1 for Sunday.
         there: String,
     },
 }

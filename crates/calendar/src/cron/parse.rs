@@ -125,7 +125,7 @@ fn read(text: &str) -> Result<Cron, CronError> {
 }
 
 fn dates(days: FieldSet, months: FieldSet, weekdays: FieldSet) -> DateSet {
-    // An unrestricted field may list other values beside its star; they have no effect.
+    // An unrestricted field may list other values next to its star; they have no effect.
     let bits = |field: FieldSet| (!field.free).then_some(field.bits);
     let both = DateSet::of(bits(days), bits(months), bits(weekdays));
     let everything = DateSet::EVERY_DAY;

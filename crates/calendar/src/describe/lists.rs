@@ -9,7 +9,7 @@ pub(super) fn joined(items: &[String], word: &str) -> String {
     }
 }
 
-/// The values by name, with a run of three or more neighbours as `a to c`: `a, b, f to k and z`.
+/// The values by name, with a run of three or more neighbors as `a to c`: `a, b, f to k and z`.
 pub(super) fn listed<T: Copy + Into<i32>>(values: &[T], name: impl Fn(T) -> String) -> String {
     let follows = |one: &T, next: &T| (*one).into() + 1 == (*next).into();
     let items: Vec<String> = values
@@ -27,7 +27,7 @@ pub(super) fn members(bits: u64) -> Vec<u8> {
     (0..64).filter(|bit| bits >> bit & 1 == 1).collect()
 }
 
-/// The ends of a run of three or more neighbours without a hole.
+/// The ends of a run of three or more neighbors without a hole.
 pub(super) fn run(values: &[u8]) -> Option<(u8, u8)> {
     let (&[first, ..], &[.., last]) = (values, values) else {
         return None;

@@ -98,7 +98,7 @@ impl PatternError {
         PatternError { kind, field, span }
     }
 
-    /// What is wrong.
+    /// The kind of the error.
     ///
     /// ```
     /// use almanac_calendar::{Pattern, PatternErrorKind, PatternText};
@@ -126,7 +126,7 @@ impl PatternError {
         (self.kind != PatternErrorKind::NeverFires).then_some(self.field)
     }
 
-    /// What can only be meant where the text is wrong.
+    /// The only possible correction of the invalid text.
     ///
     /// ```
     /// use almanac_calendar::{Pattern, PatternText};
@@ -221,7 +221,7 @@ impl PatternError {
     }
 }
 
-/// What is wrong with a pattern.
+/// The problem in a pattern.
 ///
 /// ```
 /// use almanac_calendar::{Pattern, PatternErrorKind, PatternText};
@@ -251,7 +251,7 @@ pub enum PatternErrorKind {
     Star,
     /// Neither a number nor a name of the field.
     NotAValue {
-        /// What is written.
+        /// The text as written.
         given: String,
         /// The name that was probably meant, if it is nearly one.
         nearest: Option<String>,

@@ -133,7 +133,7 @@ impl Item<'_> {
             (true, PatternField::Weekdays) => short(WEEKDAYS[usize::from(value % 7)]),
             _ => value.to_string(),
         };
-        // A list of sixty numbers is no help.
+        // A list of sixty numbers does not help.
         (values.len() <= 12).then(|| values.iter().map(text).collect::<Vec<_>>().join(","))
     }
 

@@ -69,8 +69,8 @@ impl TimeSet {
     }
 }
 
-/// What is left of the times of a day when others are taken away. Not a [`TimeSet`], because the
-/// hours that both have keep other minutes than the rest.
+/// The times of a day that remain when others are taken away. Not a [`TimeSet`], because the hours
+/// that both have keep other minutes than the rest.
 #[derive(Clone, Copy)]
 pub(crate) struct Remaining {
     base: TimeSet,

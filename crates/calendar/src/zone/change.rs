@@ -62,7 +62,7 @@ impl ClockChange {
         SignedDuration::from_secs(i64::from(self.after.seconds() - self.before.seconds()))
     }
 
-    /// What the clock would have shown at [`ClockChange::at`] without the change.
+    /// The civil time at [`ClockChange::at`] without the change.
     ///
     /// ```
     /// use almanac_calendar::Zone;
@@ -78,7 +78,7 @@ impl ClockChange {
         self.before.to_datetime(self.at)
     }
 
-    /// What the clock does show at [`ClockChange::at`].
+    /// The civil time at [`ClockChange::at`] with the change.
     ///
     /// ```
     /// use almanac_calendar::Zone;

@@ -88,7 +88,7 @@ pub struct ZoneError {
     kind: ZoneErrorKind,
     given: String,
     length: usize,
-    /// What the message offers: a zone's name, or several for an abbreviation.
+    /// The suggestion of the message: a zone's name, or several for an abbreviation.
     instead: Option<String>,
 }
 
@@ -125,7 +125,7 @@ impl ZoneError {
         ZoneError { kind, given: excerpt(given), length: given.len(), instead }
     }
 
-    /// What is wrong with the text.
+    /// The kind of the error.
     ///
     /// ```
     /// use almanac_calendar::{Zone, ZoneErrorKind};

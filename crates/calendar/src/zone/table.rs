@@ -1,7 +1,7 @@
 //! The offsets of one zone over all time, as a sorted table.
 //!
-//! Querying a time zone library for the offset at every step costs more than the schedule itself,
-//! so a zone is turned into a table once: when each offset began, and how far the wall clock had
+//! Querying a time zone library for the offset at every step costs more than the schedule itself.
+//! So a zone is turned into a table once: when each offset began, and how far the wall clock had
 //! come by then. Every query is then an index lookup and a step or two. Which zones exist, and
 //! their names, is left to [`super`].
 

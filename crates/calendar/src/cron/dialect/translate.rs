@@ -130,7 +130,7 @@ struct ForeignField<'a> {
     text: &'a str,
 }
 
-/// What cannot be expressed here; `None` if it is not a valid field there, either.
+/// The part that cannot be expressed here; `None` if it is not a valid field there, either.
 type Lost = Option<Loss>;
 
 impl ForeignField<'_> {
