@@ -1,4 +1,4 @@
-//! Operators on two values of the same type. What is too large is an error.
+//! Operators on two values of the same type. A result that is too large is an error.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -17,7 +17,7 @@ pub(crate) enum Operator {
     Remainder,
 }
 
-/// What an operator takes and returns.
+/// The types of the two operands and of the result of an operator.
 type Overload = (Type, Type, Type);
 
 const INT: Overload = (Type::Int, Type::Int, Type::Int);
@@ -42,7 +42,7 @@ impl Operator {
         }
     }
 
-    /// What it takes and returns.
+    /// The types of its operands and results.
     pub(crate) fn overloads(self) -> &'static [Overload] {
         use Type::{Bytes, Duration, Text, Timestamp};
         match self {

@@ -25,7 +25,7 @@ pub(crate) struct Compiled {
     pub(crate) scores: ReadScores,
     /// What of it never has the result that it needs.
     pub(crate) doubts: Vec<CompileError>,
-    /// The steps that it takes whatever the object is, and those of the expressions before it.
+    /// The steps that it takes for every object, plus those of the expressions before it.
     pub(crate) steps: usize,
 }
 
@@ -166,7 +166,7 @@ impl Compiler<'_> {
         let constants: Option<Vec<Value<'static>>> = items.iter().map(Item::constant).collect();
         Ok(match constants.map(Value::list).transpose() {
             Ok(Some(list)) => (Node::Constant(list), known),
-            // What is too deep fails where it is evaluated.
+            // A list that is nested too deep fails at its evaluation.
             _ => (Node::List(items.into()), known),
         })
     }
@@ -192,7 +192,7 @@ impl Compiler<'_> {
             entries.iter().map(|(key, item)| Some((key.constant()?, item.constant()?))).collect();
         Ok(match constants.map(Map::of).transpose() {
             Ok(Some(map)) => (Node::Constant(Value::Map(map)), known),
-            // What cannot be a map fails where it is evaluated.
+            // An invalid map fails at its evaluation.
             _ => (Node::Map(entries.into()), known),
         })
     }

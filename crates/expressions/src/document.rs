@@ -1,10 +1,10 @@
 //! A document: an object in as little memory as it can be read from, two kilobytes for one cluster.
 //!
-//! It is two pieces of memory, all values in a row and all texts in a row, so that ten thousand of them are neither
-//! millions of allocations nor a tree to walk, and no text has to be checked again when it is read. A value is one word,
-//! which says where the rest is, so that the items of a list and the entries of a map are found without going through
-//! what is in them. What is there twice, such as the keys of the maps in a list, is there once, and the names that are in
-//! nearly all clusters are in none. Maps are in the order of their keys.
+//! It is two pieces of memory, all values in a row and all texts in a row. So ten thousand of them are neither millions
+//! of allocations nor a tree to walk, and no text has to be checked again when it is read. A value is one word, which
+//! has the position of the rest. So the items of a list and the entries of a map are found without reading their
+//! contents. A repeated text, such as the keys of the maps in a list, is stored once, and the names that are in nearly
+//! all clusters are not stored at all. Maps are in the order of their keys.
 
 mod name;
 mod stored;
@@ -73,7 +73,7 @@ impl Document {
         size_of_val(&*self.words) + self.texts.len()
     }
 
-    /// What is not there reads as nothing: there is no way to make such a document.
+    /// A missing word reads as null, although the writer never produces such a document.
     fn word(&self, at: usize) -> u32 {
         self.words.get(at).copied().unwrap_or(NULL)
     }
@@ -89,7 +89,7 @@ impl Document {
         self.words.get(at + 1..at + 1 + length * words_of_each).unwrap_or_default()
     }
 
-    /// Where a text begins that is no name, and how long it is.
+    /// The start and the length of a text that is not in `NAMES`.
     fn extent(&self, word: u32) -> (usize, usize) {
         if tag(word) == SHORT_TEXT {
             let start = word >> (BITS_OF_TAG + BITS_OF_LENGTH);

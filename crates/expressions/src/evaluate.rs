@@ -14,7 +14,7 @@ use crate::node::{Fields, Item, Node};
 use crate::source::shortened;
 use crate::value::{List, Map, Text, Value, is_key};
 
-/// What an expression is evaluated over.
+/// The input of an evaluation.
 #[derive(Clone, Copy)]
 pub struct Subject<'a> {
     /// The object.
@@ -47,7 +47,7 @@ pub(crate) struct Scope<'f, 'v> {
     outer: Option<&'f Scope<'f, 'v>>,
 }
 
-/// A value that something is found out of: a constant and a variable stay where they are.
+/// An operand. Constants and variables are borrowed instead of copied.
 enum Operand<'f, 'v> {
     There(&'f Value<'v>),
     Made(Value<'v>),
@@ -148,7 +148,7 @@ impl<'v> Evaluation<'_, 'v> {
             Node::Or { of, otherwise, is_optional } => match self.evaluate(of, within)? {
                 Value::Optional(None) => self.evaluate(otherwise, within),
                 Value::Optional(Some(value)) if !is_optional => Ok((**value).clone()),
-                // What is not optional is there.
+                // A value that is not optional is present.
                 value => Ok(value),
             },
             Node::Pattern { text, pattern, prepared } => match &*self.operand(text, within)? {
@@ -398,7 +398,8 @@ fn borrowed<'v>(value: &'v Value<'static>) -> Value<'v> {
     }
 }
 
-/// The position that an index is; `None` for what is no index, and within it for one that is in no list.
+/// The position in a list that an index means. The outer `None` is for a value that is not an index, the inner one for
+/// an index out of range.
 #[expect(clippy::option_option, reason = "no index, and one that is out of range, are different")]
 fn position(index: &Value<'_>) -> Option<Option<usize>> {
     match index {

@@ -18,7 +18,7 @@ pub enum Failure {
         /// The names of the types.
         of: Box<[&'static str]>,
     },
-    /// The result is no boolean, but of this type.
+    /// The result is of this type instead of boolean.
     NotABoolean(&'static str),
     /// It would take too many steps.
     TooManySteps,
@@ -26,7 +26,7 @@ pub enum Failure {
     Malformed {
         /// How it begins.
         text: Box<str>,
-        /// What it should be.
+        /// The required form.
         wanted: &'static str,
     },
     /// Anything else.
@@ -38,7 +38,7 @@ impl Failure {
         Failure::NoSuchKey((&*shortened(key)).into())
     }
 
-    /// A text is not what it should be. It is quoted where that is told, because few failures are.
+    /// A text without the required form. The message quotes it, because few failures have one.
     pub(crate) fn is_no(text: &str, wanted: &'static str) -> Failure {
         Failure::Malformed { text: shortened(text).into(), wanted }
     }

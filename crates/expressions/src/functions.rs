@@ -94,7 +94,7 @@ pub(crate) fn call<'v>(
     Err(Failure::NoSuchOverload { function, of: values.iter().map(|it| it.type_name()).collect() })
 }
 
-/// What a function is called with: as many values as it takes, and of their types.
+/// The arguments of a function: as many values as it takes, and of their types.
 pub(crate) struct Arguments<'a, 'v> {
     values: &'a [&'a Value<'v>],
     pub(crate) meter: &'a Meter,

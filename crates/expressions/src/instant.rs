@@ -87,7 +87,7 @@ fn part_of(unit: i128, fraction: &str) -> i128 {
     for digit in fraction.bytes() {
         let digit = u64::from(digit - b'0');
         let longer = parts.checked_mul(10).and_then(|it| it.checked_add(digit));
-        // What does not fit changes nothing any more.
+        // A digit that does not fit no longer changes the result.
         let Some(longer) = longer.filter(|it| *it <= LARGEST && parts <= (LARGEST - 1) / 10) else {
             break;
         };

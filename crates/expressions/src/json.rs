@@ -1,5 +1,5 @@
-//! Values from texts in JSON. All numbers are floating-point numbers, as in JSON. Whatever the keys of an object are, it
-//! is an object: some mean something else to `serde_json`'s own type of values.
+//! Values from texts in JSON. All numbers are floating-point numbers, as in JSON. An object with any keys is an object:
+//! some keys have a special meaning for `serde_json`'s own type of values.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,7 +9,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 use crate::failure::Failure;
 use crate::value::Value;
 
-/// The value that a text says; `None` for what is no JSON, or is nested too deep for the stack.
+/// The value of a text; `None` for a text that is not valid JSON, or is nested too deep for the stack.
 pub(crate) fn parse<'v>(text: &str) -> Option<Value<'v>> {
     serde_json::from_str(text).ok().map(|Json(value)| value)
 }

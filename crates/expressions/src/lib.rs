@@ -1,10 +1,10 @@
 //! Expressions over an object, in the [Common Expression Language], as Open Cluster Management selects clusters with
 //! them: compiled once, and evaluated within bounds over as many objects as there are.
 //!
-//! An expression has the object in one variable, `managedCluster`. It has all operators and macros of the language,
-//! and the functions that Kubernetes adds to it: of texts, lists, patterns, quantities, versions, addresses and
-//! optional values. What is not supported is refused by name when the expression is compiled. It has no clock, and
-//! goes through maps in the order of their keys, so that it says the same of the same object everywhere.
+//! An expression has the object in one variable, `managedCluster`. It has all operators and macros of the language, and
+//! the functions that Kubernetes adds to it: of texts, lists, patterns, quantities, versions, addresses and optional
+//! values. Compiling refuses an unsupported function by name. An expression has no clock, and goes through maps in the
+//! order of their keys, so that it has the same result for the same object everywhere.
 //!
 //! ```
 //! use almanac_expressions::{Document, Expression, Meter, Subject};
@@ -55,7 +55,7 @@ use compile::Compiled;
 use evaluate::Evaluation;
 use value::Value;
 
-/// An expression, compiled. Two are equal if they are written alike.
+/// A compiled expression. Two are equal if they are written in the same way.
 #[derive(Clone)]
 pub struct Expression {
     text: Arc<str>,
@@ -91,8 +91,8 @@ impl Expression {
         &self.compiled.scores
     }
 
-    /// What of it never has the result that it needs, although it can be evaluated: it is no boolean, or a call in it
-    /// always fails.
+    /// The parts of the expression that can be evaluated, but never with a usable result: it is not a boolean, or a
+    /// call in it always fails.
     #[must_use]
     pub fn doubts(&self) -> &[CompileError] {
         &self.compiled.doubts

@@ -10,16 +10,16 @@ pub const MOST_EXPRESSIONS: usize = 100;
 /// How many bytes the expressions of a placement have at most, all together.
 pub const MOST_BYTES_IN_ALL: usize = 64 * 1024;
 
-/// How many steps the evaluation of all expressions of one placement over one object takes at most. A step is an
-/// operation, an item of a list that is gone through, or some letters of a text: far more than anybody needs who
-/// selects a cluster, and some milliseconds.
+/// The maximum number of steps for the evaluation of all expressions of one placement over one object. A step is an
+/// operation, an item of a list that is gone through, or some letters of a text. This is far more than the selection of
+/// a cluster needs, and takes some milliseconds.
 pub const MOST_STEPS: usize = 100_000;
 
 /// How many steps it takes at most to compile the patterns that are written in the expressions of one placement. That
 /// is done once, and not for each object.
 pub(crate) const MOST_STEPS_OF_PATTERNS: usize = 400_000;
 
-/// The steps of a failure that does not matter, because something beside it decides: it is told all the same.
+/// The steps of a failure that does not affect the result, because another part decides it. Its message is made anyway.
 const STEPS_OF_FAILURE: usize = 8;
 
 /// The steps that are left to the expressions that are evaluated with it. All expressions of a placement over one
@@ -53,7 +53,7 @@ impl Meter {
         self.left.get().saturating_sub(1)
     }
 
-    /// Takes so many steps. If there are too few left, none is left after that, and nothing is free any more.
+    /// Spends this number of steps. If fewer are left, none is left after that, and every later call fails.
     pub(crate) fn spend(&self, steps: usize) -> Result<(), Failure> {
         let left = self.left.get().saturating_sub(steps);
         self.left.set(left);
@@ -80,13 +80,13 @@ impl Default for Meter {
     }
 }
 
-/// What is left to the expressions of one placement when they are compiled: so many of them, so long in all, and so
-/// many steps to compute what is constant in them and to compile their patterns.
+/// The allowance of the expressions of one placement when they are compiled: their number, their total length, and the
+/// steps to compute their constants and to compile their patterns.
 #[derive(Debug)]
 pub struct Allowance {
     expressions: usize,
     bytes: usize,
-    /// The steps that are taken whatever the object is.
+    /// The steps that are taken for every object.
     pub(crate) steps: usize,
     /// For what is constant.
     pub(crate) constants: Meter,
@@ -95,7 +95,7 @@ pub struct Allowance {
 }
 
 impl Allowance {
-    /// What a placement may have.
+    /// The allowance of a placement.
     #[must_use]
     pub fn new() -> Allowance {
         let (expressions, bytes) = (MOST_EXPRESSIONS, MOST_BYTES_IN_ALL);
@@ -109,7 +109,7 @@ impl Allowance {
             let message = format!("a placement has at most {MOST_EXPRESSIONS} expressions");
             return Err(CompileError::new(message).too_much());
         };
-        // What is longer than one may be is refused for that.
+        // A text that is too long for one expression is refused for that reason, so it counts only up to the limit.
         let Some(bytes) = self.bytes.checked_sub(text.len().min(MOST_BYTES)) else {
             let message = format!(
                 "the expressions of a placement have at most {MOST_BYTES_IN_ALL} bytes in all"

@@ -134,7 +134,7 @@ impl Item {
     }
 }
 
-/// What a macro does with each item.
+/// The operation of a macro on each item.
 #[derive(Debug)]
 pub(crate) enum Each {
     /// Whether all, or any, are as they should; `decides` is the result that one of them has for all.

@@ -1,5 +1,5 @@
-//! Regular expressions, with the meaning that they have in Go. What Go does not know is no pattern; nor is what the
-//! crate that matches them does not know.
+//! Regular expressions, with the meaning that they have in Go. A pattern is invalid if Go does not support it, or if
+//! the crate that matches patterns does not.
 
 mod size;
 mod translation;
@@ -18,7 +18,7 @@ const MOST_BYTES: usize = 1 << 18;
 const MOST_BYTES_KEPT: usize = 1 << 15;
 /// How long a text is about which nothing is kept: all of it is found out again, and the memory given back.
 const LONG_TEXT: usize = 256;
-/// The steps to compile any pattern, whatever is in it.
+/// The steps to compile a pattern, in addition to those for its contents.
 const STEPS_TO_COMPILE: usize = 300;
 /// The steps to keep a pattern, because it keeps memory.
 const STEPS_TO_KEEP: usize = 2_000;
@@ -31,7 +31,7 @@ pub fn pattern_from_go(pattern: &str) -> Option<(String, usize)> {
     Some((translated, size.steps.saturating_add(STEPS_TO_COMPILE)))
 }
 
-/// A pattern, compiled. Matching takes time in proportion to the length of the text, whatever the pattern says.
+/// A compiled pattern. Matching takes time in proportion to the length of the text, for every pattern.
 #[derive(Debug)]
 pub(crate) struct Pattern {
     regex: Regex,
@@ -69,7 +69,7 @@ impl Pattern {
         meter.spend(text.saturating_add(1).saturating_mul(1 + self.size / 16))
     }
 
-    /// What a text of a length is matched with. A copy keeps nothing longer than it is there.
+    /// The regex for a text of this length. Long texts use a copy, whose caches are dropped with it.
     fn regex(&self, text: usize) -> Cow<'_, Regex> {
         if text < LONG_TEXT { Cow::Borrowed(&self.regex) } else { Cow::Owned(self.regex.clone()) }
     }

@@ -28,7 +28,7 @@ impl Quantity {
         self.0
     }
 
-    /// A quantity as it is written, such as `1500m` or `4Gi`; `None` for what is none.
+    /// A quantity as it is written, such as `1500m` or `4Gi`; `None` for an invalid one.
     #[must_use]
     pub fn parse(text: &str) -> Option<Quantity> {
         let (sign, unsigned) = match text.strip_prefix('-') {
@@ -88,7 +88,8 @@ fn billionths(unsigned: &str) -> Option<u128> {
     Some(billionths.unwrap_or(LARGEST).min(LARGEST))
 }
 
-/// The number that some digits are. What has more than fit is larger than the largest, or so long that nobody means it.
+/// The number that some digits are; `None` if they do not fit. Such a number is larger than the largest, or
+/// unrealistically long.
 fn digits(whole: &str, fraction: &str) -> Option<u128> {
     let mut digits = whole.bytes().chain(fraction.bytes()).map(|digit| digit - b'0');
     if whole.len() + fraction.len() < 20 {

@@ -12,7 +12,7 @@ const MOST_SHOWN: usize = 80;
 /// Why an expression cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CompileError {
-    /// What is wrong.
+    /// The problem.
     pub message: String,
     /// Where in the expression.
     pub position: Option<Position>,
@@ -66,7 +66,7 @@ pub(crate) fn error_at(text: &str, at: usize, message: impl Into<String>) -> Com
     CompileError { message: message.into(), position: Some(position), is_too_much: false }
 }
 
-/// A text as it stands in a message: cut off where it is long.
+/// A text for a message: long texts are cut off.
 pub(crate) fn shortened(text: &str) -> std::borrow::Cow<'_, str> {
     match text.char_indices().nth(MOST_SHOWN) {
         Some((end, _)) => format!("{}…", &text[..end]).into(),

@@ -1,5 +1,5 @@
-//! The syntax of expressions: from a text to a tree whose depth is bounded, so that whatever goes down it needs little
-//! of the stack. What names and functions mean is not known here.
+//! The syntax of expressions: from a text to a tree of bounded depth, so that recursion over it needs little of the
+//! stack. The meaning of names and functions is left to others.
 
 mod parser;
 mod tokens;
@@ -10,17 +10,17 @@ use crate::value::Value;
 
 pub(crate) use parser::parse;
 
-/// A part of an expression, and where it is.
+/// A part of an expression, and its position.
 #[derive(Debug)]
 pub(crate) struct Part {
-    /// The byte at which it is. What has an operator is where that is: a sum is at its `+`.
+    /// The byte at which it is. The position of an operation is that of its operator: a sum is at its `+`.
     pub(crate) at: usize,
     pub(crate) syntax: Syntax,
     /// How many parts are in each other here.
     pub(crate) depth: usize,
 }
 
-/// What a part is.
+/// The kind of a part.
 #[derive(Debug)]
 pub(crate) enum Syntax {
     Literal(Value<'static>),

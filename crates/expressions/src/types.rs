@@ -10,7 +10,7 @@ use crate::value::Value;
 /// A type as functions are declared with it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Type {
-    /// Anything, and nobody knows what.
+    /// Any type; it is not known at compile time.
     Dyn,
     Null,
     Bool,
@@ -125,7 +125,7 @@ impl Type {
     }
 }
 
-/// What is known of the type of a part of an expression.
+/// The known type of a part of an expression.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Known {
     /// Nothing.
@@ -161,7 +161,7 @@ impl Known {
         Known::Map(key.within(), value.within())
     }
 
-    /// As it stands in another type.
+    /// This type as part of another one.
     fn within(self) -> Arc<Known> {
         Arc::new(if self.depth() < Known::DEEPEST { self } else { Known::Dyn })
     }

@@ -1,6 +1,6 @@
 //! Addresses on the web, as Go reads and escapes them.
 
-/// An address on the web: with a scheme, or an absolute path. Equal are those that are written alike in the end.
+/// An address on the web: with a scheme, or an absolute path. Two are equal if their normalized texts are equal.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Url {
     pub(crate) scheme: String,
@@ -8,7 +8,7 @@ pub(crate) struct Url {
     pub(crate) host: String,
     /// As it is escaped.
     pub(crate) path: String,
-    /// What follows the scheme without a slash.
+    /// The text after the scheme, if it does not begin with a slash.
     opaque: String,
     query: Option<String>,
     user: Option<(Vec<u8>, Option<Vec<u8>>)>,
@@ -16,7 +16,7 @@ pub(crate) struct Url {
 }
 
 impl Url {
-    /// An address; `None` for what is none, or for a path that is not absolute. Kubernetes reads it twice: as that of
+    /// An address; `None` for an invalid one, or for a path that is not absolute. Kubernetes reads it twice: as that of
     /// a request, which has no fragment, and as any other.
     pub(crate) fn parse(text: &str) -> Option<Url> {
         if text.is_empty() || text.contains(|letter: char| letter.is_ascii_control()) {
@@ -87,7 +87,7 @@ impl Url {
         }
     }
 
-    /// The parameters of the query in their order, each with its value. What is no parameter is left out.
+    /// The parameters of the query in their order, each with its value. Invalid parameters are left out.
     pub(crate) fn parameters(&self) -> impl Iterator<Item = (String, String)> {
         self.query.iter().flat_map(|query| query.split('&')).filter_map(|parameter| {
             if parameter.is_empty() || parameter.contains(';') {
@@ -148,7 +148,8 @@ fn read_host(host: &str) -> Option<String> {
     (!host.contains('[') && is_port(&host[colon..])).then(|| unescaped_host(host, false))?
 }
 
-/// What is escaped in a host is beyond ASCII; in a zone it may be a percent sign or what may stand in a host.
+/// Escaped bytes in a host are beyond ASCII; those in a zone may be a percent sign or a character that is allowed in a
+/// host.
 fn unescaped_host(host: &str, is_zone: bool) -> Option<String> {
     let is_allowed = |byte: u8| {
         byte.is_ascii_alphanumeric() || byte >= 0x80 || b"-_.~!$&'()*+,;=:[]<>\"".contains(&byte)

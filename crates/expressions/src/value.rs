@@ -21,8 +21,8 @@ use crate::version::Version;
 
 pub(crate) use map::{Map, is_key, steps_to_key};
 
-/// How many lists, maps and optional values an expression may put into each other. What goes through values goes
-/// down the stack with them, by so many levels more than a document has at most.
+/// How many lists, maps and optional values an expression may put into each other. Recursion over values goes down the
+/// stack by this many levels more than the deepest document.
 const MOST_NESTED_VALUES: u8 = 128;
 
 /// A value. It may be part of a document, or of an expression.
@@ -118,7 +118,7 @@ impl<'v> Value<'v> {
         Ok(Value::Optional(Some(Arc::new(Held { value, depth }))))
     }
 
-    /// What may be there.
+    /// An optional value.
     pub(crate) fn optional(value: Option<Value<'v>>) -> Result<Value<'v>, Failure> {
         value.map_or(Ok(Value::Optional(None)), Value::some)
     }
@@ -310,7 +310,7 @@ impl<'v> Value<'v> {
     }
 }
 
-/// The order of two numbers; `None` for what is no number.
+/// The order of two numbers; `None` if one is not a number.
 #[expect(clippy::cast_precision_loss, reason = "as every implementation of the language does")]
 fn compare_numbers(one: &Value<'_>, other: &Value<'_>) -> Option<Ordering> {
     match (one, other) {

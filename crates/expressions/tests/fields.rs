@@ -1,4 +1,4 @@
-//! Fields of a document: asking whether one is a text has a quicker way, which says the same in as many steps.
+//! Fields of a document: the fast check whether a field is a text has the same result in as many steps as the slow one.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helping functions too")]
 
@@ -33,7 +33,7 @@ fn content() -> impl Strategy<Value = Value> {
     })
 }
 
-/// The result of an expression within so many steps, and how many are left.
+/// The result of an expression within this number of steps, and how many are left.
 fn asked(expression: &str, object: &Document, steps: usize) -> (Result<bool, Failure>, usize) {
     let expression = Expression::compile(expression).unwrap();
     let meter = Meter::with(steps);

@@ -1,4 +1,4 @@
-//! The names that need no text of their own in a document, and how a field is asked for by its name.
+//! The names that need no text of their own in a document, and the lookup of a field by its name.
 
 use super::word::{BITS_OF_TAG, NAME};
 
@@ -42,7 +42,7 @@ pub(super) const NAMES: [&str; 36] = [
     "version",
 ];
 
-/// The name of a field that documents are asked for.
+/// The name of a field to look up in documents.
 #[derive(Debug)]
 pub(crate) struct Name {
     text: Box<str>,

@@ -13,7 +13,7 @@ pub(crate) struct Stored<'d> {
     pub(super) document: &'d Document,
 }
 
-/// What a value in a document is.
+/// A value in a document, with its type.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Content<'d> {
     Null,
@@ -25,14 +25,14 @@ pub(crate) enum Content<'d> {
     Map(StoredMap<'d>),
 }
 
-/// A list in a document, by where it is.
+/// A list in a document, by its position.
 #[derive(Clone, Copy)]
 pub(crate) struct StoredList<'d> {
     at: u32,
     document: &'d Document,
 }
 
-/// A map in a document, by where it is.
+/// A map in a document, by its position.
 #[derive(Clone, Copy)]
 pub(crate) struct StoredMap<'d> {
     at: u32,

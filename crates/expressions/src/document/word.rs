@@ -24,7 +24,7 @@ pub(super) const NULL: u32 = SIMPLE;
 pub(super) const FALSE: u32 = 1 << BITS_OF_TAG | SIMPLE;
 pub(super) const TRUE: u32 = 2 << BITS_OF_TAG | SIMPLE;
 
-/// How long a short text is, and where it begins, in so many bits.
+/// The number of bits for the length of a short text, and for its start.
 pub(super) const BITS_OF_LENGTH: u32 = 11;
 pub(super) const BITS_OF_START: u32 = u32::BITS - BITS_OF_TAG - BITS_OF_LENGTH;
 

@@ -20,7 +20,7 @@ pub(super) fn write(json: &Json) -> Result<(Box<[u32]>, Box<str>), Unreadable> {
     Ok((words.into(), texts.into()))
 }
 
-/// What has been written so far.
+/// The document written so far.
 #[derive(Default)]
 struct Writer<'j> {
     words: Vec<u32>,
@@ -30,7 +30,7 @@ struct Writer<'j> {
 }
 
 impl<'j> Writer<'j> {
-    /// The word of a value that is in so many others.
+    /// The word of a value that is nested `level` deep.
     fn value(&mut self, json: &'j Json, level: usize) -> Result<u32, Unreadable> {
         match json {
             Json::Null => Ok(NULL),
@@ -88,7 +88,7 @@ impl<'j> Writer<'j> {
         Ok(word)
     }
 
-    /// Makes room for so many items, with their number before them.
+    /// Reserves words for `length` items, with their number before them.
     fn reserve(&mut self, length: usize, words_of_each: usize) -> Result<usize, Unreadable> {
         let at = self.push(&[number(length)?]);
         self.words.resize(at + 1 + length * words_of_each, NULL);
@@ -108,7 +108,7 @@ impl<'j> Writer<'j> {
     }
 }
 
-/// In the order of the keys, whichever order the map has them in.
+/// Sorts the entries by key, because the order of the map may differ.
 fn sorted(entries: &Map<String, Json>) -> Vec<(&String, &Json)> {
     let mut sorted: Vec<_> = entries.iter().collect();
     sorted.sort_unstable_by_key(|(key, _)| *key);

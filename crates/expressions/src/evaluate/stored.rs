@@ -1,12 +1,12 @@
-//! What is asked of a document without making values on the way: what is in a field, and whether that is a text. Most of
-//! what expressions ask of clusters is no more than that. It takes the same steps as the operations that it stands for.
+//! Reads documents without making intermediate values: the value of a field, and whether it is a given text. Most
+//! lookups of expressions in clusters are one of these. They take the same steps as the operations that they stand for.
 
 use crate::document::{Name, Stored, StoredMap};
 use crate::node::{Fields, Node};
 use crate::value::{Value, steps_to_key};
 
-/// What is in a field of a field of a map, and so on, with the steps to find it; `None` if it is not there, or something on
-/// the way is no map.
+/// The value of a field of a field of a map, and so on, with the steps to find it; `None` if it is missing, or a value
+/// on the way is not a map.
 #[inline]
 pub(super) fn field<'v>(map: StoredMap<'v>, names: &[Name]) -> Option<(Stored<'v>, usize)> {
     match names {
@@ -40,17 +40,17 @@ pub(super) fn is_text(map: StoredMap<'_>, names: &[Name], text: &str) -> Option<
     Some((is_as_long && found.is_text(text), steps))
 }
 
-/// What is asked first of each item of a list, if that is whether a field of it is some text. If it is not, nothing else is
-/// asked: of many claims or conditions, an expression wants one.
+/// The first condition on each item of a list, if it compares a field with a text. If it does not hold, the rest is
+/// skipped: of many claims or conditions, an expression needs one.
 pub(super) struct FirstQuestion<'v> {
     names: &'v [Name],
     text: &'v str,
-    /// The steps that are taken beside those of the question.
+    /// The steps that are taken in addition to those of the condition.
     around: usize,
 }
 
 impl<'v> FirstQuestion<'v> {
-    /// The first question of what an item is asked, with the variable of the item.
+    /// The first condition of `holds`, if it is about the variable of the item.
     pub(super) fn of(holds: &'v Node) -> Option<FirstQuestion<'v>> {
         let (first, around) = match holds {
             Node::Logical { parts, decides: false } => (parts.first()?, 2),

@@ -11,7 +11,8 @@ use jiff::Timestamp;
 
 const TEXT: Type = Type::Text;
 
-/// The steps to calculate a floating-point number that is written with many digits, beside those for each of them.
+/// The steps to calculate a floating-point number that is written with many digits, in addition to those for each of
+/// them.
 const STEPS_OF_LONG_NUMBER: usize = 200;
 /// The steps to write a number, an instant or an address.
 const STEPS_TO_WRITE: usize = 4;
@@ -37,7 +38,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::global("double", &[Type::Uint], Type::Double, number_to_double),
     Function::global("double", &[TEXT], Type::Double, |it| {
         let text = it.text(0);
-        // What is longer than a machine can calculate with at once is calculated with digit by digit.
+        // A number too long for one machine operation is calculated digit by digit.
         if text.len() > 19 {
             it.meter.spend(text.len() + STEPS_OF_LONG_NUMBER)?;
         }

@@ -1,4 +1,4 @@
-//! Values that may be missing. What has to be evaluated only if one is missing is not here.
+//! Values that may be missing. The evaluator itself handles parts that are evaluated only if a value is missing.
 
 use super::{Arguments, Function};
 use crate::failure::Failure;

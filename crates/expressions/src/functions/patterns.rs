@@ -29,7 +29,7 @@ fn once<'v>(prepared: Prepared, it: &Arguments<'_, 'v>) -> Result<Value<'v>, Fai
     prepared.apply(&compiled(it)?, it.text(0), it.meter)
 }
 
-/// What is done with a pattern that is known.
+/// The operation of a function with a constant pattern.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Prepared {
     Matches,
@@ -77,7 +77,7 @@ fn find_all<'v>(
     while found.len() < most
         && let Some(next) = pattern.find_at(text, start, meter)?
     {
-        // What is empty is none where another one ends.
+        // An empty match directly after another match does not count.
         if !next.is_empty() || Some(next.end()) != end_before {
             found.push(Value::text(next.as_str()));
         }

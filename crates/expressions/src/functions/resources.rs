@@ -86,7 +86,7 @@ fn order<'v>(order: Ordering) -> Value<'v> {
     Value::Int(order as i64)
 }
 
-/// How versions are read: leniently, if the second argument says so.
+/// The parser of versions: a lenient one, if the second argument is true.
 fn parser(it: &Arguments<'_, '_>) -> fn(&str) -> Option<Version> {
     match it.value(1) {
         Value::Bool(true) => Version::parse_leniently,

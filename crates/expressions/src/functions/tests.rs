@@ -1,4 +1,4 @@
-//! What functions cost: every one of them, so that none is added whose work is not counted.
+//! The cost of functions: every one of them, so that none is added whose work is not counted.
 
 use std::sync::Arc;
 
@@ -88,7 +88,7 @@ fn argument(function: &Function, takes: Type, length: usize) -> Option<Value<'st
     let list = |item: Value<'static>| Value::list(vec![item; length]).unwrap();
     let written = TEXTS.iter().find(|(name, ..)| *name == function.name);
     Some(match takes {
-        // What may be anything is a text: that may be long.
+        // A parameter of any type gets a text, because a text may be long.
         Type::Text | Type::Any | Type::Dyn | Type::Other => {
             Value::text(written.map_or("a".repeat(length), |(_, text, _)| text.long(length)))
         }
@@ -214,7 +214,7 @@ fn made(value: &Value<'_>) -> usize {
 fn no_function_returns_more_than_its_steps_allow() {
     for (function, long) in with_long_arguments() {
         let (steps, result) = called(function, long, 2 * LONG);
-        // What is passed on is not made.
+        // A value that is passed on takes no steps to make.
         let is_passed_on = function.takes.contains(&function.returns)
             || matches!(function.returns, Type::Optional(_) | Type::Dyn)
                 && function.name != "parseJSON";

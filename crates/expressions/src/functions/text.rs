@@ -114,7 +114,7 @@ fn last_index_of<'v>(it: &Arguments<'_, 'v>, from: i64) -> Result<Value<'v>, Fai
     let Some(last) = offset(text, from).filter(|start| *start < text.len()) else {
         return Ok(Value::Int(-1));
     };
-    // What begins there ends here, and not within a character.
+    // The end of the last possible match, at a character boundary.
     let end = (0..=text.len().min(last + part.len())).rev().find(|end| text.is_char_boundary(*end));
     let found = text[..end.unwrap_or_default()].rfind(part);
     Ok(found.map_or(Value::Int(-1), |found| Value::count(length(&text[..found]))))

@@ -1,4 +1,4 @@
-//! What a clock and a calendar show at an instant, in UTC or in a zone, and the parts of a duration.
+//! The parts of an instant in UTC or in a time zone, such as its hour or its weekday, and the parts of a duration.
 
 use almanac_calendar::Zone;
 use jiff::civil::DateTime;
@@ -64,8 +64,8 @@ fn part<'v>(it: &Arguments<'_, 'v>, part: fn(DateTime) -> i64) -> Result<Value<'
 /// The steps to look a zone up.
 const STEPS_OF_ZONE: usize = 50;
 
-/// What a clock shows in a zone, given by name or by its offset, such as `-05:30`. As in Kubernetes, an offset may be
-/// larger than that of any zone.
+/// The civil time in a zone, which is given by name or by its offset, such as `-05:30`. As in Kubernetes, an offset may
+/// be larger than that of any zone.
 fn civil(at: Timestamp, zone: &str) -> Result<DateTime, Failure> {
     let unknown = || Failure::is_no(zone, "time zone");
     let Some((hours, minutes)) = zone.split_once(':') else {

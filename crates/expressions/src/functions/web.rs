@@ -101,7 +101,7 @@ fn made<'v>(it: &Arguments<'_, 'v>, part: &str) -> Result<Value<'v>, Failure> {
 
 fn query<'v>(it: &Arguments<'_, 'v>) -> Result<Value<'v>, Failure> {
     let url = it.url(0)?;
-    // What is no parameter is read too.
+    // The steps count the whole query, because invalid parameters are read too.
     it.meter.spend(url.query_length())?;
     let mut values: BTreeMap<String, Vec<Value<'v>>> = BTreeMap::new();
     for (key, value) in url.parameters() {

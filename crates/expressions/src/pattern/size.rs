@@ -23,7 +23,7 @@ impl Size {
     pub(super) const CLASS: Size = Size { letters: 1, steps: 100 };
     /// A class of Unicode, of some hundreds of ranges.
     pub(super) const UNICODE_CLASS: Size = Size { letters: 32, steps: 6_000 };
-    /// What is no letter, but leads from one to others: a group, another alternative, a repetition.
+    /// An element that leads from letters to others: a group, another alternative, a repetition.
     pub(super) const PUNCTUATION: Size = Size { letters: 1, steps: 20 };
 
     pub(super) fn plus(self, other: Size) -> Size {
@@ -52,17 +52,17 @@ pub(super) fn steps_to_fold(start: u32, end: u32) -> usize {
     usize::try_from(in_cases / 3 + others / 24).unwrap_or(usize::MAX)
 }
 
-/// What has been read of a group.
+/// The part of a group that has been read.
 #[derive(Default)]
 pub(super) struct Group {
-    /// What a repetition that is next repeats.
+    /// The operand of the next repetition.
     pub(super) last: Option<Atom>,
     pub(super) size: Size,
     /// How often a part of it is repeated at most.
     pub(super) repeated: usize,
 }
 
-/// What a repetition may repeat.
+/// An operand of a repetition.
 pub(super) struct Atom {
     pub(super) size: Size,
     pub(super) repeated: usize,

@@ -50,7 +50,7 @@ impl Translation<'_> {
                 let mut ended = groups.pop()?;
                 ended.end_atom();
                 let Group { size, repeated, .. } = ended;
-                // What is empty is repeated too.
+                // An empty group can be repeated too.
                 let size = size.plus(Size::PUNCTUATION);
                 groups.last_mut()?.last = Some(Atom { size, repeated, is_repeated: false });
                 return Some(());
@@ -141,8 +141,9 @@ impl Reader<'_> {
         Atom::of(if self.ignores_case { Size::FOLDED_LETTER } else { Size::LETTER })
     }
 
-    /// What follows an opening bracket: whether a group begins. If not, there were flags for what follows. Nobody asks
-    /// what a group matches, and each that could be asked takes memory for every letter of the pattern.
+    /// Reads the text after an opening bracket, and returns whether a group begins. If not, there were flags for the
+    /// rest. Groups are translated as non-capturing: their matches are not used, and each capture takes memory for
+    /// every letter of the pattern.
     fn open(&mut self) -> Option<bool> {
         self.translated.push_str("(?");
         if !self.take("?") {
@@ -192,7 +193,7 @@ impl Reader<'_> {
         let number = |digits: &str| {
             let is_number = !digits.is_empty() && digits.bytes().all(|it| it.is_ascii_digit());
             let is_padded = digits.len() > 1 && digits.starts_with('0');
-            // What is too large is so in any case.
+            // A number that does not fit is too large in any case.
             (is_number && !is_padded).then(|| digits.parse().unwrap_or(usize::MAX))
         };
         let range = match inner.split_once(',') {
@@ -205,7 +206,7 @@ impl Reader<'_> {
         Some(range)
     }
 
-    /// What follows a backslash outside of a class.
+    /// The text after a backslash outside of a class.
     fn escape(&mut self) -> Option<Atom> {
         if self.rest.starts_with(is_of_class) {
             return self.known_class();
@@ -241,7 +242,7 @@ impl Reader<'_> {
         Some(Atom::of(Size::CLASS))
     }
 
-    /// A category or a script of Unicode. The crate knows other properties too.
+    /// A category or a script of Unicode. The crate supports other properties too.
     fn unicode_class(&mut self, is_negated: bool) -> Option<Atom> {
         let (name, is_negated) = if self.take("{") {
             let negates = self.take("^");
@@ -304,7 +305,7 @@ impl Reader<'_> {
         is_number.then(|| u32::from_str_radix(digits, 16).ok().and_then(char::from_u32))?
     }
 
-    /// What follows a square bracket.
+    /// The text after a square bracket.
     fn class(&mut self) -> Option<Atom> {
         self.translated.push('[');
         if self.take("^") {

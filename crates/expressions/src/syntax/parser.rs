@@ -1,4 +1,4 @@
-//! Puts words together. Whatever is nested is counted before the stack is used for it.
+//! Puts words together. The parser counts the depth of nested parts before it uses the stack for them.
 
 use super::tokens::{Kind, Token, Tokens, parsed};
 use super::{Binary, Item, Part, Syntax};
@@ -14,7 +14,7 @@ enum Between {
     Binary(Binary),
 }
 
-/// Words that are no names of variables or functions.
+/// Words that are reserved, so they cannot name variables or functions.
 const RESERVED: [&str; 17] = [
     "as",
     "break",
@@ -169,7 +169,8 @@ impl Parser<'_> {
         })
     }
 
-    /// Parts between operators that bind at least as strongly as is said. Those that bind alike go from left to right.
+    /// Parts between operators that bind at least as strongly as `weakest`. Operators of the same strength go from left
+    /// to right.
     fn binary(&mut self, weakest: usize) -> Parsed {
         let mut one = self.unary()?;
         while let Some((operator, strength)) = self.operator().filter(|it| it.1 >= weakest) {
@@ -276,7 +277,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What is between brackets and commas; a comma may be the last.
+    /// The items between brackets and commas; a comma may be the last.
     fn items<T>(
         &mut self,
         end: &'static str,

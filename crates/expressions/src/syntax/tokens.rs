@@ -1,10 +1,10 @@
-//! The words of an expression: names, symbols, numbers and texts. What is between them is left out.
+//! The words of an expression: names, symbols, numbers and texts. Spaces and comments are left out.
 
 use std::str::FromStr;
 
 use crate::source::{CompileError, error_at, shortened};
 
-/// A word, and where it is.
+/// A word, and its position.
 #[derive(Debug)]
 pub(super) struct Token {
     pub(super) kind: Kind,
@@ -12,7 +12,7 @@ pub(super) struct Token {
     pub(super) end: usize,
 }
 
-/// What a word is. Numbers are read where their sign is known.
+/// The kind of a word. Numbers are read where their sign is known.
 #[derive(PartialEq, Debug)]
 pub(super) enum Kind {
     Name,
@@ -181,7 +181,7 @@ fn number(bytes: &[u8]) -> (Kind, usize) {
     }
 }
 
-/// What stands behind a backslash: how long it is, and the bytes that it means.
+/// The text after a backslash: its length, and the bytes that it means.
 fn escaped(rest: &str, is_bytes: bool) -> Option<(usize, Vec<u8>)> {
     let letter = rest.chars().next()?;
     let plain = match letter {

@@ -184,7 +184,7 @@ impl<'v> MadeMap<'v> {
     }
 }
 
-/// The steps to find a key among so many in a document: those of the same length are compared letter by letter.
+/// The steps to find a key among `keys` keys of a document: those of the same length are compared letter by letter.
 pub(crate) fn steps_to_key(keys: usize, key: &str) -> usize {
     keys / 4 + keys * (key.len() / 256) + key.len() / 16
 }

@@ -1,4 +1,4 @@
-//! What is nested, and how far a stack carries it.
+//! Nested expressions, and how deep they may be on a small stack.
 
 use almanac_expressions::{Document, Expression, Meter, Subject};
 use proptest::prelude::*;
@@ -125,7 +125,7 @@ fn no_chain_is_hidden_by_what_looks_like_a_text() {
     }
 }
 
-/// What may hide something, nest something, or be nothing.
+/// Texts that may hide a part, nest a part, or be nothing.
 const HOSTILE: [&str; 40] = [
     "(",
     ")",

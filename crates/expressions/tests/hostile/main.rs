@@ -1,4 +1,4 @@
-//! Expressions that nobody means well with: none of them panics, and none of them takes long.
+//! Hostile expressions: none of them panics, and none of them takes long.
 
 #![expect(
     clippy::unwrap_used,

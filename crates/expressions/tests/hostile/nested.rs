@@ -7,7 +7,7 @@ use crate::{holds, on_small_stack};
 
 const TOO_DEEP: &str = "it puts values into each other more than 128 deep";
 
-/// What puts a variable into ten values, each in the next one.
+/// Texts that put a variable into ten values, each in the next one.
 fn wrappers() -> [String; 3] {
     [
         format!("{}x{}", "[".repeat(10), "]".repeat(10)),
@@ -19,7 +19,8 @@ fn wrappers() -> [String; 3] {
 #[test]
 fn values_that_are_put_into_each_other_thousands_deep_are_refused() {
     for wrapper in wrappers() {
-        // What a round makes goes into the next one, ever deeper, while what is written is not nested any deeper.
+        // The result of a round goes into the next one, ever deeper, while the written expression is not nested any
+        // deeper.
         let chain = format!(".map(x, {wrapper})").repeat(15);
         let round = format!(".map(x, [x]{chain}[0])");
         let deep = format!("[0]{}", round.repeat(15_000 / round.len()));

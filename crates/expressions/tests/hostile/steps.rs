@@ -1,4 +1,4 @@
-//! What takes many steps, and numbers that do not fit.
+//! Expressions that take many steps, and numbers that do not fit.
 
 use almanac_expressions::{Allowance, Document, Expression, Failure, Meter, Subject};
 use serde_json::json;
