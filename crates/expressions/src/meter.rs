@@ -86,7 +86,7 @@ impl Default for Meter {
 pub struct Allowance {
     expressions: usize,
     bytes: usize,
-    /// The steps that are taken for every object.
+    /// The steps that each object takes.
     pub(crate) steps: usize,
     /// For what is constant.
     pub(crate) constants: Meter,
