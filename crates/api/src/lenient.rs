@@ -10,7 +10,7 @@ pub(crate) fn instant(value: &Value) -> Option<Timestamp> {
     Some(whole_second(at)).filter(|at| *at >= Timestamp::UNIX_EPOCH)
 }
 
-/// An instant that others have written, as it is; `None` if it is invalid.
+/// An instant from another field manager, not rounded; `None` if it is invalid.
 pub(crate) fn exact_instant(value: &Value) -> Option<Timestamp> {
     value.as_str()?.parse().ok()
 }

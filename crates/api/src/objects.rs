@@ -1,7 +1,7 @@
 //! The objects themselves: the types users write, and the schemas the API server checks.
 //!
-//! The doc comments of the fields are what `kubectl explain` prints. What a schema cannot express
-//! is in CEL rules beside it; what neither can express is checked in `checking`.
+//! The doc comments of the fields are what `kubectl explain` prints. CEL rules in the schema cover
+//! the constraints that its types cannot express; `checking` covers the rest.
 
 #![allow(
     clippy::duplicated_attributes,

@@ -1,8 +1,8 @@
-//! The engine's memory as the status of an object, and back.
+//! The policy state as the status of an object, and back.
 //!
-//! Writing produces the typed status; reading is lenient and works on raw JSON: a status can be
-//! edited by hand, truncated by another tool or written by another release, and only its mangled
-//! parts are ignored. Sending a status, and deciding whether to send it, is up to the controllers.
+//! Writing produces the typed status. Reading is lenient and works on raw JSON: a status can be
+//! edited manually, truncated by another tool or written by another release, and only its mangled
+//! parts are ignored. The controllers decide whether to send a status, and send it.
 
 pub mod conditions;
 pub mod cron_federated_hpa;

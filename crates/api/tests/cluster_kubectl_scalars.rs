@@ -252,7 +252,7 @@ fn odd_yaml_is_read_as_kubectl_reads_it() -> TestResult {
         let documents = DOCUMENTS.iter().map(|fields| with_fields(fields));
         let mut differences = Vec::new();
         let mut read = 0;
-        // A text need not end its last line; block text then shows what is taken for its end.
+        // A text need not end its last line; block text then shows where it ends.
         let unended = ["|\n    x", ">\n    x", "|+\n    x", "\"x\\", "x"]
             .map(|value| with_value(value).trim_end().to_owned());
         for text in values.chain(documents).chain(unended) {
@@ -260,7 +260,7 @@ fn odd_yaml_is_read_as_kubectl_reads_it() -> TestResult {
             let (ours, told) = as_we_read(&text);
             let ours = normal(ours);
             read += usize::from(theirs.is_some());
-            // Whatever kubectl rejects must be a finding here; some of it is read anyway.
+            // A text that kubectl rejects must be a finding here; some of these texts are read anyway.
             let agree = if theirs.is_some() { ours == theirs } else { !told.is_empty() };
             if !agree {
                 differences.push(format!("{text}  kubectl: {theirs:?}\n  we: {ours:?} {told:?}\n"));

@@ -51,7 +51,7 @@ macro_rules! codes {
                 match self { $(Self::$variant => Severity::$severity,)+ }
             }
 
-            /// What it means and what to do, in a sentence or two.
+            /// The meaning of the code and the fix, in a sentence or two.
             #[must_use]
             pub fn explanation(self) -> String {
                 match self { $(Self::$variant => concat!($($explanation),+).trim().to_owned(),)+ }

@@ -13,7 +13,7 @@ use crate::kinds::Kind;
 pub const AGENT_CONFIGS: [(&str, &str); 2] =
     [("volcano-agent-config", "config.yaml"), ("volcano-agent-configuration", "colocation-config")];
 
-/// The namespace in which the agent looks for them unless it is told another one.
+/// The default namespace in which the agent looks for them.
 pub const CONFIG_NAMESPACE: &str = "volcano-system";
 
 /// The key of the document in the `ConfigMap` of a name, if it is one of the agent's.

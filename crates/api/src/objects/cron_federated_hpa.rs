@@ -13,7 +13,7 @@ pub(crate) const MAX_RULES: usize = 256;
 /// The most characters the name of a rule has.
 pub(crate) const MAX_RULE_NAME: usize = 32;
 
-/// The most executions of either sort that are kept for a rule, whatever its limits.
+/// The most executions of either sort that are kept for a rule. Higher limits of the rule have no effect.
 pub(crate) const MAX_EXECUTIONS: usize = 32;
 
 /// The most characters the message of an execution has.
@@ -80,7 +80,7 @@ pub struct CronFederatedHPARule {
     /// The name of the rule, 1 to 32 characters, unique within the object. The history of a rule
     /// is kept under its name: a renamed rule is a new rule.
     // The schema gives it an empty default instead of requiring it: only then does the API server
-    // come to the rule that explains `ruleName`.
+    // evaluate the rule that explains `ruleName`.
     #[serde(default)]
     #[schemars(length(max = MAX_RULE_NAME))]
     pub name: String,

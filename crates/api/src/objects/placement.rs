@@ -14,12 +14,12 @@ use serde::{Deserialize, Serialize};
 use super::hub;
 use super::placement_status::PlacementStatus;
 
-/// The most scores that a placement lists. What compares each with each other has to be bounded.
+/// The most scores that a placement lists. The limit bounds the rules that compare each score with each other.
 const MAX_SCORES: usize = 64;
 /// The longest name of a score, and of the objects that it is in.
 const MAX_NAME: usize = 253;
 
-/// Keeps a placement as it is, where it says `true`.
+/// With the value `true`, this annotation keeps the selection of a placement unchanged.
 pub const DISABLE_ANNOTATION: &str =
     "cluster.open-cluster-management.io/experimental-scheduling-disable";
 
@@ -321,7 +321,7 @@ pub enum WhenUnsatisfiable {
 }
 
 /// Two configurations of one score would be two weights. A score is one of an add-on, or one that is built in, by the
-/// first of its names that is not empty; what names none is no score.
+/// first of its names that is not empty; an entry without a name is not a score.
 fn each_score_once() -> Rule {
     let score = |of: &str| {
         let at = format!("{of}.scoreCoordinate");

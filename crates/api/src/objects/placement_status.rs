@@ -1,4 +1,4 @@
-//! The status of a `Placement`: how many clusters it has selected, in which groups, and whether that is all it wants.
+//! The status of a `Placement`: how many clusters it has selected, in which groups, and whether they are enough.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use schemars::JsonSchema;

@@ -20,7 +20,7 @@ pub(crate) const MAX_TERMS: usize = 10_000;
 /// How many labels, expressions and values its selector of pods has at most: every pod of the namespace is compared with
 /// them.
 pub(crate) const MAX_POD_TERMS: usize = 1_000;
-/// The most units of a policy. What compares each with each other has to be bounded.
+/// The most units of a policy. The limit bounds the rules that compare each unit with each other.
 const MAX_UNITS: usize = 64;
 /// The longest name of a unit.
 const MAX_UNIT_NAME: usize = 63;
@@ -224,7 +224,7 @@ fn pod_selector(_: &mut SchemaGenerator) -> Schema {
     selector(&[])
 }
 
-/// An empty one would match every node, which is seldom meant, and hides all units after it.
+/// An empty one would match every node, which is rarely intended, and hides all units after it.
 fn node_selector(_: &mut SchemaGenerator) -> Schema {
     let is_there = |list: &str| format!("has(self.{list}) && size(self.{list}) > 0");
     let rule = [is_there("matchLabels"), is_there("matchExpressions")].join(" || ");

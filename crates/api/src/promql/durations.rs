@@ -67,7 +67,7 @@ impl Parser<'_, '_> {
         Ok(seconds.map(|seconds| if negates { -seconds } else { seconds }))
     }
 
-    /// A duration, with the operators after it if it goes on. What waits for another one is on a stack.
+    /// A duration, with the operators after it if `goes_on`. Operators that wait for an operand are on a stack.
     fn duration(&mut self, mut pending: Vec<Pending>, goes_on: bool) -> Result<Seconds, Refusal> {
         loop {
             if pending.len() > MOST_NESTED {

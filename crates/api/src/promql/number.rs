@@ -48,8 +48,8 @@ fn seconds(text: &str) -> Option<f64> {
 
 /// Where a number ends; `None` for what can only be a mistyped one.
 ///
-/// Prometheus takes an `e` for the beginning of an exponent even in some places of a hexadecimal number, such as the
-/// second digit: `0x1e` at the end of a query is refused there, and so it is here.
+/// Even in some places of a hexadecimal number, such as the second digit, Prometheus reads an `e` as the start of an
+/// exponent. It refuses `0x1e` at the end of a query, so this module does, too.
 fn end_of_number(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let is_next = |at: usize, set: &[u8]| bytes.get(at).is_some_and(|byte| set.contains(byte));

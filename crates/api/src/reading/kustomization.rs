@@ -71,8 +71,7 @@ impl Kustomization {
     }
 }
 
-/// What a kustomization says, as JSON, in which no other program can read anything else; or why there is no single
-/// meaning of it.
+/// A kustomization as JSON, which every program reads in the same way; or the reason that its meaning is ambiguous.
 pub fn kustomization_as_json(text: &str) -> Result<serde_json::Value, String> {
     let read = stream::read(text);
     let is_error = |it: &&TextFinding| it.finding.severity() == Severity::Error;

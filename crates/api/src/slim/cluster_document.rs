@@ -1,6 +1,6 @@
-//! What expressions read of a cluster: its metadata, its specification and its status, as Open Cluster Management has
-//! them, which reads an object into a type and writes it again. So what the type does not have is not there, and what is
-//! empty only where the type always has it.
+//! The part of a cluster that expressions read: its metadata, its specification and its status, as Open Cluster
+//! Management has them, which reads an object into a type and writes it again. So fields that the type lacks are
+//! absent, and an empty field is present only where the type always has it.
 
 use almanac_engine::placement::Document;
 use serde_json::{Map, Value, json};
@@ -259,9 +259,8 @@ mod tests {
         assert_says(&object, &read);
     }
 
-    /// In the types of Open Cluster Management, the fields of a condition are written whether or not there is anything in
-    /// them, but for `observedGeneration`, which has `omitempty`; what the types do not have is dropped, at
-    /// every level.
+    /// The types of Open Cluster Management always write the fields of a condition, even empty ones. The exception is
+    /// `observedGeneration`, which has `omitempty`. Fields that the types lack are dropped, at every level.
     #[test]
     fn every_field_is_there_or_not_as_the_types_of_open_cluster_management_write_it() {
         let object = json!({

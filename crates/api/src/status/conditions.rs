@@ -29,7 +29,7 @@ pub enum ConditionType {
     ScalingUnbounded,
     /// A placement cannot be used as written. Open Cluster Management has it, so it is bad when it holds.
     PlacementMisconfigured,
-    /// A placement has as many clusters as it wants.
+    /// A placement has as many clusters as it requires.
     PlacementSatisfied,
     /// A unit of nodes has more pods than it may. Bad when it holds.
     OverCap,
@@ -104,17 +104,17 @@ pub enum ConditionReason {
     TooFewReplicas,
     /// Nothing about an autoscaler needs attention.
     Scaling,
-    /// Nodes are made and removed as a group asks for.
+    /// The provider adds and removes the nodes of a group as specified.
     NodesProvided,
-    /// A group asks for what its provider cannot have.
+    /// The provider does not support the specification of a group.
     GroupInvalid,
-    /// A node of the name that a group's node would have is somebody else's.
+    /// A node with the name of one of the group's nodes does not belong to the group.
     NodeNameTaken,
     /// The provider of nodes failed to make or remove some, or to say which there are.
     ProviderFailed,
     /// A placement is decided.
     Selecting,
-    /// An annotation keeps a placement as it is.
+    /// An annotation keeps the selection of a placement unchanged.
     Disabled,
     /// A placement, or a set that it selects from, is invalid as written.
     PlacementInvalid,
@@ -136,9 +136,9 @@ pub enum ConditionReason {
     NotAllDecisionsScheduled,
     /// As many clusters are selected as are wanted.
     AllDecisionsScheduled,
-    /// What a placement has selected could not be written.
+    /// The selection of a placement could not be written.
     DecisionNotWritten,
-    /// Somebody else's object has the name of a decision.
+    /// Another owner's object has the name of a decision.
     DecisionNameTaken,
     /// A taint does not say when it was added, so that its toleration never ends.
     TaintWithoutTimeAdded,
@@ -158,7 +158,7 @@ pub enum ConditionReason {
     TooManyPolicies,
     /// The cluster does not serve a kind that the object depends on.
     KindNotServed,
-    /// Everything is stopped by hand.
+    /// The stop annotation stops all writes.
     Stopped,
     /// The object or its target is exempt from all policies.
     Exempt,
@@ -166,7 +166,7 @@ pub enum ConditionReason {
     NamespaceUnreadable,
     /// The upstream controller of its kind runs in the cluster, and carries it out.
     UpstreamController,
-    /// What is written to some fields is lost, because the CRD does not have them.
+    /// Writes to some fields are lost, because the CRD does not have them.
     FieldsMissing,
     /// The CRD has the fields that it lacked before.
     FieldsServed,

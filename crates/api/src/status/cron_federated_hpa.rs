@@ -1,6 +1,6 @@
-//! The status of a `CronFederatedHPA`: the memory of its rules, and its conditions.
+//! The status of a `CronFederatedHPA`: the state of its rules, and its conditions.
 //!
-//! Reading a written status is not lossless: times lose fractions of a second, attempts in progress
+//! Reading a written status is not lossless. Times lose fractions of a second, attempts in progress
 //! are not kept, and a firing that was missed or superseded comes back as a failed one with the
 //! same message. But writing what was read gives the same status again, byte for byte. So does
 //! writing at another instant before the next firing.

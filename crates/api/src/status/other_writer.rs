@@ -1,5 +1,5 @@
-//! Other writers that set what a policy sets: who they are, by the names under which an API server records their writes,
-//! and what makes the two get along. That they have written is detected elsewhere.
+//! Other field managers that set the same field as a policy: their owners, by the names under which an API server
+//! records their writes, and how to make the two coexist. Other modules detect the writes.
 
 use almanac_engine::Field;
 

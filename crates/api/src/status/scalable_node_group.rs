@@ -5,7 +5,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use crate::lenient;
 use crate::objects::{Observed, ScalableNodeGroupStatus};
 
-/// Writes the status. `nodes` is how many there are and their selector; `None` while nobody can say.
+/// Writes the status. `nodes` is how many there are and their selector; `None` while that is unknown.
 #[must_use]
 pub fn write(
     nodes: Option<(u32, &str)>,

@@ -1,5 +1,5 @@
-//! A real API server accepts the CRDs of a hub, and with them alone rejects whatever a schema can express; what it
-//! rejects, we reject.
+//! A real API server accepts the CRDs of a hub, and with them alone rejects every object that a schema can rule out; an
+//! object that it rejects, we reject.
 
 mod applied;
 mod bounds;

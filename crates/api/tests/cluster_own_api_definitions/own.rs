@@ -1,5 +1,5 @@
-//! A real API server accepts the CRDs, and with them alone rejects whatever a schema can express;
-//! what it rejects, we reject, and what we accept, it accepts.
+//! A real API server accepts the CRDs, and with them alone rejects every object that a schema can
+//! rule out; an object that it rejects, we reject, and an object that we accept, it accepts.
 
 mod units;
 
@@ -116,7 +116,7 @@ fn cron_cases() -> Vec<(String, Server)> {
             Refuses("should be at least 1 chars long"),
         ),
         (good.replace("name: shop\nspec", "name: Shop\nspec"), Refuses("metadata.name")),
-        // What only the schedules themselves can say is for the webhook.
+        // Only the webhook checks the schedules themselves.
         (good.replace("30 8 * * 1-5", "nonsense"), Accepts),
         (workload("targetReplicas: 1, timeZone: CST"), Accepts),
         (workload("targetReplicas: 1, maxDelaySeconds: 2147483647"), Accepts),
@@ -243,7 +243,7 @@ async fn install(kubectl: &Kubectl) -> TestResult {
     .await?;
     let path = "jsonpath={.items[*].status.conditions[?(@.type=='NonStructuralSchema')].message}";
     assert_eq!(kubectl.run(&["get", "crd", "-o", path]).await?, "");
-    // No group is one for which an API server asks whether Kubernetes has approved it.
+    // No group is one for which an API server requires an approval by Kubernetes.
     let path = "jsonpath={.items[*].status.conditions[?(@.type=='KubernetesAPIApprovalPolicyConformant')]}";
     assert_eq!(kubectl.run(&["get", "crd", "-o", path]).await?, "");
     Ok(())

@@ -64,7 +64,7 @@ fn hostile() -> Vec<(&'static str, Vec<String>)> {
     all.into_iter().map(|(what, of)| (what, queries(of))).collect()
 }
 
-/// What an object is checked to, how much it keeps, and how much was allocated for it.
+/// The result of checking an object, how much it keeps, and how much was allocated for it.
 fn checked(queries: &[String]) -> (CheckedObject, usize, usize) {
     let object = autoscaler(queries);
     let context = CheckContext::new("default", at(NOW));

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use crate::{ALLOCATOR, alone};
 
-/// A policy and its target in each of so many folders.
+/// A policy and its target in each of `count` directories.
 fn clusters(count: usize) -> Reading {
     let policy = "apiVersion: autoscaling.karmada.io/v1alpha1\nkind: CronFederatedHPA\n\
                   metadata: {name: hours}\nspec:\n  \
@@ -42,7 +42,7 @@ fn work(clusters: &Reading, count: usize) -> usize {
 #[test]
 fn checking_many_places_is_linear_in_the_number_of_files() {
     let _alone = alone();
-    // What is made once, by whichever check needs it first.
+    // Makes the values that are made once, by the first check that needs them.
     work(&clusters(10), 10);
     let (small, large) = (work(&clusters(100), 100), work(&clusters(400), 400));
     assert!(large < 6 * small, "100 places take {small} bytes, 400 take {large}");

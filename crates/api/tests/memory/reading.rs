@@ -1,8 +1,8 @@
 //! The work of reading a large or hostile text is linear in its length, and no more than a few copies
 //! of it if it is rejected.
 //!
-//! The work is counted in bytes that are allocated, freed or not; what is looked through without
-//! allocating is counted beside the code (`reading/map.rs`).
+//! The work is counted in bytes that are allocated, freed or not; text that is scanned without
+//! allocating is counted in a test next to the code (`reading/map.rs`).
 
 use almanac_api::reading::{Reading, Source, read_objects};
 

@@ -159,7 +159,7 @@ fn a_field_is_removed_only_if_nothing_else_is_meant() {
     let (_, _, findings) = check(&rule("targetReplicas: 3, color: red"));
     let fix = findings[0].clone().finding.with_some_fix().fix;
     assert_eq!(fix.as_deref(), Some("remove it"));
-    // What narrows a selection or switches a policy off is not removed without a word.
+    // A field that narrows a selection or disables a policy is not removed without a warning.
     let off = rule("targetReplicas: 0, enabled: false");
     advised(&off, "spec.rules[0].enabled", "write suspend: true instead");
     let terms =

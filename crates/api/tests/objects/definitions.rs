@@ -70,7 +70,7 @@ fn walk(schema: &Value, path: &str, visit: &mut impl FnMut(&str, &Value)) {
     }
 }
 
-/// Parts that are Kubernetes' own types, taken as they are.
+/// Parts that are Kubernetes' own types, used unchanged.
 fn is_borrowed(path: &str) -> bool {
     ["FederatedHPA.spec.metrics[]", "FederatedHPA.spec.behavior", "FederatedHPA.status"]
         .iter()

@@ -18,7 +18,7 @@ is worth knowing. Codes never change their meaning, so scripts can rely on them.
 [Lint policies](lint.md).
 ";
 
-/// What the tests of the program know to be said: of each finding the first time is shown.
+/// The findings in the expected outputs of the tests of the program: of each finding the first one is shown.
 fn said() -> String {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cli/tests/offline");
     let entries = std::fs::read_dir(tests.join("lint/found")).expect("the tests are there");

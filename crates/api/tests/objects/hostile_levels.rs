@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 const POLICIES: &str = "globalConfig:\n  timeBasedQoSPolicies:\n";
 
-/// One with so many policies.
+/// A `ConfigMap` with `count` policies.
 fn of_policies(count: usize, policy: impl Fn(usize) -> String) -> String {
     let policies: Vec<String> = (0..count).map(|it| format!("  - {{{}}}\n", policy(it))).collect();
     config(&format!("{POLICIES}{}", policies.concat()))
@@ -39,7 +39,7 @@ fn ten_thousand_policies_are_checked_and_only_the_first_mistakes_told() {
         let last = "more mistakes in this document, this one first";
         assert_eq!(found.iter().filter(|it| it.contains(last)).count(), 1, "{policy}");
     }
-    // What is only worth knowing does not hide a mistake.
+    // Findings of severity `info` do not hide an error.
     let unknown = |number| match number {
         9_999 => sound(number).replace("-1", "9"),
         _ => format!("{}, more: 1", sound(number)),

@@ -38,7 +38,7 @@ data:
           checkInterval: "30s"
 "#;
 
-/// The same with one policy for all nodes, which has these fields beside the usual ones.
+/// The same with one policy for all nodes, which has these fields in addition to the usual ones.
 fn policy(fields: &str) -> String {
     let usual = [
         ("startTime", "'22:00'"),
@@ -361,7 +361,7 @@ fn a_config_map_of_a_megabyte_is_checked_and_a_thousand_mistakes_in_it_are_told(
     assert!(found[1_000].contains("9000 more mistakes in this document"), "{}", found[1_000]);
 }
 
-/// What an object says, as far as it can be used.
+/// The QoS levels of an object, as far as they can be used.
 fn levels(text: &str) -> Option<QosLevels> {
     match check_one(text).slim? {
         Slim::QosLevels(object) => Some(object.policy?.as_ref().clone()),

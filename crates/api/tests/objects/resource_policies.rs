@@ -41,7 +41,7 @@ const SPOT: &str = "{name: spot, nodeSelector: {matchLabels: {pool: spot}}}";
 fn policy_of(text: &str) -> Option<ResourcePolicy> {
     match check_one(text).slim {
         Some(Slim::Units(object)) => object.policy.map(|policy| policy.as_ref().clone()),
-        // What cannot be read at all comes to nothing.
+        // An unreadable object has no policy.
         None => None,
         other => panic!("{other:?} is no policy for units"),
     }

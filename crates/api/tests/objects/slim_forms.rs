@@ -1,5 +1,5 @@
-//! What checking makes of an object for the engine: its policy, what its status remembers, when it
-//! was created, and what it scales; and of objects that policies act on, their numbers.
+//! The slim form of an object for the engine: its policy, the state in its status, when it was
+//! created, and what it scales; and of objects that policies act on, their numbers.
 
 #![allow(clippy::panic, reason = "what fails here fails the test")]
 
@@ -57,7 +57,7 @@ fn a_policy_object_has_a_slim_form_even_if_nothing_in_it_is_usable() {
     assert!(object.policy.is_none());
     let memory = object.memory.expect("a status is there");
     assert_eq!(memory.rules.iter().map(|it| &*it.name).collect::<Vec<_>>(), ["up"]);
-    // Whatever is wrong, and however much of it.
+    // The object has a slim form with any number of mistakes.
     for text in [
         cron_for_workload(RULE).replace("name: shop\nspec", "name: Shop\nspec"),
         cron_for_workload("    7\n"),

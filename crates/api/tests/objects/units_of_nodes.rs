@@ -1,4 +1,4 @@
-//! What units of nodes depend on in pods and nodes, the same from a file and from a watch.
+//! The properties of pods and nodes that units of nodes depend on, the same from a file and from a watch.
 
 #![expect(clippy::expect_used, reason = "what fails here fails the test")]
 
@@ -117,7 +117,7 @@ fn a_pod_requests_what_the_scheduler_reserves_for_it() {
     // One step at a time, before the containers.
     let steps = json!([{ "resources": of("2") }, { "resources": of("3") }]);
     assert_eq!(requests(&json!({ "containers": runs, "initContainers": steps })).0, Some(3000));
-    // What keeps running is beside the containers, and beside the steps after it.
+    // A sidecar keeps running next to the containers, and next to the steps after it.
     let beside = json!([
         { "resources": of("1"), "restartPolicy": "Always" }, { "resources": of("3") }
     ]);
@@ -127,7 +127,7 @@ fn a_pod_requests_what_the_scheduler_reserves_for_it() {
     let overhead = json!({ "cpu": "250m", "memory": "64Mi" });
     let with_overhead = requests(&json!({ "containers": runs, "overhead": overhead }));
     assert_eq!(with_overhead, (Some(1750), Some(64 << 20)));
-    // A limit without a request is the request; what is said of the pod as a whole outweighs its containers.
+    // A limit without a request is the request; the resources of the pod as a whole outweigh those of its containers.
     let limited = json!([{ "resources": { "limits": { "cpu": "2", "memory": "128Mi" }, "requests": { "cpu": "1" } } }]);
     assert_eq!(requests(&json!({ "containers": limited })), (Some(1000), Some(128 << 20)));
     assert_eq!(requests(&json!({ "containers": runs, "resources": of("9") })).0, Some(9000));

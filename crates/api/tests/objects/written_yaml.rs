@@ -1,4 +1,4 @@
-//! Whatever is written as YAML reads back unchanged.
+//! Every value that is written as YAML reads back unchanged.
 
 use std::io::Write as _;
 

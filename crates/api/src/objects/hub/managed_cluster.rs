@@ -1,4 +1,4 @@
-//! `ManagedCluster`: a cluster that a hub knows. Agents write it; placements read it.
+//! `ManagedCluster`: a cluster that is registered with a hub. Agents write it; placements read it.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;

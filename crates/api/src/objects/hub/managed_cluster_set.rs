@@ -11,7 +11,7 @@ use serde_json::json;
 use super::{schema, versions};
 use crate::kinds::Kind;
 
-/// The definition of a set. What a set is that does not say so, each version calls by its own name.
+/// The definition of a set. The default selector type has another name in each version.
 pub(super) fn set() -> CustomResourceDefinition {
     let mut definition = versions::as_served(Kind::ManagedClusterSet, ManagedClusterSet::crd());
     versions::let_spec_be_absent(&mut definition);

@@ -1,5 +1,5 @@
-//! What a derived definition cannot say: several versions, fields that are absent rather than null, objects without a
-//! spec, and defaults of objects as a whole.
+//! The parts of a definition that cannot be derived: several versions, fields that are absent rather than null, objects
+//! without a spec, and defaults of objects as a whole.
 //!
 //! All versions of a kind have the same fields, so an object is stored as it is written and served as it is stored,
 //! and nothing has to be converted.

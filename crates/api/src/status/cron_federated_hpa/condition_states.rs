@@ -14,13 +14,12 @@ const RULES_TOLD: usize = 5;
 /// The most characters about one of them.
 const FAILURE_CHARACTERS: usize = 1_000;
 
-/// Returns whether an object is active and ready. `policy` is the usable part of it, if any; `problem` is what stands
-/// between it and its target; `memory` is the state of its rules.
+/// Returns whether an object is active and ready. `policy` is the usable part of it, if any; `problem` is an obstacle
+/// to changing its target; `memory` is the state of its rules.
 ///
-/// Active: at least one rule is carried out when its time comes. Ready: nothing needs the user's
-/// attention. Where several things do, the reason is the gravest of them and the message tells all.
-/// Warnings are not among them, and neither are firings that were missed or superseded. A firing that
-/// was given up needs attention until a later one of its rule succeeds.
+/// Active: at least one rule can fire. Ready: nothing needs the user's attention. If several things do, the reason is
+/// the gravest of them and the message lists all. Warnings are not among them, and neither are firings that were missed
+/// or superseded. A firing that was given up needs attention until a later one of its rule succeeds.
 #[must_use]
 pub fn condition_states(
     policy: Option<&CronScaling>,

@@ -158,8 +158,8 @@ pub(super) fn given_up(execution: &Execution) -> Option<String> {
     }
 }
 
-/// Says which bound had to make way. The memory knows only that one had to, so it is told from the
-/// rule; but not when the rule has been changed since and does not fit what was applied.
+/// Returns which bound had to be moved. The state records only that one was moved, so the rule
+/// decides which, unless the rule has changed since and does not fit the applied bounds.
 fn what_was_moved(applied: Applied, desired: Option<DesiredScale>) -> String {
     let named = match desired {
         Some(DesiredScale::Bounds(bounds)) => (bounds.min(), bounds.max()),

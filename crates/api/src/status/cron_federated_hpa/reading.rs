@@ -12,13 +12,13 @@ use super::{can_be_a_name, executions};
 use crate::lenient;
 use crate::objects::MAX_RULES;
 
-/// Reads the memory of an object's rules, as much of it as can be read.
+/// Reads the state of an object's rules, as much of it as can be read.
 ///
-/// `None` means that the object never had a status, and so is new. A status that is there but says
-/// nothing of a rule means that the rule's past is forgotten: it starts when it is next looked at,
-/// and never fires for the past. So it is with a rule whose fingerprint or last handled time is
-/// mangled, but that keeps its history. Of two entries for a rule the first counts; entries for
-/// rules that are not in the policy are dropped.
+/// `None` means that the object never had a status, and so is new. If a status exists but lacks an
+/// entry for a rule, the past of the rule is lost: it starts when it is next evaluated, and never
+/// fires for the past. The same holds for a rule whose fingerprint or last handled time is mangled,
+/// but that keeps its history. Of two entries for a rule the first counts; entries for rules that
+/// are not in the policy are dropped.
 #[must_use]
 pub fn read(policy: &CronScaling, status: &Value) -> Option<Memory> {
     if status.is_null() {

@@ -18,10 +18,10 @@ use crate::objects::{
 /// Writes the status of an object: one history per rule, in the order of the spec, each within the
 /// limits of its rule.
 ///
-/// `now` only tells which firing is the next, so the same memory gives the same status at any
-/// instant between two firings. A rule that is suspended or unusable has no next one. A usable rule
-/// that the memory does not know has an entry with its next firing only, which reads back as a rule
-/// that was forgotten; an unusable one has none.
+/// `now` only determines the next firing, so the same state gives the same status at any instant
+/// between two firings. A rule that is suspended or unusable has no next one. A usable rule without
+/// state has an entry with its next firing only, which reads back as a rule whose past is lost; an
+/// unusable one has none.
 #[must_use]
 pub fn write(
     policy: &CronScaling,

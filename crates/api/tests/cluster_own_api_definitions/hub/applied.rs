@@ -1,4 +1,4 @@
-//! Objects as others write them apply as they are; and our definitions do not replace those of others.
+//! Objects as others write them apply unchanged; and our definitions do not replace those of others.
 
 use almanac_fixtures::designs::PLACEMENT;
 use almanac_harness::{ControlPlaneOptions, TestResult, on_own_control_plane};
@@ -112,7 +112,7 @@ fn what_others_write_applies_as_it_is_and_scores_take_a_second_apply() -> TestRe
     })
 }
 
-/// A definition of clusters that is somebody else's.
+/// A definition of clusters with another owner.
 const OTHERS: &str = "apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: managedclusters.cluster.open-cluster-management.io}

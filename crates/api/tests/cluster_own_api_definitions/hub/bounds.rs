@@ -6,13 +6,13 @@ use super::{API, object, on_a_hub, placement};
 use crate::written::check;
 use almanac_api::finding::Severity;
 
-/// What becomes of an object.
+/// The expected result for an object.
 enum Verdict {
     /// The API server accepts it, and so do we.
     Accepted,
     /// The API server rejects it, with a message that contains these words, and so do we.
     Rejected(&'static str),
-    /// No schema says so: the API server accepts it, and we find an error with this code.
+    /// No schema can express it: the API server accepts it, and we find an error with this code.
     LeftToUs(&'static str),
 }
 use Verdict::{Accepted, LeftToUs, Rejected};
@@ -23,7 +23,7 @@ fn error_codes(text: &str) -> Vec<String> {
     errors.map(|it| format!("{} {}", it.finding.code, it.finding)).collect()
 }
 
-/// What is wrong with a verdict, if it is not the expected one.
+/// The difference between a verdict and the expected one, if any.
 async fn difference(
     kubectl: &Kubectl,
     command: &[&str],
@@ -247,7 +247,7 @@ fn groups() -> Vec<(String, Verdict)> {
     cases
 }
 
-/// What placements select from.
+/// Objects that placements select from.
 fn hub() -> Vec<(String, Verdict)> {
     let cluster = |spec: &str| object("v1", "ManagedCluster", "c", &format!("spec: {spec}"));
     let taint = |fields: &str| cluster(&format!("{{taints: [{{{fields}}}]}}"));

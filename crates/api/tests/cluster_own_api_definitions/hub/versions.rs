@@ -1,4 +1,4 @@
-//! What is written in one version of a kind is read in the other, with nothing lost; defaults; columns.
+//! An object that is written in one version of a kind is read in the other, with nothing lost; defaults; columns.
 
 use almanac_harness::{Kubectl, TestResult};
 use serde_json::{Value, json};
@@ -78,7 +78,7 @@ async fn nothing_is_lost(kubectl: &Kubectl) -> TestResult {
                     "{kind} written as {written}, read as {version}"
                 );
             }
-            // What was read in one version is written back in it, and read in the other one.
+            // An object that was read in one version is written back in it, and read in the other one.
             for (one, other) in [(versions[0], versions[1]), (versions[1], versions[0])] {
                 let found = read(kubectl, resource, one, name).await;
                 kubectl.run_with_input(&["replace", "-f", "-"], &found.to_string()).await?;

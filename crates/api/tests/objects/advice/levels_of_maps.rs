@@ -47,7 +47,7 @@ fn a_field_of_a_map_around_is_no_label_and_narrows_nothing() {
     );
     let label = "put it under matchLabels, as in matchLabels: {name: gold}";
     advised(&text, &format!("{unit}.nodeSelector.name"), label);
-    // What narrows is not to be removed because there is another one.
+    // A field that narrows must not be removed because there is another one.
     let both = units("podSelector: {}\n  units: [{name: x, podSelector: {}, nodeSelector: {}}]");
     let carefully = "remove it only if as much may be selected as without it";
     advised(&both, &format!("{unit}.podSelector"), carefully);

@@ -1,4 +1,4 @@
-//! The advice on values in the words of people or of other languages: times of day and expressions.
+//! The advice on values in everyday words or in other languages: times of day and expressions.
 
 use super::{PODS, advised, levels, mended, mended_text, placement};
 use crate::written::{check, producer};

@@ -6,7 +6,7 @@ use almanac_fixtures::designs::UNITS;
 use super::{SPOT, for_pods, only_fix, policy, policy_of, unit, usable, with};
 use crate::written::{check, findings, messages, only_message};
 
-/// A policy for the pods with `app: web`, with this field beside its unit.
+/// A policy for the pods with `app: web`, with this field next to its unit.
 fn of_web(field: &str) -> String {
     with(&format!("podSelector: {{matchLabels: {{app: web}}}}, {field}, units: [{SPOT}]"))
 }
@@ -233,7 +233,7 @@ fn a_unit_all_of_whose_nodes_are_in_better_units_is_named_with_them() {
         )
     };
     for (units, expected) in [
-        // Of equal priority the first counts, whatever its cap.
+        // Of equal priority the first counts, regardless of its cap.
         (vec![of("x", "name: a, maxCount: 1"), of("x", "name: b")], belong("unit \"a\"", 1)),
         (vec![of("x", "name: a"), of("x, z", "name: b, priority: 1")], belong("unit \"b\"", 0)),
         (vec![any.to_owned(), of("x", "priority: 0")], belong("unit \"any\"", 1)),

@@ -1,4 +1,4 @@
-//! Policies beside each other and beside their pods, and the scheduler that they are for.
+//! Policies together with each other and with their pods, and the scheduler that they are for.
 
 use super::{SPOT, deployment, for_pods, unit, with, workload};
 use crate::written::{fails_like, findings, messages, only_message};

@@ -1,4 +1,4 @@
-//! What the conditions say, and since when.
+//! The conditions, and since when they hold.
 
 use almanac_api::finding::{Code, Finding, Path};
 use almanac_api::status::TargetProblem;
@@ -25,7 +25,7 @@ fn lines(condition_states: &[ConditionState]) -> Vec<String> {
     condition_states.iter().map(line).collect()
 }
 
-/// What is said of an object for a Deployment with these rules.
+/// The conditions of an object for a Deployment with these rules.
 fn said(rules: &str, problem: Option<&TargetProblem>) -> Vec<String> {
     let (policy, findings) = policy_and_findings(&cron_for_workload(rules));
     lines(&condition_states(policy.as_ref(), &findings, problem, None))
@@ -238,7 +238,7 @@ fn failed(attempts: u32) -> Execution {
     executed("2026-01-05T09:00:00Z", "2026-01-05T09:00:31Z", ending)
 }
 
-/// What is said of an object with one good rule that remembers this, and what is said once that was
+/// The conditions of an object with one good rule and this state, before and after the state was
 /// written and read.
 fn said_of_history(history: &[Execution], handled: &str) -> [Vec<String>; 2] {
     let policy = policy(&cron_for_workload(GOOD));

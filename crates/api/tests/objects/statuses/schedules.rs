@@ -1,4 +1,4 @@
-//! What the status of a schedule says, and what is read back.
+//! The status of a schedule, and the state that is read back.
 
 use almanac_api::finding::Finding;
 use almanac_api::status::metrics_producer::{condition_states, read, write};

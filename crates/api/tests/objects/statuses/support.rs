@@ -75,7 +75,7 @@ pub(crate) fn as_json(status: &CronFederatedHPAStatus) -> Value {
     value
 }
 
-/// What the schema of a kind's status does not allow.
+/// The violations of the schema of a kind's status.
 pub(crate) fn against_schema(kind: &str, status: &Value) -> Vec<String> {
     static SCHEMAS: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
         let resources = custom_resources();
@@ -132,7 +132,7 @@ fn compare(schema: &Value, value: &Value, path: &str, complaints: &mut Vec<Strin
     }
 }
 
-/// What is decided about a workload with 0 replicas that was created long ago.
+/// The decision about a workload with 0 replicas that was created long ago.
 pub(crate) fn decision(policy: &CronScaling, memory: Option<&Memory>, now: Timestamp) -> Decision {
     let target = TargetState::Workload(Workload { replicas: Some(0), ..Workload::default() });
     let created = Some(at("2020-01-01T00:00:00Z"));
@@ -142,7 +142,7 @@ pub(crate) fn decision(policy: &CronScaling, memory: Option<&Memory>, now: Times
     decision
 }
 
-/// What the rules want of that workload, and what they remember then.
+/// The desired replicas of that workload, and the state of the rules after the decision.
 pub(crate) fn decided(
     policy: &CronScaling,
     memory: Option<&Memory>,

@@ -1,4 +1,4 @@
-//! What is told of a firing that another writer has undone, before and after a restart.
+//! The status of a firing that another field manager has undone, before and after a restart.
 
 use almanac_api::status::cron_federated_hpa::{condition_states, read};
 use almanac_engine::Fingerprint;

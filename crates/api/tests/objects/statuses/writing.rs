@@ -1,4 +1,4 @@
-//! What the status of cron rules says.
+//! The status of cron rules.
 
 use std::num::NonZeroU32;
 
@@ -11,7 +11,7 @@ use crate::statuses::support::{
 };
 use crate::written::{cron_for_autoscaler, cron_for_workload};
 
-/// What the status says of one execution of the first of these rules.
+/// The entry of the status for one execution of the first of these rules.
 fn told(policy: &almanac_engine::cron_scaling::CronScaling, execution: Execution) -> Value {
     let memory = Memory { rules: vec![remembered(policy, 0, &[execution])] };
     let entry = status_of(policy, &memory)["executionHistories"][0].clone();

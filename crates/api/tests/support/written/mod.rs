@@ -167,7 +167,7 @@ pub(crate) fn producer(schedule: &str) -> String {
     )
 }
 
-/// A `HorizontalAutoscaler` with the given fields of its spec besides the target, in flow form.
+/// A `HorizontalAutoscaler` with the given fields of its spec in addition to the target, in flow form.
 pub(crate) fn autoscaler(fields: &str) -> String {
     format!(
         "apiVersion: autoscaling.karpenter.sh/v1alpha1\nkind: HorizontalAutoscaler\nmetadata:\n  \
