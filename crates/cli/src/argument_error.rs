@@ -12,7 +12,7 @@ use crate::text_width::display_width;
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const MARKER: Style = AnsiColor::Blue.on_default().bold();
 
-/// What is wrong with the value of an argument, and where in it.
+/// A problem with the value of an argument, and its position in the value.
 #[derive(Debug)]
 pub(crate) struct ArgumentError {
     argument: &'static str,

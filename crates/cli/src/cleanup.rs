@@ -1,7 +1,8 @@
-//! What a signal must not leave behind: unfinished files, temporary directories, programs in groups of their own.
+//! Resources that a signal must not leave behind: unfinished files, temporary directories, programs in groups of their
+//! own.
 //!
-//! Each is registered when it is made, with what removes it. At SIGHUP, SIGINT or SIGTERM a thread removes them, the
-//! last one first, and ends the process. Without a signal, the owners remove them.
+//! Each is registered when it is made, with the function that removes it. At SIGHUP, SIGINT or SIGTERM a thread removes
+//! them, the last one first, and ends the process. Without a signal, the owners remove them.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::cron_jobs::{ShownCronJob, WrittenAt, called};
 use crate::input::InputPlace;
 
-/// What happens at an instant.
+/// An event at an instant.
 #[derive(Clone, Copy)]
 pub(crate) enum ScheduleEvent {
     Fires,

@@ -164,7 +164,7 @@ impl ClusterArguments {
         Ok(fetched?.into_input(wanted))
     }
 
-    /// Whether anything tells which cluster to read, or which part of it.
+    /// Whether an argument selects the cluster to read, or a part of it.
     pub(crate) fn is_named(&self) -> bool {
         let is_chosen = self.kubeconfig.is_some() || self.context.is_some();
         is_chosen || !self.what_if.is_empty() || self.all_namespaces

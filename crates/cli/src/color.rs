@@ -48,7 +48,7 @@ pub(crate) fn of_words(words: &[OsString]) -> ColorChoice {
     choice
 }
 
-/// An output without colors. What has none anyway, such as gigabytes of JSON, is passed on as it is: looking at each
+/// An output without colors. Text that never has any, such as gigabytes of JSON, is passed on unchanged: checking each
 /// letter of it takes longer than making it.
 pub(crate) struct Plain<W> {
     output: W,

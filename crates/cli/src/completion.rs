@@ -1,7 +1,7 @@
-//! `almanac completion`: what a shell needs to complete command lines, and the answers when it asks.
+//! `almanac completion`: the scripts that a shell needs to complete command lines, and the answers to them.
 //!
-//! The scripts ask the program itself, so what is offered is always what this program takes. kubectl
-//! asks for its plugin by another name, `kubectl_complete-almanac`, and reads answers of its own form.
+//! The scripts call the program itself, so the candidates always match what this program accepts. kubectl calls the
+//! plugin by another name, `kubectl_complete-almanac`, and reads answers of its own form.
 
 #[cfg_attr(not(feature = "cluster"), path = "offline/kubeconfig.rs")]
 mod kubeconfig;
@@ -59,10 +59,10 @@ enum Shell {
     Powershell,
 }
 
-/// The name by which kubectl asks what completes the command line of the plugin.
+/// The name by which kubectl calls the completion of the plugin.
 pub(crate) const FOR_KUBECTL: &str = "kubectl_complete-almanac";
 
-/// The variable by which a script asks.
+/// The variable by which a script requests candidates.
 const ASKED_BY: &str = "ALMANAC_COMPLETE";
 
 const NAME: &str = "almanac";
@@ -97,7 +97,7 @@ pub(crate) fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Answers a shell and ends, if it is one that asks.
+/// Answers a shell and ends, if a shell has called the program.
 pub(crate) fn answer_shell(command: fn() -> Command) {
     CompleteEnv::with_factory(command).var(ASKED_BY).complete();
 }
@@ -108,8 +108,8 @@ pub(crate) fn answer_kubectl(
     words: Vec<OsString>,
     output: &mut impl Write,
 ) -> io::Result<()> {
-    /// As kubectl reads the last line: no file names of its own beside what is offered, and no space
-    /// behind it where a path goes on.
+    /// As kubectl reads the last line: no file names in addition to the candidates, and no space after a path that
+    /// continues.
     const NO_FILES: u8 = 4;
     const NO_SPACE: u8 = 2;
     let last = words.len().saturating_sub(1);
@@ -130,7 +130,7 @@ pub(crate) fn answer_kubectl(
     writeln!(output, ":{directive}")
 }
 
-/// What a zone to display may be.
+/// The zones that can be displayed.
 pub(crate) fn displayed_zones() -> Vec<CompletionCandidate> {
     let local = CompletionCandidate::new(LOCAL).help(Some("that of this machine".into()));
     iter::once(local).chain(zones()).collect()

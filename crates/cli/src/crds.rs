@@ -45,7 +45,7 @@ pub(crate) struct CrdsArguments {
     json_schema: Option<PathBuf>,
 }
 
-/// Whose kinds can be printed: those of all that have a definition, whichever process carries them out.
+/// The process whose kinds are printed: one of those with a definition.
 #[derive(Clone, Copy, PartialEq)]
 struct Printed(Controlled);
 

@@ -1,5 +1,5 @@
-//! `CronJobs` beside policies: when they start Jobs, and what is taken for granted of them. Nothing here carries them
-//! out, and what their Jobs do is not known.
+//! `CronJobs` in addition to policies: when they start Jobs, and the assumptions about them. Nothing here reconciles
+//! them, and the effects of their Jobs are not known.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -69,12 +69,12 @@ impl fmt::Display for WrittenAt {
     }
 }
 
-/// What a `CronJob` is called: by its name, and by where it is written if another one has the same.
+/// The name of a `CronJob`, and its location if another one has the same name.
 pub(crate) fn called(identity: &Identity, written_at: Option<&WrittenAt>) -> String {
     written_at.map_or_else(|| identity.to_string(), |at| format!("{identity} ({at})"))
 }
 
-/// Tells those of one name apart by where they are written. They are in the order of their names.
+/// Distinguishes those of one name by their locations. They are in the order of their names.
 pub(crate) fn tell_apart(jobs: &mut [ShownCronJob], sources: &[Source]) {
     let file = |job: &ShownCronJob| sources.get(job.job.source).map_or("", Source::name).to_owned();
     for of_name in jobs.chunk_by_mut(|one, other| one.identity == other.identity) {
@@ -94,10 +94,10 @@ pub(crate) fn tell_apart(jobs: &mut [ShownCronJob], sources: &[Source]) {
     }
 }
 
-/// What a `CronJob` does, as every output calls it.
+/// The verb for a `CronJob`, the same in every output.
 pub(crate) const STARTS: &str = "starts";
 
-/// What is said of one whose date does not exist.
+/// The message for one whose date does not exist.
 const NEVER: &str = "starts nothing by itself: its schedule has a date that does not exist";
 
 impl ShownCronJob {
@@ -115,7 +115,7 @@ impl ShownCronJob {
         firings.into_iter().flat_map(move |it| it.between(period.from(), period.to()))
     }
 
-    /// What clock changes in `[from, to)` do to it: nothing, if it comes in every hour alike.
+    /// The effects of clock changes in `[from, to)` on it: none, if it fires at the same minutes of every hour.
     pub(crate) fn clock_effects(
         &self,
         from: Timestamp,
@@ -130,7 +130,7 @@ impl ShownCronJob {
         self.firings().map_or(Zone::utc(), Firings::zone)
     }
 
-    /// What its schedule means; nothing if that is not known.
+    /// The meaning of its schedule; empty if that is not known.
     pub(crate) fn meaning(&self) -> String {
         let Some(firings) = self.firings() else { return String::new() };
         let assumed = if self.job.names_zone { "" } else { ", assumed" };
@@ -148,7 +148,7 @@ impl ShownCronJob {
         }
     }
 
-    /// What it is called.
+    /// Its name in output.
     pub(crate) fn name(&self) -> String {
         called(&self.identity, self.written_at.as_ref())
     }
@@ -158,12 +158,12 @@ impl ShownCronJob {
         self.written_at.as_ref().map_or(String::new(), ToString::to_string)
     }
 
-    /// What it is called and what its schedule means.
+    /// Its name and the meaning of its schedule.
     pub(crate) fn described(&self) -> String {
         format!("{} {}", self.name(), self.meaning()).trim_end().to_owned()
     }
 
-    /// What is taken for granted of it, or not known, in sentences that begin with its name.
+    /// The assumptions about it and the unknowns, in sentences that begin with its name.
     pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
         let CronJob { starts, names_zone, may_skip, .. } = &self.job;
         let told = match starts {
@@ -191,7 +191,7 @@ impl ShownCronJob {
     }
 }
 
-/// What is taken for granted of these.
+/// The assumptions about these.
 pub(crate) fn notes<'a>(
     jobs: impl Iterator<Item = &'a ShownCronJob>,
 ) -> impl Iterator<Item = Sentence> {

@@ -1,7 +1,7 @@
 //! Rows of comma-separated values, as RFC 4180 has them.
 //!
-//! Values are written as they are: one that a spreadsheet takes for a formula is not changed, because a program
-//! would read back something else than was said.
+//! Values are written unchanged. A value that a spreadsheet reads as a formula is not escaped, because a program would
+//! read back another value.
 
 use std::io::{self, Write};
 
@@ -46,7 +46,7 @@ impl Row {
         self.cell(object.kind()).cell(object.namespace()).cell(object.name())
     }
 
-    /// Fills the next column with a value: a text as it is, nothing for null, anything else as JSON.
+    /// Fills the next column with a value: a text unchanged, nothing for null, anything else as JSON.
     pub(crate) fn value(self, value: &serde_json::Value) -> Row {
         match value {
             serde_json::Value::String(text) => self.cell(text),

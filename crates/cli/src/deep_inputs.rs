@@ -1,5 +1,5 @@
-//! No parser goes down the stack as deep as its input says: each returns a value or an error for whatever is nested or
-//! repeated, on a small stack. What a value then means is tested with each parser.
+//! No parser goes down the stack as deep as its input requires: each returns a value or an error for any nested or
+//! repeated input, on a small stack. The tests of each parser cover the meaning of its values.
 //!
 //! Where another crate limits the depth itself, that limit is stated here: 128 for `serde_json`.
 
@@ -16,14 +16,14 @@ use crate::selector::Selector;
 
 /// Half of what Rust gives to a thread.
 const STACK_BYTES: usize = 1 << 20;
-/// What the main thread has on Linux. There a kubeconfig is read, by `serde-saphyr`, which limits the depth itself.
+/// The stack of the main thread on Linux. There a kubeconfig is read, by `serde-saphyr`, which limits the depth itself.
 const MAIN_STACK_BYTES: usize = 8 << 20;
 /// Below, at and beyond each limit, and far beyond.
 const COUNTS: [usize; 11] = [1, 50, 63, 64, 99, 100, 127, 128, 129, 2_000, 500_000];
 /// Longer texts are not made.
 const MOST_BYTES: usize = 400_000;
 
-/// What opens, what is inside, what closes.
+/// The opening text, the innermost text, the closing text.
 type Nested = (&'static str, &'static str, &'static str);
 
 struct Parser {
@@ -197,7 +197,7 @@ fn context() -> CheckContext<'static> {
     CheckContext::new("default", Timestamp::UNIX_EPOCH)
 }
 
-/// Also what comes after reading: copies, JSON, checks and mending.
+/// Also the steps after reading: copies, JSON, checks and fixes.
 fn files(text: &str) {
     for text in [text, &format!("x: {text}"), &format!("kind: List\napiVersion: v1\nitems: {text}")]
     {

@@ -1,6 +1,6 @@
 //! A file that appears only once it is complete.
 //!
-//! It is written beside its place under another name, and moved there at the end. An error, Ctrl-C
+//! It is written in the same directory under another name, and renamed at the end. An error, Ctrl-C
 //! or a termination signal removes the unfinished file. A pipe or a device is written to directly.
 
 use std::ffi::OsString;

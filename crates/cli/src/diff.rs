@@ -201,7 +201,7 @@ fn write(
     }
 }
 
-/// The comparison of two places, of what is asked about on either side; and what of it is unclear.
+/// The comparison of two places, of the requested objects on either side; and which of them are unclear.
 fn compared<'a>(
     old: &Side,
     before: Option<&'a InputPlace>,
@@ -215,7 +215,7 @@ fn compared<'a>(
         [before, after].into_iter().flatten().flat_map(|it| it.initial.clone()).collect();
     let forecast = |place: &'a InputPlace| Forecast::new(&place.world, period, assumed.clone());
     let mut earlier = before.map(forecast);
-    // All of it, since what is asked about may depend on what is not.
+    // All of it, since the requested objects may depend on others.
     let mut later = after.map(|place| forecast(place).taking_over(earlier.as_ref()));
     let sides = [(old, before, earlier.as_ref()), (new, after, later.as_ref())];
     if !only.is_empty() || old.input.is_narrowed() {
@@ -250,7 +250,7 @@ fn check_names(only: &[Subject], [old, new]: &[Side; 2]) -> Result<(), ArgumentE
     Err(unknown.not_found_in("--only", &versions))
 }
 
-/// Tells what is not in the output, or not visibly.
+/// Reports the findings that are not in the output, or not visibly.
 fn tell_findings(question: &Question<'_>, output: &mut Drawing<impl Write>) -> io::Result<()> {
     for (side, which) in [(question.old, "old"), (question.new, "new")] {
         for (index, placed) in side.input.findings.iter().enumerate() {

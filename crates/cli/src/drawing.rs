@@ -1,5 +1,5 @@
 //! Text for a user, line by line: broken between words at the width of the terminal, and drawn with ASCII where the
-//! locale has no other characters. What users wrote themselves, in whichever letters, is left as it is.
+//! locale has no other characters. The user's own text keeps its letters.
 
 use std::borrow::Cow;
 use std::env;
@@ -53,7 +53,7 @@ pub(crate) struct Drawing<W: Write> {
     output: W,
     width: usize,
     lacks_unicode: bool,
-    /// What is written of a line that has not ended.
+    /// The text of the unfinished line.
     line: Vec<u8>,
 }
 
@@ -77,7 +77,7 @@ impl<W: Write> Drawing<W> {
         self.width
     }
 
-    /// Writes what there is of the line. What is not text is written as it is.
+    /// Writes the line so far. Bytes that are not text are written unchanged.
     fn end_line(&mut self) -> io::Result<()> {
         let line = mem::take(&mut self.line);
         let Ok(text) = str::from_utf8(&line) else { return self.output.write_all(&line) };
@@ -116,7 +116,7 @@ impl<W: Write> Write for Drawing<W> {
 
 impl<W: Write> Drop for Drawing<W> {
     fn drop(&mut self) {
-        // What is written in lines has ended before, and its errors are known.
+        // Complete lines are written already, and their errors are known.
         let _ = self.end_line();
     }
 }

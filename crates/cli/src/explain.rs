@@ -231,7 +231,7 @@ fn choose(
     }
     let targets: BTreeSet<&Identity> = by_target.keys().map(|(target, _)| target).collect();
     if targets.len() > 1 && !subject.is_pattern() {
-        // What is meant of a policy for several objects is one of these.
+        // The target of a policy for several objects is one of these.
         let meant = by_target.iter().flat_map(|((target, _), policies)| {
             let is_of_several = |it: &PolicyName| place.target_of(it).is_none();
             let name = move |it: &PolicyName| {

@@ -1,8 +1,8 @@
-//! Watches that tell when a cluster may give another answer.
+//! Watches that report when the answer about a cluster may change.
 //!
-//! They are on policies, autoscalers, workloads, the objects of hubs and `CronJobs`, and ask for metadata only. Pods,
-//! nodes, namespaces, `ConfigMaps` and kinds that only the cluster knows are too many or too busy: what changes of them
-//! shows when the cluster is read again. A watch that is refused is tried again now and then.
+//! They are on policies, autoscalers, workloads, the objects of hubs and `CronJobs`, and request metadata only. Pods,
+//! nodes, namespaces, `ConfigMaps` and kinds for which Almanac has no type are too many or change too often. Their
+//! changes show when the cluster is read again. A watch that is refused is retried from time to time.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
@@ -32,12 +32,12 @@ pub(crate) struct WatchArguments {
 /// The watches on a cluster.
 pub(crate) struct Changes {
     runtime: Runtime,
-    /// Remembers a change that comes while nothing waits for one.
+    /// Stores a change that comes while nothing waits for one.
     changed: Arc<Notify>,
 }
 
 impl ClusterArguments {
-    /// What tells of changes of the cluster, in this namespace unless all are read.
+    /// Starts watches on the cluster, in this namespace unless all are read.
     pub(crate) fn changes(
         &self,
         namespace: Option<&str>,
@@ -66,8 +66,8 @@ impl ClusterArguments {
 }
 
 impl Changes {
-    /// Waits until something changes, but never longer than this. What has changed before a watch begins shows when the
-    /// cluster is read again, so that each new list counts as a change.
+    /// Waits until something changes, but never longer than this. A change before a watch begins shows when the cluster
+    /// is read again, so each new list counts as a change.
     pub(crate) fn wait(&mut self, most: Duration) {
         let Changes { runtime, changed } = self;
         // After a wait in vain, the cluster is read as well.
@@ -94,7 +94,8 @@ async fn watch(client: Client, kind: ApiResource, selection: Selection, changed:
         match delivery {
             Delivery::ListBegins => listed = 0,
             Delivery::Listed(object) => listed ^= hash_of(&object),
-            // A list with the same objects as the last one is no change; where only watches are refused, they repeat.
+            // A list with the same objects as the last one is not a change; where only watches are refused, lists
+            // repeat.
             Delivery::ListComplete if last.replace(listed) == Some(listed) => {}
             Delivery::Changed(_) | Delivery::Gone(_) | Delivery::ListComplete => {
                 changed.notify_one();
@@ -103,7 +104,7 @@ async fn watch(client: Client, kind: ApiResource, selection: Selection, changed:
     }
 }
 
-/// A number that stands for an object as it is now.
+/// A number that stands for the current state of an object.
 fn hash_of(object: &DynamicObject) -> u64 {
     let mut hasher = DefaultHasher::new();
     let metadata = &object.metadata;

@@ -1,4 +1,4 @@
-//! The clock that policies follow, as the processes of `almanac up` tell one another of it.
+//! The policy clock, as the processes of `almanac up` pass it to one another.
 
 use almanac_api::policy_clock::PolicyClock;
 use clap::Args;

@@ -15,7 +15,7 @@ const API_VERSION: &str = "batch/v1";
 const KIND: &str = "CronJob";
 const PLURAL: &str = "cronjobs";
 
-/// Lists them where is looked. Without permission there are fewer things to show, which is told.
+/// Lists them in the scope of the requests. Without permission the list is empty, and a note reports that.
 pub(super) async fn list(
     requests: &Requests,
     seen: &mut Seen,
@@ -33,7 +33,7 @@ pub(super) async fn list(
     }
 }
 
-/// How an API server is asked for them.
+/// The resource for requests to the API server.
 pub(super) fn resource() -> ApiResource {
     ApiResource {
         group: GROUP.to_owned(),
@@ -44,7 +44,7 @@ pub(super) fn resource() -> ApiResource {
     }
 }
 
-/// What they say about when they start Jobs. The text of one is kept if something is wrong with it.
+/// Reads when they start Jobs. The text of one with a problem is kept for its findings.
 pub(super) fn read(
     objects: Vec<DynamicObject>,
     reading: &mut Reading,

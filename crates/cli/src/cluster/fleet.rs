@@ -106,7 +106,7 @@ async fn list_workloads(
     Ok(found)
 }
 
-/// Says of which targets it is not known which pods they make: of kinds that only the cluster knows, no template is read.
+/// Notes the targets whose pods are unknown: the templates of kinds for which Almanac has no type are not read.
 pub(super) fn tell_unknown_templates(objects: &[FetchedObject], seen: &mut Seen) {
     let Seen { scales, unseen, .. } = seen;
     let namespaces: BTreeSet<Option<&str>> = objects

@@ -1,5 +1,5 @@
-//! What a cluster holds of QoS levels: the `ConfigMaps` of Volcano's agent, by their names, and the pods and nodes
-//! that their policies are about. These are many, so nothing of them is kept but what a decision depends on.
+//! The objects of a cluster for QoS levels: the `ConfigMaps` of Volcano's agent, by their names, and the pods and nodes
+//! that their policies are about. These are many, so only the data that decisions depend on is kept.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ pub(super) async fn config_maps(
     Ok(found)
 }
 
-/// What the `ConfigMap` that counts says, if there is one.
+/// The policies of the `ConfigMap` that counts, if there is one.
 pub(super) fn policies(objects: &[FetchedObject]) -> Option<QosLevels> {
     let slim = objects.iter().find_map(|object| match &object.checked.slim {
         Some(Slim::QosLevels(levels)) => Some(levels),

@@ -131,8 +131,7 @@ impl Requests {
         }
     }
 
-    /// All objects of a kind that is served, in a scope unless they are in no namespace: of each only what is
-    /// to be kept.
+    /// All objects of a kind that is served, in a scope unless they are in no namespace. `slim` reduces each of them.
     pub(super) async fn list_slim<T>(
         &self,
         resource: &ApiResource,
@@ -208,7 +207,7 @@ impl Requests {
         self.answer(answer.map(|it| is_marked(&it.metadata)), "read namespaces")
     }
 
-    /// What it takes to read the namespaces where is looked: the verb, and what they are called.
+    /// The permission to read the namespaces in the scope: the verb, and their name in messages.
     pub(super) fn of_namespaces(&self) -> (&'static str, String) {
         match &self.scope {
             Scope::Cluster => ("list", "any namespace".to_owned()),
@@ -328,7 +327,7 @@ impl Requests {
     }
 }
 
-/// How an API server is asked for a kind of Kubernetes' own.
+/// The resource for requests about a kind of Kubernetes' own.
 pub(super) fn of_core(kind: &str, plural: &str) -> ApiResource {
     ApiResource {
         group: String::new(),

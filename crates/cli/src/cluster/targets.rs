@@ -107,7 +107,7 @@ async fn fetch_known(
     Ok(found)
 }
 
-/// Asks for the `scale` of objects of a kind that only the cluster knows.
+/// Requests the `scale` of objects of a kind for which Almanac has no type.
 async fn fetch_scales(
     requests: &Requests,
     wanted: &[(Identity, String)],

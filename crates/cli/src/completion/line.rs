@@ -1,5 +1,5 @@
-//! The command line that somebody is typing, as far as what is offered depends on it: which files and
-//! which kubeconfig it names.
+//! The command line that the user is typing, as far as the candidates depend on it: which files and which kubeconfig it
+//! names.
 
 use std::env;
 use std::ffi::OsString;
@@ -9,7 +9,7 @@ use std::path::Path;
 pub(crate) struct Line(Vec<String>);
 
 impl Line {
-    /// The line that a shell or kubectl asks about.
+    /// The line that a shell or kubectl completes.
     pub(crate) fn typed() -> Line {
         let given: Vec<OsString> = env::args_os().skip(1).collect();
         // A script puts the line behind two dashes; kubectl gives nothing else.
@@ -65,7 +65,7 @@ impl Line {
         self.values(short, long).map(in_home)
     }
 
-    /// What stands behind a flag, in the next word or in the same.
+    /// The values of a flag, in the next word or in the same.
     fn values(
         &self,
         short: Option<&'static str>,

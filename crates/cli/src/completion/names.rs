@@ -1,7 +1,7 @@
 //! The names that can be completed without asking a cluster: of objects in the files that the line
 //! names, and of namespaces.
 //!
-//! Whoever presses a key waits for the answer: what cannot be read offers nothing and says nothing.
+//! The user waits for the candidates after each key press, so unreadable files have no candidates and no message.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -30,7 +30,7 @@ fn objects(begun: &OsStr) -> Vec<CompletionCandidate> {
     offered(begun, &[("", named(&glance(&Line::typed().files())))])
 }
 
-/// The same in the two versions that the line compares. What only one of them has is marked.
+/// The same in the two versions that the line compares. Names that only one of them has are marked.
 pub(crate) fn compared(begun: &OsStr) -> Vec<CompletionCandidate> {
     let line = Line::typed();
     let mut paths = line.operands("diff", &["--fail-on-change"]);
@@ -48,7 +48,7 @@ pub(crate) fn compared(begun: &OsStr) -> Vec<CompletionCandidate> {
     }
 }
 
-/// What was begun may become these names of several versions of the files.
+/// The names in several versions of the files that complete the typed beginning.
 fn offered(begun: &OsStr, versions: &[(&str, BTreeSet<Named>)]) -> Vec<CompletionCandidate> {
     let begun = begun.to_string_lossy();
     let mut offered: BTreeMap<String, (BTreeSet<&str>, BTreeSet<&str>)> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Changes of many objects that are the same, told as one: the pods of a policy, or all that one edit concerns.
+//! Equal changes of many objects, reported as one: the pods of a policy, or all that one edit concerns.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use almanac_forecast::{PodHours, Presence};
 use super::rows::{Change, Row};
 use super::words::{set_by, title};
 
-/// How many are told one by one.
+/// Groups up to this size are listed item by item.
 const FEW: usize = 3;
 
 /// One change, of one object or of several.
@@ -20,7 +20,7 @@ pub(super) struct Told {
     is_set_alike: bool,
 }
 
-/// Changes as they come.
+/// The changes, in the order in which they are found.
 #[derive(Default)]
 pub(super) struct Alike {
     count: usize,
@@ -36,7 +36,7 @@ struct Group {
     is_set_alike: bool,
 }
 
-/// What changes of different objects have in common if they are told as one.
+/// The properties that changes of different objects share if they are reported as one.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     place: Option<String>,

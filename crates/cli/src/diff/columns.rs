@@ -18,7 +18,7 @@ const WIDEST: usize = 60;
 /// Names are cut to no less.
 const SHORTEST_NAME: usize = 20;
 
-/// The lines of each row; none if the values do not fit beside each other.
+/// The lines of each row; none if the values do not fit next to each other.
 pub(super) fn laid_out(rows: &[[String; COUNT]], width: usize) -> Option<Vec<Vec<String>>> {
     let widths = widths(rows, width)?;
     let mut rows = rows.to_vec();

@@ -1,5 +1,5 @@
-//! Which files differ between two sides, byte for byte: asked of those that are not forecast as they stand, since
-//! nobody can tell there what a change does. What is forecast is compared by what it does instead.
+//! Which files differ between two sides, byte for byte. Only files without a forecast need this, since the effect of a
+//! change to them is unknown. Other files are compared by their effect.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
-/// How to tell which files differ.
+/// The source of the list of differing files.
 pub(super) enum Differing {
     /// The files, links and submodules that git has listed, as the repository has them.
     Listed(BTreeSet<PathBuf>),
@@ -29,7 +29,7 @@ impl Differing {
     }
 }
 
-/// Whether two files hold the same, or two folders the same files. What cannot be read may hold anything.
+/// Whether two files hold the same, or two directories the same files. An unreadable file counts as different.
 fn are_alike(one: &Path, other: &Path) -> bool {
     if one == other {
         return true;
@@ -56,7 +56,7 @@ fn names_in(folder: &Path) -> io::Result<BTreeSet<OsString>> {
     fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect()
 }
 
-/// Whether two files hold the same, however large they are. What is no file, such as a pipe, is never opened.
+/// Whether two files hold the same, however large they are. Anything but a file, such as a pipe, is never opened.
 fn have_one_content(one: &Path, other: &Path) -> io::Result<bool> {
     let (of_one, of_other) = (fs::metadata(one)?, fs::metadata(other)?);
     if !of_one.is_file() || of_one.len() != of_other.len() || !of_other.is_file() {

@@ -1,9 +1,9 @@
 //! Two revisions of a git repository as the sides of a comparison, read with the git program.
 //!
-//! Both sides are read in the same way: what a revision has, or what the working tree has that git would commit, is
-//! laid out in a temporary directory as far as it is read. The working tree and the index are never touched. A single
-//! revision is compared with the working tree. The repository is the one around the current directory, whatever
-//! variables of the environment say: in a hook, git sets some that would name another index.
+//! Both sides are read in the same way. The files of a revision, or those in the working tree that git would commit,
+//! are laid out in a temporary directory as far as they are read. The working tree and the index are never touched. A
+//! single revision is compared with the working tree. The repository is the one around the current directory, and git's
+//! variables of the environment are ignored: in a hook, git sets some that would name another index.
 
 pub(super) mod laid_out;
 pub(super) mod tree;
@@ -242,11 +242,11 @@ impl Repository {
         Tree::of(name, &self.top, listed, |objects| self.link_targets(objects))
     }
 
-    /// What the links say that these objects are, in their order.
+    /// The targets of the links that these objects are, in their order.
     fn link_targets(&self, objects: &[&str]) -> anyhow::Result<Vec<Vec<u8>>> {
         let mut targets = Vec::new();
         self.contents(objects, &mut |size, content| {
-            // What is too long for any system leads out of the repository.
+            // A target that is too long for any system counts as one that leads out of the repository.
             let mut target = if size > MOST_OF_LINK { b"/".to_vec() } else { Vec::new() };
             if target.is_empty() {
                 content.read_to_end(&mut target).context(CANNOT_READ)?;
@@ -257,7 +257,7 @@ impl Repository {
         Ok(targets)
     }
 
-    /// What differs from a commit: in another one, or in the working tree.
+    /// The paths that differ from a commit: in another one, or in the working tree.
     fn differing(
         &self,
         from: &str,
@@ -276,7 +276,7 @@ impl Repository {
         let listed = self.listed(&arguments)?.into_iter();
         let mut all: BTreeSet<PathBuf> = listed.map(|path| path_of(&path)).collect();
         let [old, new] = trees;
-        // What is new in the working tree is not known to git.
+        // git does not list the new files in the working tree.
         all.extend(new.files.keys().filter(|path| !old.files.contains_key(*path)).cloned());
         let links = trees.iter().flat_map(|tree| tree.differing_links(&all)).collect::<Vec<_>>();
         all.extend(links);
@@ -306,7 +306,7 @@ impl Repository {
         let (Some(mut input), Some(output)) = (input, output) else { bail!("failed to run git") };
         let read = thread::scope(|scope| {
             let asked = objects.join("\n") + "\n";
-            // It ends early if nobody reads what comes of it.
+            // The write ends early if git stops reading.
             scope.spawn(move || _ = input.write_all(asked.as_bytes()));
             let mut output = BufReader::new(output);
             objects.iter().try_for_each(|_| {

@@ -1,7 +1,8 @@
 //! `CronJobs` of both sides: which of them start Jobs at other times, and since when.
 //!
-//! What counts is when, not how it is written: the schedule, its time zone, and whether it is suspended. What their
-//! Jobs do is not known. Starts are counted as they come, so memory does not grow with the period.
+//! The comparison covers the instants, not the spelling: the schedule, its time zone, and whether it is suspended. The
+//! effects of their Jobs are not known. Starts are counted one after the other, so memory does not grow with the
+//! period.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +38,7 @@ pub(super) struct Pairs<'a> {
 
 /// A `CronJob` of both sides, or of one.
 struct Pair<'a> {
-    /// What its place is called, where there are several.
+    /// The name of its place, if there are several.
     name: Option<String>,
     place: &'a InputPlace,
     both: Both<'a>,
@@ -45,7 +46,7 @@ struct Pair<'a> {
 
 type Both<'a> = [Option<&'a ShownCronJob>; 2];
 
-/// What the starts of both sides in a period come to.
+/// The starts of both sides in a period, compared.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 struct Compared {
     starts: [usize; 2],
@@ -60,7 +61,7 @@ pub(super) struct JobChange {
     place: Option<String>,
     before: Option<Schedule>,
     after: Option<Schedule>,
-    /// The first instant at which one side starts a Job and the other one does not, as a wall clock and as it is.
+    /// The first instant at which one side starts a Job and the other one does not, as a civil time and as an instant.
     differs: Option<(String, Timestamp)>,
 }
 
@@ -72,7 +73,7 @@ struct Schedule {
 }
 
 impl<'a> Pairs<'a> {
-    /// Adds those of two places that are asked about.
+    /// Adds the requested ones of two places.
     pub(super) fn add(
         &mut self,
         name: Option<&str>,
@@ -237,7 +238,7 @@ impl JobChange {
         })
     }
 
-    /// What it is called, in its place.
+    /// Its name, with its place.
     pub(super) fn title(&self) -> &str {
         &self.title
     }

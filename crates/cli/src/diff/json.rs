@@ -36,7 +36,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     )?;
     let mut is_first = true;
     let (summary, assumptions) = question.each(
-        // A program is told all of them.
+        // JSON lists all of them.
         usize::MAX,
         |pair, difference| Ok(stretches(pair, difference)),
         |change, (target, stretches)| {
@@ -87,7 +87,8 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     Ok(summary.may_differ())
 }
 
-/// What there is beside values, as far as there is any: `CronJobs`, what is not compared, what was rendered, notes.
+/// The other fields, as far as they are not empty: `CronJobs`, files that are not compared, rendered directories,
+/// notes.
 fn beside(question: &Question<'_>) -> String {
     let jobs = question.jobs.changes.iter().map(JobChange::to_json).collect();
     let texts = |all: &[String]| all.iter().map(|it| json!(it)).collect();
@@ -213,7 +214,7 @@ fn lines(difference: &Difference) -> Vec<u8> {
 #[derive(Default)]
 struct Sides(Vec<(Side, Vec<u8>)>);
 
-/// A side is looked for among so many; one that has more is told anew each time.
+/// A side is looked up among this number of sides; with more, each one is formatted again.
 const KNOWN_SIDES: usize = 64;
 
 impl Sides {

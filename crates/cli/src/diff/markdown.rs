@@ -1,6 +1,6 @@
-//! The differences as Markdown, for a comment on a pull request: one paragraph, a table, and what is assumed.
+//! The differences as Markdown, for a comment on a pull request: one paragraph, a table, and the assumptions.
 //!
-//! A comment on GitHub has at most 65,536 characters. What does not fit is counted. Names are those of others, so
+//! A comment on GitHub has at most 65,536 characters. Changes beyond that are counted. Names come from others, so
 //! nothing in them is markup, a link, a mention or a reference here.
 
 use std::fmt::Write as _;
@@ -20,20 +20,20 @@ use crate::invisible;
 /// Less than fits, so that a comment can have a few lines of its own.
 const MOST_BYTES: usize = 60_000;
 
-/// How many changes are told in the paragraph.
+/// The most changes in the paragraph.
 const IN_PARAGRAPH: usize = 3;
 
-/// How many bytes of each sentence are told in it, and of each finding.
+/// The most bytes of each sentence in it, and of each finding.
 const SENTENCE: usize = 3000;
 
-/// How many assumptions are told, and of each how many bytes.
+/// The most assumptions, and the most bytes of each.
 const ASSUMPTIONS: usize = 5;
 const ASSUMPTION: usize = 400;
 
-/// How many findings of each side are told.
+/// The most findings of each side.
 const FINDINGS: usize = 5;
 
-/// How many notes are told.
+/// The most notes.
 const NOTES: usize = 6;
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<bool> {
@@ -75,7 +75,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     Ok(summary.may_differ())
 }
 
-/// What changes, when, and what it comes to.
+/// The changes, their instants, and their sum.
 fn paragraph(question: &Question<'_>, changes: &[Told], summary: &Summary) -> String {
     let [old, new] = [question.old, question.new].map(|side| short_revision(&side.name));
     let period = period(question);
@@ -153,7 +153,7 @@ fn findings(question: &Question<'_>) -> String {
     [(question.old, "old"), (question.new, "new")].map(of_side).concat()
 }
 
-/// Text of others as it stands, of which there are at most so many bytes.
+/// Text of others, escaped and cut to at most `most` bytes.
 fn shortened(text: &str, most: usize) -> String {
     let whole = escaped(text);
     if whole.len() <= most {
@@ -166,19 +166,19 @@ fn shortened(text: &str, most: usize) -> String {
     start(fitting.saturating_sub(1)) + "…"
 }
 
-/// GitHub takes a word of so many digits and letters from a to f, or more, for the name of a commit.
+/// GitHub reads a word of at least this many digits and letters from a to f as the name of a commit.
 const HASH: usize = 7;
 
 /// How many digits of a commit are shown.
 const SHORT: usize = 12;
 
-/// A revision that is the whole name of a commit, in short; any other as it is.
+/// A revision that is the whole name of a commit, in short; any other unchanged.
 fn short_revision(name: &str) -> &str {
     let is_commit = matches!(name.len(), 40 | 64) && name.bytes().all(|it| it.is_ascii_hexdigit());
     if is_commit { name.get(..SHORT).unwrap_or(name) } else { name }
 }
 
-/// Text of others as it stands, in Markdown that GitHub shows. A word that could be the name of a commit is code.
+/// Text of others in Markdown, which GitHub shows verbatim. A word that could be the name of a commit is code.
 fn escaped(text: &str) -> String {
     let mut written = String::with_capacity(text.len());
     for word in text.split_inclusive(char::is_whitespace) {
@@ -195,12 +195,12 @@ fn escaped(text: &str) -> String {
     written
 }
 
-/// Whether so many digits and letters from a to f come one after the other that they could be the name of a commit.
+/// Whether a run of digits and letters from a to f is long enough to be the name of a commit.
 fn has_hash(word: &str) -> bool {
     word.split(|letter: char| !letter.is_ascii_hexdigit()).any(|digits| digits.len() >= HASH)
 }
 
-/// GitHub looks for people and issues once entities are letters again, but only in one piece of text at a time: a
+/// GitHub looks for people and issues after it has decoded entities, but only in one piece of text at a time. So a
 /// letter that would begin a mention or a reference is in an element of its own.
 fn write_escaped(text: &str, written: &mut String) {
     for (position, letter) in text.char_indices() {

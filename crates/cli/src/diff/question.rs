@@ -1,4 +1,4 @@
-//! The question, and the way from its parts to the output: compared on several threads, told in order.
+//! The question, and the way from its parts to the output: compared on several threads, reported in order.
 
 use std::collections::BTreeSet;
 
@@ -35,14 +35,14 @@ pub(super) struct Pair<'a> {
     pub(super) before: Option<&'a InputPlace>,
     pub(super) after: Option<&'a InputPlace>,
     pub(super) comparison: Comparison<'a>,
-    /// What is not compared, as what it depends on cannot be used on the new side.
+    /// The objects that are not compared, because an object that they depend on cannot be used on the new side.
     pub(super) unclear: BTreeSet<Identity>,
 }
 
-/// What was assumed of what changes, on the old side and on the new one.
+/// The assumptions about the changes, on the old side and on the new one.
 pub(super) type Assumptions = [BTreeSet<Assumption>; 2];
 
-/// What is handed over of a part.
+/// A message from the thread that compares a part.
 enum Found<T> {
     Change(Change, T),
     End { fields: usize, unclear: usize, assumed: [Vec<Assumption>; 2] },
@@ -63,8 +63,7 @@ impl Question<'_> {
             && self.coverage.unrendered.is_empty()
     }
 
-    /// Compares everything; draws each change with at most so many rows, beside where it is found, and hands it over in
-    /// order.
+    /// Compares everything; draws each change with at most `most` rows, and passes it on in order, with its place.
     pub(super) fn each<T: Send>(
         &self,
         most: usize,
@@ -119,7 +118,7 @@ impl Question<'_> {
         Ok((summary, assumed))
     }
 
-    /// All changes, in a form that does not grow with the period; those of objects that change alike as one.
+    /// All changes, in a form that does not grow with the period; equal changes of several objects as one.
     pub(super) fn changes(&self) -> anyhow::Result<(Vec<Told>, Summary, Assumptions)> {
         let mut alike = Alike::default();
         let draw = |_: &Pair<'_>, _: &almanac_forecast::Difference| Ok(());

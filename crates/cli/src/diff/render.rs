@@ -1,9 +1,9 @@
 //! Overlays and charts of both sides, rendered on request: by flags, or by the `almanac.toml` of the old side, so that
 //! a change cannot choose what runs.
 //!
-//! Each is copied into a temporary directory as far as it may be read (`stage`), once nothing in it asks for more than
-//! is there (`kustomization`), and rendered there within limits (`program`). What cannot be rendered is not compared, and
-//! a finding has the error (`program_error`).
+//! Each is copied into a temporary directory as far as it may be read (`stage`), once all its references are found in
+//! it (`kustomization`), and rendered there within limits (`program`). A directory that cannot be rendered is not
+//! compared, and a finding has the error (`program_error`).
 
 mod kustomization;
 mod program;
@@ -58,7 +58,7 @@ pub(super) struct RenderArguments {
 pub(super) struct Target {
     pub(super) dir: PathBuf,
     renderer: Renderer,
-    /// As it was asked for.
+    /// As it was written in the flag or the settings.
     text: String,
     is_flag: bool,
 }
@@ -71,9 +71,9 @@ enum Renderer {
 
 /// Why a directory is not rendered.
 enum Failure {
-    /// What is in it, with a fix.
+    /// A problem in its content, with a fix.
     Content(String, &'static str),
-    /// What keeps this machine from it.
+    /// A problem of this machine.
     Machine(anyhow::Error),
 }
 
@@ -93,12 +93,13 @@ impl RenderArguments {
         Duration::from_secs(self.render_seconds)
     }
 
-    /// What the flags ask for; `inside` says where a path is.
+    /// The targets in the flags; `inside` converts a path to one below the root.
     pub(super) fn targets(&self, inside: &Inside<'_>) -> anyhow::Result<Vec<Target>> {
         targets(&self.kustomize, &self.helm, true, inside)
     }
 
-    /// Adds what is asked for of two directories: by flags, which are then all that is compared, or by the old one.
+    /// Adds the targets of two directories: from the flags, which are then all that is compared, or from the settings
+    /// of the old one.
     pub(super) fn add_to(&self, sides: &mut Sides) -> anyhow::Result<()> {
         let inside = |argument: &'static str, path: &str| -> anyhow::Result<PathBuf> {
             let outside = || ArgumentError::whole(argument, path, OUTSIDE);
@@ -136,7 +137,7 @@ impl RenderArguments {
     }
 }
 
-/// What the settings of the old side ask for, as far as it is within these paths or around them.
+/// The targets in the settings of the old side, as far as they are within these paths or around them.
 pub(super) fn targets_of_settings(root: &Path, paths: &[PathBuf]) -> anyhow::Result<Vec<Target>> {
     let Some((path, settings)) = settings::around(root, |it| it.diff.is_some())? else {
         return Ok(Vec::new());
@@ -205,7 +206,7 @@ fn below(base: &Path, path: &str) -> Option<PathBuf> {
     Some(full)
 }
 
-/// Renders the targets of both sides and adds what comes of it to them.
+/// Renders the targets of both sides and adds the results to them.
 pub(super) fn add(
     sides: &mut Sides,
     targets: Vec<Target>,
@@ -241,7 +242,7 @@ pub(super) fn add(
                 put(old_side, Ok(before));
                 put(new_side, Ok(after));
             }
-            // What is wrong with the new side is a finding there.
+            // A problem of the new side is a finding there.
             (_, Err(why)) => {
                 sides.coverage.unrendered.push(target.place());
                 put(new_side, Err(why));
@@ -256,7 +257,7 @@ pub(super) fn add(
     Ok(())
 }
 
-/// What was printed, or why nothing was, with a fix.
+/// The output, or the reason that there is none, with a fix.
 type Printed = Result<Arc<[u8]>, (String, &'static str)>;
 
 impl Target {
@@ -264,7 +265,7 @@ impl Target {
         tree.has(&self.dir)
     }
 
-    /// What is typed has to be there, on one side at least.
+    /// The directory of a flag must exist, on one side at least.
     fn check_flag(&self, trees: [&Tree; 2]) -> Result<(), ArgumentError> {
         if !self.is_flag {
             return Ok(());
@@ -288,7 +289,7 @@ impl Target {
         Err(ArgumentError::whole(argument, &self.text, message))
     }
 
-    /// What the place of it is called.
+    /// The name of its place.
     fn place(&self) -> String {
         let dir = self.shown();
         match &self.renderer {
@@ -306,7 +307,7 @@ impl Target {
         if dir.is_empty() { ".".to_owned() } else { dir }
     }
 
-    /// What renders it, as findings call it.
+    /// The command that renders it, as findings name it.
     fn command(&self) -> String {
         match &self.renderer {
             Renderer::Kustomize => format!("kustomize build {}", self.shown()),
@@ -321,7 +322,7 @@ impl Target {
         }
     }
 
-    /// What comes of it on a side; nothing where there is no such directory.
+    /// The output for a side; empty if there is no such directory.
     fn rendered(&self, origin: &Origin<'_>, limit: Duration) -> anyhow::Result<Printed> {
         if !self.is_in(origin.tree) {
             return Ok(Ok(Arc::from(&b""[..])));

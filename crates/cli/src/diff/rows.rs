@@ -1,4 +1,4 @@
-//! One field that changes, as rows that people read: few of them, whatever the period.
+//! One field that changes, as rows that people read: few of them for any period.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use almanac_forecast::{
 
 use crate::stretches::{edge, once};
 
-/// How many rows of a field are told to a person, and the rest counted.
+/// The most rows of a field that people see; the rest are counted.
 pub(super) const MOST: usize = 8;
 
 /// One field of one object that changes.
@@ -32,7 +32,7 @@ pub(super) struct Change {
     pub(super) peaks: Vec<(Option<String>, Option<u32>, Option<u32>)>,
 }
 
-/// What is told as one.
+/// Equal stretches, reported as one row.
 #[derive(Clone)]
 pub(super) struct Row {
     pub(super) when: String,
@@ -45,7 +45,7 @@ pub(super) struct Row {
     pub(super) growth: Option<PodHours>,
 }
 
-/// What the numbers of a field add up to.
+/// The unit of the sum of a field's numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
     Pods,
@@ -58,7 +58,7 @@ pub(super) enum Unit {
 }
 
 impl Unit {
-    /// What numbers of this field add up to over time; `None` if nothing.
+    /// The unit of the sum over time of this field; `None` if it has no sum.
     pub(super) fn of(target: &Identity, field: Field) -> Option<Unit> {
         match field {
             Field::Replicas if target.kind() == "ScalableNodeGroup" => Some(Unit::Nodes),

@@ -33,21 +33,21 @@ pub(super) struct Sides {
 /// How much of both sides is compared, in names and sentences.
 #[derive(Default)]
 pub(super) struct Coverage {
-    /// What cannot be used on the new side.
+    /// The files and objects that cannot be used on the new side.
     pub(super) incomplete: Vec<String>,
-    /// What differs, and is compared on neither side, as it is not forecast as it stands.
+    /// The files that differ, and are compared on neither side, because they are not forecast as written.
     pub(super) uncompared: Vec<String>,
-    /// What could not be rendered, so that it is not compared.
+    /// The directories that could not be rendered, so that they are not compared.
     pub(super) unrendered: Vec<String>,
-    /// What was rendered on both sides, as findings call it.
+    /// The commands that rendered directories of both sides, as findings name them.
     pub(super) rendered: Vec<String>,
-    /// What is not read as it stands, each once, and what there is to know of rendering.
+    /// The files that are not read as written, each once, and notes on rendering.
     pub(super) notes: Vec<String>,
 }
 
 /// Where the files of one side are.
 pub(super) struct Where {
-    /// What the side is called.
+    /// The name of the side.
     pub(super) name: String,
     /// Which files and folders are read; none is nothing at all.
     pub(super) paths: Vec<PathBuf>,
@@ -60,14 +60,14 @@ pub(super) struct Where {
 
 /// One side, read.
 pub(super) struct Side {
-    /// What it is called.
+    /// Its name.
     pub(super) name: String,
     pub(super) input: Input,
     root: Folder,
     here: PathBuf,
     /// The files and directories that `almanac.toml` excludes.
     excluded: Vec<Folder>,
-    /// Whether objects may be in something that differs and is not read as it stands.
+    /// Whether objects may be in a file that differs and is not read as written.
     hides_objects: bool,
 }
 
@@ -158,7 +158,7 @@ impl Sides {
         let of_new = again(&after, &before, &new)?;
         let (mut before, mut after) = (of_old.unwrap_or(before), of_new.unwrap_or(after));
         conditions.state(&mut [&mut before.input, &mut after.input], now)?;
-        // Beside nothing, all is new.
+        // Compared with an empty side, all is new.
         let is_alone = old.paths.is_empty() != new.paths.is_empty();
         let differs = |path: &str| is_alone || differing.is_at(path);
         let hides = |(_, note): (_, &Note)| note.hides_objects();
@@ -237,7 +237,7 @@ impl Side {
         format!("{}:{line}: {}: {finding}", source.name(), finding.severity())
     }
 
-    /// What is excluded here and read on the other side, as it is seen from the side.
+    /// The paths that are excluded here and read on the other side, as seen from the side.
     fn excluded_alone(&self, other: &Side) -> Vec<String> {
         let path = |source: &Source| {
             let name = Path::new(source.name()).file_name()?;
@@ -253,7 +253,7 @@ impl Side {
         excluded.filter(is_read).collect()
     }
 
-    /// What cannot be used as it is written: objects, and files of which nobody knows what they hold.
+    /// The objects that cannot be used as written, and the files with unknown content.
     pub(super) fn unusable(&self) -> Vec<String> {
         let reading = &self.input.reading;
         let mut all = BTreeSet::new();
@@ -267,8 +267,8 @@ impl Side {
         all.into_iter().collect()
     }
 
-    /// Whether nobody can tell from the files of a place what a policy does, or an object is: it cannot be used as it
-    /// is written; or it is missing, unlike `before`, and may be in a file that cannot be read.
+    /// Whether the effect of a policy, or the state of an object, is unclear from the files of a place. Either it
+    /// cannot be used as it is written; or it is missing, unlike `before`, and may be in a file that cannot be read.
     pub(super) fn unclear<'a>(
         &self,
         place: Option<&'a InputPlace>,
@@ -288,19 +288,19 @@ impl Side {
         self.hides_objects || self.errors().any(|(_, object)| object.is_none())
     }
 
-    /// What has errors: the source, and the object if it is one.
+    /// The findings with errors: the source, and the object if it is one.
     fn errors(&self) -> impl Iterator<Item = (usize, Option<usize>)> {
         let findings = self.input.findings.iter();
         let errors = findings.filter(|it| it.finding.severity() == Severity::Error);
         errors.map(|it| (it.source, it.object))
     }
 
-    /// The places that are told apart.
+    /// The places that are distinguished.
     fn told_apart(&self) -> impl Iterator<Item = &Place> {
         self.input.all_places().iter().filter(|place| !place.name.is_empty())
     }
 
-    /// The places of this side if those of the other one are told apart here, too, as far as there is anything in
+    /// The places of this side if those of the other one are distinguished here, too, as far as there is anything in
     /// them; `None` if they are already.
     fn places_as_of(&self, other: &Side) -> Option<Vec<Place>> {
         let moved = |folder: &Folder| {
@@ -323,8 +323,8 @@ impl Side {
     }
 }
 
-/// Which places are compared with which, and what they are called if there are several. What is one place, because
-/// nothing tells several apart, is compared with each of the others.
+/// Which places are compared with which, and their names if there are several. A side with a single place is compared
+/// with each of the others.
 pub(super) fn pairs<'a>(
     old: &'a Side,
     new: &'a Side,
@@ -374,8 +374,8 @@ pub(super) fn common_zone(old: &Side, new: &Side) -> Zone {
     zone.unwrap_or(Zone::utc())
 }
 
-/// What is wrong with the new files counts; what is wrong with the old ones is what the change may mend. A file that
-/// cannot be read counts on either side.
+/// Problems of the new files count; the change may fix those of the old ones. A file that cannot be read counts on
+/// either side.
 pub(super) fn exit_code(fail_on: FailOn, old: &Side, new: &Side) -> ExitCode {
     let is_unread = old.input.findings.iter().any(|it| it.finding.code == Code::UnreadableFile);
     if is_unread { fail_on.code(&old.input.findings) } else { fail_on.code(&new.input.findings) }

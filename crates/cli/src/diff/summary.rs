@@ -1,4 +1,4 @@
-//! What all changes come to: how many values and `CronJobs` differ, how many are not compared, and the pod-hours.
+//! The sum of all changes: how many values and `CronJobs` differ, how many are not compared, and the pod-hours.
 
 use almanac_engine::counted;
 use almanac_forecast::{PodHours, Presence};
@@ -6,7 +6,7 @@ use almanac_forecast::{PodHours, Presence};
 use super::rows::{Change, Unit};
 use super::words::{a_week, listed};
 
-/// What all changes come to.
+/// The sum of all changes.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Summary {
     /// How many fields have been compared.
@@ -55,7 +55,7 @@ impl Summary {
         self.is_changed() || self.unclear + self.jobs_unclear > 0
     }
 
-    /// `3 of 12 values change, 1 is new and 2 are no longer set`; `jobs` is what is said of `CronJobs`.
+    /// `3 of 12 values change, 1 is new and 2 are no longer set`; `jobs` are the parts about `CronJobs`.
     pub(super) fn counted(&self, jobs: &[String]) -> String {
         let is = |count| if count == 1 { "is" } else { "are" };
         let paths = |count: usize| match count {

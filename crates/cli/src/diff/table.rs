@@ -8,7 +8,7 @@ use super::words::{peaks, signed, values};
 pub(super) const HEADS: [&str; 8] =
     ["target", "field", "when", "before", "after", "hours a week", "peak", "set by"];
 
-/// The rows of a change; what it is of stands in the first only. What is left out is counted.
+/// The rows of a change; its object is in the first only. Omitted rows are counted.
 pub(super) fn rows(told: &Told) -> Vec<[String; 8]> {
     let change = &told.change;
     let mut rows: Vec<[String; 8]> = Vec::new();

@@ -21,7 +21,7 @@ const QUIET: Style = Style::new().dimmed();
 const MORE: Style = AnsiColor::Red.on_default();
 const LESS: Style = AnsiColor::Green.on_default();
 
-/// How many changes are told, and the rest counted: nobody reads more in a terminal.
+/// The most changes that are listed; the rest are counted, as more are not readable in a terminal.
 const MOST: usize = 200;
 
 pub(super) fn write(

@@ -13,10 +13,10 @@ use super::rows::{Change, Row, Unit};
 use crate::forecast::{in_zone, who};
 use crate::wall_clock::civil;
 
-/// How many names of a list are told before it is only told what comes and goes.
+/// The longest list of names that is written in full; of longer ones, only added and removed names are listed.
 const NAMES: usize = 3;
 
-/// How many names of what comes or goes are told, and the rest counted.
+/// The most added or removed names that are listed; the rest are counted.
 const MOST_NAMES: usize = 12;
 
 /// How many changes make up a sentence.
@@ -55,13 +55,13 @@ pub(super) fn incomplete(question: &Question<'_>) -> Option<String> {
     (!said.is_empty()).then(|| said.join(" "))
 }
 
-/// What was rendered, if anything was.
+/// The rendered directories, if there are any.
 pub(super) fn rendered(question: &Question<'_>) -> Option<String> {
     let all = &question.coverage.rendered;
     (!all.is_empty()).then(|| format!("Rendered on both sides: {}.", some_of(all)))
 }
 
-/// What is assumed of both sides, of the old one alone and of the new one alone, in lines.
+/// The assumptions of both sides, of the old one alone and of the new one alone, in lines.
 pub(super) fn assumed([old, new]: &Assumptions) -> Vec<String> {
     let of_both = lines(old.intersection(new));
     let of_old = lines(old.difference(new)).into_iter().map(|it| format!("old: {it}"));
@@ -85,7 +85,7 @@ pub(super) fn presence(presence: Presence) -> &'static str {
     }
 }
 
-/// What a change is of: the object, in its place.
+/// The object of a change, with its place.
 pub(super) fn title(change: &Change) -> String {
     match &change.place {
         Some(place) => format!("{place}: {}", change.target),
@@ -131,7 +131,7 @@ fn of_row(change: &Change, row: &Row) -> String {
     }
 }
 
-/// What was and what is to be, of long lists only what differs.
+/// The values before and after; of long lists only the differences.
 pub(super) fn values(stretch: &Stretch) -> (String, String) {
     let known = |side: &Option<Side>| side.as_ref().and_then(|side| side.value.clone());
     match (known(&stretch.before), known(&stretch.after)) {

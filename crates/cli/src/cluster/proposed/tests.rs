@@ -152,7 +152,7 @@ fn a_map_that_is_owned_as_one_value_is_replaced_as_a_whole() {
     }
 }
 
-/// Files with this text, applied where nothing else is said in a namespace.
+/// Files with this text, applied with `default` for objects without a namespace.
 fn proposed(text: &str) -> Proposed {
     let mut proposed = Proposed { paths: vec!["a.yaml".to_owned()], ..Proposed::default() };
     read_objects(&mut proposed.reading, Source::new("a.yaml", text));

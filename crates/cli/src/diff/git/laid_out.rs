@@ -23,13 +23,13 @@ use crate::diff::side::Where;
 use crate::files::{OUR_IGNORE_FILE, Viewpoint, may_hold_objects, that_are_read};
 use crate::invisible::printable;
 
-/// What is wrong with a file of which Git LFS has the content.
+/// The problem of a file whose content is in Git LFS.
 pub(in crate::diff) const IS_POINTER: &str = "is kept in Git LFS, and here is only a pointer to it";
 
 /// What such a file begins with.
 const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 
-/// What is read of a side.
+/// The part of a side to read.
 #[derive(Clone, Copy)]
 pub(super) struct Asked<'a> {
     /// Only these files and folders, if there are any.
@@ -38,7 +38,7 @@ pub(super) struct Asked<'a> {
     pub(super) exclude: &'a [String],
 }
 
-/// What is wanted of a tree.
+/// The part of a tree to lay out.
 struct Wanted<'a> {
     /// The files to lay out.
     files: BTreeMap<&'a Path, &'a Content>,
@@ -52,7 +52,7 @@ impl Repository {
         let written = TemporaryDir::new("almanac-diff-")?;
         let root = written.path().canonicalize().context("failed to make a temporary directory")?;
         check_surroundings(&root)?;
-        // What is above is not part of the repository.
+        // The directories above are not part of the repository.
         fs::create_dir(root.join(".git")).context("failed to write a temporary directory")?;
         let named = tree.named(asked.paths)?;
         let submodules = tree.submodules_below(&named)?;
@@ -65,7 +65,8 @@ impl Repository {
             reads_ignored: true,
             ..Viewpoint::default()
         };
-        // Of a submodule nothing is laid out but a file, which tells whether it would be read.
+        // Instead of a submodule, a single file is laid out. Whether that file is read shows whether the submodule
+        // would be.
         let stands_for = |submodule: &Path| root.join(submodule).join("submodule.yaml");
         for submodule in &submodules {
             let path = stands_for(submodule);
@@ -176,7 +177,7 @@ impl Repository {
                     places.push(inside);
                 }
                 Some(Content::OnDisk(there)) => {
-                    // What cannot be read is a finding later on.
+                    // An unreadable file becomes a finding later.
                     let start = File::open(there).and_then(|mut file| start_of(&mut file));
                     let start = start.unwrap_or_default();
                     tree.check_pointer(&inside, &start)?;
@@ -196,7 +197,7 @@ impl Repository {
 }
 
 impl Tree {
-    /// The paths that are asked about, and where they lead.
+    /// The requested paths, and where they lead.
     fn named(&self, asked: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
         let mut named = Vec::new();
         for path in asked {
@@ -246,7 +247,7 @@ impl Tree {
         Ok(wanted)
     }
 
-    /// The submodules below the paths that are asked about, none of which may be in one.
+    /// The submodules below the requested paths, none of which may be in one.
     fn submodules_below(&self, named: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
         if let Some(submodule) =
             self.submodules.iter().find(|it| named.iter().any(|path| path.starts_with(it)))
@@ -269,7 +270,7 @@ impl Tree {
         Ok(())
     }
 
-    /// What gets the content of a file of which there is only a pointer.
+    /// The fix for a file of which there is only a pointer.
     pub(in crate::diff) fn fix_of_pointer(&self) -> &'static str {
         if self.is_on_disk {
             "run git lfs pull"
@@ -297,20 +298,20 @@ impl Tree {
     }
 }
 
-/// A path in a message: on one line, whatever somebody has called a file, as the log of a pipeline may take a line
-/// for a command.
+/// A path in a message. Control characters in a file name must not break the line, as the log of a pipeline may read a
+/// line as a command.
 fn shown(path: &Path) -> String {
     printable(&path.display().to_string())
 }
 
-/// What says which files are read and how they belong together, or is no YAML by its name.
+/// Files that decide which files are read and how they belong together, and that do not have the name of a YAML file.
 fn is_setting(path: &Path) -> bool {
     let name = path.file_name().and_then(OsStr::to_str);
     name == Some(OUR_IGNORE_FILE)
         || matches!(name, Some("almanac.toml" | "Chart.yaml" | "Kustomization"))
 }
 
-/// What lies above a temporary directory must not say what is read in it.
+/// An ignore file above a temporary directory must not exclude files in it.
 fn check_surroundings(root: &Path) -> anyhow::Result<()> {
     for folder in root.ancestors().skip(1) {
         let file = folder.join(OUR_IGNORE_FILE);
@@ -338,13 +339,13 @@ fn with_folder(path: &Path) -> io::Result<()> {
 fn write_file(path: &Path, size: u64, content: &mut dyn Read) -> io::Result<()> {
     let mut file = File::create(path)?;
     if size > FILE_BYTES as u64 {
-        // It is only told that it is too large.
+        // Only its size is reported, as too large.
         return file.set_len(size);
     }
     io::copy(content, &mut file).map(drop)
 }
 
-/// As many bytes of a file as tell whether it is a pointer of Git LFS.
+/// The first bytes of a file, which show whether it is a pointer of Git LFS.
 pub(in crate::diff) fn start_of(content: &mut dyn Read) -> io::Result<Vec<u8>> {
     let mut start = Vec::new();
     content.take(LFS_POINTER.len() as u64).read_to_end(&mut start)?;

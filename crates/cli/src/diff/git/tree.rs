@@ -1,4 +1,5 @@
-//! What a side of a comparison has, as git or a directory lists it: files, links, submodules, and where a link leads.
+//! The contents of a side of a comparison, as git or a directory lists it: files, links, submodules, and where a link
+//! leads.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::{OsStr, OsString};
@@ -12,15 +13,15 @@ use super::path_of;
 /// No system follows more links on the way to a file.
 const MOST_LINKS: usize = 40;
 
-/// What a side has.
+/// The contents of a side.
 #[derive(Default)]
 pub(in crate::diff) struct Tree {
-    /// What the side is called.
+    /// The name of the side.
     pub(in crate::diff) name: String,
     /// Whether it is the working tree.
     pub(in crate::diff) is_on_disk: bool,
     pub(in crate::diff) files: BTreeMap<PathBuf, Content>,
-    /// What each link says.
+    /// The target of each link.
     pub(in crate::diff) links: BTreeMap<PathBuf, PathBuf>,
     pub(in crate::diff) submodules: Vec<PathBuf>,
     top: PathBuf,
@@ -115,7 +116,7 @@ impl Mode {
 }
 
 impl Tree {
-    /// What is listed; `read` gets the contents of objects.
+    /// The tree of a list; `read` gets the contents of objects.
     pub(super) fn of(
         name: &str,
         top: &Path,
@@ -139,7 +140,7 @@ impl Tree {
         let objects: Vec<&str> = of_objects.iter().map(|(_, object)| &**object).collect();
         let targets = read(&objects)?.into_iter().map(|content| path_of(&content));
         links.extend(of_objects.into_iter().map(|(path, _)| path).zip(targets));
-        // A tree that somebody has made by hand may have files below a link.
+        // A tree that was made manually may have files below a link.
         let is_below_link = |path: &Path| path.ancestors().skip(1).any(|it| links.contains_key(it));
         files.retain(|path, _| !is_below_link(path));
         let (name, top) = (name.to_owned(), top.to_owned());
@@ -241,7 +242,7 @@ fn names(path: &Path) -> VecDeque<OsString> {
     components.map(|it| it.as_os_str().to_owned()).collect()
 }
 
-/// A tree that somebody has made by hand may hold any names.
+/// A tree that was made manually may hold any names.
 fn is_safe(path: &Path) -> bool {
     path.components().all(|part| match part {
         Component::Normal(name) => !name.eq_ignore_ascii_case(OsStr::new(".git")),

@@ -1,7 +1,7 @@
-//! What a kustomization reaches, checked before kustomize runs: files and directories of the same side, and nothing
-//! that starts a program or reads from a network.
+//! The files that a kustomization reaches, checked before kustomize runs: files and directories of the same side, and
+//! nothing that starts a program or reads from a network.
 //!
-//! The fields are those of a list; any other is refused. What was checked is what kustomize reads: each kustomization
+//! The fields are those of a list; any other is refused. kustomize reads exactly the checked text: each kustomization
 //! is written again, as JSON.
 
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::stage::{Stage, refused};
 use super::{Failure, below};
 
-/// So many kustomizations may be reached.
+/// The most kustomizations that may be reached.
 const MOST: usize = 500;
 
 /// The fields without paths.

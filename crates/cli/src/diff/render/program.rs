@@ -1,8 +1,8 @@
-//! A program that renders a directory: found in `PATH`, run with an environment of its own and limited memory, and ended
-//! with all that it has started once it takes too long or prints too much.
+//! A program that renders a directory. It is found in `PATH`, and runs with an environment of its own and limited
+//! memory. Once it takes too long or prints too much, it is ended with its whole process group.
 //!
-//! No system keeps a program from the network without rights that a checker should not need. What is possible is done:
-//! git may use no protocol, and HTTP goes to a proxy that is not there.
+//! No system keeps a program from the network without rights that a checker should not need. So this is best effort:
+//! git may use no protocol, and HTTP goes to a proxy that does not exist.
 
 use std::env;
 use std::ffi::OsString;
@@ -21,14 +21,14 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 
 use crate::cleanup::{self, Cleanup};
 
-/// So many bytes are taken of what it prints.
+/// The most bytes of its output.
 pub(super) const MOST: usize = FILE_BYTES;
 
-/// So many bytes are kept of what it says on standard error.
+/// The most bytes that are kept of its standard error.
 const MOST_SAID: usize = 1 << 16;
 
-/// So many bytes of memory a program may write to: a few kilobytes of YAML can stand for gigabytes. Address space alone is
-/// not limited, as Go reserves more of it than it uses.
+/// The most bytes of memory that a program may write to: a few kilobytes of YAML can stand for gigabytes. Address space
+/// alone is not limited, as Go reserves more of it than it uses.
 #[cfg(target_os = "linux")]
 const MEMORY: u64 = 2 << 30;
 
@@ -69,13 +69,13 @@ pub(super) struct Program {
 /// How it has ended.
 pub(super) enum Ending {
     Printed(Vec<u8>),
-    /// With what it said.
+    /// With its messages.
     Failed(String),
     TooSlow,
     TooMuch,
 }
 
-/// What was read of it.
+/// A part of the output that was read.
 enum Output {
     Printed(Vec<u8>),
     Said(Vec<u8>),
@@ -126,7 +126,7 @@ impl Program {
         let (Some(mut printed), Some(mut said)) = outputs else { bail!(cannot()) };
         let (sender, received) = mpsc::channel();
         let other = sender.clone();
-        // They end with the pipe. What has left the group may hold it open, so they are not waited for.
+        // They end with the pipe. A process that has left the group may hold it open, so they are not waited for.
         thread::spawn(move || sender.send(Output::Printed(start_of(&mut printed, MOST))));
         thread::spawn(move || {
             let start = start_of(&mut said, MOST_SAID);
@@ -159,7 +159,7 @@ impl Program {
 /// The start of what is read, and one byte more if there is more.
 fn start_of(input: &mut impl Read, most: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
-    // What cannot be read any more was cut off with the program, of which the end is told.
+    // If reading fails, the program was cut off, and its end is reported.
     let _ = input.take(most as u64 + 1).read_to_end(&mut bytes);
     bytes
 }
@@ -195,7 +195,7 @@ impl Drop for Running {
 impl Running {
     /// Ends it and its group; whether it had succeeded before.
     fn end(&mut self) -> io::Result<bool> {
-        // Once it has been waited for, its number may be that of another one, which no signal is to end.
+        // Once it has been waited for, its number may belong to another process, which must not get a signal.
         if let Some(cleanup) = self.cleanup.take() {
             kill(Pid::from_child(&self.child));
             drop(cleanup);

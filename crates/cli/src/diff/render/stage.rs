@@ -14,18 +14,18 @@ use crate::diff::git::laid_out::{IS_POINTER, is_pointer, start_of};
 use crate::diff::git::tree::{Content, Tree, Way};
 use crate::diff::git::{Each, Repository};
 
-/// So many bytes are copied at most.
+/// The most bytes that are copied.
 const MOST: u64 = 256 << 20;
 
 const CANNOT_WRITE: &str = "failed to write a temporary directory";
 
-/// What a side has, and the repository that has its objects, if it has any.
+/// The contents of a side, and the repository that has its objects, if it has any.
 pub(in crate::diff) struct Origin<'a> {
     pub(in crate::diff) tree: &'a Tree,
     pub(in crate::diff) repository: Option<&'a Repository>,
 }
 
-/// What is copied.
+/// The files to copy.
 pub(super) struct Stage<'a> {
     origin: &'a Origin<'a>,
     files: BTreeMap<PathBuf, Staged<'a>>,
@@ -86,7 +86,7 @@ impl<'a> Stage<'a> {
         self.files.insert(path.to_owned(), Staged::Written(text.into_bytes()));
     }
 
-    /// What a file holds.
+    /// The text of a file.
     pub(super) fn text(&self, path: &Path) -> Result<String, Failure> {
         let bytes = self.bytes(self.content(path)?)?;
         if bytes.len() > FILE_BYTES {
@@ -110,7 +110,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// What a file holds, and one byte too many if it is too large.
+    /// The content of a file, and one byte too many if it is too large.
     fn bytes(&self, content: &Content) -> anyhow::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let most = FILE_BYTES as u64 + 1;
@@ -172,7 +172,7 @@ impl<'a> Stage<'a> {
 }
 
 impl Copies<'_> {
-    /// Copies a file of so many bytes, none of them if that is too much.
+    /// Copies a file of `size` bytes, none of them if that is too much.
     fn write(&mut self, path: &Path, size: u64, content: &mut dyn Read) -> Result<(), Failure> {
         let Some(left) = self.left.checked_sub(size) else {
             let message = format!("its files are larger than {} MiB in all", MOST >> 20);
@@ -193,7 +193,7 @@ impl Copies<'_> {
     }
 }
 
-/// What is wrong with a path, and the fix.
+/// A problem with a path, and the fix.
 pub(super) fn refused(path: &Path, what: &str, fix: &'static str) -> Failure {
     Failure::Content(format!("{} {what}", path.display()), fix)
 }
