@@ -1,9 +1,8 @@
-//! The files somebody names: a file, a folder, a pattern, `-`, or a kustomization.
+//! The files that the user names: a file, a directory, a pattern, `-`, or a kustomization.
 //!
-//! A file that is named is held to account. A folder may hold anything: of what is found in it, files
-//! are read only as far as they hold policies, autoscalers, or what these scale. No program is started
-//! for what is found, and nothing but plain files is opened. What the objects mean, and which folders
-//! are places, is decided elsewhere.
+//! A named file must be readable and valid. A directory may hold anything: of the files found in it, only policies,
+//! autoscalers and their targets are read. No program is started for found files, and only plain files are opened.
+//! Other modules interpret the objects, and decide which directories are places.
 
 mod excluding;
 mod folder;
@@ -69,29 +68,29 @@ pub(crate) struct Viewpoint {
     pub(crate) here: PathBuf,
     /// The folder that places are called from, and in or around which their settings are.
     pub(crate) root: PathBuf,
-    /// What is left out of the names of files.
+    /// The prefix that is left out of the names of files.
     pub(crate) unnamed: PathBuf,
     /// The places, if they are known already.
     pub(crate) fixed: Vec<Place>,
-    /// Whether what `.gitignore` matches is read all the same, as it is tracked.
+    /// Whether files that `.gitignore` matches are read anyway, as they are tracked.
     pub(crate) reads_ignored: bool,
-    /// What is of interest by its kind and name, beside what policies scale.
+    /// The objects to read by kind and name, in addition to the targets of policies.
     pub(crate) targets: Targets,
-    /// What is read beside the files.
+    /// Rendered directories that are read in addition to the files.
     pub(crate) rendered: Vec<Rendered>,
     /// The directories below the root of which only what is rendered is read.
     pub(crate) left_out: Vec<PathBuf>,
 }
 
-/// What is scaled, by kind and name.
+/// The targets, by kind and name.
 pub(crate) type Targets = BTreeSet<(String, String)>;
 
-/// What the files hold.
+/// The contents of the files.
 pub(crate) struct Files {
     pub(crate) reading: Reading,
-    /// How their folders belong together, as far as somebody says it.
+    /// How their directories belong together, as far as the user specifies it.
     pub(crate) layout: Layout,
-    /// What is of interest beside what policies scale.
+    /// The objects that were read in addition to the targets of policies.
     pub(crate) targets: Targets,
     found: Found,
     here: PathBuf,
@@ -110,7 +109,7 @@ impl FileArguments {
         exclude.or((!self.place.is_empty()).then_some("--place"))
     }
 
-    /// Whether only some places are asked about.
+    /// Whether the user selected some places.
     pub(crate) fn names_places(&self) -> bool {
         !self.place.is_empty()
     }
@@ -154,7 +153,7 @@ impl FileArguments {
         }
         for path in named {
             if files.found.is_new(&path) {
-                // What a person has named is called as they have named it.
+                // A named file keeps the name that the user gave it.
                 let unnamed = Some(&files.unnamed).filter(|it| it.is_absolute());
                 let shown = unnamed.and_then(|it| path.strip_prefix(it).ok()).unwrap_or(&path);
                 let name = shown.display().to_string();
@@ -188,7 +187,7 @@ impl FileArguments {
     }
 }
 
-/// What policies scale, by kind and name.
+/// The targets of policies, by kind and name.
 pub(crate) fn targets_of(reading: &Reading) -> Targets {
     owned(&reading.targets())
 }
@@ -201,7 +200,7 @@ fn borrowed(targets: &Targets) -> BTreeSet<(&str, &str)> {
     targets.iter().map(|(kind, name)| (kind.as_str(), name.as_str())).collect()
 }
 
-/// The files that are read if these files and folders are named, as far as names tell.
+/// The files that are read if these files and directories are named, judged by names alone.
 pub(crate) fn that_are_read(
     paths: &[PathBuf],
     viewpoint: &Viewpoint,
@@ -250,7 +249,7 @@ impl Files {
         for path in candidates {
             let Some(bytes) = self.found.open(&path) else { continue };
             if let Some(chart) = self.found.chart_of_template(&path, &self.here) {
-                // What Helm has yet to render is no object, be there a placeholder in it or not.
+                // A file that Helm renders is not an object yet, with or without a placeholder in it.
                 self.found.unrendered.extend(claims_kind_of_ours(&bytes).then_some(chart));
                 self.reading.passed_over.files += 1;
             } else if may_hold_policies(&bytes)
@@ -331,7 +330,7 @@ impl Files {
         if let Some(asked) = namespace {
             let metadata =
                 |node: &Node| node.get("metadata").and_then(|it| it.get("namespace")).cloned();
-            // An empty name is none.
+            // An empty name counts as no name.
             let is_asked = |name: Option<&str>| name.is_none_or(|it| it.is_empty() || it == asked);
             reading.objects.retain(|object| {
                 let written = metadata(&object.node);
@@ -363,7 +362,7 @@ impl Files {
         self
     }
 
-    /// A place that is asked about has to be there.
+    /// Returns an error if a selected place does not exist.
     fn check_places(&self, asked: &[String]) -> anyhow::Result<()> {
         for (text, (_, folder)) in asked.iter().zip(&self.layout.only) {
             let is_named = self.layout.fixed.iter().any(|place| place.name == *text);

@@ -1,6 +1,6 @@
-//! What was found in files, printed for people and for programs: the same for every command that checks.
+//! Findings in files, printed for people and for programs: the same for every command that checks.
 //!
-//! What is found is up to the commands, and whether it makes one fail is in `outcome`.
+//! The commands make the findings, and `outcome` decides whether a finding makes one fail.
 
 mod arguments;
 mod github;
@@ -44,26 +44,26 @@ pub(crate) enum Format {
     Markdown,
 }
 
-/// What was checked, with the result.
+/// The checked files, with the result.
 pub(crate) struct Report {
     /// The command that checked.
     pub(crate) command: &'static str,
     pub(crate) reading: Reading,
-    /// Its findings are in the order in which they are told.
+    /// Its findings are in the order in which they are reported.
     pub(crate) everything: Everything,
     pub(crate) notes: Vec<Note>,
-    /// Whether only some of it was asked about.
+    /// Whether only a part of it was requested.
     pub(crate) is_narrowed: bool,
     /// How many files and directories `almanac.toml` excludes.
     pub(crate) excluded: usize,
-    /// How much was found that is not to be told.
+    /// How many findings are not reported.
     pub(crate) ignored: usize,
-    /// What was written into files before.
+    /// The fixes that were written into files before.
     pub(crate) fixed: Vec<Fixed>,
 }
 
 impl Format {
-    /// Whether it tells what was not read, beside the findings.
+    /// Whether it has the notes on unread files next to the findings.
     fn has_notes(self) -> bool {
         matches!(self, Format::Json | Format::Yaml)
     }

@@ -120,7 +120,7 @@ pub(crate) fn run(
     run_on(in_order::threads(), arguments, now, output)
 }
 
-/// What is read, and what of it is asked about.
+/// The input, and the requested part of it.
 struct Asked<'a> {
     /// The number of threads.
     threads: usize,
@@ -155,8 +155,8 @@ fn run_on(
 }
 
 impl Asked<'_> {
-    /// Writes the forecast from an instant on, and its notes to standard error if they are not to be kept. Returns when
-    /// the first of it happens, if that is watched, and the exit code.
+    /// Writes the forecast from an instant on, and its notes to standard error unless they are kept. Returns when the
+    /// first of it happens, if that is watched, and the exit code.
     fn answer(
         &self,
         now: Timestamp,

@@ -14,12 +14,12 @@ use crate::wall_clock::shown;
 /// How many bytes fit on a line.
 const WIDTH: usize = 75;
 
-/// How often a calendar that is subscribed to asks again.
+/// The interval at which a calendar that is subscribed to is fetched again.
 const REFRESHED: &str = "PT1H";
 
 /// An event.
 pub(crate) struct CalendarEvent<'a> {
-    /// What tells it from all others that begin when it does.
+    /// The texts that distinguish it from all others with the same start.
     pub(crate) told_apart_by: &'a [&'a str],
     /// When it begins, as far as is shown.
     pub(crate) from: Timestamp,
@@ -47,8 +47,8 @@ pub(crate) fn begin(name: &str, output: &mut impl Write) -> io::Result<()> {
     line(&format!("X-PUBLISHED-TTL:{REFRESHED}"), output)
 }
 
-/// Writes an event. `asked_from` is the start of the period that was asked about: the calendar says what was known
-/// then, so that the same question gives the same calendar at any time.
+/// Writes an event. `asked_from` is the start of the requested period: the calendar has the state of that instant, so
+/// that the same question gives the same calendar at any time.
 pub(crate) fn write_event(
     event: &CalendarEvent<'_>,
     asked_from: Timestamp,
@@ -68,7 +68,7 @@ pub(crate) fn write_event(
     if let Some(place) = event.place {
         line(&format!("LOCATION:{}", escaped(place)), output)?;
     }
-    // Whoever subscribes is not busy because of it.
+    // An event does not mark its subscribers as busy.
     line("TRANSP:TRANSPARENT", output)?;
     line("END:VEVENT", output)
 }
@@ -78,9 +78,9 @@ pub(crate) fn end(output: &mut impl Write) -> io::Result<()> {
     line("END:VCALENDAR", output)
 }
 
-/// The same for the same event, whenever it is asked for, so that a subscription changes it and does not add another.
+/// The same for the same event in every calendar, so that a subscription changes it and does not add another.
 fn uid(event: &CalendarEvent<'_>) -> String {
-    // What is in force when the calendar begins is one event, which begins later each time.
+    // An event that has begun before the calendar is one event, which begins later each time.
     let (short, exact) = if event.has_begun {
         ("begun".to_owned(), String::new())
     } else {
@@ -95,7 +95,7 @@ fn instant(at: Timestamp) -> String {
     shown(Zone::utc(), at, "%Y%m%dT%H%M%SZ")
 }
 
-/// A text as it stands in a property. Control characters have no place there.
+/// A text escaped for a property, which must not contain control characters.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {

@@ -1,7 +1,7 @@
 //! The input of a command: files or a cluster, as the worlds of the places in it.
 //!
-//! What is valid is used; what is not becomes a finding. The order in which files are named or
-//! found makes no difference, nor whether an object was read from a file or from a cluster.
+//! Valid objects are used; the others become findings. The order in which files are named or found
+//! makes no difference, nor whether an object was read from a file or from a cluster.
 
 mod grouping;
 mod not_found;
@@ -36,7 +36,7 @@ pub(crate) struct Input {
     pub(crate) reading: Reading,
     /// In the order of the sources' names, and of the places in each.
     pub(crate) findings: Vec<PlacedFinding>,
-    /// What may matter but could not be read for lack of permission.
+    /// Objects that may matter but could not be read for lack of permission.
     pub(crate) unseen: BTreeSet<String>,
     /// Where else to look, if nothing was found in a cluster.
     pub(crate) why_empty: Option<String>,
@@ -51,9 +51,9 @@ pub(crate) struct Input {
 pub(crate) struct Wanted<'a> {
     /// The namespace to look in, if it is not that of the context.
     pub(crate) namespace: Option<&'a str>,
-    /// Where the policies for levels of pods are, if these are asked about.
+    /// The namespace of the policies for QoS levels, if these are requested.
     pub(crate) config_namespace: Option<&'a str>,
-    /// The zone of `CronJobs` that name none, if they are asked about.
+    /// The zone of `CronJobs` that name none, if they are requested.
     pub(crate) cron_jobs: Option<Zone>,
     /// The label selector of `CronJobs`.
     pub(crate) selector: Option<&'a Selector>,
@@ -100,7 +100,7 @@ impl Input {
         }
     }
 
-    /// What the place is called in which alone a finding holds.
+    /// The name of the place, if a finding holds in a single one.
     pub(crate) fn place_of(&self, placed: &PlacedFinding) -> Option<&str> {
         self.all_places.get(placed.place?).map(|place| &*place.name)
     }
@@ -110,7 +110,7 @@ impl Input {
         &self.all_places
     }
 
-    /// The findings as every command tells them to a program.
+    /// The findings in the form in which every command reports them to a program.
     pub(crate) fn items(&self) -> Vec<Item<'_>> {
         self.findings.iter().map(|placed| self.item(placed)).collect()
     }
@@ -129,12 +129,12 @@ impl Input {
         findings::write_finding(output, source, placed, self.place_of(placed))
     }
 
-    /// What was found in files and not read as it stands.
+    /// The files and directories that were found but not read as written.
     pub(crate) fn notes(&self) -> &[Note] {
         &self.notes
     }
 
-    /// Writes what was found and not read as it stands, and what could not be read.
+    /// Writes these files and directories, and the objects that could not be read.
     pub(crate) fn write_notes(&self, output: &mut impl Write) -> io::Result<()> {
         write_notes(&self.notes, output)?;
         let mut others = self.why_empty.iter().chain(&self.unseen);
@@ -143,7 +143,7 @@ impl Input {
 
     /// Reports the same on standard error.
     pub(crate) fn tell_notes(&self) {
-        // Where nobody can be told, there is nothing better to do.
+        // If standard error is closed, the notes are lost.
         let _ = self.write_notes(&mut drawing::standard_error());
     }
 
@@ -161,7 +161,7 @@ impl Input {
         let mut output = drawing::standard_error();
         for placed in &self.findings {
             if placed.finding.severity() == Severity::Error {
-                // Nobody is left to tell when standard error is closed.
+                // If standard error is closed, the finding is lost.
                 let _ = self.write_finding(placed, &mut output);
             }
         }
@@ -230,7 +230,7 @@ impl Input {
         self.selector.is_some()
     }
 
-    /// What is wrong with the object of a policy, so that some of it or nothing can be used.
+    /// The errors in the object of a policy, because of which a part of it or all of it cannot be used.
     pub(crate) fn errors_of(
         &self,
         place: &InputPlace,
@@ -259,8 +259,8 @@ impl Input {
     }
 }
 
-/// The places of what was read and checked, each with its world. `namespace` is the one of objects that name none;
-/// `also` is what matters beside what policies scale.
+/// The places of the objects that were read and checked, each with its world. `namespace` is the one of objects that
+/// name none; `also` are the objects to keep in addition to the targets of policies.
 pub(crate) fn places_of(
     reading: &Reading,
     checked: Vec<CheckedObject>,

@@ -1,7 +1,8 @@
-//! What the `almanac.toml` of directories keep from being read: `exclude`, whose patterns are those of a `.gitignore`.
+//! The paths that the `almanac.toml` of directories excludes from reading: `exclude`, whose patterns are those of a
+//! `.gitignore`.
 //!
-//! As with `.gitignore`, the nearest file with a pattern that matches decides, up to the root of the repository, and what
-//! is named on the command line is read all the same.
+//! As with `.gitignore`, the nearest file with a pattern that matches decides, up to the root of the repository. Paths
+//! that are named on the command line are read anyway.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -18,7 +19,7 @@ use super::settings;
 /// The patterns that hold in a directory, the nearest first.
 type Rules = Arc<Vec<Arc<Gitignore>>>;
 
-/// What is excluded below one directory.
+/// The excluded paths below one directory.
 pub(super) struct Exclusion {
     /// The directory as it is walked,
     walked: PathBuf,
@@ -42,7 +43,7 @@ impl Exclusion {
         Exclusion { walked: walked.to_owned(), full, known: Mutex::default() }
     }
 
-    /// Whether the walk goes on with a file or a directory; with nothing more, once settings cannot be read.
+    /// Whether the walk continues with a file or a directory; with nothing more, once settings cannot be read.
     pub(super) fn keeps(&self, entry: &DirEntry) -> bool {
         let Ok(below) = entry.path().strip_prefix(&self.walked) else { return true };
         let is_folder = entry.file_type().is_some_and(|it| it.is_dir());

@@ -1,5 +1,5 @@
-//! What lies in a folder, as people have them: hidden and ignored files are skipped, links to folders
-//! are not followed, and nothing is opened that is no plain file.
+//! The files in a directory. Hidden and ignored files are skipped, links to directories are not followed, and only
+//! plain files are opened.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -18,7 +18,7 @@ use super::notes::reached;
 use super::open::{self, NotRead};
 use crate::argument_error::ArgumentError;
 
-/// The file in which people say what is to be skipped, beside `.gitignore`.
+/// The file with the patterns to skip, in addition to `.gitignore`.
 pub(crate) const OUR_IGNORE_FILE: &str = ".almanacignore";
 
 /// A Helm chart is a folder with this file,
@@ -33,10 +33,11 @@ const SUBCHARTS: &str = "charts";
 /// A folder with this file is a test of Chainsaw.
 const CHAINSAW_TEST: &str = "chainsaw-test.yaml";
 
-/// The words in the names of files by which tests of kuttl and Chainsaw say what is to be there, or not to be there.
+/// The words in the names of files by which tests of kuttl and Chainsaw mark the expected presence or absence of
+/// objects.
 const EXPECTING: [&str; 3] = ["assert", "error", "errors"];
 
-/// What is left out of folders by arguments.
+/// The paths that arguments exclude from directories.
 pub(super) struct Excluded(Override);
 
 impl Excluded {
@@ -67,12 +68,12 @@ impl Excluded {
     }
 }
 
-/// What was found in folders.
+/// The files found in directories.
 #[derive(Default)]
 pub(super) struct Found {
     /// Files that may hold objects, in order.
     pub(super) files: Vec<PathBuf>,
-    /// Which files there are already, whatever they are called.
+    /// The files that were found, by their full paths.
     known: BTreeSet<PathBuf>,
     /// The folders that are Helm charts.
     pub(super) charts: BTreeSet<Folder>,
@@ -85,20 +86,20 @@ pub(super) struct Found {
     tests: BTreeSet<PathBuf>,
     /// How many files say what a test expects to be there.
     pub(super) expectations: usize,
-    /// What could not be looked at, and why.
+    /// The unreadable files and directories, and the reasons.
     pub(super) unreadable: BTreeMap<PathBuf, NotRead>,
     /// Files that are larger than any that is read.
     pub(super) too_large: Vec<String>,
     /// The full paths of the files and directories that `almanac.toml` excludes.
     pub(super) excluded: Vec<PathBuf>,
-    /// What is left out of the names of files.
+    /// The prefix that is left out of the names of files.
     unnamed: PathBuf,
-    /// Whether what `.gitignore` matches is read all the same.
+    /// Whether files that `.gitignore` matches are read anyway.
     reads_ignored: bool,
 }
 
 impl Found {
-    /// Nothing yet; the names of files are to be shown without this.
+    /// Without any files yet; the names of files are shown without `unnamed`.
     pub(super) fn without(unnamed: PathBuf, reads_ignored: bool) -> Found {
         Found { unnamed, reads_ignored, ..Found::default() }
     }
@@ -150,7 +151,7 @@ impl Found {
         let taken = |it: &Kustomization| [&*it.resources, &it.components, &it.patches].concat();
         let of = |path: &Folder| known.get(path).map(taken).unwrap_or_default();
         let inside: BTreeSet<Folder> = roots.iter().flat_map(|it| reached(it, of)).collect();
-        // What is taken in through one that is rendered is rendered, too.
+        // A directory that a rendered one takes in is rendered, too.
         let beside = |path: &Folder| if roots.contains(&path) { Vec::new() } else { of(path) };
         let others = known.keys().filter(|it| !inside.contains(*it));
         let others: BTreeSet<Folder> = others.flat_map(|it| reached(it, beside)).collect();
@@ -219,8 +220,8 @@ impl Found {
         files
     }
 
-    /// Whether a file says what a test of kuttl or Chainsaw expects: by its name, or beside a test of Chainsaw by a word
-    /// of its name.
+    /// Whether a file has the expectation of a test of kuttl or Chainsaw: by its name, or next to a test of Chainsaw by
+    /// a word of its name.
     fn is_expectation(&self, path: &Path) -> bool {
         let name = path.file_stem().and_then(OsStr::to_str).unwrap_or_default();
         let is_in_test = path.parent().is_some_and(|folder| self.tests.contains(folder));
@@ -253,7 +254,7 @@ impl Found {
         self.chart_of(&innermost)
     }
 
-    /// What a file holds; `None`, which is noted, if it cannot be read.
+    /// The content of a file; `None`, which is noted, if it cannot be read.
     pub(super) fn open(&mut self, path: &Path) -> Option<Vec<u8>> {
         let read = fs::metadata(path).and_then(|metadata| {
             if open::is_too_large(&metadata) { Ok(None) } else { fs::read(path).map(Some) }
@@ -277,8 +278,7 @@ fn is_numbered_expectation(name: &str) -> bool {
     is_number && (EXPECTING.contains(&word) || word.starts_with("assert-"))
 }
 
-/// What goes through a folder. What it skips depends on the folder alone, not on whose machine it is
-/// looked at.
+/// The walk through a directory. Which files it skips depends on the directory alone, not on the machine.
 pub(super) fn walker(folder: &Path) -> WalkBuilder {
     let mut walk = WalkBuilder::new(folder);
     walk.require_git(false).git_global(false).ignore(false);
@@ -297,7 +297,7 @@ fn is_in_templates(folder: &Folder, chart: &Folder) -> bool {
     below.and_then(<[_]>::first).is_some_and(|first| **first == *TEMPLATES)
 }
 
-/// What the walk could not look into.
+/// The path that the walk could not read.
 fn path_of(error: &ignore::Error) -> Option<&Path> {
     match error {
         ignore::Error::WithPath { path, .. } => Some(path),
@@ -306,7 +306,7 @@ fn path_of(error: &ignore::Error) -> Option<&Path> {
     }
 }
 
-/// What the system said, without the walk's own sentences around it.
+/// The error of the system, without the walk's own sentences around it.
 fn said_by_system(error: &ignore::Error) -> io::Error {
     let mut cause = error.io_error().map(|error| error as &(dyn Error + 'static));
     while let Some(error) = cause {
@@ -318,8 +318,8 @@ fn said_by_system(error: &ignore::Error) -> io::Error {
     io::Error::other(error.to_string())
 }
 
-/// What a plain file is called, whatever way leads to it; `None` for all else: a folder, a pipe, a
-/// device, a link that leads nowhere or to such. A mounted `ConfigMap` is links to files.
+/// The path of a plain file after all links; `None` for all else: a directory, a pipe, a device, a
+/// link to one of these or to nothing. A mounted `ConfigMap` is links to files.
 fn plain_file(folder: &Path, root: &Path, entry: &DirEntry) -> Option<PathBuf> {
     let kind = entry.file_type()?;
     if kind.is_file() {

@@ -1,4 +1,4 @@
-//! What files hold, at a glance: for completion, which has no time to lose and nobody to complain to.
+//! A quick read of files: for completion, which must answer at once and cannot report errors.
 
 use std::env;
 use std::fs;
@@ -17,8 +17,8 @@ const PATIENCE: Duration = Duration::from_millis(200);
 /// No file that is larger is read.
 const BYTES: u64 = 1 << 20;
 
-/// The policies and autoscalers in files, folders and patterns, as far as they are found at once.
-/// Standard input is left to whoever will read it.
+/// The policies and autoscalers in files, directories and patterns, as far as they are found at
+/// once. Standard input is not read here.
 pub(crate) fn glance(names: &[String]) -> Reading {
     let begun = Instant::now();
     let mut reading = Reading::default();
@@ -34,7 +34,7 @@ pub(crate) fn glance(names: &[String]) -> Reading {
     reading
 }
 
-/// What a name stands for, found one by one.
+/// The paths of a name, found one by one.
 fn paths(name: &str) -> impl Iterator<Item = PathBuf> {
     let is_there = Path::new(name).exists();
     let itself = is_there.then(|| PathBuf::from(name));

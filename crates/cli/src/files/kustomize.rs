@@ -4,8 +4,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, ensure};
 
-/// Builds a kustomization. Only for a folder that somebody names: kustomize may start programs and ask
-/// the network.
+/// Builds a kustomization. Only for a directory that the user names: kustomize may start programs and use the network.
 pub(super) fn build(folder: &str) -> anyhow::Result<Vec<u8>> {
     let cannot = || format!("failed to build the kustomization {folder:?}");
     let output = Command::new("kubectl")

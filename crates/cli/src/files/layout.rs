@@ -1,4 +1,4 @@
-//! What the user says about places: `almanac.toml`, and arguments.
+//! The places that the user specifies: `almanac.toml`, and arguments.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use anyhow::{Context as _, ensure};
 use super::settings::{self, PlaceSetting};
 use crate::pattern;
 
-/// The places that the settings around this folder name, and those that are asked about.
+/// The places that the settings around this directory name, and the selected ones.
 pub(super) fn read(here: &Path, asked: &[String]) -> anyhow::Result<Layout> {
     let only = asked.iter().map(|text| (text.clone(), Folder::of(&here.join(text)))).collect();
     let mut layout = Layout { here: Folder::of(here), only, ..Layout::default() };

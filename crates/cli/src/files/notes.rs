@@ -1,5 +1,5 @@
-//! What somebody should know about files that were found and not read as objects: who fills them in,
-//! what to pipe where, and what could not be looked at.
+//! Notes about files that were found and not read as objects: which program renders them, which command to pipe, and
+//! which files could not be read.
 //!
 //! Each chart and each kustomization is named once, and only if there are policies or autoscalers in it.
 
@@ -23,17 +23,17 @@ const DIFF: &str = "diff";
 /// How many notes of one kind a person is shown; the rest are counted.
 const SHOWN: usize = 5;
 
-/// Something that was not read as it stands.
+/// A file or a directory that was not read as written.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 pub(crate) struct Note {
     /// What sort it is.
     about: About,
     /// The file or the folder.
     path: String,
-    /// What shows what comes of it, or what went wrong.
+    /// The command that shows the rendered objects, or the failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<String>,
-    /// The files and folders that what comes of it depends on, as far as they say it.
+    /// The files and directories that the rendered objects depend on, as far as they are known.
     #[serde(skip)]
     depends_on: BTreeSet<Folder>,
 }
@@ -54,7 +54,7 @@ impl Note {
         &self.path
     }
 
-    /// The files and folders that what comes of it depends on.
+    /// The files and directories that the rendered objects depend on.
     pub(crate) fn depends_on(&self) -> &BTreeSet<Folder> {
         &self.depends_on
     }
@@ -64,14 +64,14 @@ impl Note {
         self.is_of_template() || self.about == About::TooLarge
     }
 
-    /// Whether it tells of something that another program has yet to render.
+    /// Whether it is about a template that another program renders.
     pub(crate) fn is_of_template(&self) -> bool {
         matches!(self.about, About::HelmChart | About::HelmTemplate | About::Substitution)
     }
 }
 
 impl About {
-    /// What is said of one, and of several.
+    /// The text about one, and about several.
     fn said(self) -> (&'static str, &'static str) {
         match self {
             About::HelmChart => ("is a Helm chart", "more Helm charts"),
@@ -90,7 +90,7 @@ impl About {
 }
 
 impl Files {
-    /// What there is to know beside the findings; `command` is who is asked.
+    /// The notes next to the findings; `command` is the calling command.
     pub(crate) fn notes(&self, everything: &Everything, command: &str) -> Vec<Note> {
         let mut notes: BTreeSet<Note> = BTreeSet::new();
         for template in &everything.templates {
@@ -118,7 +118,7 @@ impl Files {
 
     /// Names the chart or the file in the command that is advised for a template that is named.
     pub(crate) fn complete_advice(&self, everything: &mut Everything, command: &str) {
-        // What has placeholders of several programs is rendered by Helm first.
+        // A file with placeholders of several programs is rendered by Helm first.
         for template in everything.templates.iter().rev() {
             let source = &self.reading.sources[template.source];
             let advised = self.of_template(source, template.engine, command).command;
@@ -175,8 +175,8 @@ impl Files {
         shell_word::quoted(&folder.seen_from(&self.layout.here)).into_owned()
     }
 
-    /// The kustomizations that change something and take in a policy, however far away, each with all that it takes
-    /// in. What a component changes shows in those that take it in: on its own it has nothing to change.
+    /// The kustomizations that change something and take in a policy, however far away, each with all that it takes in.
+    /// The changes of a component show in those that take it in: on its own it has nothing to change.
     fn kustomizations_of_policies(&self) -> Vec<(&Folder, BTreeSet<Folder>)> {
         let with_policies = self.files_with_policies();
         let known = &self.found.kustomizations;
@@ -224,7 +224,7 @@ fn rendered(renders: &str, command: &str) -> String {
     }
 }
 
-/// How what is rendered is compared, on both sides alike.
+/// The fix to compare a rendered directory, in the same way on both sides.
 fn compared(option: &str, folder: &str) -> String {
     format!("add {option} {folder} to almanac {DIFF}, or list it in almanac.toml")
 }
@@ -249,7 +249,7 @@ pub(crate) fn write_notes(notes: &[Note], output: &mut impl Write) -> io::Result
     note_lines(notes).iter().try_for_each(|line| writeln!(output, "note: {line}"))
 }
 
-/// What is said of them: each of the first of a sort, and how many more there are.
+/// The lines of notes: each of the first of a sort, and how many more there are.
 pub(crate) fn note_lines(notes: &[Note]) -> Vec<String> {
     let mut by_sort: BTreeMap<About, Vec<&Note>> = BTreeMap::new();
     for note in notes {

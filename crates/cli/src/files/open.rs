@@ -21,7 +21,7 @@ pub(super) fn paths(name: &str) -> anyhow::Result<Vec<PathBuf>> {
     ensure!(pattern::is_pattern(name), "failed to read {name:?}: {}", without_number(&why));
     let bad = |why: String| anyhow!("failed to read {name:?}: {why}");
     let matches = pattern::paths(Path::new(""), name).map_err(bad)?;
-    // What is no file and no directory was hardly meant by a pattern, and a pipe may never be written to.
+    // A pattern rarely means anything but files and directories, and reading a pipe without a writer would block.
     let is_meant = |path: &PathBuf| {
         fs::metadata(path).map_or(true, |metadata| metadata.is_file() || metadata.is_dir())
     };
@@ -29,8 +29,7 @@ pub(super) fn paths(name: &str) -> anyhow::Result<Vec<PathBuf>> {
     if found.is_empty() { Err(bad("no file matches this pattern".to_owned())) } else { Ok(found) }
 }
 
-/// What a file holds that somebody named. A pipe is read, since a shell may hand one over; a device has
-/// no end.
+/// The content of a file that the user named. A pipe is read, since a shell may pass one; a device has no end.
 pub(super) fn named(path: &Path) -> Result<Vec<u8>, NotRead> {
     let kind = fs::metadata(path)?.file_type();
     if kind.is_char_device() || kind.is_block_device() {
@@ -49,8 +48,7 @@ pub(super) fn named(path: &Path) -> Result<Vec<u8>, NotRead> {
     slurp(file)
 }
 
-/// Says on standard error what is being waited for, if that takes longer than a moment: nobody may ever write to
-/// a pipe.
+/// Names the path on standard error if reading takes longer than a moment: a pipe may never be written to.
 fn noticing_a_wait<T>(path: &Path, wait: impl FnOnce() -> T) -> T {
     const MOMENT: Duration = Duration::from_secs(2);
     let (over, is_over) = mpsc::channel::<()>();
@@ -122,7 +120,7 @@ fn fix_for(error: &io::Error) -> &'static str {
     }
 }
 
-/// What the system says of an error, without the number that nobody knows by heart.
+/// The message of the system for an error, without its number, which users do not need.
 pub(super) fn without_number(error: &io::Error) -> String {
     let said = error.to_string();
     let said = said.split_once(" (os error").map_or(said.as_str(), |(said, _)| said);

@@ -1,5 +1,4 @@
-//! What a program has rendered of a directory, read beside the files. Who runs the program, and whether, is decided
-//! elsewhere.
+//! The output of a program that renders a directory, read in addition to the files. Other modules run the program.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,16 +8,16 @@ use almanac_api::reading::Folder;
 use super::Files;
 use super::open::NotRead;
 
-/// What a program rendered of a directory.
+/// The output of a program for a directory.
 #[derive(Clone)]
 pub(crate) struct Rendered {
-    /// What the place of it is called.
+    /// The name of its place.
     pub(crate) place: String,
-    /// What findings call it.
+    /// Its name in findings.
     pub(crate) source: String,
     /// A name of its own below the root, in the directory it was rendered from.
     pub(crate) inside: PathBuf,
-    /// What was printed, or why nothing was, with a fix.
+    /// The output, or the reason that there is none, with a fix.
     pub(crate) content: Result<Arc<[u8]>, (String, &'static str)>,
 }
 

@@ -1,4 +1,4 @@
-//! `almanac.toml`: what somebody says of the files of a directory.
+//! `almanac.toml`: the user's settings for the files of a directory.
 //!
 //! ```toml
 //! exclude = ["/tests", "*.example.yaml"]
@@ -29,14 +29,14 @@ use crate::zone_name::{LOCAL, why_not_shown};
 
 const FILE: &str = "almanac.toml";
 
-/// What one such file says.
+/// The contents of one such file.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Settings {
-    /// What is not read of this directory and those below it, as lines of a `.gitignore`.
+    /// The patterns to exclude in this directory and those below it, as lines of a `.gitignore`.
     #[serde(default)]
     pub(super) exclude: Vec<String>,
-    /// The places, if they are not to be found out.
+    /// The places, if they must not be detected.
     #[serde(default)]
     pub(super) place: Vec<PlaceSetting>,
     /// What `almanac lint` does in this directory.
@@ -65,12 +65,12 @@ pub(super) struct PlaceSetting {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LintSetting {
-    /// The findings that are not told.
+    /// The findings that are not reported.
     #[serde(default, deserialize_with = "codes")]
     pub(crate) ignore: Vec<Code>,
 }
 
-/// What is rendered, as the flags of the same names have it.
+/// The directories to render, as the flags of the same names have them.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DiffSetting {

@@ -1,6 +1,6 @@
 //! Where findings are written to, and how: one output, or several of one run, each with a format and a file of its own.
 //!
-//! A file appears only once it is complete. What is in it is up to the formats.
+//! A file appears only once it is complete. The formats decide its content.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -64,7 +64,7 @@ impl Output {
         }
     }
 
-    /// What to write instead, if the name of the file goes on with another output.
+    /// The output to write instead, if the name of the file contains another output.
     fn second_format(&self) -> Option<String> {
         let file = self.file.as_ref()?.to_str()?;
         file.match_indices(',').find_map(|(at, _)| {
@@ -135,7 +135,7 @@ impl OutputArguments {
             first = first.and(written);
         }
         if !self.output.iter().any(|it| it.file.is_none() && it.format.has_notes()) {
-            // What was not read is told beside the findings, and below them on a terminal.
+            // The notes on unread files are next to the findings, and below them on a terminal.
             output.flush()?;
             write_notes(&report.notes, &mut drawing::standard_error())?;
         }
@@ -178,7 +178,7 @@ fn split(value: &OsStr) -> Option<(&OsStr, &OsStr)> {
     Some((OsStr::from_bytes(&bytes[..at]), OsStr::from_bytes(&bytes[at + 1..])))
 }
 
-/// What a shell offers for the value that was begun: the formats, and after one of them the files.
+/// The completions of the typed value: the formats, and after one of them the files.
 fn completions(begun: &OsStr) -> Vec<CompletionCandidate> {
     let Some(begun) = begun.to_str() else { return Vec::new() };
     if let Some((format, file)) = begun.split_once('=') {

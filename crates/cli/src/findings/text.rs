@@ -90,7 +90,7 @@ fn excerpt(source: &Source, span: Span, column: usize, room: usize) -> (String, 
     // A line may be a whole file, of which only what is shown is looked at twice.
     let line = source.line_around(span.start);
     let is_long = line.chars().nth(WIDEST).is_some() || display_width(line) >= room;
-    // Beside an ellipsis at each end.
+    // Leaves room for an ellipsis at each end.
     let most = if is_long { WIDEST.min(room.saturating_sub(2)) } else { room };
     let begin = if is_long { column.saturating_sub(LEAD.min(most / 3)) } else { 0 };
     let mut rest = line.chars().skip(begin).peekable();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use almanac_engine::{Field, RuleSchedule, World};
 use almanac_forecast::{Overlap, Series, Writer};
 
-/// The labels by which pods are commonly told apart.
+/// The labels that commonly distinguish pods.
 const TELLING: [&str; 6] = [
     "app.kubernetes.io/name",
     "app",
@@ -15,9 +15,9 @@ const TELLING: [&str; 6] = [
     "job-name",
 ];
 
-/// What is drawn as one.
+/// Equal series, drawn as one.
 pub(super) struct Drawn<'a> {
-    /// What it is of: an object, or so many pods.
+    /// The object of the series, or the number of pods.
     pub(super) title: String,
     /// The field over time, of each of them.
     pub(super) series: &'a Series,

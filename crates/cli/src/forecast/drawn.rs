@@ -1,7 +1,7 @@
-//! What to draw of a series: blocks, each with what it shows over time.
+//! The parts of a series to draw: blocks, each with its values over time.
 //!
-//! A number, a text and names are one block. Numbers by name are a block a name, each like a number.
-//! How a block looks is for whoever draws it; `page/drawn.js` decides the same for the page.
+//! A number, a text and names are one block. Numbers by name are a block a name, each like a number. The outputs decide
+//! the look of a block; `page/drawn.js` decides the same for the page.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -16,7 +16,7 @@ use jiff::Timestamp;
 pub(super) struct Block<'a> {
     /// Whose number it is, when a series has one for each of several names.
     pub(super) name: Option<&'a str>,
-    /// Adjacent, and covering the period; neighbours differ in what they show or in who set it.
+    /// Adjacent, and covering the period; neighbors differ in what they show or in who set it.
     pub(super) stretches: Vec<Stretch<'a>>,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Stretch<'a> {
     pub(super) origin: &'a Arc<Origin>,
 }
 
-/// What is shown at an instant.
+/// The value at an instant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Shown<'a> {
     /// The value is unknown.
@@ -42,7 +42,7 @@ pub(super) enum Shown<'a> {
     Names(&'a BTreeSet<Arc<str>>),
 }
 
-/// What a block consists of, which says how it is drawn.
+/// The type of the values of a block, which decides how it is drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     Number,
@@ -98,7 +98,7 @@ impl<'a> Block<'a> {
         Block { name, stretches: joined(series.segments.iter().map(stretch)) }
     }
 
-    /// What it consists of; numbers where nothing says so.
+    /// The type of its values; numbers if no stretch has a value.
     pub(super) fn kind(&self) -> Kind {
         let kind = |stretch: &Stretch<'_>| match stretch.shown {
             Shown::Unknown | Shown::Nothing => None,
@@ -109,9 +109,8 @@ impl<'a> Block<'a> {
         self.stretches.iter().find_map(kind).unwrap_or(Kind::Number)
     }
 
-    /// Lists of names as rows: one a name, with the stretches in which it is listed, in the order of
-    /// the names; then one each for what is nothing and what is unknown, if there is any. All that a
-    /// row shows is the same.
+    /// Lists of names as rows: one a name, with the stretches in which it is listed, in the order of the names; then
+    /// one each for nothing and for unknown, if there is any. All stretches of a row show the same.
     pub(super) fn rows(&self) -> Vec<Vec<Stretch<'a>>> {
         let listed = self.stretches.iter().filter_map(|stretch| match stretch.shown {
             Shown::Names(names) => Some(names),
@@ -156,8 +155,8 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// Neighbours that touch, show the same and have the same writer, as one. The first one's reason is
-/// told.
+/// Neighbors that touch, show the same and have the same writer, as one. The first one's reason is
+/// kept.
 fn joined<'a>(stretches: impl Iterator<Item = Stretch<'a>>) -> Vec<Stretch<'a>> {
     let mut all: Vec<Stretch<'a>> = Vec::with_capacity(stretches.size_hint().0);
     for stretch in stretches {
@@ -181,7 +180,7 @@ mod tests {
     use super::*;
     use crate::forecast::kinds::series;
 
-    /// What each stretch shows, with the hour from which on it does.
+    /// The value of each stretch, with the hour at which it starts.
     fn told(stretches: &[Stretch<'_>]) -> Vec<String> {
         let hour = |at: Timestamp| at.as_second() / 3600 % 24;
         stretches.iter().map(|it| format!("{} {}", hour(it.from), it.shown)).collect()

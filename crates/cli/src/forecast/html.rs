@@ -45,7 +45,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     Ok(())
 }
 
-/// What the page is about: its period, its clock and where it comes from.
+/// The head of the page: its period, its clock and its origin.
 fn about(question: &Question<'_>) -> Value {
     let View { period, zone } = question.view;
     json!({
@@ -61,8 +61,8 @@ fn about(question: &Question<'_>) -> Value {
     })
 }
 
-/// What the wall clock of the zone shows, by our own time zone database: a browser's may differ. Pairs of an instant
-/// and the seconds that the clock is ahead of UTC from then on.
+/// The offsets of the zone, by our own time zone database: a browser's may differ. Pairs of an instant and the seconds
+/// that the clock is ahead of UTC from then on.
 fn offsets(period: Period, zone: Zone) -> Vec<[i64; 2]> {
     let first = [period.from().as_millisecond(), zone.offset(period.from()).seconds().into()];
     let changes = zone

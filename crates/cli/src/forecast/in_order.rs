@@ -1,9 +1,9 @@
 //! Does pieces of work on several threads, and takes the results in order.
 //!
 //! Of `n` threads the first does the pieces 0, n, 2n and so on, the second 1, n + 1, and so on.
-//! Each has a queue of its own for what it finds, and whoever takes from the queues goes round them
-//! in the order of the pieces. A queue is bounded: a thread that is too far ahead waits, so that
-//! memory does not grow with the number of pieces. What the work is does not matter here.
+//! Each has a queue of its own for its results, and the receiver goes round the queues in the order
+//! of the pieces. A queue is bounded: a thread that is too far ahead waits, so that memory does not
+//! grow with the number of pieces. The kind of work does not matter here.
 
 use std::num::NonZero;
 use std::panic;
@@ -19,14 +19,14 @@ const AHEAD: usize = 16;
 
 enum Message<T> {
     Found(T),
-    /// Nothing more comes of this piece.
+    /// This piece has no more results.
     Finished,
     Failed(anyhow::Error),
 }
 
-/// Does `count` pieces of work and calls `each` with everything that comes of them, in the order of
-/// the pieces: the same calls whatever the number of threads. `work` hands over what it finds by
-/// calling its second argument, as often as it likes; when that fails, it is to give up.
+/// Does `count` pieces of work and calls `each` with all their results, in the order of the pieces:
+/// the same calls for any number of threads. `work` passes its results to its second argument, as
+/// often as it likes; when that fails, it must stop.
 ///
 /// Ends with the first error in that order. A panic of `work` is a panic here.
 pub(crate) fn in_order<T: Send>(
@@ -68,7 +68,8 @@ pub(crate) fn threads() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// What comes of each piece of work, in the order of the pieces. A terminal shows how far the work is; `doing` names it.
+/// The results of each piece of work, in the order of the pieces. A terminal shows the progress of the work; `doing`
+/// names it.
 pub(crate) fn collected<T: Send>(
     doing: &'static str,
     count: usize,

@@ -148,7 +148,7 @@ fn policy(writer: &Writer) -> Value {
     told
 }
 
-/// What pods add up to.
+/// The sums of pods.
 fn write_totals(series: &Series, output: &mut impl Write) -> anyhow::Result<()> {
     if !series.field.counts_pods() {
         return Ok(());
@@ -173,8 +173,8 @@ pub(crate) fn in_form_of_values(
     format!("{{{}}}", numbers.collect::<Vec<_>>().join(","))
 }
 
-/// Leaves out the comma before the first series: whoever draws a part does not know whether another
-/// has come before it.
+/// Leaves out the comma before the first series: a part is drawn without knowing whether another
+/// one comes before it.
 pub(super) struct WithoutFirstByte<W> {
     output: W,
     is_first: bool,
@@ -213,7 +213,7 @@ impl Origins {
     }
 }
 
-/// What follows a value in JSON: who set it, and why.
+/// The fields after a value in JSON: its writer, and the reason.
 pub(crate) fn rest_of_segment(origin: &Origin) -> String {
     let writer = origin.writer.as_ref();
     let policy = writer.map_or(String::new(), |it| format!(",\"policy\":{}", policy(it)));

@@ -111,7 +111,7 @@ fn origin(is_set: bool, hour: i64) -> Origin {
     Origin { writer, reason: format!("at {hour}:00").into(), moves_other_bound: false }
 }
 
-/// What is printed, beside what the program prints of files.
+/// Compares the output with an expected file of the program's tests.
 #[track_caller]
 pub(super) fn assert_written_down(name: &str, found: &str) {
     let path =

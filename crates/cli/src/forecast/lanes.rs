@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use super::drawn::{Block, Shown};
 
-/// With more values than this, neighbouring values share a lane.
+/// With more values than this, neighboring values share a lane.
 const MOST: usize = 8;
 const SHARED: usize = 6;
 
@@ -20,7 +20,7 @@ const SHARED: usize = 6;
 pub(super) enum Lane<'a> {
     /// For one of the numbers from the first to the second.
     Numbers(u32, u32),
-    /// For one of so many words from the first to the second, or for a list with one of them.
+    /// For one of a number of words from the first to the second, or for a list with one of them.
     Words(&'a str, &'a str, usize),
     Nothing,
     Unknown,
@@ -45,7 +45,7 @@ pub(super) fn lanes<'a>(block: &Block<'a>) -> Vec<Lane<'a>> {
     numbers.chain(words).chain(others).collect()
 }
 
-/// A lane for each, or for several neighbours when there are too many: the first, the last, and how
+/// A lane for each, or for several neighbors when there are too many: the first, the last, and how
 /// many they are.
 fn in_lanes<'a, T: Copy>(
     all: BTreeSet<T>,

@@ -29,7 +29,7 @@ pub(super) struct Question<'a> {
     pub(super) made: Made,
 }
 
-/// When it was asked, and how.
+/// The instant and the command of the question.
 pub(super) struct Made {
     pub(super) at: Timestamp,
     /// The command as it was typed.
@@ -40,7 +40,7 @@ pub(super) struct Made {
 pub(super) struct OfPlace<'a> {
     pub(super) place: &'a InputPlace,
     pub(super) forecast: Forecast<'a>,
-    /// The `CronJobs` that are asked about.
+    /// The requested `CronJobs`.
     pub(super) cron_jobs: Vec<&'a ShownCronJob>,
 }
 
@@ -54,10 +54,10 @@ pub(super) struct Which<'a> {
     pub(super) is_first: bool,
 }
 
-/// What was assumed, and the number of the place it was assumed in.
+/// The assumptions, each with the number of its place.
 pub(super) type Assumptions = BTreeSet<(Assumption, usize)>;
 
-/// Of so many pairs of values and pods it is asked which windows decide.
+/// The most pairs of values and pods for which the deciding windows are searched.
 const ASKED: usize = 1_000_000;
 
 /// The period shown, and the zone.
@@ -75,7 +75,7 @@ const ONE_WRITE: usize = 4 * 1024;
 
 /// The result of a part.
 struct Found {
-    /// What is drawn of it, or some of that.
+    /// The drawing of it, or a part of that.
     drawn: Vec<u8>,
     /// The assumptions; available once it is drawn completely.
     assumptions: Option<Vec<(Assumption, usize)>>,
@@ -124,13 +124,13 @@ impl Question<'_> {
         None
     }
 
-    /// What is probably not meant in a part.
+    /// The likely mistakes in a part.
     pub(super) fn doubts(&self, which: Which<'_>) -> Vec<Doubt> {
         self.find(which.index)
             .map_or_else(Vec::new, |(of_place, _, own)| of_place.forecast.doubts(own))
     }
 
-    /// What is drawn of a part.
+    /// The drawings of a part.
     pub(super) fn drawn<'p>(&self, which: Which<'_>, part: &'p Part) -> Vec<Drawn<'p>> {
         drawn(&which.place.world, &part.series, self.overlaps(which, part))
     }

@@ -47,8 +47,8 @@ const STEPS: [Step; 14] = [
     step(Unit::Year, 1000, 365_250.0 * DAY, 5.0),
 ];
 
-/// The marks of a period on an axis that is so many characters long: as close as their labels let
-/// them be, and always at round times of the wall clock.
+/// The marks of a period on an axis of this many characters: as close as their labels let them be,
+/// and always at round civil times.
 pub(super) fn marks(period: Period, zone: Zone, characters: f64) -> Vec<Mark> {
     let hours = period.to().duration_since(period.from()).as_secs_f64() / 3600.0;
     let fits = |step: &&Step| characters * step.hours / hours >= step.width + 2.0;

@@ -1,7 +1,8 @@
-//! What stands out of a value over time: rules that ask for another value than the one that decides, short times in which
-//! none of them does, and times at which another policy takes over.
+//! The highlights of a value over time: rules whose value another rule overrides, short times without any rule, and
+//! times at which another policy takes over.
 //!
-//! All outputs tell the same: the page and the JSON have the times, text and pictures the sentences that are found here.
+//! All outputs have the same: the page and the JSON have the times, text and pictures the sentences that are found
+//! here.
 
 use almanac_forecast::{Overlap, Segment, Series, Writer};
 use jiff::{SignedDuration, Timestamp};
@@ -14,7 +15,7 @@ use crate::wall_clock::civil;
 /// Between two rules, a longer time without one may be meant; `almanac lint` says the same.
 const SHORT: SignedDuration = SignedDuration::from_mins(5);
 
-/// How many sentences are told of one sort.
+/// The most sentences of one sort.
 const TOLD: usize = 3;
 
 /// Something that stands out.
@@ -22,7 +23,7 @@ const TOLD: usize = 3;
 pub(super) struct StandingOut {
     /// When, and what.
     pub(super) told: String,
-    /// Whether it is probably not meant: nothing in the policy says what is to happen.
+    /// Whether it is probably a mistake: no policy says which value applies.
     pub(super) is_contested: bool,
 }
 
@@ -135,7 +136,7 @@ fn long(writer: &Writer) -> String {
     format!("{}{rule}", writer.policy.identity.name())
 }
 
-/// What comes again and again is told once; of instants the first, and how many there are.
+/// A repeated time is reported once; of instants the first, and how many there are.
 fn when(spans: &[(Timestamp, Timestamp)], view: View) -> String {
     if let Some((first, _)) = spans.first().filter(|(from, to)| from == to) {
         let zone = view.zone;

@@ -1,7 +1,7 @@
-//! A series in one sentence: what it is when, and what it is else.
+//! A series in one sentence: its values and their times, and the value otherwise.
 //!
-//! `30 Mon to Fri, 08:00 to 20:00, except Fri 2026-11-27; 200 Fri 2026-11-27 08:00 to 20:00; else 4`. What comes
-//! again and again is found from the series alone, exactly: which rules have made it so does not matter.
+//! `30 Mon to Fri, 08:00 to 20:00, except Fri 2026-11-27; 200 Fri 2026-11-27 08:00 to 20:00; else 4`. Repetitions are
+//! found from the series alone, exactly: the rules behind it do not matter.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::question::View;
 use crate::stretches::{edge, once};
 
-/// How many pieces are told.
+/// The most pieces of the sentence.
 const TOLD: usize = 5;
 
 /// Over a longer period, what comes every day is too narrow to be drawn with characters.
@@ -57,7 +57,7 @@ pub(super) fn of(series: &Series, view: View) -> Option<String> {
 /// A value from an instant to another.
 type ValueStretch<'a> = (Option<&'a Value>, Timestamp, Timestamp);
 
-/// Neighbours with the same value as one, whoever has set it.
+/// Neighbors with the same value as one, even with different writers.
 fn stretches(series: &Series) -> Vec<ValueStretch<'_>> {
     let mut all: Vec<ValueStretch<'_>> = Vec::new();
     for Segment { from, to, value, .. } in &series.segments {

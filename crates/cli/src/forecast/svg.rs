@@ -1,7 +1,7 @@
 //! The forecast as a picture: the series below each other over one time axis, with the reasons as
 //! tooltips, and below them when `CronJobs` start Jobs.
 //!
-//! Heights and written values carry what is told; color only helps. Light and dark follow the
+//! Heights and written values carry the information; color only helps. Light and dark follow the
 //! reader's own setting.
 
 mod series;
@@ -33,10 +33,10 @@ const HEAD: u32 = 72;
 /// The height of a line of text.
 const LINE: u32 = 22;
 const CHARACTER: f64 = 8.6;
-/// About so many steps of a picture are drawn by themselves, each with its title, and of a block at least so many.
+/// About how many steps of a picture are drawn by themselves, each with its title, and the least number per block.
 const STEPS: usize = 4500;
 const STEPS_OF_BLOCK: usize = 15;
-/// How many letters fit beside each other.
+/// How many letters fit next to each other.
 const LETTERS: usize = 84;
 
 /// Letters of 16, of which 8 are left at half the size.
@@ -52,7 +52,7 @@ text{font:16px system-ui,sans-serif;fill:#1c2733;pointer-events:none}.quiet{fill
 .nobody{fill:#1a232d;stroke:#9badbe}.at-most{fill:#1d4468}.at-least{fill:#7db8ee}\
 .warning,.contested{fill:#e5b567}}";
 
-/// What a row is sorted by, as on the page, and how high it is.
+/// The sort key of a row, as on the page, and its height.
 type Measured = ((String, String, Field), u32);
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
@@ -105,7 +105,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     Ok(())
 }
 
-/// What stands below the series, in lines: clock changes, what is assumed, and findings.
+/// The text below the series, in lines: clock changes, assumptions, and findings.
 fn notes(question: &Question<'_>, assumptions: &Assumptions) -> Vec<String> {
     let clock_changes = question.clock_changes().into_iter().map(|(place, touched)| {
         let of = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));

@@ -29,10 +29,10 @@ const NARROWEST: usize = 40;
 /// The lanes are no longer.
 const WIDEST: usize = 400;
 
-/// How many starts of a `CronJob` are told.
+/// The most starts of a `CronJob` that are listed.
 const NEXT_STARTS: usize = 3;
 
-/// More clock changes than this are told as one.
+/// More clock changes than this are reported as one.
 const CLOCK_CHANGES: usize = 4;
 
 /// More of what clock changes do to rules is counted.
@@ -89,7 +89,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// What each `CronJob` says, and when it starts Jobs next.
+/// The schedule of each `CronJob`, and when it starts Jobs next.
 fn write_cron_jobs(question: &Question<'_>, output: &mut impl Write) -> io::Result<()> {
     if question.has_cron_jobs() {
         writeln!(output, "\n{STRONG}CronJobs{STRONG:#}")?;
@@ -111,7 +111,7 @@ fn write_cron_jobs(question: &Question<'_>, output: &mut impl Write) -> io::Resu
     Ok(())
 }
 
-/// What is wrong with what is given, each with its place.
+/// The findings of the input, each with its place.
 pub(super) fn write_findings(
     question: &Question<'_>,
     output: &mut Drawing<impl Write>,

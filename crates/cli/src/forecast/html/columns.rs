@@ -1,9 +1,9 @@
 //! The data of the page: a row a series, and of each its steps as a column of numbers.
 //!
-//! Most series repeat few steps (so long, this value, for this reason) over and over. Each different step is written
-//! once, and the column names them one after the other, with what comes again written once (see [`repeats`]); so a year
-//! of a thousand policies takes a few megabytes, and of a `CronJob` a few lines. Who sets a value and why is written once
-//! for each part, and so is where that is written.
+//! Most series repeat few steps (this long, this value, for this reason) over and over. Each different step is written
+//! once, and the column names them one after the other, with repetitions written once (see [`repeats`]). So a year of a
+//! thousand policies takes a few megabytes, and of a `CronJob` a few lines. Writers and reasons are written once for
+//! each part, and so are their locations.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -22,8 +22,8 @@ use crate::forecast::question::{OfPlace, Question, View, is_looked_through};
 use crate::forecast::{position_in, standing_out, story};
 use crate::input::InputPlace;
 
-/// What is probably not meant is looked for among so many values that depend on each other; `almanac lint` takes the
-/// time to look among more.
+/// Likely mistakes are searched for among this number of values that depend on each other; `almanac lint` takes the
+/// time to search among more.
 const DOUBTED: usize = 50;
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
@@ -89,11 +89,11 @@ fn starts(place: Option<&str>, job: &ShownCronJob, period: Period) -> Option<ser
     Some(told)
 }
 
-/// What is told of a part.
+/// The data of a part.
 struct Told<'a> {
     drawn: &'a [Drawn<'a>],
     doubts: &'a [Doubt],
-    /// What was not looked for in it.
+    /// The checks that were left out for it.
     left_out: &'a [Option<&'static str>],
 }
 
@@ -244,7 +244,7 @@ fn caps(place: &InputPlace, series: &Series) -> Option<serde_json::Value> {
     Some(units.iter().map(|unit| (unit.name.to_string(), json!(unit.max))).collect())
 }
 
-/// What comes again and again, each numbered when it first comes.
+/// Repeated values, each numbered at its first occurrence.
 #[derive(Default)]
 struct Numbered<T>(BTreeMap<T, usize>);
 

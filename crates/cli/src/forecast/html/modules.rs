@@ -29,8 +29,14 @@ pub(super) static SCRIPT: LazyLock<String> = LazyLock::new(|| {
     texts.map(inlined).collect()
 });
 
-/// A module as it stands among the others: without its imports, which are a line each, without comments, of which those
-/// with types are within lines, without indentation, and without the ends of lines that go on. No text in it goes over several lines or looks like a comment.
+/// A module as text among the others, without four things:
+///
+/// - its imports, which are a line each;
+/// - comments, of which those with types are within lines;
+/// - indentation;
+/// - the line breaks after `{`, `(`, `[`, `,` and `;`.
+///
+/// No text in it goes over several lines or looks like a comment.
 fn inlined(text: &str) -> String {
     let mut script = String::with_capacity(text.len());
     let mut rest = text;
@@ -52,7 +58,7 @@ fn inlined(text: &str) -> String {
     script
 }
 
-/// What a content security policy calls a text that may be used.
+/// The source expression of a content security policy for a text that may be used.
 pub(super) fn hash_source(text: &str) -> String {
     format!("sha256-{}", BASE64_STANDARD.encode(Sha256::digest(text)))
 }
@@ -63,7 +69,7 @@ mod tests {
 
     use super::*;
 
-    /// What each module calls its own at the top level.
+    /// The names that each module declares at the top level.
     fn names(text: &str) -> Vec<&str> {
         let declared = text.lines().filter_map(|line| {
             let line = line.strip_prefix("export ").unwrap_or(line);

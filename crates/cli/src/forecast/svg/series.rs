@@ -50,9 +50,9 @@ fn height_of_block(block: &Block<'_>) -> u32 {
         }
 }
 
-/// What is written above a series.
+/// The text above a series.
 struct Head {
-    /// What it is when, where the period is long, and what stands out.
+    /// Its values and their times, if the period is long, and its highlights.
     told: Vec<(&'static str, String)>,
     /// The rules, in lines.
     legend: Vec<Vec<(String, String)>>,
@@ -221,7 +221,7 @@ impl<W: Write> Picture<'_, W> {
                 Shown::Nothing => 0.0,
                 _ => 0.5,
             };
-            // What is zero is a line on the ground.
+            // A value of zero is a line on the ground.
             let height = (share * BAR).max(1.0);
             let step = Shape::new(self.view, stretch, base - height, height);
             self.write_shape(&step, stretch, name.as_deref())?;
@@ -279,7 +279,7 @@ impl<W: Write> Picture<'_, W> {
         Ok(())
     }
 
-    /// A line where rules ask for something that another one decides, and a mark where that is not said by anybody.
+    /// A line for rules whose value another rule overrides, and a mark where no rule explains which value applies.
     fn write_marks(&mut self, drawn: &Drawn<'_>, y: f64) -> anyhow::Result<()> {
         let mut last: Option<(&str, f64, f64)> = None;
         for (from, to, is_contested) in standing_out::spans(drawn) {
@@ -298,7 +298,7 @@ impl<W: Write> Picture<'_, W> {
     fn write_mark(&mut self, mark: Option<(&str, f64, f64)>, y: f64) -> anyhow::Result<()> {
         let Some((class, x, end)) = mark else { return Ok(()) };
         if end - x >= APART {
-            // Thin or thick, so that they can be told apart without colors.
+            // Thin or thick, to be distinct without colors.
             let (width, height) = (end - x, if class == "overlap" { 3 } else { 6 });
             writeln!(
                 self.output,
@@ -363,7 +363,7 @@ impl Shape {
             .rev()
             .find(|characters| f64::from(*characters) * CHARACTER + 6.0 <= self.width)?;
         let shortened = shortened(&self.label, usize::from(room));
-        // One or two letters tell nothing.
+        // One or two letters do not identify a label.
         (shortened == self.label || room >= 4).then_some(shortened)
     }
 }

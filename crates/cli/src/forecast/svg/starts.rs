@@ -1,4 +1,4 @@
-//! The starts of a `CronJob` as a picture: a mark for each, or one for those that are too close to be told apart.
+//! The starts of a `CronJob` as a picture: a mark for each, or one for those that are too close to be distinct.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! The colors and patterns of rules, as on the page: six colors and twelve patterns, so that all can be told apart without
+//! The colors and patterns of rules, as on the page: six colors and twelve patterns, so that all are distinct without
 //! colors too.
 
 use std::fmt::Write as _;
@@ -48,7 +48,7 @@ pub(super) fn sheet() -> String {
     format!("{light}@media(prefers-color-scheme:dark){{{dark}}}")
 }
 
-/// What the styles are filled with.
+/// The fill patterns of the styles.
 pub(super) fn patterns() -> String {
     let mut patterns = String::from("<defs>");
     for (style, lines) in PATTERNS.iter().enumerate() {
@@ -87,14 +87,14 @@ impl<'a> Styles<'a> {
         Styles { writers, idle: &drawn.idle }
     }
 
-    /// The class of what a rule has set, or of what nobody decides.
+    /// The class of a value that a rule has set, or that no rule has set.
     pub(super) fn class(&self, origin: &Origin) -> String {
         let writer = origin.writer.as_ref().filter(|it| !self.idle.contains(it));
         let place = writer.and_then(|writer| self.writers.iter().position(|it| *it == writer));
         place.map_or_else(|| "nobody".to_owned(), |place| format!("rule{}", place % STYLES))
     }
 
-    /// The classes with the names of the rules, if there are several to tell apart.
+    /// The classes with the names of the rules, if there are several.
     pub(super) fn legend(&self) -> Vec<(String, String)> {
         let policies = self.writers.iter().map(|it| &it.policy);
         let is_one = policies.clone().all(|it| Some(it) == policies.clone().next());

@@ -58,7 +58,7 @@ pub(super) fn write_series(
             write_lanes(room, block, output)?;
         }
         if blocks.len() > 1 {
-            // What follows is about all of them.
+            // The rest is about all of them.
             writeln!(output)?;
         }
     }
@@ -67,7 +67,7 @@ pub(super) fn write_series(
     write_totals(room, series, output)
 }
 
-/// What the series is of, and whether several policies set it.
+/// The object of the series, and whether several policies set it.
 fn write_title(
     room: Room<'_>,
     title: &str,
@@ -88,7 +88,7 @@ fn write_title(
     Ok(())
 }
 
-/// What stands out: with a warning where nothing in a policy says what is to happen.
+/// The highlights: with a warning where no policy says which value applies.
 fn write_standing_out(
     room: Room<'_>,
     drawn: &Drawn<'_>,
@@ -107,7 +107,7 @@ fn write_standing_out(
     Ok(())
 }
 
-/// What pods add up to.
+/// The sums of pods.
 fn write_totals(room: Room<'_>, series: &Series, output: &mut impl Write) -> io::Result<()> {
     let totals = series.totals();
     if !series.field.counts_pods() || totals.values().all(|total| total.peak == 0) {
@@ -138,7 +138,7 @@ fn write_lanes(room: Room<'_>, block: &Block<'_>, output: &mut impl Write) -> io
     let widest = labels.iter().map(|label| display_width(label)).max().unwrap_or(0);
     let most = (room.columns / 3).max(LABEL);
     let label_width = widest.clamp(LABEL, most);
-    // What labels need beyond their usual room is taken from the lanes.
+    // The lanes shrink by the extra width of the labels.
     let columns = room.columns - (label_width - LABEL);
     let room = Room { columns, ..room };
     writeln!(output, "{QUIET}{}{QUIET:#}", ruler(room, label_width + 2))?;
@@ -170,7 +170,7 @@ fn ruler(room: Room<'_>, margin: usize) -> String {
     line
 }
 
-/// Who sets which value, why, how often, and when first.
+/// Each value with its writers, the reasons, how often, and when first.
 fn write_reasons(room: Room<'_>, series: &Series, output: &mut impl Write) -> io::Result<()> {
     for segments in alike(series) {
         let Some(first) = segments.first() else { continue };
@@ -182,7 +182,7 @@ fn write_reasons(room: Room<'_>, series: &Series, output: &mut impl Write) -> io
         let value = printable(&value);
         let mut value = value.as_str();
         if display_width(value) > LABEL {
-            // What does not fit beside the reason stands above it.
+            // A value that does not fit next to the reason is above it.
             for line in printable_lines(value, room.columns + MARGIN - 4) {
                 writeln!(output, "  {VALUE}{line}{VALUE:#}")?;
             }

@@ -1,4 +1,4 @@
-//! Draws steps by pixels if they are too narrow to be told apart: of numbers the highest and the lowest of each pixel, of
+//! Draws steps by pixels if they are too narrow to be distinct: of numbers the highest and the lowest of each pixel, of
 //! texts and names the one that holds for all of it. One title counts these steps. Wider steps are left to [`super`].
 
 use std::collections::{BTreeMap, BTreeSet};
