@@ -23,7 +23,7 @@ use crate::level_format::LevelFormat;
 use crate::selector::Selector;
 use crate::subject::{Subject, told_apart};
 
-/// What an argument is about that means nothing for a cluster.
+/// The message for an argument that does not apply to a cluster.
 const FILES_ONLY: &str = "applies to files only; name them with -f or -k";
 
 /// Where the objects come from.
@@ -166,10 +166,10 @@ impl InputArguments {
         self.conditions.narrowing.namespace.as_deref().or_else(named)
     }
 
-    /// Reads the files or the cluster; [`Input::tell_notes`] reports what there is to note. `command` is the calling
-    /// command, `checked_at` the start of checks that look ahead, `now` the time at which a cluster is read, and
-    /// `subjects` the requested objects: for a cluster they determine the namespace if nothing else does. If the
-    /// command shows `CronJobs`, `cron_jobs` is the zone that those follow that name none.
+    /// Reads the files or the cluster; [`Input::tell_notes`] reports the notes. `command` is the calling command,
+    /// `checked_at` the start of checks that look ahead, `now` the time at which a cluster is read. `subjects` are the
+    /// requested objects: for a cluster they determine the namespace if nothing else does. If the command shows
+    /// `CronJobs`, `cron_jobs` is the zone that those follow that name none.
     pub(crate) fn load(
         &self,
         command: &str,
@@ -215,7 +215,7 @@ impl InputArguments {
 }
 
 impl Conditions {
-    /// The input that files are, for a command that checks what is to come from an instant on.
+    /// The input from files, for a command that checks the period from an instant on.
     pub(crate) fn input_of(
         &self,
         files: Files,

@@ -2,7 +2,7 @@
 
 /// Such a character by its number, as `less` shows it; `None` for any other one.
 pub(crate) fn shown(letter: char) -> Option<String> {
-    // What only selects how the letter before looks may stay: emoji have it.
+    // A variation selector, which only selects the look of the letter before, may stay: emoji have it.
     let is_invisible = matches!(
         letter,
         '\u{ad}'

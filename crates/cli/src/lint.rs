@@ -16,7 +16,7 @@ use crate::cron_jobs::CronJobArguments;
 use crate::findings::{CheckArguments, Checked, IgnoreArguments, LINT, OutputArguments, Report};
 use crate::outcome::{FailOn, exit_codes};
 
-/// How often files are mended in a row.
+/// How often files are fixed in a row.
 const MOST_FIXES: usize = 8;
 
 /// Find likely mistakes
@@ -58,7 +58,7 @@ pub(crate) struct LintArguments {
     output: OutputArguments,
 }
 
-/// Clock changes are told of so many years.
+/// The years for which clock changes are reported.
 const YEARS: i32 = 2;
 
 pub(crate) fn run(
@@ -74,7 +74,7 @@ pub(crate) fn run(
     arguments.output.check_inputs(&checked.files.reading)?;
     let mut fixed = Vec::new();
     if arguments.fix {
-        // What is mended may show what else there is to mend.
+        // A fix may reveal further findings that can be fixed.
         for _ in 0..MOST_FIXES {
             let done = fixing::fix(&checked)?;
             if done.is_empty() {
@@ -89,7 +89,7 @@ pub(crate) fn run(
     Ok(arguments.fail_on.code(&report.everything.findings))
 }
 
-/// All that is found and is to be told, and how much is not.
+/// All findings to report, and the number of ignored ones.
 fn check(arguments: &LintArguments, now: Timestamp) -> anyhow::Result<(Checked, usize)> {
     let mut checked = arguments.check.check(LINT, now)?;
     let zone = arguments.cron_jobs.zone()?;
@@ -101,7 +101,7 @@ fn check(arguments: &LintArguments, now: Timestamp) -> anyhow::Result<(Checked, 
     Ok((checked, ignored))
 }
 
-/// What is found beside what each object says by itself.
+/// The findings that need more than each object alone.
 fn findings(checked: &mut Checked) -> anyhow::Result<Vec<PlacedFinding>> {
     let reading = &checked.files.reading;
     let mut found = clock_changes(reading, &checked.everything, checked.from, YEARS);

@@ -85,7 +85,7 @@ fn text_of(page: &Command) -> anyhow::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// What the help says below the options: sections with a heading each, whose lines stay as they are.
+/// The help below the options: sections with a heading each, whose lines stay unchanged.
 fn sections_after_options(page: &Command) -> Roff {
     let mut roff = Roff::new();
     let help = page.get_after_help().map(ToString::to_string).unwrap_or_default();

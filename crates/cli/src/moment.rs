@@ -18,8 +18,8 @@ const UNREADABLE: &str = "not a valid time; use RFC 3339, such as 2026-03-06T12:
 const BEYOND: &str = "out of range: times run from the year -9999 to 9999-12-30T22:00:00Z";
 const TOO_LONG: &str = "a period must end before the end of the year 9999";
 
-/// Reads an instant: RFC 3339, a date or civil time in `zone`, or one that is told from `now`: `now`,
-/// `+2h`, `-1d`, `today`, `tomorrow`, `yesterday`, or the next `monday`; a day may have a time.
+/// Reads an instant: RFC 3339, a date or civil time in `zone`, or one relative to `now`: `now`, `+2h`, `-1d`, `today`,
+/// `tomorrow`, `yesterday`, or the next `monday`; a day may have a time.
 pub(crate) fn instant(
     argument: &'static str,
     text: &str,
@@ -41,7 +41,7 @@ pub(crate) fn instant(
     }
     match text.parse::<Timestamp>() {
         Ok(instant) => return Ok(instant),
-        // A number of another length is no date.
+        // A number of another length is not a date.
         Err(error) if error.is_range() && text.contains(['-', ':']) => return Err(wrong(BEYOND)),
         Err(_) => {}
     }

@@ -99,13 +99,13 @@ enum Output {
 const USUAL_COUNT: usize = 10;
 const USUAL_PERIOD: &str = "1y";
 
-/// What is listed last is listed.
+/// Makes the period include the last event that is listed.
 const JUST_AFTER: SignedDuration = SignedDuration::from_secs(1);
 
-/// What happens in a place, and to how many pods.
+/// An event in a place, and the number of its pods.
 type Together<'a> = (&'a InputPlace, Happening<'a>, usize);
 
-/// What a clock change does to a rule, and the place the rule is in.
+/// The effect of a clock change on a rule, and the place of the rule.
 type OfPlace<'a> = (&'a InputPlace, TouchedRule);
 
 /// The parsed question.
@@ -117,7 +117,7 @@ struct Question<'a> {
     only: &'a [Subject],
 }
 
-/// What is read, and what of it is asked about.
+/// The input, and the requested part of it.
 struct Asked<'a> {
     arguments: &'a NextArguments,
     read: InputArguments,
@@ -148,8 +148,8 @@ pub(crate) fn run(
 }
 
 impl Asked<'_> {
-    /// Writes what comes next from an instant on, and its notes to standard error if they are not to be kept. Returns
-    /// when the first of it happens, if that is watched, and the exit code.
+    /// Writes the next actions after an instant, and its notes to standard error unless they are kept. Returns when the
+    /// first of it happens, if that is watched, and the exit code.
     fn answer(
         &self,
         now: Timestamp,
@@ -196,13 +196,13 @@ impl Asked<'_> {
 }
 
 impl Question<'_> {
-    /// The events of all places that are asked for, found lazily, in order of time.
+    /// The requested events of all places, found lazily, in order of time.
     fn events(&self) -> impl Iterator<Item = (&InputPlace, Happening<'_>)> {
         self.all_events().take(self.count)
     }
 
-    /// The same, with what happens to several pods at once as one: the first, and how many there are. Whatever
-    /// else happens at that instant may lie between them.
+    /// The same, with an event of several pods at once as one: the first, and how many there are. Other events of that
+    /// instant may lie between them.
     fn events_together(&self) -> impl Iterator<Item = Together<'_>> {
         let mut events = self.all_events().peekable();
         let mut of_instant = VecDeque::new();
@@ -253,7 +253,7 @@ impl Question<'_> {
         self.is_policy_wanted(place, &event.policy, &event.target)
     }
 
-    /// The `CronJobs` of a place that are asked about.
+    /// The requested `CronJobs` of a place.
     fn cron_jobs<'a>(&'a self, place: &'a InputPlace) -> impl Iterator<Item = &'a ShownCronJob> {
         let is_named = |job: &&ShownCronJob| {
             self.only.is_empty() || self.only.iter().any(|it| it.fits(&job.identity))
@@ -261,7 +261,7 @@ impl Question<'_> {
         place.cron_jobs.iter().filter(is_named)
     }
 
-    /// What is taken for granted, each with its place: as lines, which `lines` makes of the sentences of a place.
+    /// The assumptions, each with its place: as lines, which `lines` makes of the sentences of a place.
     fn assumptions<Lines: IntoIterator<Item = String>>(
         &self,
         lines: impl Fn(Vec<Sentence>) -> Lines,
@@ -274,7 +274,7 @@ impl Question<'_> {
         self.input.places.iter().flat_map(of_place).collect()
     }
 
-    /// What is taken for granted of all policies, and of the placements and `CronJobs` that are asked about.
+    /// The assumptions about all policies, and about the requested placements and `CronJobs`.
     fn assumed(&self, place: &InputPlace) -> Vec<Sentence> {
         let world = &place.world;
         let is_unknown = |policy: &PolicyName| {
@@ -293,8 +293,8 @@ impl Question<'_> {
         is_named && self.input.is_selected(place, policy)
     }
 
-    /// What clock changes do to the rules that are asked about, as far as is listed: until the last event
-    /// when there are as many as were asked for, else to the end of the period.
+    /// The effects of clock changes on the requested rules, as far as the list goes: until the last event if the list
+    /// is full, else to the end of the period.
     fn clock_changes(&self, listed: usize, last: Option<Timestamp>) -> Vec<OfPlace<'_>> {
         let is_cut = listed >= self.count;
         let end = last.filter(|_| is_cut).map(|at| at.saturating_add(JUST_AFTER));

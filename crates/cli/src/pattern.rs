@@ -60,7 +60,7 @@ pub(crate) fn paths(
     let is_nowhere = root.as_os_str().is_empty();
     let mut walk = WalkBuilder::new(if is_nowhere { Path::new(".") } else { &root });
     walk.standard_filters(false).sort_by_file_name(OsStr::cmp);
-    // As deep as the pattern reaches. Below `**`, a link could lead back to where it is.
+    // As deep as the pattern reaches. Below `**`, a link could lead back to its own directory.
     walk.follow_links(has_depth).max_depth(has_depth.then_some(parts.len()));
     walk.filter_entry(move |entry| {
         let part = entry.depth().checked_sub(1).and_then(|depth| parts.get(depth));

@@ -25,7 +25,7 @@ pub(crate) struct PeriodArguments {
     #[arg(long, value_name = "INSTANT", conflicts_with = "period", allow_hyphen_values = true)]
     to: Option<String>,
 
-    // What it is by default is said by each command.
+    // Each command has its own default and describes it.
     #[arg(long = "for", value_name = "PERIOD", allow_hyphen_values = true)]
     period: Option<String>,
 
@@ -51,12 +51,12 @@ impl PeriodArguments {
         self.zone.as_deref().map(|name| zone_name::named("--zone", name)).transpose()
     }
 
-    /// What was typed for the zone.
+    /// The zone as it was typed.
     pub(crate) fn typed_zone(&self) -> Option<&str> {
         self.zone.as_deref()
     }
 
-    /// Whether it is said where the period ends.
+    /// Whether the end of the period is given.
     pub(crate) fn has_end(&self) -> bool {
         self.to.is_some() || self.period.is_some()
     }
@@ -73,7 +73,7 @@ impl PeriodArguments {
         self.from.as_deref().map_or(Ok(now), |text| moment::instant("--from", text, now, zone))
     }
 
-    /// All of it, as long as is `usual` unless something else is said.
+    /// The whole period, of the length `usual` unless its end is given.
     pub(crate) fn period(
         &self,
         usual: &str,
@@ -89,7 +89,7 @@ impl PeriodArguments {
         Period::new(from, to).ok_or_else(empty)
     }
 
-    /// Where it ends, if that is said: after `from`.
+    /// Its end, if one is given: after `from`.
     pub(crate) fn end(
         &self,
         from: Timestamp,

@@ -42,7 +42,7 @@ impl ProcessCommand {
     }
 }
 
-/// The command line as it is: everything is in this build.
+/// Returns the command line unchanged: everything is in this build.
 pub(crate) fn described(command: Command) -> Command {
     command
 }

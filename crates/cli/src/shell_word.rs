@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ffi::OsString;
 
-/// The path in quotes, if a shell would take it for anything else without; and never as an option.
+/// The path, in quotes if a shell would read it differently without; and never as an option.
 pub(crate) fn quoted(path: &str) -> Cow<'_, str> {
     if path.starts_with('-') {
         return Cow::Owned(quoted(&format!("./{path}")).into_owned());

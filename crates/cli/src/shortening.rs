@@ -1,4 +1,4 @@
-//! Names cut to a width, with an ellipsis. Whoever cuts one shows the whole of it elsewhere.
+//! Names cut to a width, with an ellipsis. Callers that cut a name show the whole of it elsewhere.
 
 use std::collections::BTreeMap;
 
@@ -64,7 +64,7 @@ fn numbered<S: AsRef<str>>(names: &[S], most: usize) -> Vec<String> {
     names.iter().map(one).collect()
 }
 
-/// A name of at most this width, of which so many columns are its beginning.
+/// A name of at most this width. If it is cut, its beginning takes `head` columns.
 fn cut(name: &str, most: usize, head: usize) -> String {
     if display_width(name) <= most {
         return name.to_owned();

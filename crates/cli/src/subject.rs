@@ -30,8 +30,8 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
-    /// Reads the names of a command line: each for itself, or as kubectl takes them, `KIND NAME` and
-    /// more names of the kind, where the first is a kind we know and no name says its own.
+    /// Reads the names of a command line. Each stands for itself, or they are in the form of kubectl, `KIND NAME` and
+    /// more names of the kind. For that form, the first must be a known kind and no name may have its own.
     pub(crate) fn parse_all(
         argument: &'static str,
         texts: &[String],
@@ -194,8 +194,8 @@ impl Subject {
     }
 }
 
-/// Whether a policy for units is asked about a pod: it selects it or, where none does, it is the first of the
-/// namespace and can say why.
+/// Whether a policy for units explains a pod: it selects it or, if no policy does, it is the first of the namespace,
+/// which has the reason.
 fn answers_for(world: &World, policy: &PolicyName, pod: &Identity) -> bool {
     let near =
         |it: &PolicyName| it.family == Family::Units && it.identity.namespace() == pod.namespace();

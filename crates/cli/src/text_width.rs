@@ -14,12 +14,12 @@ const WITHOUT_TERMINAL: usize = 100;
 /// Before a style, such as bold.
 const ESCAPE: char = '\u{1b}';
 
-/// The width of standard output, as it is now: a terminal may be resized.
+/// The current width of standard output: a terminal may be resized.
 pub(crate) fn of_stdout() -> usize {
     chosen(columns(terminal_size::terminal_size_of(io::stdout())), said().as_deref())
 }
 
-/// The width of standard error, as it is now. Without a terminal it is a log, in which a message is one line.
+/// The current width of standard error. Without a terminal it is a log, in which a message is one line.
 pub(crate) fn of_stderr() -> usize {
     columns(terminal_size::terminal_size_of(io::stderr())).unwrap_or(usize::MAX)
 }
@@ -59,7 +59,7 @@ pub(crate) fn display_width(text: &str) -> usize {
     width + rest.width()
 }
 
-/// What follows a style, given what follows its escape.
+/// The text after a style, given the text after its escape.
 fn after_style(text: &str) -> Option<&str> {
     let parameters = text.strip_prefix('[')?;
     let is_parameter = |letter: char| letter.is_ascii_digit() || letter == ';';
@@ -77,7 +77,7 @@ pub(crate) fn without_styles(text: &str) -> String {
     plain + rest
 }
 
-/// A text on the left of so many columns.
+/// A text, padded on the right to this many columns.
 pub(crate) fn padded(text: &str, columns: usize) -> String {
     format!("{text}{:1$}", "", columns.saturating_sub(display_width(text)))
 }

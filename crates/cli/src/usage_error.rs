@@ -114,7 +114,7 @@ fn has_flag<'a>(command: &'a Command, long: &str) -> Option<&'a Arg> {
     command.get_arguments().find(|it| it.get_long() == Some(long) && !it.is_hide_set())
 }
 
-/// What stands behind a flag, in the same word or in the next.
+/// The value of a flag, in the same word or in the next.
 fn value_of(flag: &str, words: &[String]) -> Option<String> {
     let mut pairs = words.iter().zip(words.iter().skip(1));
     let of_next = pairs.find_map(|(word, next)| (word == flag).then_some(next));

@@ -12,7 +12,7 @@ use crate::cluster::BUILD;
 use crate::outcome::exit_codes_without_findings;
 use crate::yaml;
 
-/// What a schedule means depends on the first two.
+/// The meaning of a schedule depends on the first two.
 pub(crate) static VERSION: LazyLock<String> =
     LazyLock::new(|| format!("{} (tzdata {}{BUILD})", env!("CARGO_PKG_VERSION"), tzdata_version()));
 

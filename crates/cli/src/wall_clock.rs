@@ -23,7 +23,7 @@ pub(crate) fn civil(zone: Zone, at: Timestamp) -> String {
     if zone == Zone::utc() { format!("{time} UTC") } else { format!("{time} {}", offset(zone, at)) }
 }
 
-/// What the clock shows, in a format of `strftime`.
+/// The civil time, in a format of `strftime`.
 pub(crate) fn shown(zone: Zone, at: Timestamp, format: &str) -> String {
     strtime::format(format, zone.civil(at)).unwrap_or_default()
 }

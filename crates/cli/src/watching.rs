@@ -1,7 +1,7 @@
 //! `--watch`: prints an answer again whenever it changes, until Ctrl-C.
 //!
-//! An answer changes when objects of the cluster do, or when the first of what is to come has passed. Objects are read
-//! again after each watch event, and once a minute for those that are not watched: [`crate::cluster`] says which.
+//! An answer changes when objects of the cluster do, or when its first action has passed. Objects are read again after
+//! each watch event, and once a minute for those that are not watched: [`crate::cluster`] lists them.
 
 use std::io::{self, IsTerminal as _, Write};
 use std::process::ExitCode;
@@ -21,19 +21,19 @@ const ARGUMENT: &str = "--watch";
 
 /// The least time between two readings of a cluster.
 const PAUSE: Duration = Duration::from_secs(1);
-/// A reading takes at most one of so many parts of the time.
+/// A reading takes at most one part in this many of the time.
 const SHARE: u32 = 5;
 /// The most time between two readings.
 const LONGEST: Duration = Duration::from_mins(1);
 /// The most time between two attempts.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
-/// What happens at an instant has passed once a clock shows the next second.
+/// An event at an instant has passed once a clock shows the next second.
 const SECOND: SignedDuration = SignedDuration::from_secs(1);
 
 /// Replaces what is on the screen.
 const CLEAR: &[u8] = b"\x1b[2J\x1b[H";
 
-/// What stands between two answers.
+/// The separator of two answers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// For a user: replaced on a terminal, below a line with the instant elsewhere.
@@ -44,7 +44,7 @@ pub(crate) enum Form {
     Yaml,
 }
 
-/// An answer, with its notes, and the first of what is to come in it.
+/// An answer, with its notes, and the instant of its first action.
 pub(crate) struct Drawn {
     pub(crate) bytes: Vec<u8>,
     pub(crate) notes: Vec<u8>,
@@ -96,8 +96,8 @@ pub(crate) fn watch(
     }
 }
 
-/// The answer of now, if it is another than the one that was printed: the first of what was to come has passed, or the
-/// answer of then would be another by now.
+/// The current answer, if it differs from the printed one: its first action has passed, or the answer for that instant
+/// has changed.
 fn again(
     drawn: &Drawn,
     drawn_at: Timestamp,
@@ -111,7 +111,7 @@ fn again(
     answer(now).map(Some)
 }
 
-/// How long it takes until the first of what is to come has passed.
+/// The time until the first action has passed.
 fn until_next(drawn: &Drawn) -> Duration {
     let Some(next) = drawn.next else { return LONGEST };
     let length = next.duration_since(present()).saturating_add(SECOND);
@@ -143,7 +143,7 @@ fn print(
         output.write_all(&drawn.bytes)?;
     }
     output.flush()?;
-    // Where nobody can be told, there is nothing better to do.
+    // If standard error is closed, the notes are lost.
     let _ = drawing::standard_error().write_all(&drawn.notes);
     Ok(())
 }

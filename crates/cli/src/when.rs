@@ -112,7 +112,7 @@ pub(crate) struct WhenArguments {
     output: Output,
 }
 
-/// What says something of files and clusters, and nothing of a schedule that is typed.
+/// The arguments for files and clusters, which do not apply to a typed schedule.
 const OF_OBJECTS: [&str; 12] = [
     "file",
     "kustomize",
@@ -140,7 +140,7 @@ enum Output {
 /// How many instants are listed when neither a number nor a period is given.
 const USUAL_COUNT: usize = 5;
 
-/// What was asked, read and checked.
+/// The question, read and checked.
 struct Question {
     schedule: Schedule,
     from: Timestamp,
@@ -149,7 +149,7 @@ struct Question {
     count: usize,
     /// Clock changes are looked for until then: in the period, and for a year at least.
     watch_to: Timestamp,
-    /// The zone that is shown beside that of the schedule.
+    /// The zone that is shown next to that of the schedule.
     beside: Zone,
 }
 
@@ -240,7 +240,7 @@ impl WhenArguments {
     }
 }
 
-/// What is asked of a schedule: instants are meant in its own zone.
+/// The question about a schedule: instants are read in its own zone.
 fn ask(
     arguments: &WhenArguments,
     schedule: Schedule,

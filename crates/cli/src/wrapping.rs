@@ -33,7 +33,7 @@ pub(crate) fn hanging(line: &str, width: usize) -> Vec<String> {
     }
     let text = line.trim_start_matches(' ');
     let begin = line.len() - text.len();
-    // Where there is hardly any room beside it, depth is given up.
+    // If too few columns are left, the indentation is not kept.
     let deeper = if begin + DEEPER <= width / 2 { begin + DEEPER } else { DEEPER };
     let (first, rest) = (width.saturating_sub(begin), width.saturating_sub(deeper));
     let lines = filled(text, first, rest).into_iter().enumerate();
@@ -109,7 +109,8 @@ fn parts(text: &str, widest: usize) -> Vec<Part<'_>> {
     parts
 }
 
-/// What stands between spaces, in which a short value in double quotes has none, unless the piece were wider than a line.
+/// The pieces of a text between spaces. A short value in double quotes is not split, unless its piece would be wider
+/// than a line.
 fn pieces(text: &str, widest: usize) -> impl Iterator<Item = &str> {
     let mut ends = Vec::new();
     // Where a value begins, and how many pieces end before it.
@@ -125,7 +126,7 @@ fn pieces(text: &str, widest: usize) -> impl Iterator<Item = &str> {
                 }
                 value = None;
             }
-            // After a letter or a digit it is no beginning: 19".
+            // After a letter or a digit, a quote does not begin a value: 19".
             ('"', None) if !is_escaped && !before.is_alphanumeric() => {
                 value = Some((at, ends.len()));
             }
@@ -211,7 +212,7 @@ mod tests {
             wrapped("\"0 8 * * *\" → \"0 9 * * *\"", 14),
             ["\"0 8 * * *\" →", "\"0 9 * * *\""]
         );
-        // It fits beside nothing, or not at all; and a sentence is broken as any other.
+        // It does not fit next to other text, or not at all; and a sentence is broken as any other.
         assert_eq!(wrapped("is \"a b c\"", 7), ["is", "\"a b c\""]);
         assert_eq!(wrapped("is \"a b c\"", 6), ["is \"a", "b c\""]);
         let quoted = |count: usize| format!("\"{}on\"", "so ".repeat(count));

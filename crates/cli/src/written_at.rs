@@ -19,7 +19,7 @@ impl Input {
         let object = place.position(&policy.identity)?;
         let field = rule.and_then(|rule| field_of(place, policy, rule));
         let field = field.unwrap_or_else(|| (&Path::Root.key("spec")).into());
-        // A finding knows its place also in the text that a ConfigMap holds.
+        // A finding has its location also in the text that a `ConfigMap` holds.
         let finding = Finding::new(Code::Suspended, field, String::new());
         let placed = placed(&self.reading, object, finding);
         let source = self.reading.sources.get(placed.source)?;

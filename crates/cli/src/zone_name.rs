@@ -56,7 +56,7 @@ pub(crate) fn why_not_shown(name: &str, error: &ZoneError) -> String {
     }
 }
 
-/// UTC for what is another name of it, so that it is not shown beside UTC as another zone.
+/// UTC for its other names, so that none is shown next to UTC as another zone.
 fn with_one_name(zone: Zone) -> Zone {
     if NAMES_OF_UTC.contains(&zone.name()) { Zone::utc() } else { zone }
 }

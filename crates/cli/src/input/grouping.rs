@@ -89,14 +89,14 @@ pub(super) fn grouped(
     groups.into_iter().map(input_place).collect()
 }
 
-/// What several places are called that are told of as one.
+/// The name of several places that are reported as one.
 pub(crate) fn together(names: &[&str]) -> String {
     let more = names.len().saturating_sub(NAMED);
     let name = names[..names.len() - more].join(", ");
     if more > 0 { format!("{name} and {more} more") } else { name }
 }
 
-/// What a place gets, by positions in what was read.
+/// The objects of a place, by their indexes in the input.
 #[derive(Default, PartialEq)]
 struct Content {
     positions: Vec<usize>,
@@ -143,7 +143,7 @@ fn that_matter(objects: &[InputObject], here: &[usize], also: &Targets) -> Vec<u
         let checked = &objects[*position].checked;
         let is_target = checked.identity.as_ref().is_some_and(|it| targets.contains(it));
         let makes_pods = matches!(checked.kind.role(), Role::Workload { .. } | Role::Bounds);
-        // What keeps a target within bounds has a part in it.
+        // An object that keeps a target within bounds affects it too.
         let bounds_target =
             checked.scales.as_ref().is_some_and(|it| targets.contains(it.identity()));
         let is_read = read.contains(&checked.kind);

@@ -20,7 +20,7 @@ impl Subject {
         self.not_found_in(argument, &[("", places)])
     }
 
-    /// The same for several versions of the files. What not all of them have is marked.
+    /// The same for several versions of the files. Names that some of them lack are marked.
     pub(crate) fn not_found_in(
         &self,
         argument: &'static str,
@@ -97,7 +97,7 @@ fn first_of(
     (!first.is_empty()).then(|| first.join(", "))
 }
 
-/// What can be named: policies, their targets, and pods with what stands for them.
+/// The objects that can be named: policies, their targets, and pods with the objects that represent them.
 fn identities(world: &World) -> impl Iterator<Item = Identity> {
     let policies = world.policies().flat_map(|policy| {
         let target = world.target_of(&policy);

@@ -1,4 +1,4 @@
-//! What one cluster gets: its world, and how its objects are written. Which objects those are is decided in `grouping`.
+//! The input of one cluster: its world, and how its objects are written. `grouping` decides which objects those are.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -28,29 +28,29 @@ pub(crate) struct InputObject {
     pub(crate) names_its_namespace: bool,
 }
 
-/// What one cluster gets.
+/// The input of one cluster.
 #[derive(Default)]
 pub(crate) struct InputPlace {
-    /// What it is called, where there are several.
+    /// Its name, if there are several.
     pub(crate) name: Option<String>,
     /// The places that get all this, by their names.
     pub(crate) stands_for: Vec<String>,
     /// The numbers of the places that get all this.
     pub(crate) numbers: Vec<usize>,
     pub(crate) world: World,
-    /// What is not forecast, though it is written: what is exempt.
+    /// The objects that are not forecast, though they are written, because they are exempt.
     pub(crate) left_out: BTreeSet<String>,
-    /// What is taken for granted, and which family it is about.
+    /// The assumptions, each with the family that it is about.
     pub(crate) assumed: BTreeSet<(Family, String)>,
     /// Since when all policies are in force, as a sentence, if that was specified.
     pub(crate) begins: Option<String>,
-    /// What Kubernetes starts by the clock beside the policies.
+    /// The `CronJobs`, which Kubernetes starts by the clock.
     pub(crate) cron_jobs: Vec<ShownCronJob>,
-    /// What is assumed of fields at the start.
+    /// The assumed values of fields at the start.
     pub(crate) initial: AssumedValues,
     api_versions: BTreeMap<Identity, String>,
     labels: BTreeMap<Identity, Labels>,
-    /// What each policy names as its target, also one that cannot be used.
+    /// The target that each policy names, even if it cannot be used.
     named_targets: BTreeMap<Identity, Identity>,
     /// Which of the objects that were read has this name.
     pub(crate) positions: BTreeMap<Identity, usize>,
@@ -103,7 +103,7 @@ impl InputPlace {
         place
     }
 
-    /// What a policy sets something of, if that is one object.
+    /// The target of a policy, if it is one object.
     pub(crate) fn target_of(&self, policy: &PolicyName) -> Option<Identity> {
         let used = self.world.target_of(policy).map(|it| it.target.identity().clone());
         used.or_else(|| self.named_targets.get(&policy.identity).cloned())
@@ -114,12 +114,12 @@ impl InputPlace {
         self.positions.iter().find(|(_, it)| **it == position).map(|(identity, _)| identity)
     }
 
-    /// What is in a namespace is exempt, because of its mark.
+    /// Exempts the objects in a namespace, because of its mark.
     pub(crate) fn mark_namespace(&mut self, name: &str) {
         Arc::make_mut(&mut self.world.objects.exempt).mark_namespace(name, NamespaceMark::Present);
     }
 
-    /// What is in these namespaces is exempt too. Says which policies are, once everything is known.
+    /// Exempts the objects in these namespaces too. Lists the exempt policies, so all objects must be known.
     pub(crate) fn exempt(&mut self, namespaces: &[String]) {
         let exempt = Arc::make_mut(&mut self.world.objects.exempt);
         *exempt = std::mem::take(exempt).with_namespaces(namespaces);
@@ -235,7 +235,7 @@ impl InputPlace {
         self.world.upsert(identity, slim);
     }
 
-    /// Sets how the agent runs, and says which of its `ConfigMaps` come to nothing.
+    /// Sets how the agent runs, and lists the `ConfigMaps` that it ignores.
     pub(crate) fn run_agent(&mut self, settings: AgentSettings) {
         self.world.qos_levels.extra = settings;
         for policy in self.world.policies() {

@@ -8,7 +8,7 @@ use crate::input::InputPlace;
 
 const ARGUMENT: &str = "--sample";
 
-/// What a query yields.
+/// The result of a query.
 pub(super) struct Stated<'a> {
     /// As it was first written.
     text: &'a str,
@@ -29,7 +29,7 @@ pub(super) fn read(texts: &[String]) -> Result<Vec<Stated<'_>>, ArgumentError> {
     Ok(all)
 }
 
-/// Lets queries have these answers wherever they are asked.
+/// Uses these results for the queries wherever they occur.
 pub(super) fn state(all: &[Stated<'_>], places: &mut [InputPlace]) -> Result<(), ArgumentError> {
     for stated in all {
         let asks = |asked: &str| is_same_query(asked, stated.query);
@@ -45,7 +45,7 @@ pub(super) fn state(all: &[Stated<'_>], places: &mut [InputPlace]) -> Result<(),
 }
 
 impl Stated<'_> {
-    /// What an autoscaler makes of it.
+    /// The value that an autoscaler reads from it.
     fn answer(&self) -> Result<FiniteNumber, SampleProblem> {
         match self.numbers[..] {
             [number] => FiniteNumber::new(number).ok_or(SampleProblem::NotFinite),

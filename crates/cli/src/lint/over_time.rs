@@ -95,7 +95,8 @@ impl Found {
         }
     }
 
-    /// Each finding once: without a place if it holds in all of so many, and with the first one if it holds in some.
+    /// Each finding once: without a place if it holds in all `count` places, and with the first one if it holds in
+    /// some.
     pub(super) fn told(
         self,
         reading: &Reading,
@@ -175,7 +176,7 @@ fn says_which_wins(
     field.zip(at).is_some_and(|(field, at)| meeting.contains(&(object, field, at)))
 }
 
-/// The doubts of one place, in the order of its policies and of its islands.
+/// The likely mistakes in one place, in the order of its policies and of its islands.
 fn doubts(place: &InputPlace, period: Period) -> anyhow::Result<Vec<Doubt>> {
     let world = &place.world;
     let policies = world.policies();
@@ -187,7 +188,7 @@ fn doubts(place: &InputPlace, period: Period) -> anyhow::Result<Vec<Doubt>> {
     Ok(doubts)
 }
 
-/// The object that a doubt is about, by its position among those that were read, and what is told.
+/// The object with a likely mistake, by its index in the input, and the finding.
 fn finding(place: &InputPlace, doubt: &Doubt) -> Option<(usize, Finding)> {
     let Doubt { policy, about, at, .. } = doubt;
     let (object, field) = position(place, doubt)?;

@@ -1,4 +1,4 @@
-//! What comes next as a table: a row for each happening.
+//! The next actions as a table: a row for each.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! What comes next: an event of a policy, or a `CronJob` that starts a Job. How it is printed is up to each output.
+//! A next action: an event of a policy, or a `CronJob` that starts a Job. The outputs decide how it is printed.
 
 use almanac_calendar::{ClockEffect, Zone};
 use almanac_engine::{Identity, World};
@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use crate::clock_changes::TouchedRule;
 use crate::cron_jobs::{STARTS, ShownCronJob, WrittenAt};
 
-/// What happens.
+/// The kinds of next actions.
 #[derive(Clone)]
 pub(super) enum Happening<'a> {
     /// By a policy.

@@ -1,4 +1,4 @@
-//! What comes next as a calendar to subscribe to: an event, which takes no time, for each happening.
+//! The next actions as a calendar to subscribe to: an event, which takes no time, for each.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! What comes next for a program: the documented contract `almanac/next/v1`.
+//! The next actions for a program: the documented contract `almanac/next/v1`.
 
 use std::cell::Cell;
 use std::io::Write;
@@ -94,7 +94,7 @@ fn item(place: &InputPlace, happening: &Happening<'_>) -> Value {
     item
 }
 
-/// The values before and after; null for a happening that sets nothing.
+/// The values before and after; null for an action that sets nothing.
 pub(super) fn values(happening: &Happening<'_>) -> (Value, Value) {
     let Happening::Event(Event { sets, .. }) = happening else { return (Value::Null, Value::Null) };
     let before: Vec<_> = sets.iter().map(|(field, it, _)| (*field, it.clone())).collect();

@@ -1,5 +1,5 @@
-//! What comes next in a whole cluster, a line each, for `almanac up`. How far to look, and what is printed of it, is up
-//! to the caller.
+//! The next actions in a whole cluster, a line each, for `almanac up`. The caller chooses the period, and what is
+//! printed of it.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ use crate::files::FileArguments;
 use crate::input_arguments::{InputArguments, Narrowing};
 use crate::invisible::printable;
 
-/// The first `count` happenings of a period in the cluster of a kubeconfig, whose policies follow this clock. Reading the
+/// The first `count` actions of a period in the cluster of a kubeconfig, whose policies follow this clock. Reading the
 /// cluster blocks the thread.
 pub(crate) fn of_cluster(
     kubeconfig: PathBuf,

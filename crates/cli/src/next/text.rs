@@ -1,4 +1,4 @@
-//! What comes next for a person.
+//! The next actions for a person.
 
 use std::io::{self, Write};
 
@@ -74,7 +74,7 @@ fn write_event(
     writeln!(output, "  {}", printable(&told(event, count)))
 }
 
-/// What happens, to how many pods, on a line.
+/// An action and the number of its pods, on a line.
 pub(super) fn told(happening: &Happening<'_>, count: usize) -> String {
     let event = match happening {
         Happening::Event(event) => event,

@@ -1,4 +1,4 @@
-//! What a build without the feature `cluster` has in place of a cluster: hidden flags, and an error with a fix.
+//! The replacement of the cluster in a build without the feature `cluster`: hidden flags, and an error with a fix.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub(crate) struct ClusterArguments {
 }
 
 impl ClusterArguments {
-    /// Whether anything tells which cluster to read, or which part of it.
+    /// Whether an argument selects the cluster to read, or a part of it.
     pub(crate) fn is_named(&self) -> bool {
         self.all_namespaces
     }

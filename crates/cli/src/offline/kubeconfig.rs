@@ -1,4 +1,4 @@
-//! What a build without the feature `cluster` has in place of a kubeconfig: nothing.
+//! The replacement of the kubeconfig in a build without the feature `cluster`: nothing.
 
 use std::iter;
 

@@ -58,7 +58,7 @@ pub(crate) struct AgentArguments {
     process: ProcessArguments,
 }
 
-/// There is one on every node, so it is to be small. It mostly waits.
+/// There is one on every node, so it must be small. It mostly waits.
 const THREADS: usize = 1;
 
 pub(crate) fn run(arguments: &AgentArguments, output: &mut impl Write) -> anyhow::Result<ExitCode> {

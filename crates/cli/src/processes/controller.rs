@@ -96,7 +96,7 @@ pub(crate) struct ControllerArguments {
 /// memory.
 const THREADS: usize = 2;
 
-/// How many writes are in flight at once, unless the command line says so.
+/// How many writes are in flight at once by default.
 const WRITES_AT_ONCE: u16 = 32;
 
 pub(crate) fn run(

@@ -1,4 +1,5 @@
-//! The controllers, by the names that `--controllers` takes. What each one reconciles is up to `almanac controller`.
+//! The controllers, by the names that `--controllers` takes. `almanac controller` decides which kinds each one
+//! reconciles.
 
 use std::sync::LazyLock;
 

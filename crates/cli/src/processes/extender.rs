@@ -1,4 +1,4 @@
-//! `almanac extender`: decides about units of nodes beside a kube-scheduler.
+//! `almanac extender`: decides about units of nodes for a kube-scheduler.
 
 use std::io::Write;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -75,7 +75,7 @@ pub(crate) struct ExtenderArguments {
     process: ProcessArguments,
 }
 
-/// Calls come one after another; a standby and the watches take some time besides.
+/// Requests come one after another; a standby and the watches take some time too.
 const THREADS: usize = 2;
 
 /// The longest answer that is passed back to a scheduler.
@@ -117,8 +117,8 @@ pub(crate) fn run(
     process::run(serving, files, THREADS, output, begin)
 }
 
-/// An address that can be called. What comes before the last colon may be an IPv6 address without brackets, since that
-/// is how a pod is told its own.
+/// An address of a server. The part before the last colon may be an IPv6 address without brackets, since a pod gets its
+/// own address in that form.
 fn peer_address(text: &str) -> Result<String, String> {
     let expected =
         "must be a name or an address and a port, such as 10.0.0.7:8891 or [fd00::7]:8891";

@@ -1,5 +1,5 @@
-//! What the processes that run in a cluster have in common: how they connect, log, write and are observed, and how
-//! they end. What one carries out is up to its command.
+//! The common parts of the processes that run in a cluster: how they connect, log, write and are observed, and how they
+//! end. The command of a process decides what it reconciles.
 
 use std::cell::Cell;
 use std::io::{self, Write};
@@ -208,7 +208,7 @@ impl ServingArguments {
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Runs a process until a signal ends it. `begin` makes the process, once there is a connection; the future that it
-/// returns ends after the token is cancelled. The process reads `files` once, so a replaced file requires a restart.
+/// returns ends after the token is canceled. The process reads `files` once, so a replaced file requires a restart.
 pub(crate) fn run<Run: Future<Output = ()>>(
     (connection, process): (&ConnectionArguments, &ServingArguments),
     files: Vec<PathBuf>,
@@ -313,7 +313,7 @@ fn above_zero(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A pod has a host name of its own; the number tells apart two processes on one host.
+/// A pod has a host name of its own; the number distinguishes two processes on one host.
 fn own_name(seed: u64) -> String {
     let host = std::env::var("HOSTNAME").ok();
     let host = host.or_else(|| std::fs::read_to_string("/proc/sys/kernel/hostname").ok());

@@ -1,7 +1,7 @@
 //! `almanac up`: all of Almanac on this machine, with a real control plane and simulated nodes.
 //!
-//! Here is the order in which it begins and ends. What the control plane is made of and where its data is kept is up to
-//! `almanac-local`; the controllers are processes of their own, as in a cluster.
+//! This module has the order in which it begins and ends. `almanac-local` decides what the control plane is made of and
+//! where its data is kept; the controllers are processes of their own, as in a cluster.
 
 mod admission;
 mod arguments;
@@ -40,12 +40,12 @@ use self::terminal::Terminal;
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 /// With less, nothing is kept any more.
 const LEAST_ROOM: u64 = 16 * 1024 * 1024;
-/// How many minutes of the machine's clock are foretold.
+/// The minutes of the wall clock for which the next actions are listed.
 const FORETOLD_MINUTES: i64 = 10;
-/// What a main thread has on Linux: a kubeconfig is read on as much in every other command.
+/// The stack of a main thread on Linux: every other command reads a kubeconfig on as much.
 const STACK_BYTES: usize = 8 << 20;
 
-/// What has begun.
+/// The running parts.
 struct Up {
     // The processes end before the control plane that they talk to.
     programs: Programs,
@@ -76,7 +76,7 @@ pub(crate) fn run(
         let end = CancellationToken::new();
         shutdown::on_signal(end.clone()).context("failed to listen for signals")?;
         let started = Instant::now();
-        // What is dropped halfway leaves nothing running.
+        // If a signal cancels the start, the drop stops everything that runs.
         let begun = tokio::select! {
             biased;
             () = end.cancelled() => return Ok(()),
@@ -115,7 +115,7 @@ async fn begin(
 }
 
 impl Up {
-    /// Tells what happens until it is to end, or something has ended that should not have.
+    /// Prints events until the end is requested, or a process has ended that should not have.
     async fn tell(
         mut self,
         documents: &Documents,
@@ -145,7 +145,7 @@ impl Up {
     }
 }
 
-/// Says so where the disk is full: whatever ended for that could not write the reason to its log.
+/// Adds that the disk is full to the error: a process that ended for that could not write the reason to its log.
 fn with_room(error: anyhow::Error, folder: &Path) -> anyhow::Error {
     match free_room(folder) {
         Ok(free) if free < LEAST_ROOM => {

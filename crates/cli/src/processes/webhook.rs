@@ -164,7 +164,7 @@ fn keeping(arguments: &WebhookArguments, connection: &Connection) -> anyhow::Res
         client: connection.client.clone(),
         places,
         wanted: Wanted { names, lifetime: arguments.certificate_lifetime, publishing },
-        // Whoever checks a certificate does not follow the clock of policies.
+        // The clients that check a certificate do not follow the policy clock.
         clock: Clock::system(PolicyClock::REAL),
     })
 }

@@ -1,6 +1,6 @@
 //! Which of the words of a command are paths to read, and which are the names of objects.
 //!
-//! A word that can be both is a path if it is there, and a name where anything else tells what is read.
+//! A word that can be both is a path if it exists, and a name where another argument selects the input.
 
 use std::path::Path;
 

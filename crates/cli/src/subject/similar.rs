@@ -6,8 +6,8 @@ use almanac_engine::Identity;
 use super::{Subject, called};
 
 impl Subject {
-    /// What can be typed to mean the object whose name is nearest, if one is near enough. A namespace
-    /// that another object of the name is in counts as one letter. A kind may stand after the name.
+    /// The text to type for the object with the nearest name, if one is near enough. A namespace that another object of
+    /// the name is in counts as one letter. A kind may stand after the name.
     pub(crate) fn similar(&self, known: impl Iterator<Item = Identity>) -> Option<String> {
         let known: Vec<Identity> = known.collect();
         self.nearest(&known).or_else(|| self.turned_round()?.nearest(&known))
@@ -35,7 +35,7 @@ impl Subject {
     }
 }
 
-/// In how many letters two names differ, whatever their case, if they are few: one in a short name.
+/// The number of letters in which two names differ, ignoring case, if they are few: one in a short name.
 fn near(typed: &str, name: &str) -> Option<usize> {
     // Such a long name is not a typo, and comparing it would take long.
     const LONGEST: usize = 64;

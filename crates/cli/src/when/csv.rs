@@ -1,4 +1,4 @@
-//! The answer of `almanac when` as a table: a row for each instant. What is typed has no object.
+//! The answer of `almanac when` as a table: a row for each instant. A typed schedule has no object.
 
 use std::io::Write;
 

@@ -8,7 +8,7 @@ use crate::cron_jobs::called;
 use crate::ics::{self, CalendarEvent};
 use crate::wall_clock::civil;
 
-/// What the events of a schedule have in common.
+/// The common fields of the events of a schedule.
 #[derive(Default)]
 struct Subject<'a> {
     /// The object; nothing for a schedule that is typed.

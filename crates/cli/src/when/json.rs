@@ -96,7 +96,7 @@ impl Serialize for All<'_> {
     }
 }
 
-/// What is told of an object whose schedule is not known has no zone, no description and no items.
+/// The fields about an object. Without a known schedule there are no zone, no description and no items.
 #[derive(Default, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 struct AboutObject<'a> {

@@ -22,14 +22,14 @@ pub(super) struct OfObject<'a> {
     pub(super) told: Told,
 }
 
-/// What is told of it.
+/// The answer about an object.
 pub(super) enum Told {
     When(Question),
     /// It is not known when it happens, and why.
     Unknown(Vec<String>),
 }
 
-/// The schedules of the objects that are asked about, place by place: of policies rule by rule, then of `CronJobs`.
+/// The schedules of the requested objects, place by place: of policies rule by rule, then of `CronJobs`.
 pub(super) fn schedules<'a>(
     input: &'a Input,
     only: &[Subject],

@@ -17,7 +17,7 @@ use crate::clock_changes::ScheduleEvent;
 pub(super) struct Schedule {
     /// In a sentence without the zone.
     pub(super) meaning: String,
-    /// What it does that it does not seem to say, each in a sentence.
+    /// Its unexpected effects, each in a sentence.
     pub(super) notes: Vec<String>,
     /// Whether nothing of it happens, because it is suspended.
     pub(super) is_off: bool,
@@ -77,7 +77,7 @@ impl Schedule {
         }
     }
 
-    /// What happens in `[from, to)`, in order, found as it is asked for.
+    /// The events in `[from, to)`, in order, found lazily.
     pub(super) fn between(
         &self,
         from: Timestamp,

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::WhenArguments;
 use crate::argument_error::ArgumentError;
 
-/// What an expression is called that is typed without a flag.
+/// The name of the argument for an expression that is typed without a flag.
 pub(super) const ARGUMENT: &str = "SCHEDULE";
 
 /// The expression, if one is typed without a flag. It stands alone.
@@ -35,7 +35,7 @@ fn is_expression(word: &str) -> bool {
         && !Path::new(word).exists()
 }
 
-/// What goes with a typed schedule does not go with the names of objects.
+/// Refuses the names of objects next to a typed schedule.
 fn check_names(arguments: &WhenArguments) -> Result<(), ArgumentError> {
     let words = &arguments.words;
     let Some(first) = words.first() else { return Ok(()) };
@@ -48,7 +48,7 @@ fn check_names(arguments: &WhenArguments) -> Result<(), ArgumentError> {
         && is_field(minute)
         && is_field(hour)
     {
-        // What a shell has made of a `*` is not known any more.
+        // A `*` is lost here, because the shell has expanded it.
         let all = words.join(" ");
         let message = if words.len() == 5 && words.iter().all(|word| is_field(word)) {
             format!("a cron expression is one word; write '{all}', in quotes")

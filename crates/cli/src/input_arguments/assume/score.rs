@@ -1,7 +1,7 @@
 //! Scores of clusters in `--assume`: `addonplacementscore/east/default.cpuratio=90`, and until when the scores of
 //! an object count: `addonplacementscore/east/default.validUntil=never`.
 //!
-//! What counts is what placements read: a score that is not there is there then, and never expires.
+//! Only scores that placements read count: an assumed score that is missing is added, and never expires.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -27,13 +27,13 @@ pub(super) fn is_meant(text: &str) -> bool {
         .is_some_and(|(kind, _)| kind_named(kind) == Some(Kind::AddOnPlacementScore.name()))
 }
 
-/// What has been assumed, so that nothing is assumed twice.
+/// The assumptions so far, so that nothing is assumed twice.
 #[derive(Default)]
 pub(super) struct Assumed {
     known: BTreeSet<(usize, Identity, String)>,
 }
 
-/// What is assumed of an object.
+/// An assumption about an object.
 enum Assumption {
     Score(Score),
     /// From when on its scores no longer count; `None` for never.

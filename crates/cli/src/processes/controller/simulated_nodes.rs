@@ -1,5 +1,5 @@
-//! Groups of type `Simulated`, whose nodes exist only as objects. What a simulated node is, and what it does, is up to
-//! `almanac-local`; when there are to be more or fewer, to the controllers.
+//! Groups of type `Simulated`, whose nodes exist only as objects. `almanac-local` defines the simulated nodes and keeps
+//! them alive; the controllers decide how many there are.
 
 use almanac_controllers::scalable_node_group::{
     MayWrite, NodeGroup, NodeProvider, NodesChanged, ProvidedNodes, ProviderError,
@@ -66,7 +66,7 @@ fn why_invalid(group: &NodeGroup, replicas: u32) -> Option<String> {
     })
 }
 
-/// Nodes of these names are somebody else's, or are not gone yet.
+/// Nodes with these names are not simulated, or are not deleted yet.
 fn in_the_way(resized: local::Resized) -> Result<(), ProviderError> {
     let local::Resized { taken, leaving } = resized;
     if let [first, others @ ..] = &*taken {

@@ -1,5 +1,5 @@
-//! The admission webhook beside a control plane of our own: what it keeps its certificate in, and its configurations,
-//! which are those of `deploy/webhook` with an address of this machine.
+//! The admission webhook of a control plane of our own: the objects for its certificate, and its configurations, which
+//! are those of `deploy/webhook` with an address of this machine.
 
 use anyhow::Context as _;
 use k8s_openapi::api::core::v1::{Namespace, Secret};

@@ -1,4 +1,4 @@
-//! What `almanac up` is told.
+//! The arguments of `almanac up`.
 
 use std::path::PathBuf;
 
@@ -87,7 +87,7 @@ pub(crate) struct UpArguments {
 }
 
 impl UpArguments {
-    /// What the policies' clock is to show, if that is said.
+    /// The initial instant of the policy clock, if it is given.
     pub(super) fn at(&self, now: Timestamp) -> Result<Option<Timestamp>, ArgumentError> {
         let at = self.at.as_deref().map(|text| moment::instant("--at", text, now, Zone::utc()));
         at.transpose()

@@ -1,8 +1,8 @@
-//! The policies' clock of a directory of data. What has happened there has happened: a clock that was moved goes on from
-//! where it stood, and none goes back.
+//! The policy clock of a data directory. Past events are final: a clock that was moved continues from its last instant,
+//! and none goes back.
 //!
-//! A thread notes how far it has come, whatever else this process waits for: the controllers act by this clock from their
-//! start on.
+//! A thread notes its progress, independent of the rest of the process: the controllers use this clock from their start
+//! on.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -99,7 +99,7 @@ impl ClockKept {
         }
     }
 
-    /// Notes where it stands at the end.
+    /// Notes the last instant at the end.
     pub(super) fn stop(mut self, now: Timestamp) -> anyhow::Result<()> {
         self.keeping.take().map_or(Ok(()), Keeping::end)?;
         self.notes.keep_until(now)
@@ -113,7 +113,7 @@ impl Keeping {
     }
 }
 
-/// What is written, and where.
+/// The notes of the clock, and their file.
 #[derive(Clone)]
 struct Notes {
     file: PathBuf,

@@ -21,8 +21,9 @@ const AT_ONCE: usize = 8;
 /// To establish a definition takes a fraction of that.
 const OVERDUE: Duration = Duration::from_secs(1);
 
-/// Applies all of them to a control plane of our own. Somebody else's cluster is asked about first, and keeps those that
-/// somebody else has applied to it: Karmada, Karpenter or Open Cluster Management may need them as they are.
+/// Applies all of them to a control plane of our own. For an existing cluster, the user must confirm first. It keeps
+/// definitions that other field managers have applied to it: Karmada, Karpenter or Open Cluster Management may need
+/// them unchanged.
 pub(super) async fn apply(client: &Client, arguments: &UpArguments) -> anyhow::Result<()> {
     let mut definitions = all_custom_resources();
     if let Some(context) = &arguments.cluster {
@@ -54,7 +55,7 @@ async fn is_of_somebody_else(client: &Client, definition: &CustomResource) -> an
     let name = definition.definition.name_any();
     let found = definitions.get_opt(&name).await;
     let found = found.with_context(|| format!("failed to look for the definition {name}"))?;
-    // Whoever changes the versions afterwards owns them instead of us.
+    // A field manager that changes the versions afterwards owns them instead of us.
     let is_of_us = |it: &ManagedFieldsEntry| {
         let versions = it.fields_v1.as_ref().and_then(|it| it.0.pointer("/f:spec/f:versions"));
         it.manager.as_deref() == Some(FIELD_MANAGER) && versions.is_some()
@@ -76,7 +77,8 @@ async fn apply_one(client: &Client, definition: CustomResource) -> anyhow::Resul
         let found = definitions.get(&name).await?;
         let is_established = is(&found, "Established");
         if !is_established && changed.elapsed() >= OVERDUE {
-            // An API server that was killed while it established a definition goes on with it only once that changes.
+            // An API server that was killed while it established a definition resumes that only at the next change of
+            // the definition.
             let version = found.resource_version();
             let change =
                 json!({"metadata": {"annotations": {"almanac.dev/established-after": version}}});
@@ -94,7 +96,7 @@ fn is(definition: &CustomResourceDefinition, condition: &str) -> bool {
     conditions.into_iter().any(|it| it.type_ == condition && it.status == "True")
 }
 
-/// Asks whether to apply them; an error if the answer is no, or nobody is there to answer.
+/// Lets the user confirm the definitions; an error if the answer is no, or there is no terminal.
 fn ask(context: &str, kinds: &[String]) -> anyhow::Result<()> {
     let input = io::stdin();
     ensure!(

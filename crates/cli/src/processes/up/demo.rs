@@ -28,7 +28,7 @@ impl Pace {
     }
 }
 
-/// What is between two documents.
+/// The separator of two documents.
 const BETWEEN: &str = "---\n";
 
 /// Its objects, in an order in which they can be applied.
@@ -167,7 +167,7 @@ mod tests {
         text.parse().expect("an instant")
     }
 
-    /// What a command says of documents, as JSON.
+    /// The output of a command for documents, as JSON.
     fn answer(command: &str, documents: &str, more: &[&str], now: Timestamp) -> Value {
         let folder = tempfile::tempdir().expect("a directory");
         let file = folder.path().join("demo.yaml");
@@ -204,7 +204,7 @@ mod tests {
                     (vec![], &1.into()),
                     "{now} {pace:?}: {told:#}"
                 );
-                // To pour pods every two minutes of two years takes a debug build a minute.
+                // Simulating the scheduling every two minutes of two years takes a debug build a minute.
                 let is_slow = |it: &&str| pace == Pace::Minutes && it.contains("ResourcePolicy");
                 let quick: Vec<_> = all.split(BETWEEN).filter(|it| !is_slow(it)).collect();
                 let told = answer("lint", &quick.join(BETWEEN), &[], instant(now));
@@ -215,9 +215,9 @@ mod tests {
         assert_eq!(nodes.expect("they can be used").len(), 4);
     }
 
-    /// What comes next, each with the minutes or hours after the beginning.
+    /// The next actions, each with the minutes or hours after the beginning.
     fn upcoming(pace: Pace) -> Vec<String> {
-        // The hour, or the day, ends meanwhile.
+        // The hour, or the day, ends within the period.
         let (now, step) = match pace {
             Pace::Minutes => ("2026-11-23T13:57:00Z", 60),
             Pace::Hours => ("2026-11-23T21:00:00Z", 3_600),

@@ -1,5 +1,5 @@
-//! What is applied to the cluster: the files that are named, and the demo. They are checked before anything begins, and
-//! applied as kubectl applies them.
+//! The documents that are applied to the cluster: the files that are named, and the demo. They are checked before
+//! anything begins, and applied as kubectl applies them.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -19,15 +19,15 @@ use crate::findings::{CheckArguments, Format};
 use crate::outcome::FailOn;
 use crate::text_width;
 
-/// The manager of the fields, so that somebody who applies a file later takes them over without a conflict.
+/// The field manager, so that a later `kubectl apply` of a file takes the fields over without a conflict.
 const MANAGER: &str = "--field-manager=kubectl";
 
-/// What was applied last and has no file of its own, in a directory of data.
+/// The text that was applied last and has no file of its own, in a data directory.
 const APPLIED: &str = "applied.yaml";
 /// The description of the nodes in a directory of data.
 const NODES: &str = "nodes.yaml";
 
-/// What is to be applied, and the nodes it is for.
+/// The documents to apply, and the nodes for them.
 pub(super) struct Documents {
     files: Vec<PathBuf>,
     /// How fast things happen in the demo, if it is applied.
@@ -113,14 +113,14 @@ impl Documents {
     }
 }
 
-/// Applies what is in this text, with these flags beside.
+/// Applies the objects in this text, with these additional flags.
 pub(super) async fn apply_text(place: &Place, text: &str, flags: &[&str]) -> anyhow::Result<()> {
     let file = place.folder().join(APPLIED);
     write_whole(&file, text)?;
     apply(place, &[&["-f", &listed(&file)], flags].concat()).await
 }
 
-/// `kubectl apply` with these flags. What it warns of is shown, as whoever applies something wants to see it.
+/// `kubectl apply` with these flags. Its warnings are shown to the user.
 async fn apply(place: &Place, flags: &[&str]) -> anyhow::Result<()> {
     let mut kubectl = question_to(place.kubectl()?);
     kubectl

@@ -1,4 +1,4 @@
-//! What comes next in the cluster, as `almanac next` lists it.
+//! The next actions in the cluster, as `almanac next` lists them.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::next::lines;
 
-/// How far is looked ahead: beyond that, nobody waits at the terminal.
+/// The period in which the next action is searched; longer is not useful at a terminal.
 const LOOKED_AHEAD: SignedDuration = SignedDuration::from_hours(366 * 24);
 
 /// More than a terminal shows at a time is not read.
@@ -21,12 +21,12 @@ pub(super) struct Foretelling {
     clock: PolicyClock,
 }
 
-/// What happens next, and when.
+/// A next action, and its instant.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Next {
     /// By the policies' clock.
     pub(super) at: Timestamp,
-    /// What it is, in a few words.
+    /// A short description.
     pub(super) what: String,
 }
 
@@ -40,12 +40,12 @@ impl Foretelling {
         self.clock
     }
 
-    /// What the policies' clock shows now.
+    /// The current instant of the policy clock.
     pub(super) fn now(&self) -> Timestamp {
         self.clock.shown_at(Timestamp::now())
     }
 
-    /// What comes next after this instant, all of it that comes at once; nothing if nothing does.
+    /// All next actions of the first instant after this one; empty if there are none.
     pub(super) async fn next(&self, after: Timestamp) -> anyhow::Result<Vec<Next>> {
         let mut all = self.find(after, LOOKED_AHEAD, 5).await?;
         let first = all.first().map(|next| next.at);
@@ -53,7 +53,7 @@ impl Foretelling {
         Ok(all)
     }
 
-    /// What comes in so many minutes of the machine's clock, the first of it.
+    /// The first actions in this many minutes of the wall clock.
     pub(super) async fn listed(&self, minutes: i64) -> anyhow::Result<Vec<Next>> {
         let rate = i32::try_from(self.clock.rate()).unwrap_or(i32::MAX);
         let length =
@@ -71,7 +71,7 @@ impl Foretelling {
         // A clock at the end of all time has nothing before it.
         let Some(period) = Period::new(from, to) else { return Ok(Vec::new()) };
         let (kubeconfig, clock) = (self.kubeconfig.clone(), self.clock);
-        // The runtime checks meanwhile whether everything still runs.
+        // On another thread, so that the runtime can check whether everything still runs.
         let found = tokio::task::spawn_blocking(move || {
             lines::of_cluster(kubeconfig, clock, period, count)
         });

@@ -1,5 +1,5 @@
-//! What happens, as it happens: the Events that Almanac's processes write and the numbers in statuses that have none, a
-//! line each, and what comes next.
+//! Events as they occur: the Events that Almanac's processes write and the numbers in statuses that have none, a line
+//! each, and the next actions.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,9 +22,9 @@ use super::terminal::Terminal;
 
 /// How often the countdown is drawn.
 const TICK: Duration = Duration::from_secs(1);
-/// What happened may change what comes next, but several things happen together.
+/// An event may change the next actions, but several events occur together.
 const SETTLES_AFTER: Duration = Duration::from_millis(300);
-/// Somebody may have applied a policy, of which no Event tells.
+/// A policy may have been applied, which writes no Event.
 const ASKED_ANEW_AFTER: Duration = Duration::from_secs(10);
 
 type Sender = mpsc::UnboundedSender<Happening>;
@@ -37,14 +37,14 @@ pub(super) struct Happening {
     pub(super) is_warning: bool,
 }
 
-/// What happens from now on, until this is dropped.
+/// The events from now on, until this is dropped.
 pub(super) struct Happenings {
     happened: mpsc::UnboundedReceiver<Happening>,
     _following: JoinSet<()>,
 }
 
 impl Happenings {
-    /// Begins to follow. What happened before is in the cluster's Events.
+    /// Begins to follow. Earlier events are in the cluster's Events.
     pub(super) fn follow(client: Client, clock: PolicyClock) -> Self {
         let (sender, happened) = mpsc::unbounded_channel();
         let mut following = JoinSet::new();
@@ -55,7 +55,7 @@ impl Happenings {
         Self { happened, _following: following }
     }
 
-    /// Tells what happens and what comes next, without end.
+    /// Prints events and the next actions, without end.
     pub(super) async fn tell(
         &mut self,
         foretelling: &Foretelling,
@@ -88,7 +88,7 @@ impl Happenings {
             };
             let Some(happening) = happening else { return Ok(()) };
             terminal.tell(&happening)?;
-            // However much happens, it is asked again after a while.
+            // Even with many events, the next actions are updated after this delay.
             ask_at = ask_at.min(Instant::now() + SETTLES_AFTER);
         }
     }
@@ -107,14 +107,14 @@ async fn follow_events(client: Client, clock: PolicyClock, happened: Sender) {
     }
 }
 
-/// A count in the statuses of a kind, of whose changes no Event tells.
+/// A count in the statuses of a kind, whose changes write no Event.
 struct Counted {
     kind: Kind,
     heading: &'static str,
     count: fn(&Value) -> Option<String>,
 }
 
-/// The number that a schedule publishes. Whoever queries it has every change anyway.
+/// The number that a schedule publishes. Its metric has every change anyway.
 const NUMBERS: Counted =
     Counted { kind: Kind::MetricsProducer, heading: "the number is", count: number };
 
@@ -189,7 +189,7 @@ fn pods_in_units(status: &Value) -> Option<String> {
 
 /// The time until something is due, at most until the countdown is drawn again.
 fn until(next: &[Next], now: Timestamp, clock: PolicyClock) -> Duration {
-    // What was due is over, and it is about to be asked what comes next.
+    // The due action is over, and the next one is about to be computed.
     let Some(next) = next.first().filter(|next| next.at > now) else { return TICK };
     let left = Duration::try_from(next.at.duration_since(now)).unwrap_or_default();
     (left / clock.rate()).clamp(Duration::from_millis(1), TICK)

@@ -1,5 +1,5 @@
-//! The simulated nodes of `almanac up`: those of a file, or three in three zones. What can be wrong with the file is
-//! known to `almanac_api`, and what a node does to `almanac_local`.
+//! The simulated nodes of `almanac up`: those of a file, or three in three topology zones. `almanac_api` checks the
+//! file, and `almanac_local` simulates the nodes.
 //!
 //! ```yaml
 //! nodes:
@@ -49,7 +49,7 @@ pub(crate) fn parse(source: &Source) -> anyhow::Result<Vec<NodeSpec>> {
     }
 }
 
-/// The nodes where nobody describes any.
+/// The default nodes, without a description.
 pub(crate) fn usual() -> Vec<NodeSpec> {
     ["a", "b", "c"]
         .map(|zone| {
@@ -102,7 +102,7 @@ mod tests {
         parse(&Source::new("nodes.yaml", text))
     }
 
-    /// What is wrong with a text, a line each.
+    /// The problems of a text, a line each.
     fn wrong(text: &str) -> Vec<String> {
         let error = parsed(text).expect_err(text).to_string();
         let mut lines = error.lines().map(|line| line.trim_start().to_owned());

@@ -113,7 +113,7 @@ impl Place {
         Ok(Self { cluster: Cluster::Existing { run }, client, kubeconfig, kubectl })
     }
 
-    /// A client with the rights of whoever has started this.
+    /// A client with the rights of the user who started this process.
     pub(super) fn client(&self) -> &Client {
         &self.client
     }
@@ -167,7 +167,7 @@ impl Place {
     }
 }
 
-/// The programs that a directory has, those beside this one, or those that are built.
+/// The programs in the given directory, those next to this one, or those that are built.
 async fn binaries(arguments: &UpArguments) -> anyhow::Result<Binaries> {
     let beside = std::env::current_exe().ok().and_then(|own| Some(own.parent()?.to_owned()));
     let assets = match &arguments.assets {
@@ -196,7 +196,7 @@ async fn binaries(arguments: &UpArguments) -> anyhow::Result<Binaries> {
     Ok(provided)
 }
 
-/// What a kubeconfig says of one context, which becomes its current one.
+/// The part of a kubeconfig for one context, which becomes its current one.
 fn only(mut config: Kubeconfig, context: &str) -> Kubeconfig {
     config.current_context = Some(context.to_owned());
     config.contexts.retain(|it| it.name == context);

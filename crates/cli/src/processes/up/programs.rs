@@ -1,5 +1,5 @@
-//! Almanac's own processes, as they run in a cluster: each is this program with another command. And a Prometheus beside
-//! them, if there is one.
+//! Almanac's own processes, as they run in a cluster: each is this program with another command. If there is a
+//! Prometheus, it runs too.
 
 use std::path::Path;
 use std::time::Duration;
@@ -23,7 +23,7 @@ const ENDS_WITHIN: Duration = Duration::from_secs(5);
 /// The processes. They are killed when this is dropped.
 pub(super) struct Programs {
     running: Vec<Program>,
-    /// Where the webhook answers, which is nobody else's meanwhile.
+    /// The port of the webhook, reserved while it runs.
     webhook: Option<ProgramPort>,
     prometheus: Option<(Process, ProgramPort)>,
 }
@@ -35,7 +35,7 @@ struct Program {
 }
 
 impl Programs {
-    /// Starts them all; the webhook at the port that the API server was told of, if it was told of one.
+    /// Starts them all; the webhook at the port in the configuration of the API server, if it has one.
     pub(super) fn start(
         place: &Place,
         clock: PolicyClock,
@@ -44,11 +44,11 @@ impl Programs {
         let beginning = Beginning { place, clock: ClockArguments::of(clock).words() };
         let mut programs = Self { running: Vec::new(), webhook: None, prometheus: None };
         let mut controllers: Vec<&str> = Controller::by_default().collect();
-        // In somebody else's cluster, Almanac may run already: then these stand by.
+        // In an existing cluster, Almanac may run already: then these are standbys.
         let election = format!("--leader-elect={}", place.extender_port().is_none());
         let mut controller = flags(&[&election]);
         if let Some(port) = place.extender_port() {
-            // Nobody else's nodes and clusters are here.
+            // All nodes and clusters here are our own.
             controller.push("--simulated-nodes".to_owned());
             let all = Controller::value_variants().iter();
             controllers = all.map(|it| it.0.flag()).collect();
@@ -73,7 +73,7 @@ impl Programs {
             controller.push(format!("--prometheus-uri=http://127.0.0.1:{}", port.number()));
         }
         if clock.rate() > 1 {
-            // The shortest there is: many minutes of policies pass between two queries all the same.
+            // The shortest period. Even so, many minutes of the policy clock pass between two queries.
             controller.push("--query-period=1s".to_owned());
         }
         programs.running.push(beginning.start("controller", controller)?);
@@ -114,10 +114,10 @@ impl Programs {
         self.running.iter().map(|it| &it.process).try_for_each(Process::check_alive)
     }
 
-    /// Lets them end in good order; whichever does not in time is killed.
+    /// Lets them end in good order, and kills those that do not end in time.
     pub(super) async fn end(self) {
         for program in &self.running {
-            // One that has ended already cannot be asked.
+            // This fails for a process that has ended already.
             let _ = program.process.ask_to_end();
         }
         let ended = await_condition("Almanac's processes to end", ENDS_WITHIN, async || {
@@ -157,7 +157,7 @@ impl Programs {
     }
 }
 
-/// What every process begins with.
+/// The arguments that all processes share.
 struct Beginning<'a> {
     place: &'a Place,
     clock: Vec<String>,

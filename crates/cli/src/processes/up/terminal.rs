@@ -102,7 +102,7 @@ impl<'a> Terminal<'a> {
         self.line(&format!("{at}  {mark}{}", printable(&happening.what)))
     }
 
-    /// What comes next, where no countdown can be drawn.
+    /// Prints the next action where no countdown can be drawn.
     pub(super) fn tell_next(&self, next: &[Next], now: Timestamp) -> anyhow::Result<()> {
         if self.is_live {
             return Ok(());
@@ -121,7 +121,7 @@ impl<'a> Terminal<'a> {
         let line = on_one_line(&in_words(first, next.len(), now), width);
         self.has_countdown.set(true);
         let mut output = self.output.borrow_mut();
-        // The cursor stays at the beginning, above whatever the line is broken into.
+        // The cursor stays at the beginning, above the broken parts of a line.
         write!(output, "{CLEARED}{line}\r")?;
         Ok(output.flush()?)
     }
