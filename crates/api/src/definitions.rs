@@ -36,7 +36,7 @@ pub fn all_custom_resources() -> Vec<CustomResource> {
     custom_resources().into_iter().chain(others.flat_map(custom_resources_of)).collect()
 }
 
-/// The kinds that some objects need to be carried out.
+/// The kinds that the reconciliation of some objects requires.
 #[must_use]
 pub fn custom_resources_of(controlled: Controlled) -> Vec<CustomResource> {
     let definitions = controlled.definitions().into_iter();

@@ -47,7 +47,7 @@ pub struct Descriptor {
     pub reads: &'static [Kind],
     /// The kinds that they write, other than the replicas of their targets, which may be of any kind.
     pub writes: &'static [Kind],
-    /// The controller of another project that carries out the same objects, if one can be recognized.
+    /// The controller of another project that reconciles the same objects, if one can be recognized.
     pub upstream: Option<Upstream>,
     /// The process that carries them out.
     pub process: Process,
@@ -68,7 +68,7 @@ pub struct Descriptor {
     selector_field: fn(&Slim, Option<usize>) -> Option<FieldPath>,
 }
 
-/// The processes that carry out policies.
+/// The processes that reconcile policies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Process {
     /// The controllers.

@@ -180,7 +180,7 @@ fn with_fix(mut text: String, finding: &Finding) -> String {
     text
 }
 
-/// `spec.rules[1].schedule: Invalid value: …`, the one line that says it all.
+/// `spec.rules[1].schedule: Invalid value: …`, the whole finding in one line.
 impl std::fmt::Display for Finding {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.field.segments().is_empty() {

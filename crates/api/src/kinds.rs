@@ -1,6 +1,6 @@
 //! The known kinds: their names and roles.
 //!
-//! One row a kind, and no other place says how one of them is called, or what watches its objects. Near misses
+//! One row a kind: the only definition of its names, and of the processes that watch its objects. Near misses
 //! are handled in `recognition`; what a family reads and writes is in its descriptor.
 
 mod built_in;

@@ -7,7 +7,7 @@ use super::everything::Everything;
 use crate::finding::{Code, Finding, Span};
 use crate::reading::{CronJob, PlacedFinding, Reading, Starts};
 
-/// So far ahead is looked for the next start.
+/// How far ahead the next start is searched.
 const TWO_YEARS: SignedDuration = SignedDuration::from_hours(24 * 366 * 2);
 
 /// The findings about the `CronJobs` over time, except clock changes.

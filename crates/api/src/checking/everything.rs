@@ -73,7 +73,7 @@ pub fn check_everything(
     let together = checked_by_place(reading, &checked, &places, &foreign, context);
     let mut told = told_of_files(reading, &targets, &places);
     let mut objects_checked = Vec::new();
-    // One finding says it for all objects of a file.
+    // One finding covers all objects of a file.
     let mut with_statuses = BTreeSet::new();
     for (index, (object, checked)) in reading.objects.iter().zip(&mut checked).enumerate() {
         let source = &reading.sources[object.source];
@@ -356,7 +356,7 @@ impl Everything {
         reading.cron_jobs.iter().filter(|job| belongs_somewhere(reading, job.source, &self.places))
     }
 
-    /// The sources of the quotas and limit ranges that were looked at, one for each of them.
+    /// The sources of the quotas and limit ranges that were checked, one for each of them.
     pub fn sources_of_bounds<'a>(
         &'a self,
         reading: &'a Reading,

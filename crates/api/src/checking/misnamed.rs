@@ -82,7 +82,7 @@ struct Reference {
     index: usize,
     field: FieldPath,
     sought: Sought,
-    /// Where else the name stands, as the end of a sentence.
+    /// The other locations of the name, as the end of a sentence.
     also: &'static str,
 }
 

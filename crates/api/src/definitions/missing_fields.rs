@@ -67,7 +67,7 @@ impl MissingFields {
         }
     }
 
-    /// The condition that says which they are.
+    /// The condition that lists them.
     #[must_use]
     pub fn condition_state(&self) -> ConditionState {
         ConditionState {

@@ -8,7 +8,7 @@ use super::{DESCRIPTORS, Descriptor, KARPENTER, Process, Upstream};
 use crate::kinds::{Kind, is_group_of_kubernetes};
 use crate::objects::ScalableNodeGroup;
 
-/// The objects that one controller carries out.
+/// The objects that one controller reconciles.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Controlled {
     /// The policies of a family.

@@ -20,7 +20,7 @@ pub(super) const WORD: &str = "CronJob";
 
 const GROUP: &str = "batch";
 
-/// A `CronJob`, as far as it says when.
+/// A `CronJob`: its schedule alone.
 #[derive(Clone, Debug)]
 pub struct CronJob {
     /// Its `apiVersion`.
@@ -36,11 +36,11 @@ pub struct CronJob {
     /// Whether it names a time zone. Otherwise the time zone of the kube-controller-manager applies, which is UTC
     /// unless an option gives another.
     pub names_zone: bool,
-    /// Whether it comes at the same minutes of every hour, so that the zone hardly matters.
+    /// Whether it fires at the same minutes of every hour, so that the zone hardly matters.
     pub is_hourly: bool,
     /// Where its schedule is written.
     pub schedule_at: Span,
-    /// Where it says that it is suspended, if it does.
+    /// The field that suspends it, if it is suspended.
     pub suspended_at: Option<Span>,
     /// Whether a start may be left out, because of its `concurrencyPolicy`.
     pub may_skip: bool,
@@ -106,7 +106,7 @@ impl CronJob {
         })
     }
 
-    /// The field that says when.
+    /// The field with the schedule.
     #[must_use]
     pub fn schedule_field() -> FieldPath {
         (&Path::Root.key("spec").key("schedule")).into()

@@ -46,7 +46,7 @@ fn line_end(text: &str) -> &'static str {
     if text.is_empty() || text.ends_with('\n') { "" } else { "\n" }
 }
 
-/// What something comes to, or nothing if it panics. Nothing is printed then.
+/// The result of a function, or nothing if it panics. Nothing is printed then.
 fn without_panic<T>(act: impl FnOnce() -> T) -> Option<T> {
     thread_local! {
         static IS_EXPECTED: Cell<bool> = const { Cell::new(false) };

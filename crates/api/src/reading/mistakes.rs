@@ -5,7 +5,7 @@ use libyaml_safer::{Error, ErrorKind};
 use super::text_finding::{TextFinding, TextFindings};
 use crate::finding::{Code, Span};
 
-/// Turns a parser's error into a finding that says what would be right.
+/// Turns a parser's error into a finding with the correction.
 pub(super) fn syntax(error: &Error, text: &str, offset: usize) -> TextFinding {
     if error.kind() == ErrorKind::Reader {
         return unreadable_character(text, offset);
@@ -222,7 +222,7 @@ pub(super) fn mend_strange_lines(
     mended
 }
 
-/// Whether the first line that says something is a command.
+/// Whether the first line with content is a command.
 pub(super) fn begins_with_command(text: &str) -> bool {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
     lines.next().is_some_and(is_command)

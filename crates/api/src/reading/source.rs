@@ -1,4 +1,4 @@
-//! A text with a name, and where in it something stands.
+//! A text with a name, and the locations in it.
 
 use std::sync::OnceLock;
 
@@ -16,7 +16,7 @@ pub struct Position {
     pub column: usize,
 }
 
-/// A file, or what stands for one.
+/// A file, or a text in place of one.
 #[derive(Clone, Debug)]
 pub struct Source {
     name: String,
@@ -105,7 +105,7 @@ impl Source {
         self.text.get(span.range()).unwrap_or_default()
     }
 
-    /// Where a byte stands.
+    /// The location of a byte.
     #[must_use]
     pub fn position(&self, byte: u32) -> Position {
         let byte = self.floor(byte as usize);
@@ -118,7 +118,7 @@ impl Source {
         Position { line, column: self.text[begin..byte].chars().count() + 1 }
     }
 
-    /// The whole line a byte stands in, without its line break.
+    /// The whole line of a byte, without its line break.
     #[must_use]
     pub fn line_around(&self, byte: u32) -> &str {
         let byte = self.floor(byte as usize);
@@ -127,7 +127,7 @@ impl Source {
         self.text[start..end].trim_end_matches('\r')
     }
 
-    /// The line before the one a byte stands in; empty for the first.
+    /// The line before that of a byte; empty for the first.
     #[must_use]
     pub fn line_before(&self, byte: u32) -> &str {
         let byte = self.floor(byte as usize);

@@ -52,7 +52,7 @@ enum Stage {
 const AMOUNTS: [fn(&Resources) -> Option<u64>; 2] = [|it| it.milli_cpu, |it| it.memory];
 
 impl Requirements {
-    /// What `resources` of a container says. A limit without a request is the request too.
+    /// The `resources` of a container. A limit without a request is the request too.
     fn read(written: &Value) -> Requirements {
         let limits = resources(&written["limits"]);
         let requests = each(resources(&written["requests"]), limits, Option::or);
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(pod(&json!({})), (Some(500), Some(2000)));
         let requests = json!({ "resources": { "requests": { "cpu": "3" } } });
         assert_eq!(pod(&requests), (Some(3000), Some(2000)));
-        // A container's own limit is its request before a LimitRange is looked at.
+        // A container's own limit is its request before a LimitRange applies.
         let limits = json!({ "resources": { "limits": { "cpu": "1" } } });
         assert_eq!(pod(&limits), (Some(1000), Some(2000)));
     }

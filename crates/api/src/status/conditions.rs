@@ -21,7 +21,7 @@ const FINDING_CHARACTERS: usize = 1_000;
 /// The type of a condition. A status has its conditions in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum ConditionType {
-    /// The object is carried out, at least in part.
+    /// The object is reconciled, at least in part.
     Active,
     /// The target can be scaled.
     AbleToScale,
@@ -80,7 +80,7 @@ pub enum ConditionReason {
     MetricUnavailable,
     /// Only a Prometheus can answer a query, and there is none.
     PrometheusRequired,
-    /// A recommendation is carried out at once.
+    /// A recommendation is applied at once.
     ReadyForNewScale,
     /// The window for scaling up holds a recommendation back.
     ScaleUpStabilized,
@@ -352,7 +352,7 @@ fn last_transition(previous: &Value, type_name: &str, status: &str) -> Option<Ti
     lenient::instant(&same["lastTransitionTime"])
 }
 
-/// Why an object is not carried out that is exempt or, if its namespace may not be read, may be.
+/// Why an object is not reconciled that is exempt or, if its namespace may not be read, may be.
 #[must_use]
 pub fn why_not_carried_out(exempt: Exempt) -> (ConditionReason, String) {
     if exempt.is_unread() {
@@ -362,7 +362,7 @@ pub fn why_not_carried_out(exempt: Exempt) -> (ConditionReason, String) {
     (ConditionReason::Exempt, format!("not carried out: {exempt}"))
 }
 
-/// The conditions of an object that is not carried out because it or its target is exempt, or may be.
+/// The conditions of an object that is not reconciled because it or its target is exempt, or may be.
 #[must_use]
 pub fn of_exempt(exempt: Exempt) -> [ConditionState; 2] {
     let (reason, message) = why_not_carried_out(exempt);

@@ -22,7 +22,7 @@ pub struct Told<'a> {
     pub policy: &'a Identity,
     /// The findings about it.
     pub findings: &'a [Finding],
-    /// Why it is not carried out, if it is exempt.
+    /// Why it is not reconciled, if it is exempt.
     pub exempt: Option<Exempt>,
     /// Whether its namespace has more older policies than count.
     pub is_surplus: bool,

@@ -49,7 +49,7 @@ const REFUSED: [(&str, OfSize); 10] = [
     ("keys that are maps", |size| "? ".repeat(size)),
     ("maps in JSON", |size| "{\"a\":".repeat(size)),
     ("maps and lists in JSON", |size| "{\"a\":[".repeat(size)),
-    // These have to be looked at twice.
+    // These have to be scanned twice.
     ("lists behind a mark", |size| format!("- \"!,\"\n- {}", "[".repeat(size))),
     ("maps behind a mark", |size| format!("- \"!,\"\n- {}", "{a: ".repeat(size))),
     ("lines behind a mark", |size| format!("- \"!,\"\n- {}", "- ".repeat(size))),

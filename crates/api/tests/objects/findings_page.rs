@@ -1,4 +1,4 @@
-//! The page that lists the findings says exactly what the table of codes says, with what the tests show of each.
+//! The page that lists the findings matches the table of codes, with an example of each from the tests.
 //!
 //! Run with `ALMANAC_UPDATE=1` to regenerate it.
 

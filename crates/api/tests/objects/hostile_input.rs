@@ -30,7 +30,7 @@ fn deep_nesting_is_rejected_in_yaml_and_in_json() {
             &text[..8]
         );
     }
-    // Text that has to be looked at twice is refused as well.
+    // Text that has to be scanned twice is refused as well.
     for opening in ["[", "{a: ", "- "] {
         let text = format!("- \"!,\"\n- {}", opening.repeat(300_000));
         let found = codes(&text);

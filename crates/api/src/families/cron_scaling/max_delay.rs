@@ -1,4 +1,4 @@
-//! How late a missed firing may still be carried out.
+//! How late a missed firing may still be applied.
 //!
 //! The delay stays below the shortest time between two firings, so that one firing is over before
 //! the next is due.
@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 use crate::finding::{Code, Finding, Path};
 use crate::objects::CronFederatedHPARule;
 
-/// How late a missed firing may still be carried out when the rule doesn't say.
+/// How late a missed firing may still be applied by default.
 const USUAL_SECONDS: u32 = 300;
 
 /// The effective delay.

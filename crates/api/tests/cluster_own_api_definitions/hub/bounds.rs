@@ -1,4 +1,4 @@
-//! Every bound, at its edge and beyond it: what the API server says, and what we say.
+//! Every bound, at its edge and beyond it: the verdict of the API server, and ours.
 
 use almanac_harness::{Kubectl, TestResult};
 

@@ -1,4 +1,4 @@
-//! One policy: what it comes to, and what is wrong with it.
+//! One policy: its slim form, and its findings.
 
 use almanac_engine::units::Strategy;
 use almanac_fixtures::designs::UNITS;

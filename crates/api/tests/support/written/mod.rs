@@ -49,7 +49,7 @@ pub(crate) fn check_one(text: &str) -> CheckedObject {
     checked.remove(0)
 }
 
-/// The cron rules that an object says, if any of it can be used.
+/// The cron rules of an object, if any of it can be used.
 pub(crate) fn cron_rules_of(object: &CheckedObject) -> Option<&CronScaling> {
     match object.slim.as_ref()? {
         Slim::CronScaling(object) => object.policy.as_deref(),
@@ -57,7 +57,7 @@ pub(crate) fn cron_rules_of(object: &CheckedObject) -> Option<&CronScaling> {
     }
 }
 
-/// The schedule that an object says, if it can be used.
+/// The schedule of an object, if it can be used.
 pub(crate) fn schedule_of(object: &CheckedObject) -> Option<&ScheduledCapacity> {
     match object.slim.as_ref()? {
         Slim::ScheduledCapacity(object) => object.policy.as_deref(),

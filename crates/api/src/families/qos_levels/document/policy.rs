@@ -19,7 +19,7 @@ use crate::reading::{Node, Value};
 use crate::schedule::check_zone;
 use crate::shape::Shape;
 
-/// How often a policy is looked at again if it does not say.
+/// The default interval at which a policy is evaluated again.
 const CHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(15);
 
 /// More often is not possible.
