@@ -108,7 +108,7 @@ impl Document {
         self.texts.get(start..start + length).unwrap_or_default()
     }
 
-    /// Whether a word is this text. Most are of another length, and are not looked at.
+    /// Whether a word is this text. Most are of another length, and are not compared.
     fn is_text(&self, word: u32, text: &str) -> bool {
         if tag(word) == NAME {
             return self.text(word) == text;

@@ -159,7 +159,7 @@ impl<'v> Evaluation<'_, 'v> {
         }
     }
 
-    /// Evaluates something that is only looked at.
+    /// Evaluates a part whose value is only read.
     fn operand<'f>(
         &self,
         node: &'v Node,
@@ -371,7 +371,7 @@ impl<'v> Evaluation<'_, 'v> {
         let mut values: Vec<(Value<'v>, Value<'v>)> = Vec::with_capacity(entries.len());
         for (key, item) in entries {
             let key = self.evaluate(key, within)?;
-            // Its place among the others is looked for.
+            // The search for it among the other keys takes steps.
             self.meter.spend(1 + key.steps())?;
             if let Some(value) = self.item(item, within)? {
                 values.push((key, value));

@@ -31,7 +31,7 @@ pub(crate) enum Type {
     List(&'static Type),
     Map(&'static Type, &'static Type),
     Optional(&'static Type),
-    /// Any type, but the same one wherever it stands.
+    /// Any type, but the same one in all positions.
     Any,
     /// Another one.
     Other,
@@ -56,7 +56,7 @@ impl Type {
     ];
     const SUMMED: [Type; 4] = [Type::Int, Type::Uint, Type::Double, Type::Duration];
 
-    /// Whether a value is of this type. Of a list or a map, the first item is looked at.
+    /// Whether a value is of this type. Of a list or a map, the first item is checked.
     pub(crate) fn accepts(&self, value: &Value<'_>) -> bool {
         match (self, value) {
             (Type::Dyn | Type::Any | Type::Other, _) => true,

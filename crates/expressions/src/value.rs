@@ -240,7 +240,7 @@ impl<'v> Value<'v> {
             (Value::Null, Value::Null) | (Value::Optional(None), Value::Optional(None)) => true,
             (Value::Bool(one), Value::Bool(other)) => one == other,
             (Value::Text(one), Value::Text(other)) => {
-                // Only texts of one length are looked at.
+                // Only texts of one length are compared.
                 meter.spend(if one.len() == other.len() { one.len() / 16 } else { 0 })?;
                 **one == **other
             }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-/// A version, without what it says of its build: that has no part in the order.
+/// A version, without its build metadata, which has no part in the order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Version {
     pub(crate) major: u64,

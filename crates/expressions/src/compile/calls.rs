@@ -1,4 +1,4 @@
-//! Calls of functions. Those that always have the same result are carried out once, here.
+//! Calls of functions. Those that always have the same result are evaluated once, here.
 
 use super::{Compiler, OBJECT, ReadScores, Typed};
 use crate::failure::Failure;

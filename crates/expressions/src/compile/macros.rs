@@ -1,4 +1,4 @@
-//! Macros: what goes through the items of something, with a variable for each.
+//! Macros: expressions over the items of a list or a map, with a variable for each.
 
 use super::{Compiler, Typed};
 use crate::document::Name;

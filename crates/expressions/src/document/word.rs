@@ -1,4 +1,4 @@
-//! The words of a document: what each says a value is, and which, or where in the words it is.
+//! The words of a document: each has the type of a value, and the value or its position in the words.
 
 use super::Unreadable;
 
@@ -11,7 +11,7 @@ pub(super) const NAME: u32 = 1;
 pub(super) const INT: u32 = 2;
 /// Two words, the lower one first.
 pub(super) const DOUBLE: u32 = 3;
-/// The word says where in the texts it begins, and how long it is.
+/// The word has its start in the texts, and its length.
 pub(super) const SHORT_TEXT: u32 = 4;
 /// Two words: where in the texts it begins, and how long it is.
 pub(super) const LONG_TEXT: u32 = 5;

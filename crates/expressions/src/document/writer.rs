@@ -11,7 +11,7 @@ use super::word::{
 };
 use super::{MOST_NESTED, Unreadable};
 
-/// The words and the texts of the document that says the same as some JSON.
+/// The words and the texts of the document for a JSON value.
 pub(super) fn write(json: &Json) -> Result<(Box<[u32]>, Box<str>), Unreadable> {
     let mut writer = Writer { words: vec![NULL], ..Writer::default() };
     let whole = writer.value(json, 0)?;

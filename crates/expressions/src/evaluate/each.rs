@@ -1,4 +1,4 @@
-//! Evaluates macros: what goes through the items of something, with a variable for each.
+//! Evaluates macros: expressions over the items of a list or a map, with a variable for each.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Regular expressions. A pattern that stands in an expression is compiled with it.
+//! Regular expressions. A constant pattern is compiled with its expression.
 
 use super::{Arguments, Function};
 use crate::failure::Failure;
@@ -65,7 +65,7 @@ impl Prepared {
     }
 }
 
-/// All matches that do not overlap. Each is looked for in the rest of the text.
+/// All matches that do not overlap. Each is searched in the rest of the text.
 fn find_all<'v>(
     pattern: &Pattern,
     text: &str,

@@ -13,7 +13,7 @@ use crate::url::Url;
 use crate::value::{List, Map, Value};
 use crate::version::Version;
 
-/// How long an argument is that is not looked at, and one that is.
+/// The length of an argument that is not read, and of one that is.
 const SHORT: usize = 8;
 const LONG: usize = 512;
 
@@ -142,7 +142,7 @@ fn short(takes: Type) -> Value<'static> {
     }
 }
 
-/// The steps of a call with one argument that is so long, and what it comes to.
+/// The steps of a call with one argument of this length, and its result.
 fn called(
     function: &'static Function,
     long: usize,

@@ -88,7 +88,7 @@ fn network(it: &Arguments<'_, '_>, position: usize) -> Result<Network, Failure> 
     Network::parse(text).ok_or_else(|| Failure::is_no(text, "network"))
 }
 
-/// Every byte of an address is looked at several times.
+/// Every byte of an address is read several times.
 fn url(it: &Arguments<'_, '_>) -> Result<Option<Url>, Failure> {
     it.meter.spend(it.text(0).len())?;
     Ok(Url::parse(it.text(0)))

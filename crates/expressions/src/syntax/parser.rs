@@ -181,7 +181,7 @@ impl Parser<'_> {
                     Between::Logical { decides },
                     Part { syntax: Syntax::Logical { mut parts, decides: same }, depth, .. },
                 ) if same == decides => {
-                    // Only the new part is looked at: there may be thousands before it.
+                    // Only the new part is counted: there may be thousands before it.
                     let depth = depth.max(self.deeper(at, other.depth)?);
                     parts.push(other);
                     one = Part { at, syntax: Syntax::Logical { parts, decides }, depth };
