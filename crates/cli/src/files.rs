@@ -61,7 +61,7 @@ pub(crate) struct FileArguments {
     pub(crate) adds_up_pods: bool,
 }
 
-/// From where files are looked at.
+/// The point of view from which files are read.
 #[derive(Clone, Default)]
 pub(crate) struct Viewpoint {
     /// The folder that patterns are meant from.
@@ -103,7 +103,7 @@ impl FileArguments {
         !self.file.is_empty() || !self.kustomize.is_empty()
     }
 
-    /// The argument that says something of files, if one does.
+    /// An argument that applies to files only, if one is given.
     pub(crate) fn about_files(&self) -> Option<&'static str> {
         let exclude = (!self.exclude.is_empty()).then_some("--exclude");
         exclude.or((!self.place.is_empty()).then_some("--place"))

@@ -99,7 +99,7 @@ pub(crate) struct BeginningArguments {
 }
 
 impl BeginningArguments {
-    /// A cluster says itself since when its policies are in force.
+    /// An error for a cluster, which records since when its policies are in force.
     pub(crate) fn check(&self, input: &InputArguments) -> Result<(), ArgumentError> {
         let is_about_nothing = self.new && !input.files.are_given();
         let error = || ArgumentError::whole("--new", "", FILES_ONLY);

@@ -1,4 +1,4 @@
-//! `almanac next`: what comes next, of everything, in order.
+//! `almanac next`: the next actions of all objects, in order.
 
 mod csv;
 mod happening;
@@ -243,7 +243,7 @@ impl Question<'_> {
                 let at = events.peek()?.at();
                 Some((at, *place, events))
             });
-            // Of several at one instant the first place comes first.
+            // Actions at one instant are in the order of their places.
             let (_, place, events) = next.min_by_key(|(at, ..)| *at)?;
             Some((place, events.next()?))
         })

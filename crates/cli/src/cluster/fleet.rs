@@ -50,7 +50,7 @@ pub(super) async fn list(
     list_workloads(requests, seen).await
 }
 
-/// The pods of all namespaces, since those take room on nodes, too; or else of those where is looked.
+/// The pods of all namespaces, since those use capacity of nodes, too; or else of those in scope.
 async fn list_pods(
     requests: &Requests,
     seen: &mut Seen,

@@ -56,7 +56,7 @@ pub(super) async fn list(
     Ok(Vec::new())
 }
 
-/// The decisions where is looked, if those elsewhere may not be read.
+/// The decisions in the namespace of the scope, if those elsewhere may not be read.
 async fn list_own_decisions(
     requests: &Requests,
     seen: &mut Seen,

@@ -68,7 +68,7 @@ pub(super) fn policies(objects: &[FetchedObject]) -> Option<QosLevels> {
     Some(slim.policy.as_deref().cloned().unwrap_or_else(QosLevels::unusable))
 }
 
-/// Lists the pods where is looked; and the nodes, if it depends on their labels which policies a pod follows.
+/// Lists the pods in scope; and the nodes, if it depends on their labels which policies a pod follows.
 pub(super) async fn list_pods_and_nodes(
     requests: &Requests,
     policies: &QosLevels,

@@ -71,7 +71,7 @@ impl Requests {
         Requests { connection, scope, proposed }
     }
 
-    /// Where is looked, for messages.
+    /// The scope, for messages.
     pub(super) fn place(&self) -> String {
         match &self.scope {
             Scope::Cluster => "all namespaces".to_owned(),
@@ -94,7 +94,7 @@ impl Requests {
         self.connection.client.clone()
     }
 
-    /// Where is looked.
+    /// The scope.
     pub(super) fn scope(&self) -> &Scope {
         &self.scope
     }
@@ -179,7 +179,7 @@ impl Requests {
         }
     }
 
-    /// The namespaces where is looked that bear the mark that exempts what is in them.
+    /// The namespaces in scope with the mark that exempts the objects in them.
     pub(super) async fn marked_namespaces(&self) -> anyhow::Result<Answer<Vec<String>>> {
         let client = self.connection.client.clone();
         let api: Api<DynamicObject> = Api::all_with(client, &namespaces());

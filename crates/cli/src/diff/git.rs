@@ -127,7 +127,7 @@ fn check_named(revisions: &str) -> Result<(), ArgumentError> {
     Err(ArgumentError::whole(ARGUMENT, revisions, message))
 }
 
-/// Git, without what the environment says of a repository.
+/// Git, without the variables of the environment that name a repository.
 fn git(folder: Option<&Path>) -> Command {
     let mut git = Command::new("git");
     for name in OF_ENVIRONMENT {
@@ -141,7 +141,7 @@ fn git(folder: Option<&Path>) -> Command {
     git
 }
 
-/// What git prints, or what it says went wrong.
+/// The output of git, or its error.
 fn output(command: &mut Command) -> anyhow::Result<Result<Vec<u8>, String>> {
     let output =
         command.output().context("failed to run git; install it, or name two directories")?;

@@ -36,7 +36,7 @@ pub(super) struct Change {
 #[derive(Clone)]
 pub(super) struct Row {
     pub(super) when: String,
-    /// The form in which it comes again and again, if it does.
+    /// The pattern in which it repeats, if it does.
     pub(super) recurrence: Option<Recurrence>,
     /// The first of its stretches: all have the same values.
     pub(super) first: Stretch,
@@ -86,7 +86,7 @@ impl Change {
         }
         rows.sort_by_key(|row: &Row| row.first.from);
         let more = rows.len().saturating_sub(most);
-        // One more row says as much as that there is one more.
+        // A last row is as short as the note that one more exists.
         let more = if more > 1 { more } else { 0 };
         rows.truncate(rows.len() - more);
         let hours = |totals: &[&Total]| totals.iter().map(|it| it.hours).sum::<PodHours>();

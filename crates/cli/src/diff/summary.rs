@@ -141,7 +141,7 @@ impl Summary {
         format!("{} {is}", counted(self.jobs_unclear, "CronJob"))
     }
 
-    /// The same, and what it comes to: `3 of 12 values change; +2,432 pod-hours a week`.
+    /// The same, with the sum: `3 of 12 values change; +2,432 pod-hours a week`.
     pub(super) fn told(&self, jobs: &[String], period: almanac_forecast::Period) -> String {
         let mut parts = vec![self.counted(jobs)];
         parts.extend(self.hours(period));

@@ -29,7 +29,7 @@ pub(super) fn period(question: &Question<'_>) -> String {
     format!("{} to {}{}", civil(zone, from), civil(zone, to), in_zone(zone))
 }
 
-/// Why the comparison says less than it should, if it does.
+/// Why the comparison is incomplete, if it is.
 pub(super) fn incomplete(question: &Question<'_>) -> Option<String> {
     let mut said = Vec::new();
     if let [first, more @ ..] = &*question.coverage.incomplete {

@@ -21,7 +21,7 @@ struct Report<'a> {
     findings: Vec<Item<'a>>,
 }
 
-/// One answer stands by itself; several are a list.
+/// One answer is an object; several are a list.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Answers<'a> {

@@ -115,7 +115,7 @@ fn add(builder: &mut GitignoreBuilder, pattern: &str) -> anyhow::Result<()> {
         bail!("is empty; remove it, or write a path such as /tests");
     }
     if pattern.starts_with('#') {
-        // A line that says nothing, in a .gitignore.
+        // A line without a pattern, in a .gitignore.
         bail!("begins with #, which begins a comment; write \\\\# for a name that does");
     }
     if Path::new(pattern.trim_start_matches('!')).components().any(|it| it == Component::ParentDir)

@@ -17,7 +17,7 @@ pub(super) fn build(folder: &str) -> anyhow::Result<Vec<u8>> {
     Ok(output.stdout)
 }
 
-/// What kubectl says of a failure, without its warnings and without the form of its logs:
+/// The message of kubectl for a failure, without its warnings and without the form of its logs:
 /// `E1122 01:32:47.422826 23803 run.go:72] "command failed" err="…"`.
 pub(crate) fn why_it_failed(said: &str) -> String {
     let is_log = |line: &str| {

@@ -27,7 +27,7 @@ pub(super) fn read(here: &Path, asked: &[String]) -> anyhow::Result<Layout> {
     Ok(layout)
 }
 
-/// The folders that a pattern stands for.
+/// The directories that a pattern matches.
 fn matching(base: &Path, pattern: &str) -> anyhow::Result<Vec<Folder>> {
     let found = pattern::paths(base, pattern).map_err(anyhow::Error::msg);
     let found = found.with_context(|| format!("failed to read the pattern {pattern:?}"))?;

@@ -18,7 +18,7 @@ const SHORT: SignedDuration = SignedDuration::from_mins(5);
 /// The most sentences of one sort.
 const TOLD: usize = 3;
 
-/// Something that stands out.
+/// A highlight.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct StandingOut {
     /// When, and what.
@@ -27,7 +27,7 @@ pub(super) struct StandingOut {
     pub(super) is_contested: bool,
 }
 
-/// Everything that stands out of a series, in sentences.
+/// All highlights of a series, in sentences.
 pub(super) fn sentences(drawn: &Drawn<'_>, view: View) -> Vec<StandingOut> {
     let series = drawn.series;
     let mut all = told_overlaps(series, &drawn.overlaps, view);
@@ -36,7 +36,7 @@ pub(super) fn sentences(drawn: &Drawn<'_>, view: View) -> Vec<StandingOut> {
     all
 }
 
-/// From when to when something stands out, and whether it is contested: in order, and the same for an instant.
+/// The start and the end of each highlight, and whether it is contested: in order; both are equal for an instant.
 pub(super) fn spans(drawn: &Drawn<'_>) -> Vec<(Timestamp, Timestamp, bool)> {
     let overlaps = drawn.overlaps.iter();
     let mut all: Vec<_> =

@@ -169,7 +169,7 @@ pub(crate) fn who(origin: &Origin) -> Option<String> {
     })
 }
 
-/// ` (Europe/Berlin)`; nothing for UTC, which every time of it says itself.
+/// ` (Europe/Berlin)`; nothing for UTC, which every time in UTC shows itself.
 pub(crate) fn in_zone(zone: Zone) -> String {
     if zone == Zone::utc() { String::new() } else { format!(" ({zone})") }
 }

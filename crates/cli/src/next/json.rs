@@ -43,7 +43,7 @@ impl Serialize for Items<'_> {
     }
 }
 
-/// Written after the items, which say how far is looked.
+/// Written after the items, which determine the end of the list.
 struct ClockChanges<'a> {
     question: &'a Question<'a>,
     listed: &'a Listed,

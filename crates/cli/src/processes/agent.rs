@@ -1,4 +1,4 @@
-//! `almanac agent`: carries out the policies for QoS levels, on one node or on all of them.
+//! `almanac agent`: reconciles the policies for QoS levels, on one node or on all of them.
 
 use std::io::Write;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! `almanac controller`: carries out the policies of a cluster.
+//! `almanac controller`: reconciles the policies of a cluster.
 
 mod simulated_nodes;
 

@@ -103,7 +103,7 @@ impl NamespaceArguments {
         }
     }
 
-    /// Fails for a namespace in which nothing would be carried out.
+    /// Fails for a namespace in which nothing would be reconciled.
     pub(crate) fn ensure_carried_out(&self, exempt: &[String]) -> anyhow::Result<()> {
         let is_exempt = |name: &&Arc<str>| exempt.iter().any(|exempt| **exempt == ***name);
         if let Some(name) = self.namespaces.iter().find(is_exempt) {

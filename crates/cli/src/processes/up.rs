@@ -36,7 +36,7 @@ use self::place::Place;
 use self::programs::Programs;
 use self::terminal::Terminal;
 
-/// How often it is looked whether everything still runs.
+/// The interval of the checks whether everything still runs.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 /// With less, nothing is kept any more.
 const LEAST_ROOM: u64 = 16 * 1024 * 1024;
@@ -104,7 +104,7 @@ async fn begin(
     if let Some(port) = &webhook {
         documents::apply_text(&place, &admission::configurations(port.number()), &[]).await?;
     }
-    // As late as can be, since a fast clock comes far in a moment.
+    // As late as possible, since a fast clock advances far in a short time.
     let clock = ClockKept::begin(place.folder(), at, arguments.speed, Timestamp::now())?;
     let happenings = Happenings::follow(place.client().clone(), clock.setting());
     let programs = Programs::start(&place, clock.setting(), webhook)?;

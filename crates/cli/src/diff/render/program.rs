@@ -32,7 +32,7 @@ const MOST_SAID: usize = 1 << 16;
 #[cfg(target_os = "linux")]
 const MEMORY: u64 = 2 << 30;
 
-/// How often it is looked whether a program has ended that has closed its output.
+/// The interval of the checks whether a program that has closed its output has ended.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Variables that name an empty directory: settings, plugins, caches.

@@ -21,7 +21,7 @@ use crate::wrapping::wrapped;
 
 const BAR: f64 = 56.0;
 const BAND: f64 = 28.0;
-/// The letters above a step, and the marks of what stands out.
+/// The letters above a step, and the marks of highlights.
 const ABOVE: f64 = 22.0;
 /// From one thin row to the next.
 const THIN: u32 = 24;
@@ -171,7 +171,7 @@ fn write_head(head: &Head, top: f64, output: &mut impl Write) -> anyhow::Result<
     Ok(top)
 }
 
-/// Where an instant stands.
+/// The position of an instant.
 pub(super) fn place(view: View, at: Timestamp) -> f64 {
     let from = view.period.from();
     let seconds = |to: Timestamp| to.duration_since(from).as_secs_f64();

@@ -15,7 +15,7 @@ pub(crate) fn nodes() -> Source {
 /// How fast things happen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Pace {
-    /// Something every two minutes or so: for a clock that goes as fast as any other.
+    /// An action about every two minutes: for a clock at normal speed.
     Minutes,
     /// The same every two hours: for a clock that is so fast that hours pass like minutes.
     Hours,

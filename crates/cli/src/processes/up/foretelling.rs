@@ -15,7 +15,7 @@ const LOOKED_AHEAD: SignedDuration = SignedDuration::from_hours(366 * 24);
 /// More than a terminal shows at a time is not read.
 pub(super) const MOST_LISTED: usize = 20;
 
-/// Finds what comes next.
+/// Finds the next actions.
 pub(super) struct Foretelling {
     kubeconfig: PathBuf,
     clock: PolicyClock,

@@ -217,7 +217,7 @@ impl Grid {
         (at.as_nanosecond() - self.start) * i128::from(PIXELS)
     }
 
-    /// Where an instant stands, in tenths.
+    /// The position of an instant, in tenths.
     fn x(&self, at: Timestamp) -> i64 {
         let scaled = self.scaled(at) * i128::from(TENTHS) + self.length / 2;
         LEFT + i64::try_from(scaled.div_euclid(self.length)).unwrap_or(0)
