@@ -21,7 +21,7 @@ const LONGEST_PAUSE_AFTER_SLOW: Duration = Duration::from_millis(500);
 pub enum Observation<T> {
     /// The condition holds; the test continues with the value.
     Holds(T),
-    /// It does not hold yet; the text says what is there instead.
+    /// It does not hold yet; the text has the current state.
     NotYet(String),
 }
 
@@ -35,7 +35,7 @@ impl Observation<()> {
 /// Looks again and again until the condition holds, at most for `deadline`.
 ///
 /// A look that fails counts as one that found nothing yet: the API server may be down on purpose.
-/// When time is up, the error says what was waited for and what the last look found.
+/// After the timeout, the error names the condition and the result of the last check.
 pub async fn await_condition<T>(
     what: &str,
     deadline: Duration,

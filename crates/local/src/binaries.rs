@@ -96,7 +96,7 @@ impl Binaries {
         all.filter(|program| self.find(program).is_none()).collect()
     }
 
-    /// The program of that name, or an error that says where it was looked for.
+    /// The program of that name, or an error with the directory that lacks it.
     pub fn program(&self, name: &str) -> Result<PathBuf> {
         self.find(name).with_context(|| format!("there is no {name} in {}", self.folder.display()))
     }

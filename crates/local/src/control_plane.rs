@@ -196,7 +196,7 @@ impl ControlPlane {
         ended.collect()
     }
 
-    /// Waits until a component says it is ready; ends at once when its process is gone.
+    /// Waits until a component reports that it is ready; fails at once if its process has ended.
     pub async fn await_ready(&self, component: Component) -> Result<()> {
         let process = self.process(component)?;
         let client = match component {

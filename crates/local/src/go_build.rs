@@ -25,7 +25,7 @@ pub(crate) const ONE_BINARY: &str = "almanac-cluster";
 /// How often the progress of a long build is shown.
 const PROGRESS: Duration = Duration::from_secs(5);
 
-/// A Go module to build, and where to keep what comes out.
+/// A Go module to build, and the directory for its programs.
 #[derive(Clone, Debug)]
 pub struct GoBuild {
     /// The directory of the module.
@@ -154,7 +154,7 @@ impl GoBuild {
         Ok(files)
     }
 
-    /// What `go version` says in the directory of the module, which may name a toolchain.
+    /// The output of `go version` in the directory of the module, which may name a toolchain.
     fn go_version(&self) -> Result<Vec<u8>> {
         let Some(go) = environment::program_on_path("go") else {
             bail!(
@@ -207,7 +207,7 @@ impl GoBuild {
             .arg("-o")
             .arg(&binary)
             .arg(".")
-            // No C compiler is needed, and what comes out runs anywhere.
+            // No C compiler is needed, and the result runs anywhere.
             .env("CGO_ENABLED", "0")
             // The build targets this machine, even if the user's environment selects another platform.
             .env_remove("GOOS")

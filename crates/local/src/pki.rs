@@ -13,7 +13,7 @@ use rcgen::{
 };
 use serde_json::json;
 
-/// Who a client certificate stands for: file name, common name, organisation.
+/// The subject of a client certificate: file name, common name, organization.
 const CLIENTS: [(&str, &str, Option<&str>); 4] = [
     (ADMIN, "almanac-admin", Some("system:masters")),
     (CONTROLLER_MANAGER, "system:kube-controller-manager", None),

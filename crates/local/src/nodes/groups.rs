@@ -25,7 +25,7 @@ pub const NODE_GROUP_NAMESPACE: &str = "almanac.dev/node-group-namespace";
 /// The prefix of the provider IDs of simulated nodes.
 const SIMULATED: &str = "simulated://";
 
-/// After a failure, the nodes are looked at again from the beginning.
+/// After a failure, the nodes are listed again from the beginning.
 const BETWEEN_ATTEMPTS: Duration = Duration::from_secs(5);
 
 /// The object that describes a group.

@@ -28,7 +28,7 @@ pub(super) struct Kubelet {
     up: Up,
     /// The pods that a task works on, each with its newest state since the task began.
     at_work: Arc<Mutex<BTreeMap<String, Option<Pod>>>>,
-    /// The pods that are looked at again when they end.
+    /// The pods that are processed again when they end.
     ending: Arc<Mutex<BTreeSet<String>>>,
     limit: Arc<Semaphore>,
     next_address: Arc<AtomicU32>,
@@ -112,7 +112,7 @@ impl Kubelet {
         }
     }
 
-    /// Looks at a pod again when its processes have ended.
+    /// Processes a pod again when its processes have ended.
     fn await_end(&self, pod: &Pod) {
         let (Some(uid), Some(end)) = (pod.uid(), ends_at(pod)) else { return };
         let ending = || self.ending.lock().unwrap_or_else(PoisonError::into_inner);

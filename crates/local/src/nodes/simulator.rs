@@ -158,13 +158,13 @@ impl NodeSimulator {
         self.patch(node, json!({"metadata": {"labels": {key: value}}})).await
     }
 
-    /// Shuts a node down in good order: it says that it is not ready, and falls silent.
+    /// Shuts a node down in good order: it reports that it is not ready, and stops its heartbeats.
     pub async fn take_down(&self, node: &str) -> Result<()> {
         self.cut_off(node)?;
         report_conditions(&self.client, node, false, "simulated, and shutting down").await
     }
 
-    /// Cuts a node off: it falls silent, and the controller manager finds out in its own time.
+    /// Cuts a node off: it stops its heartbeats, and the controller manager detects that after its timeout.
     pub fn cut_off(&self, node: &str) -> Result<()> {
         ensure!(self.up.with(|up| up.remove(node)), "{node} is not a node that is up");
         Ok(())
@@ -244,7 +244,7 @@ pub(super) async fn report_conditions(
     Ok(())
 }
 
-/// The API server makes the namespace of the leases soon after it says it is ready.
+/// The API server creates the namespace of the leases soon after it reports that it is ready.
 pub(super) async fn take_leases(client: &Client, nodes: &[String]) -> Result<()> {
     await_condition("the leases of the nodes", PATIENCE, async || {
         heartbeat::renew(client, nodes.to_vec()).await?;
