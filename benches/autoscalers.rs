@@ -1,5 +1,5 @@
-//! What a thousand autoscalers over a thousand Deployments cost, each by the number of a schedule of its own, which
-//! is answered in the process: memory each, and the turns of the boundary at which all of them scale.
+//! The cost of a thousand autoscalers over a thousand Deployments: memory each, and the turns of the boundary at
+//! which all of them scale. Each scales by the number of a schedule of its own, which is answered in the process.
 //!
 //! As in `engine.rs`, memory is counted by the allocator, and the figures of the turns are medians, each over a
 //! fresh copy of the world.
@@ -60,7 +60,7 @@ fn add_autoscalers(world: &mut World) {
     }
 }
 
-/// Everybody has its turn at an instant; how many of them scale.
+/// Gives every policy its turn at an instant; returns how many of them scale.
 fn take_turns(world: &mut World, agenda: &mut Agenda, now: Timestamp) -> usize {
     let mut writes = 0;
     while let Some(policy) = agenda.take_due(now) {

@@ -1,5 +1,5 @@
-//! How long it takes to find the next firing or transition, beside the crates `croner` and `cron`
-//! on the same expressions and instants.
+//! How long it takes to find the next firing or transition, compared with the crates `croner` and `cron` on the same
+//! expressions and instants.
 //!
 //! Every case walks over the same thousand instants of two years in Europe/Berlin. Before anything
 //! is measured the peers' answers are compared with ours; a case in which a peer means something

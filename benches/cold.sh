@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Measures what somebody waits for who has just cloned the repository: the README's first command, the offline build,
-# a rebuild after a change, and, with --tests, the README's test command. Everything is fetched and built anew, in a
-# directory that is removed afterwards.
+# Measures the first commands after the repository has been cloned: the README's first command, the offline
+# build, a rebuild after a change, and, with --tests, the README's test command. Everything is fetched and
+# built from scratch, in a directory that is removed afterwards.
 #
 #     benches/cold.sh [--tests] [--keep] [DIRECTORY]
 #
-# It prints wall-clock and CPU seconds, and passes no judgement. What is measured is the last commit.
+# It prints wall-clock and CPU seconds, and does not judge them. It measures the last commit.
 set -euo pipefail
 
 tests=false keep=false folder=

@@ -1,11 +1,10 @@
-//! What a hundred thousand armed cron rules cost: memory each, and a minute's turns; and how long
-//! it takes to find the number of a schedule of ten behaviors and its next change.
+//! The cost of a hundred thousand armed cron rules: memory each, and a minute's turns; and how long it takes to find
+//! the number of a schedule of ten behaviors and its next change.
 //!
-//! Memory is counted by the allocator, from nothing to a world in which every rule is an object of
-//! its own with its policy, its name, a full history (three successes, three failures) and its
-//! place on the agenda; the workloads it scales are counted apart. A turn takes the due policies
-//! from the agenda, lets them decide, applies and settles, and puts them back. The figures of the
-//! turns are medians, each turn over a fresh copy of the world.
+//! The allocator counts memory, from nothing to a world in which every rule is an object of its own. It has its
+//! policy, its name, a full history (three successes, three failures) and its entry in the agenda; the workloads it
+//! scales are counted separately. A turn takes the due policies from the agenda, lets them decide, applies and
+//! settles, and puts them back. The figures of the turns are medians, each turn over a fresh copy of the world.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
 
@@ -106,7 +105,7 @@ fn add_policy(world: &mut World, agenda: &mut Agenda, index: usize, is_due: bool
     world.cron_scaling.policies.insert(name.identity, object);
 }
 
-/// The bytes of a rule with so many executions, and of a workload.
+/// The bytes of a rule with this number of executions, and of a workload.
 fn measure_memory(executions: i64) -> (usize, usize) {
     let (mut world, mut agenda) = (World::default(), Agenda::default());
     let region = Region::new(ALLOCATOR);

@@ -1,7 +1,7 @@
-//! Writes a repository of ten thousand files of which a hundred matter, for measuring `almanac validate`:
-//! two clusters with fifty policies each, their targets among thousands of other manifests, and values,
-//! dashboards, charts and workflows as repositories have them. With a number, writes instead so many
-//! clusters with a policy and its target each.
+//! Writes a repository of ten thousand files of which a hundred matter, for measuring `almanac validate`. It has two
+//! clusters with fifty policies each, their targets among thousands of other manifests, and values, dashboards,
+//! charts and workflows as repositories have them. With a number, writes that many clusters instead, with a policy
+//! and its target each.
 
 use std::fs;
 use std::path::Path;

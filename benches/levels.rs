@@ -1,5 +1,5 @@
-//! What the levels of ten thousand pods cost: memory each, and the decision at a boundary, at which all of them
-//! change, and between two, at which nothing does.
+//! The cost of the levels of ten thousand pods: memory each, and the decision at a boundary, at which all of them
+//! change, and between two, at which nothing changes.
 //!
 //! The pods are of two hundred workloads on a hundred nodes; twenty policies select some of them each. Memory is
 //! counted by the allocator.

@@ -1,5 +1,5 @@
-//! What placements over ten thousand clusters cost: one decision of each sort, and the decisions that one changed
-//! score leads to, with a thousand placements of which ten select by it; and what expressions add to it. Memory comes
+//! The cost of placements over ten thousand clusters: one decision of each kind, and the cost of expressions. It also
+//! measures the decisions after one changed score, with a thousand placements of which ten select by it. Memory comes
 //! from the allocator that `almanac` has; how much of it the clusters take is counted by `placements_memory.rs`.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
@@ -103,7 +103,7 @@ fn decided(criterion: &mut Criterion, count: usize, of: &str, mut world: World, 
     });
 }
 
-/// What the decision takes if nothing is known of any cluster, as after a start.
+/// The time of the decision if nothing is known of any cluster, as after a start.
 fn decided_anew(
     criterion: &mut Criterion,
     count: usize,

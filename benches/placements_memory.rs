@@ -13,7 +13,7 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 const CLUSTERS: usize = 10_000;
 
-/// What one of all clusters adds to what is kept.
+/// The memory that a value adds, per cluster.
 fn bytes<T>(made: impl FnOnce() -> T) -> (T, usize) {
     let region = Region::new(ALLOCATOR);
     let made = made();

@@ -1,8 +1,8 @@
 //! How long it takes to read and check 10,000 objects in 1,000 files, on one core, and how much
 //! memory that needs at its peak.
 //!
-//! Not measured with criterion: what counts is one run of a fresh process, with cold caches of its
-//! own. The figures are those of the first run, with the best of five beside them.
+//! Not measured with criterion: the subject is one run of a new process, with cold caches of its own. The figures are
+//! those of the first run, followed by the best of five.
 
 #![allow(
     missing_docs,

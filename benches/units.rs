@@ -1,5 +1,5 @@
-//! What units of nodes cost: a verdict over five thousand nodes, binding and unbinding among a thousand and among fifty
-//! thousand pods, a ledger made anew, and memory.
+//! The cost of units of nodes: a verdict over five thousand nodes, binding and unbinding among a thousand and among
+//! fifty thousand pods, a new ledger, and memory.
 //!
 //! The pods are of five hundred workloads in ten namespaces with a policy each, of three units. Memory is counted by the
 //! allocator.
@@ -200,7 +200,7 @@ fn binding(criterion: &mut Criterion, pods: usize) {
     });
 }
 
-/// A policy of sixty-four units, each with sixty-four expressions that the nodes fulfil, but for the last one.
+/// A policy of sixty-four units, each with sixty-four expressions that the nodes match, but for the last one.
 fn large_policy() -> ResourcePolicy {
     let expressions: Vec<String> =
         (0..63).map(|number| format!("capacity!=none-{number}")).collect();
@@ -213,7 +213,8 @@ fn large_policy() -> ResourcePolicy {
     ResourcePolicy { units: (0..64).map(unit).collect(), ..policy() }
 }
 
-/// What a call of a scheduler may have to wait for while a policy is taken in: only the second of these is locked.
+/// Preparing and adding a policy. Requests of schedulers may have to wait for the second of these, which holds the
+/// lock.
 fn taking_in(criterion: &mut Criterion) {
     let mut ledger = cluster(50_000);
     let name = policy_name(0);

@@ -31,7 +31,7 @@ pub(crate) struct Cluster {
 impl Cluster {
     /// Without controllers and without a scheduler.
     pub(crate) async fn start() -> Result<Cluster> {
-        // Nobody would take away the taint that a new node gets.
+        // Nothing would remove the taint that a new node gets.
         let no_taints = "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition";
         let options = ControlPlaneOptions::api_only().flag(Component::ApiServer, no_taints);
         let plane = ControlPlane::start(&options).await?;

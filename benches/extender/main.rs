@@ -1,7 +1,7 @@
 //! An extender at work: how long its calls take at the socket, and how many pods a second a stock kube-scheduler places
 //! with it and without it.
 //!
-//! It prints figures and does not judge them. It runs the `almanac` that was built beside it:
+//! It prints figures and does not judge them. It runs the `almanac` in the same target directory:
 //!
 //! `cargo build --release -p almanac && cargo run --release -p almanac-benches --bin extender -- calls`
 

@@ -2,8 +2,8 @@
 //! boundary changes. Measures the time, memory, requests and CPU time that `almanac controller` or `almanac agent`
 //! needs for them.
 //!
-//! It prints figures and does not judge them; it fails if something was not carried out. It runs
-//! the `almanac` that was built beside it:
+//! It prints figures and does not judge them; it fails if something was not carried out. It runs the `almanac` in the
+//! same target directory:
 //!
 //! `cargo build --profile dist -p almanac && cargo run --release -p almanac-benches --bin herd -- cluster`
 

@@ -1,7 +1,7 @@
 //! The objects of a herd, and its instants.
 //!
-//! Every rule is due at three in the morning UTC. The policies' clock is shifted so that this is
-//! when the measurement wants it.
+//! Every rule is due at three in the morning UTC. The policies' clock is shifted so that this is the instant of the
+//! measurement.
 
 use anyhow::Result;
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 pub(crate) const POLICIES: &str = "/apis/autoscaling.karmada.io/v1alpha1";
 pub(crate) const TARGETS: &str = "/apis/autoscaling.karpenter.sh/v1alpha1";
 
-/// What a target has before its rule fires, and after.
+/// The replicas of a target before its rule fires, and after.
 pub(crate) const BEFORE: u32 = 2;
 pub(crate) const AFTER: u32 = 7;
 

@@ -191,7 +191,7 @@ async fn stop(agents: Vec<Program>) -> Result<()> {
     Ok(())
 }
 
-/// What each takes on average, how much of that is not the program itself, and what the largest took at most.
+/// The average memory of the agents, how much of it is not the program itself, and the peak of the largest.
 fn memory(agents: &[Program]) -> Result<String> {
     let average = |amounts: Result<Vec<u64>>| -> Result<f64> {
         Ok(megabytes(amounts?.iter().sum()) / count(agents.len()))
@@ -203,7 +203,7 @@ fn memory(agents: &[Program]) -> Result<String> {
     Ok(format!("memory {resident:.1} MB each, {own:.1} MB of it data; {peak:.1} MB at most"))
 }
 
-/// What is not read from files, such as the program, which all processes share and the kernel may drop.
+/// The memory that is not read from files, such as the program, which all processes share and the kernel may drop.
 fn own_memory(agent: &Program) -> Result<u64> {
     let id = agent.id().context("an agent is down")?;
     let status = std::fs::read_to_string(format!("/proc/{id}/status"))?;
@@ -234,7 +234,7 @@ fn changed_pods(client: &Client) -> Changes {
     watcher(api, watcher::Config::default()).boxed()
 }
 
-/// How long after the boundary each of so many pods had its level.
+/// How long after the boundary each of the `due` pods had its level.
 async fn lags(changes: &mut Changes, due: usize, boundary: Timestamp) -> Result<Vec<Duration>> {
     let mut lags = BTreeMap::new();
     while lags.len() < due {

@@ -32,7 +32,7 @@ pub fn cluster(number: usize) -> Cluster {
     }
 }
 
-/// What the `ManagedCluster` says: five labels, twenty claims and five conditions.
+/// The `ManagedCluster`, with five labels, twenty claims and five conditions.
 #[must_use]
 pub fn object_of(number: usize) -> Document {
     let claims = |it: usize| {

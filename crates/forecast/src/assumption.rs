@@ -45,7 +45,7 @@ pub enum Assumption {
         target: Identity,
         /// Its field.
         field: Field,
-        /// What it is.
+        /// The value.
         value: u32,
     },
     /// A presumption of a policy.
@@ -56,7 +56,7 @@ pub enum Assumption {
         target: Identity,
         /// The bound that moves.
         field: Field,
-        /// What it is.
+        /// The value that it moves to.
         value: u32,
     },
 }

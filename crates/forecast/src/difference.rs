@@ -1,8 +1,8 @@
-//! What differs between two forecasts of one period: when, from what to what, and who sets each.
+//! The differences between two forecasts of one period: at which instants, between which values, and who sets each.
 //!
-//! Only values count. A rule that has another name, a schedule that is written in two parts, a policy that has
-//! been replaced by one with the same effect: what nobody would notice in the cluster is no difference. Neither is the
-//! name of a policy that only counts, or whose number is read by policies here.
+//! Only values count. A rule with another name, a schedule in two parts, or a policy replaced by one with the same
+//! effect changes nothing in the cluster, so none of them is a difference. Neither is the name of a policy that only
+//! counts, or of one whose number only policies here read.
 
 mod carriers;
 mod comparison;

@@ -324,7 +324,7 @@ impl<'a> Account<'a> {
         for (index, bound) in allowance.bounds.iter().enumerate() {
             for (kind, is_certain) in [(0, true), (1, false)] {
                 let needed = self.sums[number][kind][bound.resource.index()];
-                // What is too much without any policy is not due to a rule.
+                // An excess that exists without any policy is not due to a rule.
                 let unscheduled = self.unscheduled[number][bound.resource.index()];
                 let most = u128::from(bound.most);
                 if needed <= most || unscheduled > most {

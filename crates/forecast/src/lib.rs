@@ -1,15 +1,15 @@
 //! The future: the engine's decisions under a virtual clock.
 //!
-//! A [`Simulation`] lets every policy of a world take its turns, jumping from one instant at which something
-//! can change to the next. It is the same loop that the controllers run, with a virtual clock and a world that
-//! never fails, so a preview cannot disagree with production. It answers three questions: what will every value
-//! be over a period ([`Forecast`]), why is it what it is at an instant ([`explain`]), and what comes next
-//! ([`Upcoming`]). Two forecasts are compared by what they say ([`Comparison`]), a run notices what is probably
-//! not meant ([`Doubt`]), and what all workloads need together is compared with what they may have ([`Fit`]).
+//! A [`Simulation`] lets every policy of a world take its turns, jumping from one instant at which something can
+//! change to the next. It is the same loop that the controllers run, with a virtual clock and a world that never
+//! fails, so a preview cannot disagree with production. It computes every value over a period ([`Forecast`]), the
+//! reason for a value at an instant ([`explain`]), and the next events ([`Upcoming`]). It also compares two forecasts
+//! ([`Comparison`]), finds policies that probably do something unintended ([`Doubt`]), and compares the total needs
+//! of all workloads with their allowances ([`Fit`]).
 //!
-//! What is unknown about the world is assumed, and every [`Assumption`] is reported.
+//! Unknown facts about the world are assumed, and every [`Assumption`] is reported.
 //!
-//! Nothing here reads files, knows the current time, or draws: that is up to the caller.
+//! Nothing here reads files, reads the current time, or draws; the caller does.
 
 mod assumption;
 mod difference;

@@ -23,7 +23,7 @@ pub struct Origin {
     pub writer: Option<Writer>,
     /// As a line for a person.
     pub reason: Box<str>,
-    /// Whether the other bound of an autoscaler had to make way.
+    /// Whether the other bound of an autoscaler had to move.
     pub moves_other_bound: bool,
 }
 
@@ -57,7 +57,7 @@ impl Origin {
         Origin::of_nobody("assumed, as specified")
     }
 
-    /// The value has made way for one that the caller specified.
+    /// The value has moved because of a bound that the caller specified.
     pub(crate) fn made_way() -> Arc<Origin> {
         Origin::of_nobody("moved to make way for the assumed bound")
     }

@@ -1,5 +1,5 @@
-//! Rules that ask for something else at a time at which another one decides: windows of one policy that are open at
-//! once, and rules that fire at one instant. Whether that is meant is left to whoever looks at it.
+//! Rules whose value another rule overrides: windows of one policy that are open at once, and rules that fire at one
+//! instant. Whether that is intended is for the reader of the report to judge.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -185,7 +185,7 @@ fn changes(rules: &[RuleSchedule], period: Period) -> BTreeMap<Timestamp, Vec<(u
 pub(crate) struct Meetings {
     /// Whether several policies set values here.
     are_several: bool,
-    /// What was set last, by the position of the series.
+    /// The last value set, by the index of the series.
     last: BTreeMap<usize, (Timestamp, Value, Arc<Origin>)>,
     /// The rules of a policy, with what they ask for.
     asked: BTreeMap<PolicyName, Vec<RuleSchedule>>,
@@ -253,7 +253,7 @@ impl Meetings {
         of_series.push(Overlap { from: at, to: at, rules });
     }
 
-    /// What was found, by the position of the series.
+    /// The overlaps found, by the index of the series.
     pub(crate) fn end(self) -> BTreeMap<usize, Vec<Overlap>> {
         self.found
     }

@@ -23,7 +23,7 @@ use crate::{
     Simulation,
 };
 
-/// What will happen in a period.
+/// The forecast of a period.
 #[derive(Clone, Debug)]
 pub struct Forecast<'a> {
     world: &'a World,
@@ -54,7 +54,7 @@ struct Written {
 pub struct Part {
     /// A series for each field that can be set, in the order of the objects and of their fields.
     pub series: Vec<Series>,
-    /// What was assumed.
+    /// The assumptions.
     pub assumptions: Vec<Assumption>,
     /// The instants at which several rules fire of which one decides, by the position of the series.
     pub meetings: BTreeMap<usize, Vec<Overlap>>,
@@ -69,16 +69,16 @@ impl<'a> Forecast<'a> {
         Forecast { world, period, assumed, islands, takeover: None }
     }
 
-    /// The same, if another version of the policies is in force until the period begins, or none: a change that is applied
-    /// then. What is new or edited begins there, as it does in a cluster, and finds the values that the other version has
-    /// set. What has a status begins as its status says.
+    /// The same, if another version of the policies, or none, is in force until the period starts and this one is
+    /// applied then. New and edited policies start there, as they do in a cluster, and find the values that the other
+    /// version has set. Objects with a status continue from it.
     #[must_use]
     pub fn taking_over(mut self, before: Option<&Forecast<'a>>) -> Forecast<'a> {
         self.takeover = Some(Arc::new(Takeover::of(before)));
         self
     }
 
-    /// Runs whoever sets a workload together with whoever sets the bounds of its autoscaler.
+    /// Runs the policies that set a workload together with those that set the bounds of its autoscaler.
     #[must_use]
     pub fn joined_by_autoscalers(mut self) -> Forecast<'a> {
         let autoscalers = &self.world.units.extra.fleet.autoscalers;
@@ -136,7 +136,7 @@ impl<'a> Forecast<'a> {
         parts.flat_map(|(part, island)| island.shown.keys().map(move |object| (part, object)))
     }
 
-    /// What is shown of policies that are connected with one of these objects.
+    /// The shown objects of all policies that are connected with one of these objects.
     pub fn connected_with(
         &self,
         is_one: impl Fn(&Identity) -> bool,
@@ -153,7 +153,8 @@ impl<'a> Forecast<'a> {
         self.world
     }
 
-    /// What an object has that no policy sets, where another version may have left something; `None` if it is unknown.
+    /// The value of an object's field that no policy sets, where another version may have left one; `None` if it is
+    /// unknown.
     pub(crate) fn standing(
         &self,
         target: &Identity,
@@ -310,7 +311,7 @@ impl<'a> Forecast<'a> {
             let Some(next) = simulation.next().filter(|next| *next < last) else {
                 return until.max(last);
             };
-            // Whoever has a turn at this instant takes it.
+            // Includes the turns at this instant.
             until = next.saturating_add(SignedDuration::from_nanos(1)).unwrap_or(last);
         }
     }

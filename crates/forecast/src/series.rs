@@ -14,7 +14,7 @@ pub struct Series {
     pub target: Identity,
     /// The field.
     pub field: Field,
-    /// Adjacent, and covering the period; neighbours differ in their value or in who set it.
+    /// Adjacent, and covering the period; neighbors differ in their value or in their writer.
     pub segments: Vec<Segment>,
 }
 

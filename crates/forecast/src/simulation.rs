@@ -29,13 +29,13 @@ pub struct Simulation {
     woken: BTreeSet<PolicyName>,
     origins: Origins,
     last_writes: BTreeMap<(Identity, Field), LastWrite>,
-    /// Whom it matters to that somebody else changes an object.
+    /// The policies that depend on an object that other policies change.
     followers: BTreeMap<Identity, Vec<PolicyName>>,
     assumptions: Vec<Assumption>,
     influences: Influences,
-    /// Before the beginning, when each has its first turn: nobody is woken before that.
+    /// Until the start: the instant of the first turn of each policy. It has no turn before that.
     first_turns: BTreeMap<PolicyName, Timestamp>,
-    /// What those found that had their first turns before whatever else happens at the beginning.
+    /// The values found by policies whose first turns came before everything else at the start.
     found: BTreeMap<(Identity, Field), LastWrite>,
     watched: Option<LastTurn>,
 }
@@ -196,7 +196,8 @@ impl Simulation {
         self.agenda.next()
     }
 
-    /// From now on, only these policies have turns. Whatever they read must be set by them, or by nobody.
+    /// From now on, only these policies have turns. Every value that they read must be set by one of them, or by no
+    /// policy.
     pub(crate) fn go_on_with(&mut self, policies: &[PolicyName]) {
         let kept: BTreeSet<&PolicyName> = policies.iter().collect();
         for other in self.world.policies().filter(|it| !kept.contains(it)) {
@@ -239,7 +240,7 @@ impl Simulation {
         Some(Step { at, policy, recorded, set })
     }
 
-    /// Gives those another turn to whom it matters that somebody else has changed an object.
+    /// Gives another turn to the policies that depend on an object that this one has changed.
     fn tell_followers(&mut self, policy: &PolicyName, turn: &Turn, at: Timestamp) {
         let mut done = turn.done.iter().filter(|(_, outcome)| *outcome == Outcome::Done).peekable();
         if done.peek().is_none() {
@@ -306,8 +307,8 @@ impl Simulation {
         }
     }
 
-    /// Lets those begin that depend on what others have left, and lets them have their first turns where nothing changes for
-    /// them: that is before whatever else happens at this instant.
+    /// Starts the policies that depend on the values that others have left. If nothing changes for them, they have
+    /// their first turns, before everything else at this instant.
     fn settle(&mut self, arriving: &[PolicyName], from: Timestamp, assumed: &AssumedValues) {
         let mut settling: Vec<&PolicyName> = Vec::new();
         for policy in arriving {
@@ -329,7 +330,7 @@ impl Simulation {
     }
 }
 
-/// Whom it matters to that somebody else changes an object.
+/// The policies that depend on an object that other policies change.
 fn followers(world: &World, from: Timestamp) -> BTreeMap<Identity, Vec<PolicyName>> {
     let mut followers: BTreeMap<Identity, Vec<PolicyName>> = BTreeMap::new();
     for policy in world.policies() {

@@ -27,7 +27,7 @@ pub struct Event {
     pub rule: Option<Arc<str>>,
     /// The target.
     pub target: Identity,
-    /// What happens.
+    /// The kind of event.
     pub what: Occurrence,
     /// The fields it sets, each with its value before and after; they may be the same.
     pub sets: Vec<(Field, Option<Value>, Value)>,
@@ -41,7 +41,7 @@ impl Upcoming {
         Upcoming { simulation, period, found: VecDeque::new() }
     }
 
-    /// What was assumed.
+    /// The assumptions.
     #[must_use]
     pub fn assumptions(&self) -> &[Assumption] {
         self.simulation.assumptions()

@@ -1,6 +1,6 @@
-//! What a forecast holds at a time: one island, however many there are.
+//! A forecast holds one island in memory at a time, however many there are.
 //!
-//! It counts the bytes of the whole process, so there is one test here and no other beside it.
+//! It counts the bytes of the whole process, so this binary has only one test.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its builders too")]
 
@@ -25,7 +25,7 @@ fn held() -> usize {
     stats.bytes_allocated - stats.bytes_deallocated
 }
 
-/// How many islands of so many policies each: those of one island set the same target.
+/// A world of islands with this number of policies each. The policies of one island set the same target.
 fn world(islands: usize, policies: usize) -> World {
     let mut world = Building::default();
     for island in 0..islands {
@@ -60,7 +60,7 @@ fn most(islands: usize, policies: usize) -> (usize, usize) {
 
 #[test]
 fn memory_grows_with_the_largest_island_and_not_with_their_number() {
-    // What is made once for all, such as the table of a zone, is made here.
+    // One-time allocations, such as the table of a time zone, are made here.
     most(1, 1);
     let (few, _) = most(10, 2);
     let (many, of_all) = most(40, 2);

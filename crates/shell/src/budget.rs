@@ -29,7 +29,7 @@ pub enum Urgency {
 impl Urgency {
     const ALL: [Self; 3] = [Self::Capacity, Self::Status, Self::Event];
 
-    /// What the metrics call it.
+    /// Its name in the metrics.
     pub(crate) fn purpose(self) -> &'static str {
         match self {
             Self::Capacity => "capacity",

@@ -1,8 +1,8 @@
-//! Calls from other programs over HTTP: requests with a body, which are answered by whoever is given them.
+//! Serves requests of other programs over HTTP: requests with a body, answered by a handler.
 //!
-//! Whoever calls may be slow, may send too much, and may leave. Connections, bytes and times are limited, so that none
-//! of this costs more than the call. Who may call is up to TLS, if there is any, and to whoever answers. How a call is
-//! passed on to another process is in `passing_on`.
+//! Clients may be slow, send too much, or disconnect. Connections, bytes and times are limited, so that none of this
+//! costs more than the request. TLS, if configured, and the handler decide which clients are allowed. `passing_on`
+//! forwards a request to another process.
 
 mod passing_on;
 #[cfg(test)]
@@ -36,11 +36,11 @@ use crate::slots::{Slot, Slots};
 /// A call.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// What is asked for, such as `/filter`.
+    /// The path of the request, such as `/filter`.
     pub path: String,
     /// With which words.
     pub body: Bytes,
-    /// What the caller says to prove who it is, if anything.
+    /// The client's bearer token, if any.
     pub token: Option<String>,
 }
 
@@ -69,8 +69,8 @@ impl Answer {
 
 /// Answers calls.
 pub trait Answering: Send + Sync + 'static {
-    /// Whether somebody with this token may call at all; if not, what to answer. It is asked before the body is read, so
-    /// that strangers cost nothing but the question.
+    /// Whether a client with this token is allowed; if not, the response. It is called before the body is read, so
+    /// that an unauthorized request costs no more than this check.
     fn admit(&self, _token: Option<&str>) -> impl Future<Output = Result<(), Answer>> + Send {
         std::future::ready(Ok(()))
     }
@@ -130,7 +130,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// How long a handshake may take.
 const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
 
-/// Serves calls until the token is cancelled; those in progress are finished.
+/// Serves requests until the token is canceled; those in progress are finished.
 pub async fn serve_calls<A: Answering>(
     listener: TcpListener,
     tls: Option<Tls>,
@@ -146,7 +146,7 @@ pub async fn serve_calls<A: Answering>(
             tracing::debug!("refused a connection, for all others are being answered");
             continue;
         };
-        // A connection that makes way is closed before the new one is served.
+        // The connection chosen to close is closed before the new one is served.
         while connections.len() >= limits.connections && connections.join_next().await.is_some() {}
         let (answering, room) = (Arc::clone(&answering), Arc::clone(&room));
         let served = Served { limits, slot, room, answering, end: end.clone() };
@@ -204,7 +204,7 @@ impl<A: Answering> Served<A> {
             }
             () = self.end.cancelled() => {
                 connection.as_mut().graceful_shutdown();
-                // Whoever sends half a request is not waited for.
+                // A client that sends only part of a request is not waited for.
                 let (end, body_time) = (Instant::now(), self.limits.body_time.min(BODY_AT_THE_END));
                 loop {
                     match timeout(LOOK, connection.as_mut()).await {
@@ -270,8 +270,8 @@ impl<A: Answering> Served<A> {
         Ok((Call { path, body, token: token.map(str::to_owned) }, room))
     }
 
-    /// A body, and the room that it takes. Room is taken for what has arrived, not for what was announced, so that whoever
-    /// announces large bodies and sends nothing is in nobody's way.
+    /// A body, and the memory permit for it. Memory is reserved for the bytes received, not for those announced, so
+    /// that a client that announces a large body and sends nothing blocks no other.
     async fn read_body(
         &self,
         mut body: Incoming,
@@ -306,7 +306,8 @@ impl<A: Answering> Served<A> {
         Ok((read.into(), room))
     }
 
-    /// Room for so many bytes more. Those that wait for it may have some already, so none waits long.
+    /// Reserves memory for this number of bytes more. Requests that wait for it may hold some already, so none waits
+    /// long.
     async fn make_room(&self, bytes: usize) -> Result<SemaphorePermit<'_>, Answer> {
         let permits = u32::try_from(bytes).unwrap_or(u32::MAX);
         let room = timeout(self.limits.room_time, self.room.acquire_many(permits)).await;

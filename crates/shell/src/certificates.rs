@@ -1,10 +1,10 @@
-//! Certificates that processes make themselves: an authority, a certificate of it for a server, and when each of them is
-//! renewed. Given what there is and the time, what there should be.
+//! Certificates that processes make themselves: a CA, a certificate that it signs for a server, and when each of them
+//! is renewed. Computes the desired certificates from the current ones and the time.
 //!
-//! A caller trusts a server by the authorities in a configuration of the caller's, which arrive there some time after
-//! they were published. So a new authority is published first, and signs nothing until it has been known for a while; the
-//! one before it is published for as long as a certificate of it may still be in use. Where all of it is kept, and how it
-//! is published, is in [`keeping`].
+//! A client trusts a server by the CAs in the client's configuration, which arrive there some time after they were
+//! published. So a new CA is published first, and signs nothing until it has been published for a while. The previous
+//! one stays published for as long as a certificate of it may still be in use. Storage and publication are in
+//! [`keeping`].
 
 pub mod keeping;
 mod making;
@@ -90,7 +90,7 @@ const LIVES_LEFT_AT_THE_NEXT: i32 = 2;
 const PART_TO_SETTLE: i32 = 10;
 
 impl Wanted {
-    /// What should be kept in place of this, and `None` if that is just this.
+    /// The desired certificates; `None` if the current ones stay.
     pub fn decide(
         &self,
         kept: Option<&Kept>,

@@ -37,9 +37,9 @@ pub enum ClientError {
     /// The kubeconfig cannot be used.
     #[error("failed to use the kubeconfig {files}: {cause}")]
     Kubeconfig {
-        /// Where it is; more than one when several are read as one.
+        /// Its path; several paths if several files are read as one.
         files: String,
-        /// What is wrong with it.
+        /// The cause.
         cause: String,
     },
     /// There is neither a kubeconfig nor a cluster around us.
@@ -67,7 +67,7 @@ pub struct Connection {
     pub namespace: String,
     /// The address of the API server, for messages.
     pub server: String,
-    /// What the client has read and does not read again.
+    /// The files that the client has read and does not read again.
     pub read_once: ReadOnce,
 }
 

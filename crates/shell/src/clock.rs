@@ -11,20 +11,20 @@ use jiff::Timestamp;
 
 /// The wall clock may be set during a sleep, so it is checked again after this long.
 const RECHECK_INTERVAL: Duration = Duration::from_secs(1);
-/// What timers are exact to.
+/// The precision of timers.
 const SHORTEST_SLEEP: Duration = Duration::from_millis(1);
 
-/// Tells the current time, and sleeps until an instant.
+/// Returns the current time, and sleeps until an instant.
 #[derive(Clone)]
 pub struct Clock {
     /// The clock of the machine and the API server.
     source: Arc<dyn Fn() -> Timestamp + Send + Sync>,
-    /// How this clock was set beside it.
+    /// The setting of this clock relative to the system clock.
     setting: PolicyClock,
 }
 
 impl Clock {
-    /// A clock that was set like this beside the system clock.
+    /// A clock with this setting relative to the system clock.
     #[must_use]
     pub fn system(setting: PolicyClock) -> Self {
         Self { source: Arc::new(Timestamp::now), setting }
@@ -47,7 +47,7 @@ impl Clock {
         (self.source)()
     }
 
-    /// How this clock was set beside the API server's.
+    /// The setting of this clock relative to that of the API server.
     #[must_use]
     pub fn setting(&self) -> PolicyClock {
         self.setting

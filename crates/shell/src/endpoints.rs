@@ -36,7 +36,7 @@ pub struct Health {
 struct HealthInner {
     /// The clock that times heartbeats.
     clock: Monotonic,
-    /// What the process is still waiting for; `None` when everything is there.
+    /// The object that the process is still waiting for; `None` when everything is there.
     awaited: Mutex<Option<String>>,
     /// The last heartbeat, in milliseconds of the monotonic clock; 0 when none is expected.
     alive_at: AtomicU64,
@@ -110,7 +110,7 @@ impl Health {
         &self.inner.watch_ages
     }
 
-    /// What the process is waiting for, if anything.
+    /// The object that the process is waiting for, if any.
     #[must_use]
     pub fn waiting_for(&self) -> Option<String> {
         let awaited = self.inner.awaited.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -144,7 +144,7 @@ struct Served {
     registry: Arc<Registry>,
 }
 
-/// Serves until the token is cancelled; responses in progress are finished.
+/// Serves until the token is canceled; responses in progress are finished.
 pub async fn serve(
     listener: TcpListener,
     registry: Arc<Registry>,

@@ -44,9 +44,9 @@ pub struct Event {
     pub regarding: ObjectReference,
     /// Whether it needs attention.
     pub is_warning: bool,
-    /// What happened, as one word: `ScaledByRule`.
+    /// The Event reason, as one word: `ScaledByRule`.
     pub reason: &'static str,
-    /// What was being done, as one word: `Scale`.
+    /// The action, as one word: `Scale`.
     pub action: &'static str,
     /// The whole sentence.
     pub note: String,
@@ -136,9 +136,8 @@ impl EventLog {
         self.queue(event, None);
     }
 
-    /// The same for an Event that many processes report, each of them for itself. It is written by the first one
-    /// alone, until something else is the matter: `about` tells one such case from the next, as the version of the
-    /// object does.
+    /// The same for an Event that many processes report, each of them for itself. Only the first one writes it, until
+    /// the case changes: `about` distinguishes one case from the next, as the version of the object does.
     pub fn emit_once(&self, event: Event, about: &str) {
         let mut hasher = DefaultHasher::new();
         (&event.regarding.uid, event.reason, &event.note, about).hash(&mut hasher);
@@ -224,8 +223,8 @@ impl EventLogWriter {
         }
         let name = recent.begin(&event, at);
         let object = event_object(&event, at, &self.identity, name);
-        // If it is unknown whether it was written, it starts a series all the same: if it was not, the
-        // next patch does not find it.
+        // If it is unknown whether it was written, it still starts a series. If it was not written, the next patch
+        // does not find it.
         let created = self.writer.create_event(&collection, &object).await;
         if matches!(created, Err(WriteError::Refused(_))) {
             recent.forget(&event);
@@ -244,7 +243,7 @@ impl EventLogWriter {
 }
 
 impl Drop for EventLogWriter {
-    /// What is still waiting is never written.
+    /// Queued Events are counted as left out, and never written.
     fn drop(&mut self) {
         let waiting = self.warnings.len() + self.others.len();
         self.left_out.inc_by(u64::try_from(waiting).unwrap_or(u64::MAX));

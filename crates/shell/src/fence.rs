@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::monotonic::Monotonic;
 
-/// Says until when its holder may write. Copies close together, and a closed fence stays closed:
-/// whoever has found it closed has given up for good.
+/// States until when its holder may write. All copies close together, and a closed fence stays closed: a holder that
+/// has found it closed never writes again.
 #[derive(Clone, Debug)]
 pub struct Fence {
     clock: Monotonic,

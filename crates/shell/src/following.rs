@@ -1,8 +1,8 @@
-//! Watches a kind of objects: all of them as they are, then every change, for as long as needed.
+//! Watches a kind of objects: first the current ones, then every change, for as long as needed.
 //!
-//! What a follower keeps of an object is up to it, so that a process that watches tens of thousands keeps only
-//! what it needs. Objects are not parsed into types here: one malformed object must not hide the others. `reading`
-//! leaves out unreadable parts, and `unread` counts and logs them.
+//! A follower chooses which parts of an object it keeps, so that a process that watches tens of thousands keeps only
+//! those that it needs. Objects are not parsed into types here: one malformed object must not hide the others.
+//! `reading` leaves out unreadable parts, and `unread` counts and logs them.
 //!
 //! Silence is never taken as a sign of health. Every request has a timeout, a watch that stays silent is
 //! verified, and the time since the last response about a kind can be queried at any time.
@@ -54,8 +54,8 @@ pub trait Follower: Send {
     /// The kind can currently not be watched; it is retried later.
     fn failed(&mut self, why: &WatchFailure);
 
-    /// Whether objects should be delivered again although they have not changed. Asked at the end of each watch, every
-    /// few minutes.
+    /// Whether objects should be delivered again although they have not changed. Called at the end of each watch,
+    /// every few minutes.
     fn wants_list(&self) -> bool {
         false
     }
@@ -232,7 +232,7 @@ struct Following<'a, F> {
     watch_age: WatchAge,
     /// The newest version that was delivered.
     newest: u64,
-    /// Whether the cache of the API server did not have that version when it was asked last.
+    /// Whether the cache of the API server did not have that version at the last request.
     is_cache_behind: bool,
     unread: UnreadObjects,
     follower: &'a mut F,
@@ -249,7 +249,7 @@ impl<F: Follower> Following<'_, F> {
     async fn list_pages(&mut self) -> Result<Next, Failure> {
         let collection = self.api.resource_url().to_owned();
         let known = self.newest.to_string();
-        // Versions may have gone back, too, which only the latest list can tell.
+        // Versions may also have gone back, which only the latest list shows.
         let cached_since =
             (self.selection.from_cache && !self.is_cache_behind).then_some(known.as_str());
         let mut pages = Pages::new(self.client.clone(), collection, self.selection, cached_since);
@@ -434,7 +434,7 @@ fn number(version: &str) -> Option<u64> {
     version.parse().ok()
 }
 
-/// Whether the cache of the API server has not come as far as the version that was asked for.
+/// Whether the cache of the API server has not reached the requested version yet.
 fn is_too_large(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.code == 504)
 }

@@ -1,4 +1,4 @@
-//! What every process that talks to a cluster needs, whatever it does there.
+//! The parts that every process connected to a cluster needs.
 //!
 //! | module | what it provides |
 //! |---|---|
@@ -18,7 +18,7 @@
 //! | [`shutdown`] | a signal, and a token for everything that waits for it |
 //! | [`backoff`] | how long to wait before the next attempt |
 //!
-//! What is written, and when, is decided elsewhere.
+//! Other crates decide what to write, and when.
 
 pub mod backoff;
 pub mod budget;

@@ -110,7 +110,7 @@ mod tests {
         }
     }
 
-    /// What is logged during a call, as text.
+    /// The log lines of a call, as text.
     fn logged(happens: impl FnOnce()) -> String {
         let captured = Captured::default();
         let writer = captured.clone();

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Tells the time since some fixed instant, such as boot.
+/// Measures the time since some fixed instant, such as boot.
 #[derive(Clone)]
 pub struct Monotonic {
     source: Arc<dyn Fn() -> Duration + Send + Sync>,

@@ -105,7 +105,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// What a scrape gets of the metrics that are registered.
+    /// The text of a scrape of the registered metrics.
     pub(crate) fn exported(register: impl FnOnce(&mut Registry)) -> String {
         let (mut registry, mut text) = (Registry::default(), String::new());
         register(&mut registry);

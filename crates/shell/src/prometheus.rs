@@ -38,7 +38,8 @@ pub use problem::QueryProblem;
 pub use query_permits::QueryPermit;
 use query_permits::QueryPermits;
 
-/// How long Prometheus may evaluate a query. It says so itself when it gives up, which tells more than silence.
+/// How long Prometheus may evaluate a query. It reports itself when it gives up, which explains more than a missing
+/// response.
 const EVALUATION_SECONDS: u64 = 5;
 
 /// A response that is not complete by then is not waited for.
@@ -50,7 +51,7 @@ const MAX_QUERIES: usize = 16;
 /// The same for one namespace. The rest is left to the other namespaces, even while its queries hang.
 const MAX_QUERIES_OF_A_NAMESPACE: usize = 12;
 
-/// One sample takes less than a kilobyte; whoever asks for thousands of series is told so up to here.
+/// One sample takes less than a kilobyte. A query for thousands of series gets a message about that, up to this size.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
 /// A longer query goes into the body of the request: proxies limit how long an address may be. Shorter ones do
@@ -60,7 +61,7 @@ const MAX_QUERY_IN_ADDRESS: usize = 2048;
 /// Which Prometheus, with authentication and TLS.
 #[derive(Clone, Debug)]
 pub struct PrometheusOptions {
-    /// Where it is.
+    /// Its address.
     pub address: PrometheusAddress,
     /// A file with a bearer token. It may be replaced at any time.
     pub token_file: Option<PathBuf>,
@@ -114,7 +115,7 @@ impl Prometheus {
             })?;
             Ok(Answer { status: head.status, headers: head.headers, body: body.to_bytes() })
         };
-        // The client would log each failure as an error of its own. Who asked is told, and tells it once.
+        // The client would log each failure as an error of its own. The caller gets the failure, and logs it once.
         let exchange = timeout(ANSWER_TIMEOUT, exchange).with_subscriber(NoSubscriber::default());
         let answer = exchange.await.map_err(|_| {
             let seconds = ANSWER_TIMEOUT.as_secs();

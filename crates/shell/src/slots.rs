@@ -63,9 +63,10 @@ impl Slots {
         Self { taken: Arc::default(), all, of_one_address }
     }
 
-    /// A slot for a connection from this address, if need be that of another one. `None` if no other one makes way.
+    /// A slot for a connection from this address, if necessary that of another one. `None` if no other connection can
+    /// be closed.
     pub(crate) fn take(&self, address: IpAddr) -> Option<Slot> {
-        // A machine has one address, in whichever notation the listener shows it.
+        // A machine has one address, in any notation that the listener shows.
         let address = address.to_canonical();
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let own = taken.values().filter(|holder| holder.address == address).count();
@@ -96,7 +97,7 @@ fn make_way(
 }
 
 impl Phase {
-    /// The least makes way first; `None` for what does not.
+    /// The lowest rank is closed first; `None` for a connection that is never closed for another one.
     fn rank(self, now: Instant) -> Option<u8> {
         match self {
             Phase::Silent | Phase::Arriving => Some(0),

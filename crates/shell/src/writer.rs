@@ -4,7 +4,7 @@
 //! object has changed since. So nothing stale is written, even by a process that was paused between its last
 //! check of the lease and the request.
 //!
-//! If the API server is overloaded, the request is retried a few times; any other failure is returned as it is.
+//! If the API server is overloaded, the request is retried a few times; any other failure is returned unchanged.
 //! Whether to retry is up to the caller.
 
 mod refusal;
@@ -220,8 +220,8 @@ impl Writer {
         self.patch_metadata(place, version, fields, still_wanted).await
     }
 
-    /// Asks whether an object or its scale may be changed, with an empty patch as a dry run. It is not
-    /// a write, and is not counted as one.
+    /// Checks whether an object or its scale may be changed, by a dry run of an empty patch. It is not a write, and
+    /// is not counted as one.
     pub async fn dry_run_patch(
         &self,
         place: ObjectPath<'_>,
@@ -248,9 +248,9 @@ impl Writer {
         }
     }
 
-    /// Replaces an object's status, if the object still has this version. The status is a merge
-    /// patch: what is to go has to be null in it. This costs the API server less than applying. The
-    /// status is JSON as text, because it may be long and have to wait.
+    /// Replaces an object's status, if the object still has this version. The status is a merge patch: a field to
+    /// remove has to be null in it. This costs the API server less than applying. The status is JSON as text, because
+    /// it may be long and have to wait.
     pub async fn patch_status(
         &self,
         place: ObjectPath<'_>,
@@ -371,7 +371,7 @@ impl Writer {
     }
 }
 
-/// Statuses and Events are wanted whatever happens meanwhile.
+/// Statuses and Events are always written.
 fn always() -> bool {
     true
 }

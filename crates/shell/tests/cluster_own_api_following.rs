@@ -1,6 +1,5 @@
-//! Following pods, nodes and `ConfigMap`s of a real API server, each kind into a form of its own that is
-//! much smaller than its objects: by the hundred, or by as many as `ALMANAC_FOLLOWED` is, with
-//! figures of the time and the memory it takes.
+//! Following pods, nodes and `ConfigMap`s of a real API server, each kind into a slim form of its own.
+//! `ALMANAC_FOLLOWED` is the number of objects, hundreds by default. It prints the time and the memory it takes.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,7 +24,7 @@ const FEW: usize = 300;
 const PATIENCE: Duration = Duration::from_mins(2);
 const AT_ONCE: usize = 32;
 
-/// What is kept of an object: one word of it, and in which listing it was told.
+/// The slim form of an object: one word of it, and the listing that delivered it.
 type Slim = (Box<str>, u32);
 
 /// A kind that is followed: where its objects are, what they are like, and which word is kept of them.
@@ -91,12 +90,12 @@ fn config_map(number: usize, word: &str) -> Value {
     json!({"metadata": {"name": name(number)}, "data": {"word": word, "rest": "x".repeat(2_000)}})
 }
 
-/// What a follower has seen.
+/// The state of a follower.
 #[derive(Default)]
 struct Seen {
     held: BTreeMap<Box<str>, Slim>,
     listing: u32,
-    /// How many listings were told to their end.
+    /// The number of complete listings.
     complete: u32,
 }
 
@@ -149,7 +148,7 @@ async fn request(client: &Client, verb: &str, path: &str, body: &Value) -> TestR
     Ok(())
 }
 
-/// The resident memory of this process now, and the most it had since it was last forgotten.
+/// The resident memory of this process now, and its peak since it was last reset.
 fn memory() -> Result<[u64; 2]> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let field = |name: &str| {
@@ -160,8 +159,7 @@ fn memory() -> Result<[u64; 2]> {
     Ok([field("VmRSS:"), field("VmHWM:")])
 }
 
-/// Waits until each follower holds this of the objects with these numbers, and has been told so many
-/// listings.
+/// Waits until each follower holds this of the objects with these numbers, and has received this number of listings.
 async fn await_seen(
     seen: &[Arc<Mutex<Seen>>],
     (objects, listings): (usize, u32),

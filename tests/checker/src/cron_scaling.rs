@@ -1,4 +1,4 @@
-//! What must be true of any decision about cron rules.
+//! Requirements on any decision about cron rules.
 
 use almanac_engine::Exempt;
 use almanac_engine::cron_scaling::{
@@ -214,7 +214,7 @@ impl RuleCheck<'_> {
         let handled = self.handled_before();
         let late = now.duration_since(at);
         violations.unless(execution.executed() == now, || format!("{} at another time", what()));
-        // An edited rule starts afresh, whatever it gives up.
+        // An edited rule starts again, and drops its unfinished firing.
         let is_handled = at <= self.after.handled || self.is_edited();
         violations.unless(handled < at && is_handled, || {
             format!("{}, which was handled before, or is not now", what())

@@ -1,4 +1,4 @@
-//! What must be true once the outcome of a cron rules' write is settled.
+//! Requirements on a settled outcome of a cron rules' write.
 
 use almanac_engine::cron_scaling::{
     Applied, CronScaling, Decision, Ending, Memory, Recorded, RuleMemory,

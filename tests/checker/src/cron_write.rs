@@ -42,7 +42,7 @@ struct Firing<'a> {
     at: Timestamp,
     index: usize,
     rule: &'a CronRule,
-    /// What it sets; `None` if it is superseded.
+    /// The fields that it sets; `None` if it is superseded.
     applied: Option<Applied>,
 }
 

@@ -1,14 +1,14 @@
-//! What must be true of any decision, in any world.
+//! Requirements on any decision, in any world.
 //!
 //! The checker compares inputs and decisions, and reports violations in sentences: a number that no
 //! open behavior has, a firing recorded twice, a wake-up that is too late. It uses the engine's
 //! data types and the calendar's results; it decides nothing itself and calls no engine logic, so
 //! it cannot repeat its mistakes. Every test that decides calls it.
 //!
-//! `faults` proves that every check can fail: no check passes whatever is decided.
+//! `faults` proves that every check can fail: no check passes for every decision.
 //!
-//! What it cannot see is a sequence: that a firing is carried out once over restarts and retries is
-//! a property, and the ledger of the property tests holds it.
+//! It does not check sequences: that a firing is carried out once over restarts and retries is a property, which the
+//! ledger of the property tests checks.
 
 mod cron_recorded;
 mod cron_scaling;

@@ -1,5 +1,5 @@
-//! What must be true of any decision about an autoscaler: never outside the bounds, never faster than the
-//! policies, never against a window, never in a direction that is disabled, and nothing without every sample.
+//! Requirements on any decision about an autoscaler: never outside the bounds, never faster than the policies, never
+//! against a window, never in a direction that is disabled, and nothing without every sample.
 
 use almanac_engine::metric_scaling::{
     Amount, Decision, Direction, Input, Memory, MetricScaling, RatePolicy, Select, TargetState,
@@ -62,7 +62,7 @@ fn check_memory(violations: &mut Violations, memory: &Memory) {
     });
 }
 
-/// What is outside the bounds goes to the nearest of them at once; all else keeps to windows and policies.
+/// A number outside the bounds goes to the nearest of them at once; all others keep to windows and policies.
 fn check_speed(
     violations: &mut Violations,
     policy: &MetricScaling,
@@ -103,7 +103,7 @@ fn check_speed(
     });
 }
 
-/// What was recommended at any time within so many seconds.
+/// The recommendations of this number of seconds.
 fn held(memory: &Memory, seconds: u32, now: Timestamp) -> Vec<u32> {
     let window = SignedDuration::from_secs(seconds.into());
     let all = memory.recommendations.iter().enumerate();
@@ -124,7 +124,7 @@ fn allowance(policy: RatePolicy, memory: &Memory, from: u32, now: Timestamp) -> 
     });
     let allowance = match policy.amount {
         Amount::Replicas(count) => count.into(),
-        // What is more than so many percent by less than one replica is still allowed.
+        // A change that exceeds the percentage by less than one replica is still allowed.
         Amount::Percent(percent) => (start.max(0) * i64::from(percent) + 99) / 100,
     };
     (start, allowance)

@@ -1,4 +1,4 @@
-//! What must be true of any decision about the clusters of a placement.
+//! Requirements on any decision about the clusters of a placement.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -46,15 +46,15 @@ fn fits(selector: &ClusterSelector, Candidate { cluster, .. }: &Candidate<'_>) -
     selector.labels.selects(&cluster.labels) && selector.claims.selects(&cluster.claims)
 }
 
-/// What the predicates say of a cluster.
+/// The result of the predicates for a cluster.
 struct Matches {
     /// `None` if the steps do not suffice.
     holds: Option<bool>,
     spent: usize,
 }
 
-/// What the predicates say of a cluster in so many steps, given the scores that have not expired. Of several predicates
-/// each has a part of what those before it leave.
+/// The result of the predicates for a cluster in this number of steps, given the scores that have not expired. Of
+/// several predicates each has a part of the steps that those before it leave.
 fn matches(input: &Input<'_>, candidate: &Candidate<'_>, steps: usize, now: Timestamp) -> Matches {
     let scores = |object: &str| {
         let scores = input.scores.get(object)?.get(candidate.name)?;
@@ -87,9 +87,9 @@ fn matches(input: &Input<'_>, candidate: &Candidate<'_>, steps: usize, now: Time
     Matches { holds, spent: steps - left }
 }
 
-/// Whether the predicates let each cluster be selected. Each may take its share of the steps; those that need more, an
-/// equal share of what is left of them. If that is still too little, a cluster stays as it is, unless it takes more than any
-/// cluster may, and others do not.
+/// Whether the predicates let each cluster be selected. Each may take its share of the steps; those that need more
+/// get an equal share of the rest. If that is still too little, a cluster stays selected or unselected, unless it
+/// takes more than any cluster may, and others do not.
 fn let_through<'a>(input: &Input<'a>, now: Timestamp) -> BTreeMap<&'a str, bool> {
     const IN_ALL: usize = 5_000_000;
     let share = (IN_ALL / input.candidates.len().max(1)).clamp(1_000, MOST_STEPS);
@@ -265,8 +265,8 @@ fn check_groups(violations: &mut Violations, input: &Input<'_>, decision: &Decis
     });
 }
 
-/// The selected clusters, each in the first group whose selector it fits, or else in one without a
-/// name; in the order of the groups, up to so many together. One group is there in any case.
+/// The selected clusters, each in the first group whose selector it fits, or else in one without a name; in the order
+/// of the groups, up to the number of clusters together. One group is there in any case.
 fn divided(input: &Input<'_>, decision: &Decision) -> Vec<(Arc<str>, Vec<Arc<str>>)> {
     let of_policy = &input.policy.groups;
     let mut members: Vec<Vec<Arc<str>>> = vec![Vec::new(); of_policy.len() + 1];
@@ -345,7 +345,7 @@ fn check_waking(
     now: Timestamp,
     decision: &Decision,
 ) {
-    // Whatever is given up now, and may not come back, is out of it.
+    // A cluster given up now, if it may not come back, is not in it.
     let stays = |let_through: &_, candidate: &Candidate<'_>, at: Timestamp| {
         let is_new = decision.clusters.binary_search(candidate.name).is_err();
         let is_costly = decision.costly.contains_key(candidate.name);

@@ -1,4 +1,4 @@
-//! What must be true of any decision about the levels of pods.
+//! Requirements on any decision about the levels of pods.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -106,7 +106,7 @@ fn check_pod(
     });
 }
 
-/// What the user of a pod wrote last, empty for nothing: what is there, unless it is what was applied.
+/// The level that the user of a pod wrote last, empty for none: the current one, unless it is the applied one.
 fn word_of_user(found: &QosAnnotations) -> String {
     let text = |it: &Option<Arc<str>>| it.as_deref().unwrap_or_default().to_owned();
     let is_ours = match (&found.applied, &found.original) {

@@ -1,4 +1,4 @@
-//! What must be true once it is settled whether a schedule's number was published.
+//! Requirements on a settled publication of a schedule's number.
 
 use almanac_engine::scheduled_capacity::{Decision, Published, Recorded, ScheduledCapacity};
 use almanac_engine::turn::Turn;

@@ -1,4 +1,4 @@
-//! What must be true of any decision about scheduled capacity.
+//! Requirements on any decision about scheduled capacity.
 
 use almanac_engine::scheduled_capacity::{Decision, Input, Published, ScheduledCapacity};
 use almanac_engine::{Action, Verdict};

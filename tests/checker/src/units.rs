@@ -1,4 +1,4 @@
-//! What must be true of any decision about units of nodes.
+//! Requirements on any decision about units of nodes.
 
 use almanac_engine::Action;
 use almanac_engine::units::{Decision, Input};

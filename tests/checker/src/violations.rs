@@ -3,7 +3,7 @@
 use std::fmt;
 use std::panic::Location;
 
-/// What does not hold of a decision; empty when everything does.
+/// The requirements that a decision violates; empty if it meets all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Violations(Vec<Violation>);
 

@@ -1,5 +1,5 @@
-//! How long it takes to create, schedule and make ready 1,000 pods on 50 simulated nodes, and
-//! which process the time goes into. It prints figures and passes no judgement.
+//! How long it takes to create, schedule and make ready 1,000 pods on 50 simulated nodes, and which process the time
+//! goes into. It prints figures and does not judge them.
 //!
 //! `cargo run -p almanac-harness --example thousand_pods`
 

@@ -1,8 +1,8 @@
-//! The run directories of what a test started beside its cluster: their logs are shown when the test
-//! fails, also those of programs that have ended by then.
+//! The run directories of the programs that a test started along with its cluster. Their logs are shown when the test
+//! fails, even if a program has ended by then.
 //!
-//! A test that fails with an error drops its programs before the failure is known. So the directories
-//! are kept until the test is over, per thread, because each test runs on its own.
+//! A test that fails with an error drops its programs before the failure is known. So the directories are kept until
+//! the test is over, per thread, because each test runs on its own.
 
 use std::cell::RefCell;
 
@@ -39,7 +39,7 @@ pub(crate) fn report(lines: usize) -> String {
     OF_THIS_TEST.with_borrow(|folders| folders.report(lines))
 }
 
-/// What the running test has left so far is for others, too.
+/// The directories that the running test has left so far, for use in another thread.
 pub(crate) fn take() -> Belongings {
     OF_THIS_TEST.with_borrow_mut(|folders| Belongings(std::mem::take(&mut folders.0)))
 }

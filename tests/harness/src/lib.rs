@@ -1,17 +1,17 @@
-//! A real Kubernetes for the tests, of `almanac-local`, and what tests need beside it: a Prometheus, Helm, the program
-//! under test, a proxy that injects faults, the audit log.
+//! A real Kubernetes for the tests, of `almanac-local`, and the other programs that tests need: a Prometheus, Helm,
+//! the program under test, a proxy that injects faults, the audit log.
 //!
-//! A test asks for one of three things:
+//! A test requests one of three things:
 //!
-//! - [`on_shared_cluster`]: a namespace of its own, with nodes of its own, in a control plane that
-//!   all such tests of the run share. This is what nearly every test wants.
+//! - [`on_shared_cluster`]: a namespace of its own, with nodes of its own, in a control plane that all such tests of
+//!   the run share. Nearly every test uses this.
 //! - [`on_own_control_plane`]: a control plane for this test alone, to kill its components or to
 //!   change what belongs to no namespace.
 //! - [`on_shared_plane`]: a namespace in a control plane that the tests of a file share, because they need the same
-//!   programs beside it.
+//!   additional programs.
 //!
-//! The file a test stands in says what it needs, so that a run can say beforehand which tests it
-//! cannot run: see [`Needs`]. What the environment can do to all this is listed in [`environment`].
+//! The name of a test file states its needs, so that a run can report in advance which tests it cannot run: see
+//! [`Needs`]. [`environment`] lists the variables that affect the harness.
 //!
 //! The harness starts things and reports; it decides nothing about Almanac.
 

@@ -13,7 +13,7 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::Program;
 
-/// The prefix of our groups, to tell them from others.
+/// The prefix of our groups, to distinguish them from others.
 const PREFIX: &str = "almanac-test-";
 
 static NUMBER: AtomicU32 = AtomicU32::new(0);

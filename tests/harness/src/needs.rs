@@ -1,5 +1,5 @@
-//! What a test file needs, by its name, and whether that is available. One rule for the harness,
-//! which enforces it, and for the test command, which lists in advance what it cannot run.
+//! The needs of a test file, by its name, and whether they are available. The harness enforces the same rule by which
+//! the test command lists in advance the tests that it cannot run.
 
 use std::fmt;
 use std::path::Path;
@@ -12,7 +12,7 @@ use almanac_local::environment::{self, KUBEBUILDER_ASSETS};
 use crate::environment::{KUBECONFIG_TEST, foreign_kubeconfig};
 use almanac_local::GoBuild;
 
-/// What the tests in a file need. The longest prefix that fits the file's name says it.
+/// The needs of the tests in a file. The longest prefix of the file's name decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
     /// `cluster_own_api_…`: control planes of its own, etcd and the API server being enough.
@@ -38,7 +38,7 @@ impl Needs {
     /// Every kind, the longer prefix before the shorter one it begins with.
     pub const ALL: [Self; 4] = [Self::OwnApi, Self::Own, Self::Api, Self::Cluster];
 
-    /// What a file's name begins with to say it.
+    /// The prefix of a file's name for these needs.
     #[must_use]
     pub fn prefix(self) -> &'static str {
         match self {
@@ -49,7 +49,7 @@ impl Needs {
         }
     }
 
-    /// What a test file of that name needs; nothing, when it needs no real cluster.
+    /// The needs of a test file of that name; `None` if it needs no real cluster.
     #[must_use]
     pub fn of_file(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|needs| name.starts_with(needs.prefix()))
@@ -106,10 +106,10 @@ impl fmt::Display for Needs {
     }
 }
 
-/// What the running test file needs; unknown for a program that is not a test file.
+/// The needs of the running test file; unknown for a program that is not a test file.
 ///
-/// Fails a test that asks for more than its file's name promises: the test command would try to
-/// run it where it cannot.
+/// Fails a test that requests more than its file's name promises: the test command would try to run it where it
+/// cannot.
 pub(crate) fn of_running_file(own: bool, whole: bool) -> Result<Option<Needs>> {
     let program = std::env::current_exe()?;
     if !is_test_program(&program) {

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use almanac_local::environment::cache_folder;
 use anyhow::{Context as _, Result};
 
-/// What a control plane of etcd and the API server takes in nearly all tests, including the replicas
-/// it serves.
+/// The memory that a control plane of etcd and the API server takes in nearly all tests, including the replicas it
+/// serves.
 const KIBIBYTES_EACH: usize = 500_000;
 /// How many of these a control plane with all components counts for.
 const WHOLE: usize = 2;
@@ -26,7 +26,7 @@ const LATELY: Duration = Duration::from_secs(1);
 /// Short enough not to be felt, long enough to leave the processors to the control planes.
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(50);
 
-/// What is returned when this is dropped.
+/// The permit, which is returned when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Permit(#[expect(dead_code, reason = "the files are locked")] Vec<File>);
 

@@ -1,5 +1,5 @@
-//! A run of the program under test: starts, queries, pauses, resumes, ends and measures it. What it
-//! should do is up to the test.
+//! A run of the program under test: starts, queries, pauses, resumes, ends and measures it. The test decides what the
+//! program should do.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -22,8 +22,8 @@ const LINES: usize = 20;
 /// A paused program accepts a request and never answers it.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A program that runs beside a test, in its own directory, which is also its home. It is killed when
-/// this is dropped and when the test process ends, however that ends.
+/// A program that runs during a test, in its own directory, which is also its home. It is killed when this is dropped
+/// and when the test process ends for any reason.
 ///
 /// When the test fails, the end of its log is shown and the directory kept: by `on_shared_cluster` and
 /// `on_own_control_plane` however a test fails, by a test without them when it panics.
@@ -36,7 +36,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Starts it with these arguments, and with these variables beside those of the test.
+    /// Starts it with these arguments, and with these variables in addition to those of the test.
     pub fn start(program: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Result<Self> {
         Self::launch(program, arguments, environment, None)
     }
@@ -173,7 +173,7 @@ impl Program {
     /// Sends it a request over plain HTTP; returns the status and the body.
     pub async fn get(&self, path: &str) -> Result<(u16, String)> {
         let url = format!("http://{}", self.address()?);
-        // A new connection each time, to reach whatever listens now. The first response counts.
+        // A new connection each time, to reach the current listener. The first response counts.
         let mut config = kube::Config::new(url.parse()?);
         config.default_retry = false;
         let client = Client::try_from(config)?;

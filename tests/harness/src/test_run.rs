@@ -25,7 +25,7 @@ use almanac_local::{Binaries, ControlPlane, ControlPlaneOptions, client_for, cli
 use almanac_local::{NODE_OWNER, NodeSimulator, NodeSpec};
 use almanac_local::{Observation, PATIENCE, await_condition};
 
-/// What a test returns.
+/// The result of a test.
 pub type TestResult = Result<()>;
 
 /// How many lines of each log a failed test shows.
@@ -38,7 +38,7 @@ const REPORT_WITHIN: Duration = Duration::from_secs(5);
 
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
-/// What a test on the shared cluster gets: a namespace, and a client whose default it is.
+/// The environment of a test on the shared cluster: a namespace, and a client whose default it is.
 pub struct SharedTest {
     cluster: &'static SharedCluster,
     client: Client,
@@ -48,15 +48,15 @@ pub struct SharedTest {
     simulators: Mutex<Vec<Arc<NodeSimulator>>>,
 }
 
-/// What a test with its own control plane gets.
+/// The environment of a test with its own control plane.
 pub struct OwnTest {
     /// The control plane, whose components the test may kill.
     pub plane: ControlPlane,
     client: Client,
 }
 
-/// A control plane that several tests of a file share, with what was started beside it for all of them.
-/// It is never dropped; it ends with the process.
+/// A control plane that several tests of a file share, with the programs that were started for all of them. It is
+/// never dropped; it ends with the process.
 pub struct SharedPlane<T> {
     cell: OnceCell<(SharedCluster, T, Belongings)>,
     /// Shared by the tests that are on it, so that others may run when none is.
@@ -90,8 +90,8 @@ impl<T> Default for SharedPlane<T> {
 
 /// Runs a test in a new namespace of the shared cluster.
 ///
-/// The pods of the namespace go to the nodes the test asks for with [`SharedTest::nodes`], and no
-/// other pods do, so tests can run in parallel.
+/// The pods of the namespace go to the nodes that the test requests with [`SharedTest::nodes`], and no other pods do,
+/// so tests can run in parallel.
 pub fn on_shared_cluster(test: impl AsyncFnOnce(&SharedTest) -> TestResult) -> TestResult {
     let needs = needs::of_running_file(false, false)?;
     belongings::forget();
@@ -381,7 +381,7 @@ fn unused_name() -> String {
     format!("test-{:x}-{:x}-{number}", std::process::id(), since.as_millis() & 0xff_ffff)
 }
 
-/// Asks a cluster we did not start whether it heeds the annotations of our namespace.
+/// Checks that a cluster we did not start follows the annotations of our namespace.
 async fn is_fenced(client: &Client) -> Result<bool> {
     let pod: Pod = serde_json::from_value(json!({
         "metadata": {"name": "probe"},

@@ -1,4 +1,4 @@
-//! The figures of a program beside a test. The program here is a shell, which needs no cluster.
+//! The figures of a program that runs during a test. The program here is a shell, which needs no cluster.
 
 use std::path::Path;
 use std::time::Duration;

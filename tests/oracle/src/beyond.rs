@@ -85,8 +85,8 @@ fn first_day(to: i64, sets: &[&Moments]) -> i64 {
 
 /// The days on which a window that followed the civil calendar alone would change its state.
 ///
-/// A clock change can join events of neighbouring days into one instant, so that a flip is never
-/// seen, but it cannot make a flip out of nothing.
+/// A clock change can join events of neighboring days into one instant, so that a flip is never seen, but it cannot
+/// make a flip out of nothing.
 fn flip_days(start: &Moments, end: &Moments, first: i64, last: i64) -> Vec<i64> {
     let midnight = first * DAY;
     let mut last_start = start.latest_up_to(midnight - 1);
@@ -121,7 +121,7 @@ fn flip_days(start: &Moments, end: &Moments, first: i64, last: i64) -> Vec<i64> 
     days
 }
 
-/// Everything that can come of one civil day, and of its neighbours.
+/// All results that one civil day and its neighbors can have.
 fn around(line: &Line, rule: &Rule, day: i64) -> Option<Seen> {
     observe(line, (day - 2) * DAY, (day + 3) * DAY, &[rule]).pop()
 }

@@ -1,7 +1,7 @@
 //! One zone's line of instants, and a walk along it with a clock high-water mark.
 //!
-//! Instants and civil times are both whole seconds since 1970-01-01 00:00, the first on the UTC
-//! line, the second on the wall clock. What a schedule makes of the walk is in `walk`.
+//! Instants and civil times are both whole seconds since 1970-01-01 00:00, the first on the UTC line, the second on
+//! the wall clock. `walk` evaluates schedules during the walk.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -25,7 +25,7 @@ pub struct Line {
 pub struct Step {
     /// The instant.
     pub at: i64,
-    /// What the wall clock shows.
+    /// The civil time.
     pub shown: i64,
     /// The latest civil time the clock had shown before this step.
     pub high_before: i64,
@@ -82,16 +82,16 @@ impl Line {
         i64::from(self.zone.to_offset(at).seconds())
     }
 
-    /// What the wall clock shows at an instant.
+    /// The civil time at an instant.
     #[must_use]
     pub fn civil(&self, at: i64) -> i64 {
         at + self.offset(at)
     }
 
-    /// The step at which to walk: a minute, unless an offset is no whole number of minutes.
+    /// The step at which to walk: a minute, unless an offset is not a whole number of minutes.
     ///
-    /// An hourly look is enough to see every offset; a test walks over every zone's own list of
-    /// changes to show that no change falls between two steps.
+    /// An hourly check is enough to see every offset; a test walks over every zone's own list of changes to show that
+    /// no change falls between two steps.
     #[must_use]
     pub fn grid(&self, from: i64, to: i64) -> i64 {
         (from..to.max(from + 1)).step_by(3600).fold(MINUTE, |grid, at| {

@@ -25,7 +25,7 @@ pub struct Day {
 }
 
 impl Day {
-    /// The day so many days after 1970-01-01.
+    /// The day `number` days after 1970-01-01.
     ///
     /// # Panics
     ///

@@ -45,7 +45,7 @@ pub struct PatternTexts {
     pub years: Option<String>,
 }
 
-/// What a schedule's text stands for.
+/// The meaning of a schedule's text.
 #[derive(Debug)]
 pub enum Rule {
     /// Fires once for each minute of the set that the clock reaches.

@@ -1,4 +1,4 @@
-//! What schedules do in a stretch of time: one walk, many schedules.
+//! Evaluates schedules over a period: one walk, many schedules.
 //!
 //! The walk is the cost, so all schedules of a zone are watched in the same one.
 
@@ -15,7 +15,7 @@ pub struct Flip {
     pub opens: bool,
 }
 
-/// What a schedule did in `[from, to)`.
+/// The events and states of a schedule in `[from, to)`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Seen {
     /// The instants at which it fired.
@@ -43,7 +43,7 @@ pub fn observe(line: &Line, from: i64, to: i64, rules: &[&Rule]) -> Vec<Seen> {
     watchers.into_iter().map(Watcher::into_seen).collect()
 }
 
-/// A set with the answer for the day it was last asked about.
+/// A set with the result for the last requested day.
 struct Asked<'a> {
     moments: &'a Moments,
     day: i64,

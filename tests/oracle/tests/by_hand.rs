@@ -24,7 +24,7 @@ fn seconds(texts: &[&str]) -> Vec<i64> {
     texts.iter().map(|text| second(text)).collect()
 }
 
-/// What happens in a zone from one instant up to another one.
+/// The events and states in a zone from one instant up to another one.
 fn seen(zone: &str, (from, to): (&str, &str), schedule: &str) -> Seen {
     let line = Line::named(zone).unwrap();
     observe(&line, second(from), second(to), &[&rule(schedule)]).remove(0)
@@ -199,7 +199,7 @@ fn sunday_is_zero_and_seven_and_no_step_reaches_an_eighth_day() {
 #[test]
 fn the_rarest_firings_are_found_across_2100() {
     let line = Line::named("UTC").unwrap();
-    // 2096 is the last leap year before 2104: 2100 is none.
+    // 2096 is the last leap year before 2104, because 2100 is not one.
     let leap = rule("cron 0 0 29 2 *");
     let now = second("2096-02-29T00:00:00Z");
     assert_eq!(firing_after(&line, &leap, now), Some(second("2104-02-29T00:00:00Z")));

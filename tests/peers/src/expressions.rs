@@ -21,7 +21,7 @@ pub use random::random_expression;
 const RANDOM: usize = 400;
 /// Their seed.
 const SEED: u64 = 20_261_122;
-/// How many clusters they are asked about.
+/// The number of clusters to evaluate them over.
 const CLUSTERS: usize = 24;
 
 /// The file of the record, in the folder of this package.
@@ -37,7 +37,7 @@ pub fn expressions() -> Vec<String> {
     written.chain((0..RANDOM).map(|number| random_expression(SEED, number))).collect()
 }
 
-/// The clusters that every expression is asked about.
+/// The clusters to evaluate every expression over.
 #[must_use]
 pub fn clusters() -> Vec<Value> {
     (0..CLUSTERS).map(cluster).collect()
@@ -107,14 +107,14 @@ fn cluster(number: usize) -> Value {
 pub struct ExpressionsRecord {
     /// The version of Kubernetes whose answers these are.
     pub kubernetes: String,
-    /// A digest of all that was asked.
+    /// A digest of the whole input.
     pub digest: String,
-    /// For each expression a letter for each cluster: `t`, `f`, `e` for an error, `o` for what is no boolean; `!`
-    /// for one that does not compile.
+    /// For each expression a letter for each cluster: `t`, `f`, `e` for an error, `o` for a result that is not a
+    /// boolean; `!` for one that does not compile.
     pub answers: Vec<String>,
 }
 
-/// All that is asked.
+/// The whole input.
 fn asked() -> Value {
     let clusters = clusters();
     let mut scores = json!({});
@@ -129,13 +129,13 @@ fn asked() -> Value {
     json!({ "clusters": clusters, "scores": scores, "expressions": expressions() })
 }
 
-/// A digest of all that is asked.
+/// A digest of the whole input.
 #[must_use]
 pub fn expressions_digest() -> String {
     Record::digest_of([&asked()])
 }
 
-/// What the code of Kubernetes answers. Requires Go.
+/// The results of the code of Kubernetes. Requires Go.
 pub fn ask_expressions() -> Result<Vec<String>> {
     let answers = String::from_utf8(run("cel", &asked().to_string())?)?;
     let answers: Vec<String> = answers.lines().map(str::to_owned).collect();

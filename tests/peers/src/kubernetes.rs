@@ -1,5 +1,5 @@
-//! A case as Kubernetes takes it, and Kubernetes' answers. Where the same fields behave differently, the case is
-//! adjusted so that both behave alike: each [`Adjustment`] is named.
+//! A case in the format of Kubernetes, and Kubernetes' answers. Where the same fields behave differently, the case is
+//! adjusted so that both behave in the same way: each [`Adjustment`] is named.
 
 use std::fs;
 use std::io::Write as _;
@@ -25,9 +25,8 @@ pub enum Adjustment {
     /// With us a recommendation holds until the next one. With Kubernetes it counts from the instant at which
     /// it was given, so it is given again just before the next one.
     RecommendationsHold,
-    /// We remember what was scaled for as long as any policy asks. Kubernetes forgets what was scaled up when
-    /// no policy of scaling up asks for it any more, and the other way round, so it is given a policy that asks
-    /// for all and never decides.
+    /// We keep a scaling for as long as any policy needs it. Kubernetes drops a scaling up when no policy of scaling
+    /// up needs it any more, and vice versa. So it is given a policy that needs all of them and never decides.
     RemembersBothDirections,
 }
 
@@ -141,7 +140,7 @@ pub fn ask(cases: &[Value]) -> Result<Vec<Vec<u32>>> {
     Ok(answers)
 }
 
-/// What a program in `kubernetes` prints about an input. It is compiled with the modules of the control plane.
+/// The output of a program in `kubernetes` for an input. It is compiled with the modules of the control plane.
 pub(crate) fn run(program: &str, input: &str) -> Result<Vec<u8>> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("kubernetes");
     let mut started = Command::new("go")

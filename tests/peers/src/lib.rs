@@ -1,16 +1,16 @@
-//! What Kubernetes' own `HorizontalPodAutoscaler` controller answers to thousands of cases, and its libraries for
-//! CEL to a thousand expressions, recorded so that ours can be compared with them where there is no Go.
+//! The answers of Kubernetes' own `HorizontalPodAutoscaler` controller to thousands of cases, and of its libraries
+//! for CEL to a thousand expressions. They are recorded so that ours can be compared with them where there is no Go.
 //!
 //! - A [`Case`] is one autoscaler over a span of time. [`random_case`] makes one of a seed and a number.
-//! - [`for_kubernetes`] writes it as Kubernetes takes it. Where the same fields behave
-//!   differently, an [`Adjustment`] of the case makes both behave alike.
+//! - [`for_kubernetes`] writes it in the format of Kubernetes. Where the same fields behave differently, an
+//!   [`Adjustment`] of the case makes both behave in the same way.
 //! - `kubernetes/hpa` answers it with the code of Kubernetes; [`ask`] runs that program.
-//! - A [`Record`] is the answers in a file, with all that tells whether they are still the answers.
+//! - A [`Record`] is the answers in a file, with the data that show whether they are still current.
 //!
-//! - [`expressions`] are asked about [`clusters`]; `kubernetes/cel` answers with the code of Kubernetes, and an
+//! - [`expressions`] are evaluated over [`clusters`]; `kubernetes/cel` does so with the code of Kubernetes, and an
 //!   [`ExpressionsRecord`] is the answers in a file.
 //!
-//! The comparison is up to whoever has an autoscaler to compare.
+//! The callers, which have an autoscaler to compare, do the comparison.
 
 mod case;
 mod differences;
@@ -41,8 +41,8 @@ pub const SEED: u64 = 20_261_121;
 /// The file of the record, in the folder of this package.
 pub const RECORD: &str = "kubernetes.txt";
 
-/// All that Kubernetes is asked, in the order of the record's answers: random cases, in which it is made to
-/// mean the same as we do, then the differences, as it is.
+/// All cases for Kubernetes, in the order of the record's answers: random cases, adjusted so that it behaves as we
+/// do, then the differences, unchanged.
 #[must_use]
 pub fn asked(seed: u64, cases: usize) -> Vec<serde_json::Value> {
     let random =

@@ -1,4 +1,4 @@
-//! Asks the code of Kubernetes and rewrites the records: `cargo xtask peers`.
+//! Runs the code of Kubernetes and rewrites the records: `cargo xtask peers`.
 
 use std::fs;
 use std::path::Path;

@@ -86,12 +86,12 @@ fn metric(rng: &mut Rng) -> Metric {
     Metric { kind: MetricKind::AverageValue, target }
 }
 
-/// More than there are ever replicas: so many times a part of one of these is never whole.
+/// Primes above any number of replicas: a product of replicas and a part of one of these is never whole.
 const LARGE_PRIMES: [u32; 3] = [7_919, 10_007, 49_999];
 
-/// What a metric measures that multiplies the replicas there are: near its target, or there would be no end of
-/// it. Kubernetes multiplies in binary fractions, in which 75 times 1.36 is a little more than 102; that is one
-/// of the differences. So it is sixteenths, which are exact, or a product that is not whole.
+/// A sample of a metric that multiplies the current replicas: near its target, or it would grow without limit.
+/// Kubernetes multiplies in binary fractions, in which 75 times 1.36 is a little more than 102; that is one of the
+/// differences. So it is sixteenths, which are exact, or a product that is not whole.
 fn multiple(rng: &mut Rng, target: u32) -> u32 {
     if target.is_multiple_of(16) {
         target / 16 * rng.u32(5..=29)
@@ -108,7 +108,7 @@ fn tolerance(rng: &mut Rng) -> u32 {
     *one_of(rng, &[0, 0, 50, 100, 100, 200])
 }
 
-/// What a metric measures when things stand at up to `most` times its target.
+/// A sample of a metric, at up to `most` times its target.
 fn sample(rng: &mut Rng, metric: Metric, most: u32) -> u32 {
     let times = match metric.kind {
         MetricKind::Value => return multiple(rng, metric.target),
@@ -217,7 +217,7 @@ fn steps(
             }
             _ => {}
         }
-        // A metric that has no answer, and somebody else who scales.
+        // A metric without a sample, and another field manager that scales.
         let has_none = metrics.len() == 1 && rng.u8(..16) == 0;
         let samples = levels.iter().map(|level| (!has_none).then_some(*level)).collect();
         let written = (rng.u8(..16) == 0).then(|| rng.u32(minimum..=maximum));

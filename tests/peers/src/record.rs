@@ -1,5 +1,5 @@
-//! The record: Kubernetes' answers in a file, with the seed of the cases, the version of Kubernetes and a
-//! digest of what it was asked, so that nothing is compared with the answers to other cases.
+//! The record: Kubernetes' answers in a file, with the seed of the cases, the version of Kubernetes and a digest of
+//! the cases. So nothing is compared with the answers to other cases.
 
 use std::fmt::{self, Write as _};
 use std::str::FromStr;
@@ -15,7 +15,7 @@ pub struct Record {
     pub kubernetes: String,
     /// The seed of the random cases.
     pub seed: u64,
-    /// A digest of all that was asked.
+    /// A digest of all cases.
     pub digest: String,
     /// The replicas after each step of each case, in order.
     pub answers: Vec<Vec<u32>>,
@@ -29,7 +29,7 @@ pub struct RecordError {
 }
 
 impl Record {
-    /// A digest of what is asked: the same in every run, and another one for other cases.
+    /// A digest of the cases: the same in every run, and different for other cases.
     #[must_use]
     pub fn digest_of<'a>(asked: impl IntoIterator<Item = &'a Value>) -> String {
         // FNV-1a: stable over machines and versions.

@@ -1,5 +1,5 @@
-//! Our expressions against what the code of Kubernetes answers: every answer must be the same, but for the
-//! differences that we mean. The answers are recorded; `cargo xtask peers` records them anew.
+//! Our expressions against the results of the code of Kubernetes: every result must be the same, but for the intended
+//! differences. The results are recorded; `cargo xtask peers` records them again.
 
 #![expect(
     clippy::unwrap_used,

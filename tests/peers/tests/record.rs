@@ -1,5 +1,5 @@
-//! Whether the record still holds: it is of the Kubernetes that everything else is tested with, and it answers
-//! what is asked today.
+//! Whether the records are current: they are of the Kubernetes version that all other tests use, and of the current
+//! cases.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helping functions too")]
 

@@ -1,7 +1,7 @@
-//! The CEL expressions that random placements have, and what each of them means.
+//! The CEL expressions of random placements, and the meaning of each.
 //!
-//! CEL is not evaluated a second time here: every expression stands beside a function that says the same of a cluster.
-//! Whatever is not in the list does not compile.
+//! CEL is not evaluated a second time here: every expression has a function with the same result for a cluster.
+//! Expressions outside the list do not compile.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::objects::{Objects, instant, list, name_of, namespace_of};
 use crate::quantity;
 
-/// An expression, and what it means; `None` for no result, and for one that is no boolean.
+/// An expression, and its meaning; `None` for no result, and for one that is not a boolean.
 pub(crate) struct Expression {
     pub(crate) text: &'static str,
     pub(crate) holds: fn(&Reading<'_>) -> Option<bool>,

@@ -1,8 +1,8 @@
-//! Random hubs, and what happens in them: small and large, odd but such as an API server would let in.
+//! Random hubs, and their changes: small and large, unusual but such as an API server would admit.
 //!
-//! They concentrate where mistakes are likely: a handful of instants on which everything that runs out coincides,
-//! few names and values so that things meet, amounts that are equal though written differently, ties. What must be
-//! rejected in the spec of a placement is in here too, now and then.
+//! They concentrate where mistakes are likely: a few instants at which all scores and tolerations expire, few names
+//! and values so that they coincide, equal amounts in different notations, ties. Now and then a placement has an
+//! invalid spec.
 
 mod hub;
 mod placement;
@@ -19,14 +19,14 @@ use crate::objects::{Key, key_of};
 pub struct Course {
     /// The objects at the beginning.
     pub objects: Objects,
-    /// What happens then.
+    /// The later steps.
     pub steps: Vec<Step>,
 }
 
 /// Something happens, and then a placement has its turn.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// What happens.
+    /// The changes.
     pub changes: Vec<Change>,
     /// The namespace and name of the placement.
     pub placement: (String, String),
@@ -130,7 +130,7 @@ fn pick<'a, Item>(rng: &mut Rng, items: &'a [Item]) -> &'a Item {
     &items[rng.usize(0..items.len())]
 }
 
-/// `true` in so many of a hundred cases.
+/// `true` in `percent` of a hundred cases.
 fn percent(rng: &mut Rng, percent: u8) -> bool {
     rng.u8(0..100) < percent
 }

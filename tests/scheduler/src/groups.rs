@@ -8,7 +8,7 @@ use crate::selector;
 /// How many clusters one `PlacementDecision` names at most.
 const CLUSTERS_PER_DECISION: usize = 100;
 
-/// What a `PlacementDecision` says.
+/// The content of a `PlacementDecision`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Decision {
     /// Its name.

@@ -3,11 +3,11 @@
 //! It is slow and plain on purpose, and shares no code with the engine or the reading of objects. It takes the
 //! objects as API servers have them, in JSON, and an instant, and follows the rules of placements step by step:
 //! candidates, predicates, taints, prioritizers, selection, groups. Every lookup goes through all objects, every
-//! score is a fraction until it is truncated, and when time alone changes something is found out by scheduling
-//! again at every instant that any object mentions. It asks jiff for one thing only, to parse a timestamp.
+//! score is a fraction until it is truncated, and changes by time alone are found by scheduling again at every
+//! instant that any object mentions. It uses jiff for one thing only, to parse a timestamp.
 //!
-//! It trusts that objects are as an API server would have let them in, except for the specs of placements, which
-//! may say what cannot be carried out. [`generate`] makes up worlds of such objects. The comparison is in `tests/`.
+//! It requires objects that an API server would admit, except for the specs of placements, which may be invalid.
+//! [`generate`] builds random worlds of such objects. The comparison is in `tests/`.
 
 mod candidates;
 mod expressions;

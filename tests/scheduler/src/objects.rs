@@ -1,6 +1,6 @@
 //! The objects of a hub, as JSON, and the plainest ways of looking things up in them.
 //!
-//! What the objects mean is up to the steps of the schedule.
+//! The steps of the schedule give the objects their meaning.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ pub const GROUP_NAME_LABEL: &str = "cluster.open-cluster-management.io/decision-
 /// The label with the position of a decision group.
 pub const GROUP_INDEX_LABEL: &str = "cluster.open-cluster-management.io/decision-group-index";
 
-/// What tells objects apart: kind, namespace (empty without one) and name.
+/// The key of an object: kind, namespace (empty without one) and name.
 pub type Key = (String, String, String);
 
 /// All objects of a hub.

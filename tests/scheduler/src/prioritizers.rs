@@ -7,12 +7,12 @@ use crate::fraction::Fraction;
 use crate::objects::{Objects, clusters_in, instant, list, name_of, namespace_of};
 use crate::quantity;
 
-/// What one prioritizer adds to a total.
+/// The part of one prioritizer in a total.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Part {
     /// Its name; `AddOn/<resource>/<score>` for a score.
     pub of: String,
-    /// What it says of the cluster.
+    /// Its score of the cluster.
     pub raw: i64,
     /// Its weight.
     pub weight: i64,
@@ -120,7 +120,7 @@ fn coordinate(configuration: &Value) -> Result<Coordinate, &'static str> {
     }
 }
 
-/// What all prioritizers that are on say of a cluster, among those that are left.
+/// The parts of all active prioritizers for a cluster, among the remaining clusters.
 pub(crate) fn parts(
     prioritizers: &[Prioritizer],
     objects: &Objects,

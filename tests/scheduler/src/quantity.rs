@@ -6,7 +6,8 @@ use serde_json::Value;
 const LARGEST: i128 = i64::MAX as i128;
 const NANOS_IN_ONE: i128 = 1_000_000_000;
 
-/// A quantity in billionths; `None` for what is none. What is finer is rounded away from zero, as Kubernetes does.
+/// A quantity in billionths; `None` for other texts. Smaller fractions are rounded away from zero, as Kubernetes
+/// does.
 #[must_use]
 pub fn nanos(written: &Value) -> Option<i128> {
     match written {
@@ -44,7 +45,7 @@ fn parse(text: &str) -> Option<i128> {
     Some(if is_negative { -magnitude } else { magnitude })
 }
 
-/// What a suffix multiplies by: a power of two, and the exponent of a power of ten.
+/// The factor of a suffix: a power of two, and the exponent of a power of ten.
 fn scale(suffix: &str) -> Option<(i128, i32)> {
     Some(match suffix {
         "" => (1, 0),

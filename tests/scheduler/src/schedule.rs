@@ -15,7 +15,7 @@ use crate::taints::{self, Tainted, tainted};
 
 const DISABLED: &str = "cluster.open-cluster-management.io/experimental-scheduling-disable";
 
-/// What a placement selects, and why.
+/// The selection of a placement, and its reasons.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Schedule {
     /// The clusters that could be selected, the best first.
@@ -45,7 +45,7 @@ pub struct Ranked {
     pub total: i64,
     /// Others with the same total go first, because it would rather not be selected.
     pub is_last: bool,
-    /// What each prioritizer says.
+    /// The part of each prioritizer.
     pub parts: Vec<Part>,
 }
 
@@ -65,17 +65,17 @@ pub enum Exclusion {
     },
 }
 
-/// What cannot be used in a spec. Whatever has been decided stays.
+/// The unusable part of a spec. The previous selection stays.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Misconfigured(pub &'static str);
 
-/// Whether nothing at all is done about a placement, because it says so.
+/// Whether a placement is exempt, by its own annotation.
 #[must_use]
 pub fn is_left_alone(placement: &Value) -> bool {
     placement["metadata"]["annotations"][DISABLED] == "true"
 }
 
-/// What a placement selects at an instant.
+/// The selection of a placement at an instant.
 pub fn schedule(
     objects: &Objects,
     placement: &Value,
@@ -156,7 +156,7 @@ fn reason(
     }
 }
 
-/// What is left to find wrong in a spec, besides its prioritizers.
+/// The problems of a spec, apart from its prioritizers.
 fn check(placement: &Value) -> Result<(), Misconfigured> {
     let spec = &placement["spec"];
     let mut selectors = list(&spec["predicates"]).iter().map(|it| &it["requiredClusterSelector"]);

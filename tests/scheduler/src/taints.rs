@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::objects::{instant, list};
 
-/// What the taints of a cluster come to.
+/// The effect of the taints of a cluster.
 pub(crate) enum Tainted {
     /// It may not be selected.
     Out {
@@ -74,7 +74,7 @@ pub(crate) fn is_undated(placement: &Value, cluster: &Value) -> bool {
     })
 }
 
-/// Whether a toleration matches a taint, whatever the time.
+/// Whether a toleration matches a taint, at any time.
 fn is_about(toleration: &Value, taint: &Value) -> bool {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (key, effect) = (text(&toleration["key"]), text(&toleration["effect"]));

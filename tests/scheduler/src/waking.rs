@@ -8,13 +8,13 @@ use serde_json::Value;
 use crate::objects::{Objects, instant, list};
 use crate::{Exclusion, Missing, Schedule, schedule, taints};
 
-/// The first instant after `now` at which a placement is scheduled otherwise if nothing happens until then: other
-/// clusters, totals, exclusions, taints without a time that are told of, or a score that no longer counts or is no
-/// longer there to be read.
+/// The first instant after `now` at which the schedule of a placement differs if no object changes until then. It
+/// differs in its clusters, totals, exclusions, reported taints without a time, or in a score that no longer counts
+/// or can no longer be read.
 #[must_use]
 pub fn next_change(objects: &Objects, placement: &Value, now: Timestamp) -> Option<Timestamp> {
     let held = at(objects, placement, now);
-    // What is read of a cluster that a taint keeps out does not matter, whenever it is read.
+    // Scores of a cluster that a taint excludes do not matter, whenever they are read.
     let names: Vec<&String> =
         held.iter().flat_map(|it| &it.expired).map(|(cluster, _)| cluster).collect();
     let differs = |instant: Timestamp| {
@@ -29,7 +29,7 @@ pub fn next_change(objects: &Objects, placement: &Value, now: Timestamp) -> Opti
     later.find_map(|nanos| {
         let just_before = Timestamp::from_nanosecond(nanos - 1).ok();
         let at = Timestamp::from_nanosecond(nanos).ok();
-        // Between two instants that are mentioned nothing changes, or one has been forgotten.
+        // Between two such instants nothing changes, or one is missing from the list.
         debug_assert!(just_before.is_none_or(|at| !differs(at)), "a change before {nanos}");
         at.filter(|at| differs(*at))
     })

@@ -17,7 +17,7 @@ pub struct Fault {
     times: usize,
 }
 
-/// What becomes of a request.
+/// The effect on a request.
 #[derive(Clone)]
 pub(crate) enum Effect {
     Answer(Refusal),
@@ -74,7 +74,7 @@ impl Fault {
         Self::of(Effect::Meanwhile(Arc::new(act)))
     }
 
-    /// It is carried out, and answered only after a concurrent change that all watches have told of.
+    /// It is carried out, and answered only after a concurrent change that all watches have delivered.
     #[must_use]
     pub fn overtake(act: impl Fn(&Stub) + Send + Sync + 'static) -> Self {
         Self::of(Effect::Overtake(Arc::new(act)))
@@ -126,7 +126,7 @@ impl Fault {
         Self { effect, fits: Vec::new(), times: 1 }
     }
 
-    /// What happens to a request, if the fault strikes it.
+    /// The effect on a request, if the fault strikes it.
     pub(crate) fn strikes(&mut self, request: &ReceivedRequest) -> Option<Effect> {
         let strikes = self.times > 0 && self.fits.iter().all(|fits| fits(request));
         strikes.then(|| {

@@ -50,7 +50,7 @@ fn line(of: &str, object: &Value) -> Bytes {
     format!("{}\n", json!({ "type": of, "object": object })).into()
 }
 
-/// A watch from an expired version: it says so, and ends.
+/// A watch from an expired version: it reports that, and ends.
 pub(crate) fn gone(version: u64) -> Answer {
     let message = format!("too old resource version: {version}");
     let refusal = Refusal::new(http::StatusCode::GONE, message);

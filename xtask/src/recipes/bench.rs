@@ -15,8 +15,7 @@ pub(super) const RECIPE: Recipe = Recipe {
 };
 
 fn run(run: &mut Run) -> anyhow::Result<()> {
-    // Named one by one: `cargo bench` alone also starts the unit tests, whose harness knows
-    // nothing of criterion's options.
+    // Named one by one: `cargo bench` alone also starts the unit tests, whose harness rejects criterion's options.
     let mut benches: Vec<_> = run
         .workspace
         .targets("bench")

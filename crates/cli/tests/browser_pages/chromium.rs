@@ -69,7 +69,7 @@ impl Page {
         page
     }
 
-    /// What an expression is, once everything that was asked to be drawn is drawn.
+    /// The value of an expression, once all requested drawing is done.
     pub(crate) fn evaluate(&mut self, expression: &str) -> Value {
         let settled = format!(
             "(async () => {{ const frame = () => new Promise(requestAnimationFrame); \
@@ -94,7 +94,7 @@ impl Page {
         self.call("Emulation.setEmulatedMedia", &json!({ "media": medium }));
     }
 
-    /// Lets the page be so many pixels wide and high.
+    /// Sets the size of the page in pixels.
     pub(crate) fn resize(&mut self, width: u32, height: u32) {
         let size =
             json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
@@ -107,7 +107,7 @@ impl Page {
         self.call("Emulation.setEmulatedMedia", &json!({ "features": [feature] }));
     }
 
-    /// Presses a key and lets it go; with Shift, if that is said before it.
+    /// Presses a key and releases it; with Shift, if the name starts with it.
     pub(crate) fn press(&mut self, key: &str) {
         let (modifiers, key) = key.strip_prefix("Shift+").map_or((0, key), |key| (8, key));
         let text = if key.chars().count() == 1 { key } else { "" };
@@ -139,7 +139,7 @@ impl Page {
         self.drag(at, at);
     }
 
-    /// Turns the wheel by so many pixels, with Ctrl or without.
+    /// Turns the wheel by this number of pixels, with Ctrl or without.
     pub(crate) fn wheel(&mut self, (x, y): (f64, f64), by: f64, with_control: bool) {
         let modifiers = if with_control { 2 } else { 0 };
         let event = json!({
@@ -187,7 +187,7 @@ impl Page {
         self.call("Input.dispatchTouchEvent", &json!({ "type": "touchEnd", "touchPoints": [] }));
     }
 
-    /// Runs a script beside those of the page, whatever its policy lets it run.
+    /// Runs a script in addition to those of the page, even if its policy forbids scripts.
     pub(crate) fn run(&mut self, script: &str) {
         let answer = self.call("Runtime.evaluate", &json!({ "expression": script }));
         assert!(answer["exceptionDetails"].is_null(), "{answer}");
@@ -210,7 +210,7 @@ impl Page {
         self.events.iter().filter(is_complaint).map(ToString::to_string).collect()
     }
 
-    /// Everything the page has asked for so far.
+    /// All requests of the page so far.
     pub(crate) fn requests(&self) -> Vec<String> {
         let sent = self.events.iter().filter(|it| it["method"] == "Network.requestWillBeSent");
         sent.filter_map(|it| it["params"]["request"]["url"].as_str().map(str::to_owned)).collect()

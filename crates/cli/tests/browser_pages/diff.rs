@@ -1,5 +1,5 @@
-//! The page of `almanac diff -o html` in a real browser: it opens from a file, has a row for everything that changes,
-//! shows hostile names as they are, fits, follows the color scheme, and asks nothing of a network.
+//! The page of `almanac diff -o html` in a real browser: it opens from a file and has a row for everything that
+//! changes. It shows hostile names unchanged, fits, follows the color scheme, and requests nothing from a network.
 
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 

@@ -1,6 +1,6 @@
 //! The page of `almanac forecast -o html` in a real browser, by mouse, by keyboard and by touch: it opens from a file
-//! at any size, says why every value is what it is, zooms, tells the same as `-o json`, requests nothing from a network
-//! and logs no errors.
+//! at any size, and gives the reason for every value. It zooms, shows the same as `-o json`, requests nothing from a
+//! network and logs no errors.
 //!
 //! Chromium is driven over its own debugging protocol through two pipes. Where it is missing and
 //! apt-get may install it, it is installed; elsewhere the test fails and says what to do.
@@ -31,7 +31,7 @@ fn folder_of(test: &str) -> PathBuf {
     folder
 }
 
-/// What the forecast of files prints.
+/// The output of a forecast of files.
 fn forecast(files: &Path, arguments: &[&str]) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
@@ -59,7 +59,7 @@ fn page_of_examples(test: &str, days: &str) -> (PathBuf, Page) {
     (folder, page)
 }
 
-/// The page complains of nothing, and asks for nothing but itself.
+/// The page logs no problem, and requests only itself.
 #[track_caller]
 fn assert_quiet(page: &Page) {
     assert_eq!(page.complaints(), [""; 0], "complaints of the browser");

@@ -13,8 +13,8 @@ use crate::verdict::checked;
 /// How many texts.
 const TEXTS: &str = "ALMANAC_QUERY_TEXTS";
 
-/// What an older Prometheus does not know yet, and Almanac accepts because the one that receives a query may know it.
-/// None of these is in version 2.42.
+/// Newer features that an older Prometheus rejects. Almanac accepts them because the Prometheus that receives a query
+/// may support them. None of these is in version 2.42.
 const NEWER: [(&str, &str); 14] = [
     (
         "functions and aggregations",
@@ -38,7 +38,7 @@ const NEWER: [(&str, &str); 14] = [
     ("comments before brackets", r"#[^\n]*\n\s*\["),
 ];
 
-/// Comments, and texts in quotes, in which a `#` is none.
+/// Comments, and quoted texts, in which a `#` does not start a comment.
 const COMMENTS: &str = r#"("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`[^`]*`)|#[^\n]*\n"#;
 
 /// What version 2 accepts and version 3 does not: a hexadecimal number whose second digit is an `e`, at the end.
@@ -53,7 +53,7 @@ const DIFFERENT: [(&str, bool); 3] = [
     ("a{b=~\"\\\\pn\"}", true),
 ];
 
-/// Whether Almanac takes a text for a query, whatever its result is.
+/// Whether Almanac accepts a text as a query, with any result.
 fn is_query(text: &str) -> bool {
     checked(text).findings.iter().all(|finding| {
         !matches!(finding.code, Code::Query | Code::MissingField)

@@ -1,5 +1,5 @@
-//! Queries over published numbers: Almanac answers them as a real Prometheus does that has scraped the same
-//! numbers. The expressions are random, from a seed that is printed. What is a query at all is up to `language`.
+//! Queries over published numbers: Almanac answers them as a real Prometheus does that has scraped the same numbers.
+//! The expressions are random, from a seed that is printed. `language` decides which texts are queries.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
 

@@ -3,7 +3,7 @@
 
 use fastrand::Rng;
 
-/// What an expression yields.
+/// The type of an expression's result.
 #[derive(Clone, Copy, PartialEq)]
 enum Type {
     Scalar,

@@ -1,4 +1,4 @@
-//! A real kubectl completes the command line of its plugin by asking it.
+//! A real kubectl completes the command line of its plugin by calling it.
 
 use std::process::Command;
 use std::{env, fs};
@@ -27,7 +27,7 @@ fn kubectl_completes_the_arguments_of_the_plugin() -> TestResult {
         assert_eq!(commands, "forecast\tShow what policies will do, before they do it\n:4\n");
         assert_eq!(offered(&["forecast", "--zone", "Europe/Berl"])?, "Europe/Berlin\n:4\n");
         assert!(offered(&["next", ""])?.contains("--all-namespaces\t"));
-        // A folder goes on, without a space behind it.
+        // The path of a directory continues, without a space after it.
         assert_eq!(
             offered(&["validate", "-f", "tests/support/harbo"])?,
             "tests/support/harbour/\n:6\n"

@@ -1,5 +1,5 @@
-//! `almanac agent` on a real API server, with simulated nodes: every pod has the level that the policies say, and gets
-//! back the one of its user, whatever happens meanwhile.
+//! `almanac agent` on a real API server, with simulated nodes: every pod has the level that the policies set, and
+//! gets its original back, under every disturbance.
 
 pub(crate) mod place;
 mod stage;

@@ -1,5 +1,5 @@
-//! `HorizontalAutoscaler` on a real API server, by the numbers of schedules and of a real Prometheus: on time,
-//! never by a number that is none, never faster than it may, and not against another writer.
+//! `HorizontalAutoscaler` on a real API server, by the numbers of schedules and of a real Prometheus: on time, never
+//! by an invalid number, never faster than it may, and not in contention with another writer.
 
 mod autoscalers;
 mod boundary;

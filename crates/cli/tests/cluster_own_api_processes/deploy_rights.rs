@@ -21,7 +21,7 @@ use http::{Method, StatusCode};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-/// Who the controllers are.
+/// The service account of the controllers.
 const ACCOUNT: &str = "system:serviceaccount:almanac-system:almanac";
 
 const KARMADA: &str = "autoscaling.karmada.io/v1alpha1";
@@ -97,7 +97,7 @@ async fn await_everything(kubectl: &Kubectl) -> TestResult {
     Ok(())
 }
 
-/// Somebody else is always faster once, so that each target has to be looked at again.
+/// Another field manager writes first once, so that each target has to be read again.
 fn be_faster_once(proxy: &FaultProxy) -> [Injected; 7] {
     TARGETS.map(|(name, _, kind, _)| {
         let subresource = if is_autoscaler(kind) { "" } else { "/scale" };
@@ -111,7 +111,7 @@ fn be_faster_once(proxy: &FaultProxy) -> [Injected; 7] {
     })
 }
 
-/// Takes a target away twice, which is told twice.
+/// Deletes a target twice, which is reported twice.
 async fn take_away_twice(kubectl: &Kubectl) -> TestResult {
     let (name, api_version, kind, resource) = TARGETS[0];
     let policy = ["-n", HARBOUR, "cronfederatedhpa", name];
@@ -151,7 +151,7 @@ fn every_permission_is_used_and_no_other_is_needed() -> TestResult {
         let lease = ["-n", NAMESPACE, "lease", "almanac"];
         let transitions = get(&kubectl, &lease).await?["spec"]["leaseTransitions"].clone();
         ensure!(transitions == json!(0), "the lease was lost meanwhile: {transitions}");
-        // It is renewed before it is let go of, and a watch is in the log once it has ended.
+        // The Lease is renewed before it is released, and a watch is in the log once it has ended.
         let renewals = proxy.requests().iter().filter(|it| it.is_for_lease()).count();
         ensure!(renewals > 2, "the lease was never renewed");
         ensure!(controller.stop().await?.success(), "it did not end well");
@@ -220,7 +220,7 @@ fn every_permission_for_placements_is_used_and_no_other_is_needed() -> TestResul
         kubectl.run_with_input(&["-n", "sea", "create", "-f", "-"], &unbound).await?;
         let account = test.service_account(NAMESPACE, "almanac").await?;
         let proxy = FaultProxy::start(account.client()?)?;
-        // What has become of a write whose response is lost is read.
+        // After a lost response, the controller reads the object of the write.
         let lost = proxy.inject(
             Fault::lose_answer().method(Method::PATCH).path_contains("/placementdecisions/"),
         );

@@ -61,7 +61,7 @@ async fn prepare(cluster: &Cluster) -> TestResult {
     cluster.create(PRODUCER, NAMESPACE, &producer).await
 }
 
-/// What is said beforehand of the minutes to come.
+/// The forecast of the next minutes.
 async fn forecast(kubeconfig: &Path) -> Result<Value> {
     let mut command = Command::new(ALMANAC);
     command.args(["forecast", "-n", NAMESPACE, "--for", "1h", "-o", "json"]);
@@ -100,7 +100,7 @@ fn live(series: &Value) -> Result<(Kind, &str, &'static str)> {
     })
 }
 
-/// Waits until everything is as was said of a minute, and has been recorded as it was said.
+/// Waits until all values and records are as forecast for a minute.
 async fn await_what_was_said(cluster: &Cluster, said: &Value, minute: Timestamp) -> TestResult {
     for series in said["series"].as_array().context("there are series")? {
         let segment = segment_at(series, minute)?;
@@ -121,7 +121,7 @@ async fn await_what_was_said(cluster: &Cluster, said: &Value, minute: Timestamp)
     Ok(())
 }
 
-/// Waits until the rule that was said to set a value has a record of it, for the instant that was said.
+/// Waits until the rule that sets a value in the forecast has a record of it, for the forecast instant.
 async fn await_record(cluster: &Cluster, policy: &str, rule: &str, said: &Value) -> TestResult {
     let begins: Timestamp = said["from"].as_str().context("an instant")?.parse()?;
     await_condition(&format!("{policy} {rule} has recorded {begins}"), PATIENCE, async || {
@@ -157,7 +157,7 @@ fn a_cluster_does_minute_by_minute_what_its_forecast_said() -> TestResult {
             let is_last = minute.as_second() / 60 == first + MINUTES - 1;
             let is_in_time = controller.now() < minute + 50.seconds();
             ensure!(is_last || is_in_time, "too slow a machine to tell");
-            // In turn: told to end, and killed where it stands.
+            // Alternates between an orderly end and a kill.
             if minute.as_second() % 120 == 0 {
                 controller.stop().await?;
             } else {

@@ -22,14 +22,14 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-/// Who the controllers are.
+/// The service account of the controllers.
 const ACCOUNT: &str = "system:serviceaccount:almanac-system:almanac";
 
 const KARPENTER: &str = "autoscaling.karpenter.sh/v1alpha1";
 const KEDA: &str = "keda-hpa-lock";
 
-/// What policies set to seven: a field of a target, as kubectl names it, and the kind of the policy of its name. Who
-/// resets it is known by this name, and this is a part of what makes the two get along.
+/// The fields that policies set to seven: a field of a target, as kubectl names it, and the kind of the policy of its
+/// name. Then the name of the field manager that resets it, and a part of the advice that resolves the contention.
 const CONTESTED: [(&str, &str, &str, &str, &str); 5] = [
     ("deployments.apps/tide", "/spec/replicas", "horizontalautoscaler", ARGO_CD, IGNORE),
     ("deployments.apps/web", "/spec/replicas", "cronfederatedhpa", ARGO_CD, IGNORE),
@@ -53,7 +53,7 @@ const CONTESTED: [(&str, &str, &str, &str, &str); 5] = [
 const ARGO_CD: &str = "argocd-controller";
 const IGNORE: &str = "RespectIgnoreDifferences=true";
 
-/// Each tool sets two again, whatever there is.
+/// Each tool sets two again, over any value.
 async fn reset(kubectl: &Kubectl) -> TestResult {
     let flux = json!({"labels": {
         "kustomize.toolkit.fluxcd.io/name": "apps",
@@ -145,7 +145,7 @@ async fn await_told(
 #[test]
 fn a_tool_that_resets_a_target_is_named_with_what_to_do_and_not_fought_for_long() -> TestResult {
     let options = ControlPlaneOptions::api_only().audited_with_reads_of(ACCOUNT);
-    // How many seconds the tool goes on.
+    // The number of seconds for which the tool continues.
     let lasting = size("ALMANAC_GITOPS_SECONDS", 40, 300);
     on_own_control_plane(&options, async |test| {
         let kubectl = test.kubectl().await?;

@@ -1,5 +1,5 @@
-//! What the controllers leave alone, on a real API server and with the permissions of the manifests: the policies of an
-//! upstream controller until it lets go of its lease, and what is exempt.
+//! The policies that the controllers do not reconcile, on a real API server and with the permissions of the
+//! manifests: those of an upstream controller until it releases its Lease, and exempt ones.
 
 use crate::harbour::{
     HARBOUR, autoscaler, create, cron, metrics_producer, node_group, prepare, workload,
@@ -45,7 +45,7 @@ fn policies_are_left_to_karmada_while_it_holds_its_lease() -> TestResult {
         await_value(&kubectl, &policy, &reason, &json!("UpstreamController")).await?;
         await_metric(&controller, "almanac_left_alone{kind=\"cronfederatedhpas\"} 1").await?;
         await_metric(&controller, "almanac_left_alone{kind=\"metricsproducers\"} 0").await?;
-        // The other kinds go on, which also tells that the boundary is over.
+        // The other kinds are still reconciled, which also shows that the boundary is over.
         let tide = ["-n", HARBOUR, "deployment", "tide"];
         await_value(&kubectl, &tide, "/spec/replicas", &json!(7)).await?;
         let published = "/status/scheduledCapacity/currentValue";

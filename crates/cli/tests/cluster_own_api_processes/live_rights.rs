@@ -151,7 +151,7 @@ async fn the_rest_is_assumed(kubectl: &Kubectl, reader: &Path) -> TestResult {
     Ok(())
 }
 
-/// A policy for the pods of certain nodes, beside one for all others.
+/// A policy for the pods of certain nodes, and one for all others.
 const LEVELS: &str = r#"
 apiVersion: v1
 kind: ConfigMap
@@ -191,7 +191,7 @@ fn pods_and_nodes_are_read_only_where_there_are_policies_for_them() -> TestResul
         let pods_too = rule("", &["pods"], &["list"]);
         permit(&kubectl, HERE, &json!([namespaces, hpas, jobs])).await?;
         permit(&kubectl, OF_AGENT, &json!([config_maps()])).await?;
-        // Without a ConfigMap, nobody has to be allowed to list pods.
+        // Without a ConfigMap, no permission to list pods is needed.
         await_assumptions(&reader, &[]).await?;
         apply(&kubectl, AGENT_NAMESPACE, LEVELS).await?;
         let pods = "no Pod in namespace default was read: missing permission to list pods";

@@ -1,4 +1,4 @@
-//! Groups of nodes on a real control plane: simulated nodes appear and go where that was asked for, and nowhere else.
+//! Groups of nodes on a real control plane: simulated nodes are created and deleted only in the requested groups.
 
 use crate::controller::{
     Cluster, Controller, DEPLOYMENT, Kind, NODE, NODE_GROUP, condition, on_cluster,
@@ -15,13 +15,13 @@ const MACHINES: Kind =
 /// The manifests.
 const DEPLOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy");
 
-/// A node of somebody else.
+/// A node of another owner.
 fn foreign_node(name: &str) -> Value {
     let labels = json!({"owner": "somebody", "almanac.dev/node-group": "pool"});
     json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}})
 }
 
-/// Starts the controllers, with these flags besides.
+/// Starts the controllers, with these additional flags.
 async fn start(cluster: &Cluster, flags: &[&str]) -> Result<Controller> {
     cluster.start_at(&Timestamp::now().to_string(), flags).await
 }
@@ -46,7 +46,7 @@ async fn await_nodes(cluster: &Cluster, expected: &[&str]) -> TestResult {
     .await
 }
 
-/// Waits until a group says that it has so many nodes; what the `scale` subresource answers then.
+/// Waits until the status of a group has this number of nodes; returns its `scale` subresource.
 async fn await_replicas(cluster: &Cluster, name: &str, replicas: u32) -> Result<Value> {
     let what = format!("{replicas} nodes");
     let has = |object: &Value| {
@@ -104,7 +104,7 @@ fn simulated_nodes_appear_and_go_with_the_replicas_of_their_group() -> TestResul
         resize(cluster, "pool", 1).await?;
         await_replicas(cluster, "pool", 1).await?;
         await_nodes(cluster, &["spot-0"]).await?;
-        // Each size is said once, however often the nodes were looked at.
+        // Each size is written once, however often the nodes were read.
         let is_status = |write: &&AuditedRequest| write.subresource == "status";
         assert_eq!(cluster.writes().await?.iter().filter(is_status).count(), 3);
         let labels = "{name=\"pool\",namespace=\"shop\"} 1";
@@ -138,13 +138,13 @@ fn without_the_flag_no_node_is_made_and_the_group_says_what_to_do() -> TestResul
         assert!(message.contains("MachineDeployment"), "{message}");
         cluster.await_event(NAMESPACE, "real", &format!("Warning Unsupported: {message}")).await?;
         controller.stop().await?;
-        // With it, a type that nobody knows is still one that nobody knows.
+        // With it, an unknown type is still unknown.
         let controller = start(cluster, &["--simulated-nodes"]).await?;
         await_replicas(cluster, "pool", 3).await?;
         assert_eq!(await_refusal(cluster, "real", "Unsupported").await?, message);
         await_nodes(cluster, &["spot-0", "spot-1", "spot-2"]).await?;
         controller.stop().await?;
-        // Without it again, the nodes stay, and nobody says how many there are.
+        // Without it again, the nodes stay, and their number is not reported.
         let controller = start(cluster, &[]).await?;
         await_refusal(cluster, "pool", "Unsupported").await?;
         assert_eq!(
@@ -199,7 +199,7 @@ fn a_restart_keeps_the_nodes_and_the_nodes_of_a_deleted_group_go() -> TestResult
         }
         let before = node_writes(cluster).await?.len();
         controller.program.kill()?;
-        // While nobody looks, one group goes, and another one asks for more.
+        // While no controller runs, one group is deleted, and another one is scaled up.
         cluster.delete(NODE_GROUP, NAMESPACE, "late").await?;
         resize(cluster, "pool", 2).await?;
         controller.program.start_again()?;

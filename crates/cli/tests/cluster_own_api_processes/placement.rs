@@ -1,5 +1,5 @@
-//! `Placement` on a real API server: which clusters are selected and when, in which order the decisions are written,
-//! whatever goes wrong meanwhile, and beside other writers.
+//! `Placement` on a real API server: which clusters are selected and when, and in which order the decisions are
+//! written, with failures and with other writers.
 
 mod expressions;
 mod hands;

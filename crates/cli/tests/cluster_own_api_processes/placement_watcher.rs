@@ -1,5 +1,5 @@
-//! Whoever watches `PlacementDecision`s on a real API server: a cluster that stays selected is never missing from
-//! all of them, whatever changes, fails or is killed meanwhile. What is selected is what the second scheduler says.
+//! A watch of `PlacementDecision`s on a real API server. A cluster that stays selected is never missing from all of
+//! them, in spite of changes, failures and kills. The selection is that of the second scheduler.
 //! `ALMANAC_WATCHER_ROUNDS` is the number of rounds of changes.
 
 use crate::placement::stage;

@@ -120,7 +120,7 @@ async fn padded(
     (namespace, name): PodName<'_>,
     (ours, count): (&str, usize),
 ) -> anyhow::Result<Vec<Value>> {
-    // Who may patch need not be able to get.
+    // An account that may patch need not be able to get.
     let (pods, nothing) = (Api::<Pod>::namespaced(client.clone(), namespace), json!({}));
     let pod = pods.patch(name, &PatchParams::default(), &Patch::Merge(&nothing)).await?;
     let known = pod.metadata.managed_fields.unwrap_or_default();

@@ -33,7 +33,7 @@ async fn two_replicas(test: &OwnTest) -> anyhow::Result<(Program, Program, Times
     let arguments = ["controller", "--lease-namespace=default", "--simulated-nodes", &controllers];
     let arguments = arguments.map(String::from);
     let kubeconfig = test.plane.kubeconfig();
-    // Prometheus is to have seen the old value before the boundary.
+    // Prometheus must have seen the old value before the boundary.
     let before = head_start() * 3;
     let leader = start(&arguments, &kubeconfig, before)?;
     let boundary = Timestamp::now() + before;
@@ -105,7 +105,7 @@ async fn extenders(kubectl: &Kubectl, test: &OwnTest) -> anyhow::Result<[Program
     Ok([deciding, standby])
 }
 
-/// A webhook that was asked once at least.
+/// A webhook that has received at least one request.
 async fn webhook(kubectl: &Kubectl, test: &OwnTest) -> anyhow::Result<(Program, ProgramPort)> {
     let port = ProgramPort::take()?;
     let address = format!("127.0.0.1:{}", port.number());
@@ -131,7 +131,7 @@ async fn webhook(kubectl: &Kubectl, test: &OwnTest) -> anyhow::Result<(Program, 
     let binary = env!("CARGO_BIN_EXE_almanac").as_ref();
     let webhook = Program::start_listening(binary, &arguments, &[])?;
     webhook.await_ready().await?;
-    // The API server hears of it a moment later.
+    // The API server picks it up after a delay.
     let probe = cron("probe", "apps/v1", "Deployment", &json!({"targetReplicas": 3})).to_string();
     let asked = ["-n", HARBOUR, "create", "--dry-run=server", "-f", "-"];
     await_condition("the webhook to be asked", PATIENCE, async || {
@@ -280,7 +280,7 @@ async fn the_next_leader_has_the_numbers(prometheus: &Prometheus, leader: &Progr
     await_query(prometheus, &selector(SERIES[0]), Some(7.0)).await
 }
 
-/// Nothing is overdue here, nothing needs attention, and no Prometheus is asked.
+/// Nothing is overdue here, nothing needs attention, and no Prometheus is queried.
 const EMPTY: [&str; 3] = [
     "almanac_cron_oldest_overdue_firing_timestamp_seconds",
     "almanac_objects_not_ready",

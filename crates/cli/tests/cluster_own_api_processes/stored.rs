@@ -1,4 +1,4 @@
-//! Statuses that an earlier program wrote: today's program goes on where that one stopped. No rule is new to it, no
+//! Statuses that an earlier program wrote: today's program continues where that one stopped. No rule is new to it, no
 //! firing is repeated, and none is lost.
 //!
 //! `tests/stored/statuses.json` has the objects as the program of 2026-11-27 left them, the last one with statuses from
@@ -115,7 +115,7 @@ async fn await_all_acted(cluster: &Cluster, boundary: &str, scheduled: u64) -> T
     await_selected(cluster, "one", &["cluster1"]).await
 }
 
-/// What an earlier program leaves behind, in the order of the kinds.
+/// The objects that an earlier program leaves behind, in the order of the kinds.
 async fn record(cluster: &Cluster, program: &Path) -> Result<Value> {
     create(cluster).await?;
     let start = BEFORE.parse::<Timestamp>()? - head_start();

@@ -87,7 +87,7 @@ async fn await_budget(kubectl: &Kubectl) -> TestResult {
     await_value(kubectl, &budget, "/status/expectedPods", &json!(2)).await
 }
 
-/// The port has the name that the container gives it; nobody is named from where.
+/// The port has the name that the container gives it; every source is allowed.
 async fn only_the_metrics_are_let_in(kubectl: &Kubectl) -> TestResult {
     let policy = get(kubectl, &["-n", NAMESPACE, "networkpolicy", "almanac"]).await?;
     let spec = &policy["spec"];
@@ -101,7 +101,7 @@ async fn only_the_metrics_are_let_in(kubectl: &Kubectl) -> TestResult {
     Ok(())
 }
 
-/// What it renders is taken by the API server, and differs from what runs in nothing but the image.
+/// The API server accepts the rendered objects, and they differ from the running ones only in the image.
 async fn the_kustomization_changes_the_image_alone(kubectl: &Kubectl) -> TestResult {
     let rendered = kubectl.run(&["kustomize", &format!("{ROOT}/deploy")]).await?;
     let image = rendered.lines().filter_map(|line| line.trim().strip_prefix("image: "));

@@ -1,5 +1,5 @@
-//! `almanac extender` beside a stock kube-scheduler, on a real control plane with simulated nodes: as the manifest of the
-//! second scheduler has it, with its configuration, its arguments and its permissions.
+//! `almanac extender` with a stock kube-scheduler, on a real control plane with simulated nodes: as in the manifest
+//! of the second scheduler, with its configuration, its arguments and its permissions.
 
 mod attacked;
 mod beside;

@@ -1,5 +1,5 @@
-//! Groups of nodes on a whole control plane: the scheduler uses their nodes, and the controller manager takes them for
-//! alive as long as they are.
+//! Groups of nodes on a whole control plane: the scheduler uses their nodes, and the controller manager treats them
+//! as alive as long as they are.
 
 use crate::controller::{Cluster, DEPLOYMENT, NODE, NODE_GROUP};
 use almanac_fixtures::objects;
@@ -44,7 +44,7 @@ fn a_pod_runs_on_a_node_of_a_group_and_the_node_is_alive_again_after_a_restart()
         resize(&cluster, 1).await?;
         await_available(&cluster, json!(1)).await?;
 
-        // Nobody renews its lease, until somebody does again.
+        // The Lease is not renewed, until a controller runs again.
         controller.program.kill()?;
         let is_lost = |node: &Value| node["spec"]["taints"].to_string().contains("unreachable");
         cluster.await_object(NODE, ("", "spot-0"), "it is lost", is_lost).await?;

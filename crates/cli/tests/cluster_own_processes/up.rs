@@ -1,4 +1,4 @@
-//! `almanac up` as people run it: a control plane of its own, what it tells, and how it ends.
+//! `almanac up` as users run it: a control plane of its own, its output, and how it ends.
 
 mod demo;
 mod first_hour;
@@ -47,7 +47,7 @@ spec:
   - {name: calms, schedule: '10 8 * * *', targetReplicas: 3}
   - {name: noon, schedule: '0 12 * * *', targetReplicas: 4}
 ";
-/// A definition that somebody else has applied.
+/// A CRD that another party has applied.
 const THEIRS: &str = "deploy/crds/autoscaling.karpenter.sh_metricsproducers.yaml";
 const KUBECONFIG_OF_THE_USER: &str = "apiVersion: v1\nkind: Config\n";
 
@@ -90,7 +90,7 @@ impl User {
         self.runs_program(Path::new(env!("CARGO_BIN_EXE_almanac")), arguments, &[])
     }
 
-    /// The same with another program around it, or with variables beside those of the user.
+    /// The same with another program around it, or with variables in addition to those of the user.
     fn runs_program(
         &self,
         program: &Path,
@@ -115,12 +115,12 @@ impl User {
             ("NO_PROXY", ",".to_owned()),
             // So that whatever happens is one line.
             ("COLUMNS", "1000".to_owned()),
-            // As in many an office. What is on this machine is reached without it.
+            // As in many offices. Addresses on this machine are reached without it.
             ("HTTPS_PROXY", "http://proxy.invalid:3128".to_owned()),
         ])
     }
 
-    /// What the policies' clock has shown, if it was set.
+    /// The time of the policy clock, if it was set.
     fn clock(&self) -> anyhow::Result<Option<Timestamp>> {
         let Ok(kept) = fs::read(self.data().join("policy-clock.json")) else { return Ok(None) };
         let kept: serde_json::Value = serde_json::from_slice(&kept)?;
@@ -131,7 +131,7 @@ impl User {
         client_for(&self.data().join("kubeconfig"))
     }
 
-    /// That nothing is left of any start, and the user's own kubeconfig is as it was.
+    /// Checks that nothing is left of any start, and that the user's own kubeconfig is unchanged.
     async fn has_nothing_left(&self) -> TestResult {
         let home = self.home.path().display().to_string();
         await_condition("everything to have ended", PATIENCE, async || {
@@ -149,7 +149,7 @@ impl User {
 fn processes_of(text: &str) -> anyhow::Result<Vec<String>> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc")? {
-        // A process that ends meanwhile has no arguments any more, and neither has a dead one.
+        // A process that has ended since has no arguments any more, and neither has a dead one.
         let Ok(arguments) = fs::read(entry?.path().join("cmdline")) else { continue };
         let arguments = String::from_utf8_lossy(&arguments).replace('\0', " ");
         if arguments.contains(text) {
@@ -231,12 +231,12 @@ fn two_run_side_by_side_and_a_port_that_is_taken_is_no_obstacle() -> TestResult 
         let note = json!({"metadata": {"name": "note"}, "data": {"kept": "yes"}});
         let notes: Api<ConfigMap> = Api::namespaced(client, "default");
         notes.create(&PostParams::default(), &serde_json::from_value(note)?).await?;
-        // The first line is all that is asked for with -q.
+        // With -q, only the first line is printed.
         ensure!(first.log()?.lines().count() == 1, "{}", first.log()?);
 
         first.kill()?;
         one.has_nothing_left().await?;
-        // What is left of the connections to it is gone before long.
+        // The remaining connections to it end soon.
         let _taken = await_condition("the port to be free", PATIENCE, async || {
             Ok(Observation::Holds(std::net::TcpListener::bind(("127.0.0.1", port))?))
         })
@@ -292,7 +292,7 @@ fn nothing_is_lost_and_nothing_left_whenever_it_is_killed_or_told_to_end() -> Te
             user.has_nothing_left().await?;
             let shown_before = shown;
             shown = user.clock()?;
-            // Ten minutes of it pass in a second. How far it came when it was killed is known to nobody.
+            // Ten minutes of it pass in a second. Its time when it was killed is not known.
             let passed =
                 if status.is_some_and(|it| it.success()) { ran * 600 } else { Duration::ZERO };
             let least = shown_before.map(|it| it + passed);
@@ -315,7 +315,7 @@ fn beside_a_cluster_that_is_there_only_almanac_runs_and_the_kubeconfig_is_only_r
     on_own_control_plane(&ControlPlaneOptions::whole(), async |test| {
         let _nodes = test.nodes(&[almanac_harness::NodeSpec::named("node")]).await?;
         let user = User::new()?;
-        // What names no namespace goes where the context says, as with kubectl.
+        // Objects without a namespace go to that of the context, as with kubectl.
         let shop = user.file("shop.yaml", &SHOP.replace(", namespace: default", ""))?;
         let config = fs::read_to_string(test.plane.kubeconfig())?;
         fs::write(user.home.path().join(".kube/config"), &config)?;
@@ -340,7 +340,7 @@ fn beside_a_cluster_that_is_there_only_almanac_runs_and_the_kubeconfig_is_only_r
         await_replicas(&test.client(), 3).await?;
         let status = up.stop().await?;
         ensure!(status.success(), "{status}: {}", up.log()?);
-        // The cluster goes on.
+        // The cluster continues.
         ensure!(replicas(&test.client()).await? == Some(3));
         let after = fs::read_to_string(user.home.path().join(".kube/config"))?;
         ensure!(after == config, "the user's kubeconfig became {after}");

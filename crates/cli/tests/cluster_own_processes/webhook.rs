@@ -1,5 +1,5 @@
-//! `almanac webhook` as its manifest has it, asked by a real API server: what it refuses and warns of, with which words;
-//! what happens without it; what it adds to a hub; and its certificate over several lives.
+//! `almanac webhook` as in its manifest, called by a real API server: its rejections and warnings, with their texts,
+//! and requests without it. Then its additions to a hub, and its certificate over several lives.
 
 mod away;
 mod certificates;

@@ -26,7 +26,7 @@ fn ran(command: &mut Command) -> Ran {
     Ran::of(&command.output().unwrap())
 }
 
-/// What is said on standard error by a command that cannot run.
+/// The standard error of a command that cannot run.
 #[track_caller]
 fn refused(arguments: &[&str]) -> String {
     almanac(arguments).ended(2).noted
@@ -183,7 +183,7 @@ fn colours_follow_the_color_option() {
         assert!(has_colours(&asked("always"), None), "{arguments:?}");
         assert!(has_colours(&asked("always"), Some("1")), "{arguments:?}");
         assert!(!has_colours(&asked("never"), None), "{arguments:?}");
-        // A pipe is no terminal.
+        // A pipe is not a terminal.
         assert!(!has_colours(&asked("auto"), None), "{arguments:?}");
         assert!(!has_colours(arguments, None), "{arguments:?}");
     }

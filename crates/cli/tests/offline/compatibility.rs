@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::{Context as _, ensure};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-/// What the others share.
+/// The shared objects of the others.
 const HUB: &str = "hub.yaml";
 
 fn folder() -> PathBuf {

@@ -1,5 +1,5 @@
-//! Completion: what the program offers, and that bash, zsh and fish offer it with the scripts it prints.
-//! kubectl, which asks in its own way, is for `cluster_kubectl_completion`.
+//! Completion: what the program offers, and that bash, zsh and fish offer it with the scripts it prints. kubectl,
+//! which requests it in its own way, is for `cluster_kubectl_completion`.
 
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
@@ -27,7 +27,7 @@ impl Stage {
         self
     }
 
-    /// Runs a program here, with nobody's settings.
+    /// Runs a program here, without any user's settings.
     fn run(&self, program: &str, arguments: &[&str]) -> Ran {
         let path = format!("{}:{}", self.0.join("bin").display(), env::var("PATH").unwrap());
         let mut command = Command::new(program);
@@ -36,7 +36,7 @@ impl Stage {
         Ran::of(&command.env("LC_ALL", "C.UTF-8").env("TERM", "dumb").output().unwrap())
     }
 
-    /// What the program offers when it is asked as the script of a shell asks.
+    /// The completions that the program offers when called as the script of a shell calls it.
     #[track_caller]
     fn offered(&self, shell: &str, words: &[&str]) -> Vec<String> {
         let asked = ["-c", "exec \"$@\"", "sh", "env", "_CLAP_IFS=\n"];
@@ -46,7 +46,7 @@ impl Stage {
         let output =
             self.run("sh", &[&asked, &*asks, &["almanac", "--", "almanac"], words].concat());
         assert_eq!(output.noted, "", "an answer is all that is said");
-        // What it means comes after it, where the shell shows that.
+        // Its description comes after it, where the shell shows that.
         let value = |line: &str| line.split(['\t', ':']).next().unwrap().to_owned();
         output.said.lines().map(value).collect()
     }
@@ -176,7 +176,7 @@ fn powershell_registers_the_program_by_both_of_its_names() {
     assert!(script("powershell").contains(registered), "{}", script("powershell"));
     assert_eq!(script("pwsh"), script("powershell"));
     assert!(!script("pwsh").contains("Invoke-Expression"), "what is typed would be run");
-    // It asks the program itself, which offers every command.
+    // It calls the program itself, which offers every command.
     let offered = stage.offered("powershell", &[""]);
     for command in ["forecast", "explain", "next", "diff", "when", "lint", "validate", "version"] {
         assert!(offered.iter().any(|it| it == command), "{offered:?}");

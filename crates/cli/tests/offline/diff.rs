@@ -206,7 +206,7 @@ fn a_policy_that_is_added_sets_nothing_for_firings_before_the_period() {
     let alone = sides("added-alone", &[], &[("yearly.yaml", &yearly)]);
     let gate = ["--fail-on-change"];
     let assumed = ["--assume", "deployment/shop.replicas=5", "--fail-on-change"];
-    // What is assumed holds on both sides.
+    // Assumptions hold on both sides.
     for more in [&gate[..], &assumed] {
         diff(&alone, &[&["/dev/null", "new"], more].concat()).ended(0);
     }

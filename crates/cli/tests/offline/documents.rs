@@ -49,7 +49,7 @@ fn alerts(text: &str) -> BTreeSet<String> {
 fn the_alerts_in_the_file_are_those_on_the_page_about_metrics() -> anyhow::Result<()> {
     let page = fs::read_to_string(root()?.join("docs/metrics.md"))?;
     let blocks = page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
-    // One that names a schedule is an example: nobody else has that schedule.
+    // One that names a schedule is an example: no other installation has that schedule.
     let blocks = blocks.filter(|it| it.contains("- alert:") && !it.contains("namespace=\""));
     let listed: BTreeSet<String> = blocks.flat_map(alerts).collect();
 
@@ -131,7 +131,7 @@ fn documents(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// What a document's links point at, without what lies outside the repository.
+/// The targets of a document's links, without those outside the repository.
 fn links(document: &str) -> impl Iterator<Item = &str> {
     let targets = document.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     targets.filter(|target| !target.contains("://") && !target.contains(char::is_whitespace))

@@ -178,7 +178,7 @@ fn the_fixes_of_sarif_are_what_lint_fix_writes() {
         .map(|change| &change["replacements"][0])
         .collect();
     assert_eq!(replacements.len(), 2, "{sarif}");
-    // From the end, so that what is still to be replaced stays where it is.
+    // From the end, so that the remaining replacements keep their offsets.
     replacements.sort_by_key(|it| {
         let region = &it["deletedRegion"];
         (region["startLine"].as_u64(), region["startColumn"].as_u64())

@@ -81,7 +81,7 @@ fn the_order_of_the_files_makes_no_difference() {
     assert_eq!(one, other);
 }
 
-/// A page without what says when it was made, and by which command: no two are alike in that.
+/// A page without its creation time and command, which differ in every page.
 fn without_its_making(page: &str) -> String {
     let about = page.split_once("id=\"about\">").and_then(|(before, rest)| {
         let (_, after) = rest.split_once("</script>")?;
@@ -162,7 +162,7 @@ fn valid_policies_are_forecast_and_invalid_ones_are_reported_with_their_location
     assert_eq!(finding["field"], "spec.rules[0].schedule");
     forecast(&folder, &[]).assert_said(&["broken.yaml:8:"]);
     forecast(&folder, &["-o", "svg"]).assert_said(&[" at broken.yaml:8:"]);
-    // A table goes where nobody reads findings: they are told beside it.
+    // A table goes to programs, which do not read findings: those are printed separately.
     forecast(&folder, &["-o", "csv"]).assert_noted(&["broken.yaml:8:"]);
 }
 

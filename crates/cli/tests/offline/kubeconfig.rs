@@ -30,7 +30,7 @@ fn command(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// What is said by a command that could not run, after the words that all these errors begin with.
+/// The error of a command that could not run, without the prefix of all these errors.
 #[track_caller]
 fn error_of(mut command: Command) -> String {
     let ran = Ran::of(&command.output().unwrap()).ended(2);
@@ -51,7 +51,7 @@ fn kubeconfig(server: &str) -> String {
     all.to_string()
 }
 
-/// An address at which nobody listens any more.
+/// An address at which no program listens any more.
 fn closed() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     format!("https://{}", listener.local_addr().unwrap())

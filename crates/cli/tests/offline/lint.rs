@@ -1,7 +1,7 @@
-//! What `lint` finds beyond `validate`: for each finding a file that has it, with what is said of it, stories in which it
-//! is harder to see, and beside them files that look alike and are fine.
+//! The findings of `lint` beyond those of `validate`: for each finding a file that has it, with the expected text,
+//! stories in which it is harder to see, and similar files without it.
 //!
-//! Run with `ALMANAC_UPDATE=1` to write what is said anew.
+//! Run with `ALMANAC_UPDATE=1` to write the expected texts again.
 
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
@@ -53,7 +53,7 @@ fn files(name: &str) -> Vec<PathBuf> {
     files
 }
 
-/// What is said of a file, seen from its folder. A first line `# from DAY` says when it is looked at.
+/// The findings for a file, as text, seen from its directory. A first line `# from DAY` sets the day of the check.
 fn lint(file: &Path, format: &str) -> String {
     let text = fs::read_to_string(file).unwrap();
     let from = text.lines().next().and_then(|line| line.strip_prefix("# from "));
@@ -64,7 +64,7 @@ fn lint(file: &Path, format: &str) -> String {
     ran.said
 }
 
-/// What is found in a file.
+/// The findings for a file.
 fn findings(file: &Path) -> Vec<Value> {
     let said: Value = serde_json::from_str(&lint(file, "json")).unwrap();
     list(&said["findings"]).to_vec()
@@ -97,7 +97,7 @@ fn each_file_has_the_finding_it_is_called_after_and_there_is_one_for_each() {
     assert_eq!(names, codes);
 }
 
-/// What is found in our own files is mended, or a comment beside it says why it is meant.
+/// Findings in our own files are fixed, or a comment there gives the reason for the text.
 #[test]
 fn nothing_is_found_in_our_own_checkout() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

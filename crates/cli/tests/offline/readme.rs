@@ -1,5 +1,5 @@
-//! The documents tell the truth: every command in a ```` ```console ```` block of README.md and
-//! below `docs` is run, and what the terminal shows must be what the document shows.
+//! The documents are correct: every command in a ```` ```console ```` block of README.md and below `docs` is run, and
+//! what the terminal shows must be what the document shows.
 //!
 //! A line `$ almanac …` (or `$ cargo run --release -- …`) is a command, and the lines after it are
 //! its output, errors included. Commands in ```` ```sh ```` blocks are not run; `cargo xtask arch`
@@ -40,7 +40,7 @@ fn every_console_command_in_the_documents_prints_what_they_show() -> anyhow::Res
         let mut lines: Vec<_> = document.lines().map(str::to_owned).collect();
         let examples = examples(&document).with_context(|| name.clone())?;
         ensure!(name != "README.md" || !examples.is_empty(), "README.md shows no command");
-        // From the last to the first, so that an update leaves the other places where they are.
+        // From the last to the first, so that an update does not move the remaining examples.
         for example in examples.into_iter().rev() {
             let Example { line, command, output } = example;
             let shown = text(&lines[output.clone()]);
@@ -128,8 +128,8 @@ fn whole_command<'a>(
     Ok((command, last))
 }
 
-/// What a terminal shows of a command that succeeds. (To show one that does not, let the document
-/// show it: `$ almanac …; echo "exit code $?"`.)
+/// The terminal output of a command that succeeds. (To show one that does not, let the document show it: `$ almanac
+/// …; echo "exit code $?"`.)
 fn run(root: &Path, command: &str) -> anyhow::Result<String> {
     let command = match command.strip_prefix(FROM_SOURCE) {
         Some(arguments) => format!("almanac{arguments}"),
@@ -153,7 +153,7 @@ fn run(root: &Path, command: &str) -> anyhow::Result<String> {
         .output()
         .context("failed to start sh")?;
     let printed = String::from_utf8(output.stdout).context("the output is not UTF-8")?;
-    // A terminal shows both ends of a line alike.
+    // A terminal shows both line endings in the same way.
     let printed = printed.replace("\r\n", "\n");
     ensure!(output.status.success(), "`{command}` ended with {}:\n{printed}", output.status);
     Ok(printed)

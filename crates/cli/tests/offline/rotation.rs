@@ -13,7 +13,7 @@ use tokio::process::Command;
 /// Nothing here takes so long unless it hangs.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// Nobody has its key any more.
+/// Its key no longer exists.
 const CA: &str = "-----BEGIN CERTIFICATE-----
 MIIBfjCCASWgAwIBAgIUeasszSgYxREYr+XGKnIbcK4thKMwCgYIKoZIzj0EAwIw
 FDESMBAGA1UEAwwJYXV0aG9yaXR5MCAXDTI2MTEyMTE0MTIyMFoYDzIxMjYxMDI4
@@ -27,7 +27,7 @@ QN0=
 -----END CERTIFICATE-----
 ";
 
-/// Nobody listens at this server's address.
+/// No program listens at this server's address.
 const KUBECONFIG: &str = "
 apiVersion: v1
 kind: Config
@@ -55,7 +55,7 @@ async fn a_process_shuts_down_for_a_restart_when_the_ca_it_trusts_is_replaced() 
         let read = log.read_line(&mut begun).await?;
         ensure!(read > 0, "it ended by itself: {begun}");
     }
-    // As rotations are done: the new one beside the old one first.
+    // The usual rotation: the new one is added to the old one first.
     fs::write(folder.join("ca.crt"), CA.repeat(2))?;
     let mut rest = String::new();
     tokio::time::timeout(PATIENCE, log.read_to_string(&mut rest)).await.context("it goes on")??;

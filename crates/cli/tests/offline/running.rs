@@ -1,4 +1,4 @@
-//! The program run in a directory of a test's own, and what came of it. What lies in the directory is up to the test.
+//! The program run in a directory of a test's own, and its result. Each test fills its directory.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
 
@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-/// What the program did.
+/// The result of a run.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,

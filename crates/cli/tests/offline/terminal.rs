@@ -1,4 +1,4 @@
-//! What reaches a terminal: names from files as they can be shown, and nothing that moves the cursor.
+//! Output on a terminal: names from files in printable form, and nothing that moves the cursor.
 
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 

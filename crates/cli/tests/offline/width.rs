@@ -179,7 +179,7 @@ fn notes_follow_the_terminal_in_every_command() {
     }
 }
 
-/// What a command shows on a terminal of so many columns. `COLUMNS` says something else, as after a resize.
+/// The output of a command on a terminal of this number of columns. `COLUMNS` has another value, as after a resize.
 fn on_a_terminal(folder: &Path, arguments: &[&str], width: usize) -> String {
     shown(folder, arguments, width, |command, terminal| {
         command.stdout(terminal).stderr(Stdio::null())
@@ -193,7 +193,7 @@ fn noted_on_a_terminal(folder: &Path, arguments: &[&str], width: usize) -> Strin
     })
 }
 
-/// What a command shows on a terminal that it is connected to.
+/// The output of a command on a terminal that it is connected to.
 fn shown(
     folder: &Path,
     arguments: &[&str],

@@ -29,8 +29,8 @@ pub enum Answer {
     External(Arc<str>),
 }
 
-/// What can be answered without a Prometheus: steps, each of which takes the results of earlier steps off a stack and
-/// leaves its own there. A query is as deep as it is long (`a + 1 + 1 …`), and no stack of calls has to be.
+/// A query that needs no Prometheus: steps, each of which pops the results of earlier steps off a stack and pushes
+/// its own. A query is as deep as it is long (`a + 1 + 1 …`), and is evaluated without recursion.
 #[derive(Clone, Debug)]
 pub struct Expression(Box<[Step]>);
 

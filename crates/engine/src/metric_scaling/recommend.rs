@@ -31,11 +31,11 @@ pub fn recommendation(
     Some(near.unwrap_or_else(|| sample.scaled(factor * u64::from(current), target).max(1)))
 }
 
-/// The recommendation that counts, by the position of its metric. `None` without any.
+/// The effective recommendation, by the index of its metric; `None` without any recommendation.
 ///
-/// The direction is up if any of them is above what is set, else down if any is below; that direction says
-/// which of all recommendations counts. Where it is disabled, the largest is remembered, and nothing comes of
-/// it: it lies in that direction.
+/// The direction is up if any of them is above the set value, else down if any is below; the rules of that direction
+/// select the effective one. Where that direction is disabled, the largest is recorded, and the replicas do not
+/// change.
 pub(super) fn selected(
     policy: &MetricScaling,
     recommendations: &[u32],

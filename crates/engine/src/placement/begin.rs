@@ -1,7 +1,7 @@
-//! Where a run of placements begins: when the world was as it is, if that is known. Otherwise just before its first instant,
-//! so that only what changes there is a change; or at that instant where a score or a toleration ends at it. Those that may
-//! influence each other begin together. What the decisions say is all there is to know of the past. A placement of an unknown
-//! selection does not begin.
+//! Where a run of placements starts: at the instant at which the world was observed, if that is known. Otherwise just
+//! before the first instant, so that only later changes count as changes; or at the first instant if a score or a
+//! toleration expires at it. Placements that may influence each other start together. The decisions are the only
+//! record of the past. A placement with an unknown selection does not start.
 
 use std::collections::BTreeSet;
 

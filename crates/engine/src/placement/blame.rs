@@ -1,5 +1,5 @@
-//! What has changed a selection, if it was time: a toleration or a score that has ended since the last decision. Where
-//! several have ended, one of a cluster that has come or gone is named.
+//! The change cause of a selection, if it was time: a toleration or a score that has expired since the last decision.
+//! If several have expired, one of a cluster that was added or removed is named.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl Blamed {
     }
 }
 
-/// Why a decision is as it is. While nothing changes, that is what it was.
+/// The reason for a decision. It stays the same while nothing changes.
 pub(super) fn reason(
     input: &Input<'_>,
     ranking: &Ranking,
@@ -58,14 +58,14 @@ pub(super) fn reason(
     let of_changed = causes
         .iter()
         .find(|(_, cause)| cause.candidate().is_some_and(|candidate| blame.has_changed(candidate)));
-    // Of what is known of others nothing follows for clusters that cannot be said to match.
+    // Known causes for other clusters do not apply to clusters for which it is unknown whether they match.
     match of_changed.or(causes.first().filter(|_| !is_costly)) {
         Some((rule, cause)) => Reason { rule: *rule, cause: *cause, ..decision.reason },
         None => decision.reason,
     }
 }
 
-/// The remembered reason, as the candidates are now; `None` if the cluster that it is about is gone, or its taint.
+/// The recorded reason, for the current candidates; `None` if its cluster, or the taint of it, is gone.
 fn remembered(input: &Input<'_>, memory: &Memory) -> Option<Reason<Cause>> {
     let Some(blamed) = &memory.blamed else {
         let is_over = matches!(memory.reason.cause, Cause::TooCostly { .. });

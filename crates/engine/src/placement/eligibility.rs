@@ -49,8 +49,8 @@ pub enum Exclusion {
     },
 }
 
-/// What predicates with expressions say of all candidates, in their order. Nothing is kept of predicates without: they
-/// say the same whenever they are asked, and at once.
+/// The results of the predicates with expressions for all candidates, in their order. Results of other predicates are
+/// not kept: they are deterministic, and evaluated at little cost.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Matches {
     of: Vec<Matched>,
@@ -102,9 +102,9 @@ impl Matches {
         self.unfinished().filter(|it| self.is_unsaid(*it))
     }
 
-    /// Whether it cannot be said if a candidate matches: its share of the steps was too small because there are so many
-    /// others, or the expressions are too costly everywhere. If all that a cluster may take is too little for what it
-    /// alone says, it does not match.
+    /// Whether it is unknown if a candidate matches: its share of the steps was too small because there are too many
+    /// others, or the expressions are too costly for every cluster. If even the largest share is too small for this
+    /// cluster alone, it does not match.
     pub(super) fn is_unsaid(&self, candidate: u32) -> bool {
         self.get(candidate).is_some_and(|it| {
             it.is_unfinished() && (it.granted < MOST_STEPS || self.is_costly_everywhere)
@@ -145,8 +145,8 @@ impl Matches {
     }
 }
 
-/// Whether a candidate is kept of which nobody can say if it matches. What was decided when that began counts, and not what
-/// somebody else has made of the decisions since.
+/// Whether a candidate stays selected while it is unknown if it matches. The decision at the start of that time
+/// counts, and not what other field managers have made of the decisions since.
 fn stays_unsaid(input: &Input<'_>, candidate: &Candidate<'_>) -> bool {
     let known = input.memory.as_ref().and_then(|memory| memory.costly.get(candidate.name));
     known.copied().unwrap_or(candidate.is_selected)

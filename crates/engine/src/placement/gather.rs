@@ -215,9 +215,9 @@ fn advance<Item>(
     items.next_if(|item| name_of(item) == name)
 }
 
-/// The placements whose decision may be another one because of what has changed: an object of the hub that is new,
-/// was edited or is gone. Whoever changes one asks before and after: a cluster may be in other sets then. What one
-/// placement has selected counts for others at their next turns, and at once only for the one whose it is.
+/// The placements whose decision may differ because of a change: an object of the hub that is new, was edited or is
+/// gone. A caller that changes an object calls this before and after: a cluster may be in other sets then. A
+/// selection of one placement counts for others at their next turns, and at once only for that placement.
 pub(super) fn readers(view: View<'_, Placements>, changed: &Identity) -> Vec<Identity> {
     if changed.group() != GROUP {
         return Vec::new();
@@ -343,9 +343,9 @@ fn asked_by_expressions<'w>(
     })
 }
 
-/// The placements that may select a cluster by expressions, with what these say of it at `now`; `None` for those of which
-/// it would take too much to say. Of a placement that knows already that this cluster takes it too much, that is what
-/// they say.
+/// The placements that may select a cluster by expressions, with their results for it at `now`; `None` where the
+/// evaluation would take too many steps. If a placement has recorded that this cluster takes too many steps, that is
+/// its result.
 #[must_use]
 pub fn matched_by_expressions(
     view: View<'_, Placements>,

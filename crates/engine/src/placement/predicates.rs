@@ -61,8 +61,8 @@ pub struct Matched {
     pub(super) granted: usize,
     /// How many they took.
     pub(super) spent: usize,
-    /// Whether nothing else would have said something else: no scores were read, and where steps were too few, none
-    /// were left.
+    /// Whether the result depends on the cluster alone: no scores were read, and if the steps did not suffice, none
+    /// was left.
     pub(super) follows_from_cluster: bool,
 }
 

@@ -1,5 +1,5 @@
-//! The order in which the decisions of a placement are written, so that no cluster that stays selected is missing
-//! from all of them in between: where it goes is written before where it was.
+//! The order in which the decisions of a placement are written. A cluster that stays selected is never missing from
+//! all of them: it is added to its new decision before it is removed from the old one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -31,7 +31,7 @@ pub struct Change {
 pub struct Recorded {
     /// When.
     pub at: Timestamp,
-    /// The previous publication; `None` when there was none.
+    /// The previous publication; `None` for the first.
     pub before: Option<Published>,
     /// The current publication.
     pub published: Published,

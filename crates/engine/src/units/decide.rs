@@ -1,4 +1,4 @@
-//! Decides whether pods have to be poured, and until when they stay as they are.
+//! Decides whether pods have to be scheduled in the simulation, and until when they stay unchanged.
 
 use jiff::Timestamp;
 
@@ -8,7 +8,7 @@ use crate::Action;
 /// The decision of a policy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Decision {
-    /// That the pods be poured, if their number has changed or some of them wait.
+    /// To schedule the pods, if their number has changed or some of them are pending.
     pub actions: Vec<Action>,
     /// When a pod is gone that is being deleted.
     pub wake_at: Option<Timestamp>,

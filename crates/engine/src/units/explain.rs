@@ -117,7 +117,7 @@ fn lacks(unit: Option<&Unit>, space: Space) -> String {
     }
 }
 
-/// A pod as the files have it: what was poured since is told beside.
+/// A pod as in the files; simulated changes since then are listed separately.
 fn explain_pod(
     view: View<'_, Units>,
     policy_identity: &Identity,
@@ -240,7 +240,7 @@ fn cost_of(found: &Pouring, identity: &Identity, pod: &Pod) -> String {
     }
 }
 
-/// What becomes of a pod by the numbers in the files, where that is not what it is now.
+/// The forecast of a pod by the numbers in the files, if it differs from its current state.
 fn foretold(
     poured: &Pouring,
     (policy_identity, policy): (&Identity, &ResourcePolicy),

@@ -1,4 +1,4 @@
-//! The inputs of a decision about units: the policy, and what its pods are poured by.
+//! The inputs of a decision about units: the policy, and the scheduling simulation of its pods.
 
 use super::{Pouring, Replicas, ResourcePolicy, Units};
 use crate::seam::{FamilyState, View};
@@ -11,13 +11,14 @@ pub struct Input<'a> {
     pub identity: &'a Identity,
     /// The checked spec.
     pub policy: &'a ResourcePolicy,
-    /// The pods, as they have been poured so far.
+    /// The pods, as far as they have been scheduled.
     pub pouring: &'a Pouring,
     /// The desired replicas of workloads.
     pub replicas: Replicas<'a>,
 }
 
-/// Gathers the inputs of a decision. There is none about a policy that is exempt, and none before pods are poured.
+/// Gathers the inputs of a decision. An exempt policy has none, and no policy has any before the simulation of the
+/// pods starts.
 #[must_use]
 pub fn gather<'a>(view: View<'a, Units>, identity: &Identity) -> Option<Input<'a>> {
     let (identity, policy) = in_force(view.objects, view.state, identity)?;

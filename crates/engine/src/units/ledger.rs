@@ -1,6 +1,6 @@
 //! The ledger: which pods are counted in which unit of which policy, kept up to date by what changes.
 //!
-//! News of an object touches what it changes and nothing else. A pod that is bound or unbound costs the same among a
+//! A watch event changes only the entries that it affects. A pod that is bound or unbound costs the same among a
 //! thousand pods as among fifty thousand; a policy that is edited costs as much as it has pods and there are nodes.
 //!
 //! A pod counts from the moment its binding is reserved (`binds`), whether or not the API server has shown it since.

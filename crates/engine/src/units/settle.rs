@@ -1,4 +1,5 @@
-//! What follows when pods have been poured: the numbers that have changed, and the units that have come to be full.
+//! The results of scheduling pods in the simulation: the numbers that have changed, and the units that have become
+//! full.
 
 use std::sync::Arc;
 
@@ -32,7 +33,7 @@ pub struct Recorded {
     pub is_full: bool,
 }
 
-/// What follows from pouring.
+/// The results of a scheduling simulation.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Settled {
     /// The records.

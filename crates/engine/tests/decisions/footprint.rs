@@ -89,7 +89,7 @@ fn rules_read_their_target_and_write_the_fields_they_can_set() {
     let name = PolicyName::new(Family::CronScaling, object_name("bounds"));
     let (footprint, target) = (world.footprint(&name), autoscaler("shop").identity().clone());
     assert_eq!(footprint.reads, std::slice::from_ref(&target));
-    // The bound that no rule names may have to make way for the other.
+    // The bound that no rule names may have to move for the other.
     let expected = [(target.clone(), Field::MinReplicas), (target, Field::MaxReplicas)];
     assert_eq!(footprint.writes, expected);
 }

@@ -1,9 +1,8 @@
 //! The decisions, rule by rule: a module for each family, in it a file for each part of its rules.
 //!
-//! Every test's name states the rule it holds. Whatever is decided here is decided through
-//! `support`, which runs the checker over it. What the families share has a module of its own
-//! beside theirs: where a run begins, which policies belong together, one turn. The properties,
-//! which hold over random policies, worlds, outcomes and clocks, are in `properties` of each.
+//! Every test's name states the rule it holds. All decisions here go through `support`, which runs the checker over
+//! them. The shared parts have modules of their own: where a run starts, which policies are connected, one turn. The
+//! properties, which hold over random policies, worlds, outcomes and clocks, are in `properties` of each.
 
 #![expect(
     clippy::unwrap_used,

@@ -8,7 +8,7 @@ use crate::support::cron::{Scaling, hourly, rule};
 use crate::support::monday;
 use crate::support::schedule::{Producer, Publish as _, Schedule};
 
-/// Carries out what a turn wants, and closes it.
+/// Carries out the actions of a turn, and closes it.
 fn carry_out(open: OpenTurn, world: &mut World, now: Timestamp) -> Turn {
     let outcomes = open.actions().iter().map(|action| world.apply(action)).collect();
     open.close(world, outcomes, now)
@@ -99,7 +99,7 @@ fn a_policy_invalidated_before_closing_keeps_its_history_and_retries_nothing() {
     assert_eq!((turn.recorded.len(), turn.effects), (1, vec![]));
     assert_eq!(scaling.rule_memory("r").fingerprint, Fingerprint::of_nothing());
     assert_eq!(scaling.history("r"), ["09:03:00 done replicas 5"]);
-    // Mended to what it was, and within the delay of the firing.
+    // Fixed to its previous text, within the delay of the firing.
     let mended = hourly().object().clone();
     scaling.world.upsert(scaling.identity.clone(), Slim::CronScaling(mended));
     assert!(!scaling.turn(monday("10:04")));

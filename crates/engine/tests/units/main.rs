@@ -1,7 +1,6 @@
-//! The rules of units of nodes, one by one, and the simulation that holds the ledger to them whatever fails.
+//! The rules of units of nodes, one by one, and the simulation that checks the ledger against them under every fault.
 //!
-//! Every test's name states the rule it holds. What is really the case is counted by `naive`, which shares no code with
-//! the ledger.
+//! Every test's name states the rule it holds. `naive` counts the true state, and shares no code with the ledger.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! What is counted where, found out the plain way: by going through all pods, for every policy, every time.
+//! The pods counted in each unit, found the simple way: by going through all pods, for every policy, every time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ pub(crate) type Policies = BTreeMap<Identity, ResourcePolicy>;
 pub(crate) type Nodes = BTreeMap<Arc<str>, Node>;
 pub(crate) type Pods = BTreeMap<Identity, Pod>;
 
-/// The objects as somebody sees them. Pods that are being bound are on their nodes already.
+/// The objects from one point of view. Pods that are being bound are on their nodes already.
 #[derive(Clone, Default)]
 pub(crate) struct Seen {
     pub(crate) policies: Policies,
@@ -120,7 +120,7 @@ impl Seen {
         wanted
     }
 
-    /// What has to be written for the costs: `None` removes one.
+    /// The costs to write: `None` removes one.
     pub(crate) fn cost_changes(&self) -> BTreeMap<Identity, Option<i32>> {
         let wanted = self.wanted_costs();
         let mut changes = BTreeMap::new();
@@ -150,7 +150,7 @@ impl Seen {
         let used = |place: usize| mine.map_or(0, |places| places[place].len());
         let is_full =
             |place: usize| policy.units[place].max.is_some_and(|max| used(place) >= max as usize);
-        // Nodes that are not known are no candidates.
+        // Unknown nodes are not candidates.
         let place_of =
             |node: &Arc<str>| self.nodes.contains_key(node).then(|| self.unit_of(policy, node));
         let places: Vec<Option<usize>> = nodes.iter().map(place_of).collect();

@@ -16,7 +16,7 @@ pub(crate) const LONGEST_BIND: LongestBind =
     LongestBind::of(Duration::from_secs(6), Duration::from_secs(4));
 pub(crate) const LEASE: Duration = Duration::from_secs(5);
 
-/// A number of seconds by the clock that nobody can set.
+/// A number of seconds on the monotonic clock.
 pub(crate) const fn at(second: u64) -> Elapsed {
     Elapsed::new(Duration::from_secs(second))
 }
@@ -137,7 +137,7 @@ impl Scene {
         self.pods.insert(name.to_owned(), pod);
     }
 
-    /// Several pods that are alike but for their names.
+    /// Several pods that differ only in their names.
     pub(crate) fn set_pods(&mut self, names: &[&str], pod: &Pod) {
         for name in names {
             self.set_pod(name, pod);
@@ -219,7 +219,7 @@ impl Scene {
         (id, self.confirm(id).unwrap())
     }
 
-    /// What is counted in each unit of the only group, and outside.
+    /// The counts in each unit of the only group, and outside.
     pub(crate) fn counts(&self, policy: &str) -> (Vec<u32>, u32) {
         let report = self.ledger.report(&policy_name(policy)).unwrap();
         match &report.groups[..] {

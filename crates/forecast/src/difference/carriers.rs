@@ -1,7 +1,7 @@
-//! Schedules whose numbers policies here read, and which have only got another name.
+//! Schedules that are only renamed, and whose numbers policies here read.
 //!
-//! Such a number is there to be read, and what its readers do with it is what counts, under whatever name they find
-//! it. If nothing here reads it, somebody else does, and the name is part of what they rely on.
+//! Only what the readers of such a number do with it counts, whatever its name. A number that nothing here reads has
+//! readers elsewhere, and they rely on its name.
 
 use almanac_engine::{Field, Identity};
 

@@ -41,9 +41,9 @@ pub struct Compared {
     pub fields: usize,
     /// How many have not been, as they are unknown on one side, or on both though their policies differ.
     pub unknown: usize,
-    /// What was assumed before, of groups with a difference.
+    /// The assumptions before, of groups with a difference.
     pub assumed_before: Vec<Assumption>,
-    /// What was assumed after, of groups with a difference.
+    /// The assumptions after, of groups with a difference.
     pub assumed_after: Vec<Assumption>,
 }
 
@@ -147,7 +147,7 @@ impl<'a> Comparison<'a> {
         Series { target: self.renamed.new_name(&series.target).clone(), ..series }
     }
 
-    /// What policies have left in fields that none sets any more.
+    /// The values that policies have left in fields that no policy sets any more.
     fn left<'p>(&self, gone: impl Iterator<Item = &'p (Identity, Field)>) -> Left {
         let objects = gone.filter(|(_, field)| field.can_be_assumed()).map(|(it, _)| it.clone());
         let objects: BTreeSet<Identity> = objects.collect();

@@ -1,8 +1,8 @@
-//! Stretches that come again and again, told as what they have in common.
+//! Groups repeated stretches by what they have in common.
 //!
-//! `Fri 17:00 to Mon 09:00, each week` instead of fifty rows. It is exact: a recurrence, with its first and last
-//! day and its exceptions, stands for the very stretches it was found from, and for no other. It looks at the
-//! wall clock only; in which zone that is, and how an instant is shown there, is left to the caller.
+//! `Fri 17:00 to Mon 09:00, each week` instead of fifty rows. It is exact: a recurrence, with its first and last day
+//! and its exceptions, stands for exactly the stretches it was found from. It uses civil times only; the caller
+//! chooses the time zone and how to show an instant there.
 
 mod words;
 
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::ToSpan as _;
 use jiff::civil::{Date, DateTime, Time};
 
-/// After so many days without an occurrence, what comes is told by itself.
+/// After this many days without an occurrence, the next one is listed separately.
 const LONGEST_GAP: i32 = 21;
 /// Nothing that lasts longer comes every week.
 const LONGEST_SPAN: i32 = 7;
@@ -23,7 +23,7 @@ pub enum Edge {
     Open,
     /// At this time.
     At(DateTime),
-    /// At an instant that the clock does not tell from another: it comes twice, or a jump has moved it.
+    /// At an instant whose civil time is ambiguous: it is in a fold, or a clock change has moved it.
     Unclear,
 }
 
@@ -36,7 +36,7 @@ pub struct CivilStretch {
     pub to: Edge,
 }
 
-/// How stretches are told.
+/// How stretches are listed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Told {
     /// Several as one, by their positions.
@@ -45,7 +45,7 @@ pub enum Told {
     Once(usize),
 }
 
-/// What comes on certain days, at certain times.
+/// Occurrences on certain days, at certain times.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Recurrence {
     /// On which days it begins.
@@ -86,8 +86,8 @@ type CivilPeriod = (DateTime, DateTime);
 /// A recurrence of one span, and which stretches it is of.
 type OfSpan = (Recurrence, Vec<usize>);
 
-/// Tells stretches of a period, which are in order and do not overlap, in as few pieces as may be; the pieces are
-/// in the order of their first stretches.
+/// Groups the stretches of a period, which are in order and do not overlap, into as few pieces as possible. The
+/// pieces are in the order of their first stretches.
 #[must_use]
 pub fn recurrences(stretches: &[CivilStretch], period: CivilPeriod) -> Vec<Told> {
     let mut found: BTreeMap<Recurrence, (Vec<Span>, Vec<usize>)> = BTreeMap::new();
@@ -206,7 +206,7 @@ fn of_weeks(span: Span, dates: &[Date], period: CivilPeriod) -> Vec<(Recurrence,
             found.extend(weekdays.iter().map(|it| recurring(span, it, period)));
         }
     }
-    // What has come once has not come again.
+    // A single occurrence is not a recurrence.
     found.retain(|(_, dates)| dates.len() > 1);
     found
 }
@@ -285,7 +285,7 @@ impl Span {
     }
 }
 
-/// Whether a period shows some of a span that begins so many days after a date.
+/// Whether a period shows any of a span that begins `later` days after a date.
 fn shows(span: Span, date: Date, later: i32, period: CivilPeriod) -> bool {
     let occurrence = plus(date, later).and_then(|date| span.on(date));
     occurrence.is_some_and(|(from, to)| from < period.1 && to > period.0)

@@ -10,7 +10,7 @@ use jiff::SignedDuration;
 use super::stretch::Difference;
 use crate::Forecast;
 
-/// What explains such a difference.
+/// The explanation of such a difference.
 const NOTE: &str = "the renamed autoscaler begins without recommendations";
 
 /// The workloads of renamed autoscalers, each with how long it matters what was recommended before.

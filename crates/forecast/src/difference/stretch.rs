@@ -17,11 +17,11 @@ pub struct Difference {
     pub field: Field,
     /// In which of the forecasts it is.
     pub presence: Presence,
-    /// When it differs, in order. Neighbours that touch differ in a value before or after.
+    /// The stretches with a difference, in order. Neighbors that touch differ in a value before or after.
     pub stretches: Vec<Stretch>,
-    /// What the numbers before come to over the period.
+    /// The totals of the numbers before, over the period.
     pub before: BTreeMap<Option<Arc<str>>, Total>,
-    /// What the numbers after come to over the period.
+    /// The totals of the numbers after, over the period.
     pub after: BTreeMap<Option<Arc<str>>, Total>,
 }
 
@@ -43,9 +43,9 @@ pub struct Stretch {
     pub from: Timestamp,
     /// The first instant after it.
     pub to: Timestamp,
-    /// What was; `None` if no policy set the field.
+    /// The side before; `None` if no policy set the field.
     pub before: Option<Side>,
-    /// What is to be; `None` if no policy sets the field.
+    /// The side after; `None` if no policy sets the field.
     pub after: Option<Side>,
     /// Why it differs, where the policies do not say that.
     pub note: Option<&'static str>,
@@ -56,7 +56,7 @@ pub struct Stretch {
 pub struct Side {
     /// The value; `None` when it is unknown.
     pub value: Option<Value>,
-    /// Who has set it at the beginning of the stretch, and why. Later on it may be somebody else.
+    /// Who set it at the start of the stretch, and why. The writer may change later in the stretch.
     pub origin: Arc<Origin>,
 }
 
@@ -150,7 +150,7 @@ impl Stretch {
         self.to.as_nanosecond() - self.from.as_nanosecond()
     }
 
-    /// The values before and after, the same for all stretches that are told as one.
+    /// The values before and after, the same for all stretches that are grouped as one.
     #[must_use]
     pub fn values(&self) -> (Option<&Option<Value>>, Option<&Option<Value>>) {
         (self.before.as_ref().map(|it| &it.value), self.after.as_ref().map(|it| &it.value))

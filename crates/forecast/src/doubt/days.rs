@@ -1,9 +1,9 @@
-//! The days that have to be run for a run to show what all of a period would: a day on which rules come as they came on
-//! an earlier one, with the same before it, shows nothing new.
+//! The days that have to be run to show everything that a run of the whole period would show. A day with the same
+//! rules as an earlier one, and the same state before it, shows nothing new.
 //!
-//! What rules leave behind depends on the order in which they came last, and how the days of several time zones lie to
-//! each other on the difference of their clocks. So a day is told apart by that, and by which rules come on it and on
-//! the day before. Only the calendar is asked for it.
+//! The state that rules leave behind depends on the order in which they last fired, and on the clock differences
+//! between their time zones. So a day is identified by these, and by the rules of that day and of the day before.
+//! Only the calendar is used to find them.
 
 use std::collections::BTreeSet;
 
@@ -16,11 +16,11 @@ use crate::Period;
 /// Of more rules that come on different days than this, every day is run.
 const MOST_RULES: usize = 128;
 
-/// What came in so many days before is run again, so that it is known what there was.
+/// The days before a day that run again, so that the state before it is known.
 const LEAD: i64 = 8;
 
-/// After so many days, what is the same every week has shown what there is to see: after the lead and a week, what came
-/// last is what came last a week before.
+/// After this many days, weekly repetition has shown everything: after the lead and a week, each last occurrence is
+/// one week after the previous one.
 const WEEKS: i64 = LEAD + 16;
 
 /// The stretches of a period that have to be run, in order. They neither touch nor overlap. Where several policies meet,
@@ -49,8 +49,8 @@ pub(crate) fn days_to_run(
     stretches
 }
 
-/// One rule of those that come on the same days of the same clock, and did so last before the period: days are told apart by
-/// nothing else. Of more than can be told apart, some.
+/// One rule of each group that occurs on the same days of the same clock, and last occurred on the same day before
+/// the period. Nothing else distinguishes days. If there are more than can be distinguished, only some of them.
 fn on_different_days<'r>(rules: &[&'r RuleSchedule], period: Period) -> Vec<&'r RuleSchedule> {
     let clocks = clocks(rules, period);
     let dates = |at: Timestamp| clocks.iter().map(move |it| it.zone().civil(at).date());
@@ -108,7 +108,7 @@ struct Days<'r> {
     repeats_weekly: bool,
     are_of_several: bool,
     next: Day,
-    /// What rules did before the day, one each.
+    /// The state of each rule before the day.
     before: Vec<Before>,
     /// Which rules came on the day before, as bits: those that fired or opened, and those that closed.
     came: [u128; 2],
@@ -123,7 +123,7 @@ struct Day {
     month: Vec<[u32; 2]>,
 }
 
-/// What a rule did before a day.
+/// The state of a rule before a day.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Before {
     /// It fired last on that day.
@@ -217,8 +217,8 @@ impl<'r> Days<'r> {
         i64::try_from(same).unwrap_or(i64::MAX)
     }
 
-    /// The first day that has to be run to know what there was on a day. What is new on it may also be the end of what
-    /// several had to do with each other before.
+    /// The first day that has to be run to know what there was on a day. A change on that day may also end an earlier
+    /// interaction of several policies.
     fn lead(&self, day: i64) -> i64 {
         if self.are_of_several {
             return day - LEAD;
@@ -308,7 +308,7 @@ impl Day {
     }
 }
 
-/// What a rule did before a period, by days from the first.
+/// The state of a rule before a period, by days from the first.
 fn before(rule: &RuleSchedule, first: Date, period: Period) -> Before {
     if rule.has_windows() {
         return Before::Window(i64::from(rule.is_open(period.from())));

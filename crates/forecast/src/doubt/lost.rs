@@ -386,7 +386,8 @@ impl Undone {
         end.map_or(waited, |end| end.min(waited))
     }
 
-    /// It has not come back. Where the group begins again, rather than ends its value, others were to end it.
+    /// The value has not come back. If the group starts again rather than ends its value, other rules were meant to
+    /// end it.
     fn has_not_come_back(
         self,
         group: &Group,

@@ -73,7 +73,7 @@ proptest! {
     }
 }
 
-/// What meets over two days, of policies with these rules each.
+/// The overlaps in two days, of policies with these rules each.
 fn meetings(policies: &[&[(&str, &str, u32)]]) -> Vec<String> {
     let mut world = World::default();
     let target = names::workload("shop");

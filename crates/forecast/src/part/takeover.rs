@@ -26,7 +26,7 @@ pub(crate) struct Inherited {
     pub(crate) left: Left,
     /// Whether they give way to what has been set later, or at the same instant.
     pub(crate) yields_to_later: bool,
-    /// The rules that begin there, of objects that go on from their status.
+    /// The rules that start there, of objects that continue from their status.
     pub(crate) held_back: Vec<HeldBack>,
 }
 
@@ -149,9 +149,9 @@ impl<'a> Takeover<'a> {
         known_until(&world.part(&policies))
     }
 
-    /// The values that the version before has left in these objects, so far as a policy has set them: what none has set is
-    /// what the files of the later version state. What an autoscaler has decided at the first instant is not left if it is
-    /// decided there once more, from the same replicas.
+    /// The values that the version before has left in these objects, as far as a policy has set them. Values that no
+    /// policy has set are those in the files of the later version. A value that an autoscaler decided at the first
+    /// instant is not included if it is decided there again, from the same replicas.
     pub(super) fn left(
         &self,
         objects: &BTreeSet<Identity>,

@@ -82,7 +82,7 @@ impl Building {
         self
     }
 
-    /// What the status of an object of cron rules says, and when it was created.
+    /// Sets the status and the creation time of an object of cron rules.
     pub(crate) fn known(
         mut self,
         name: &str,

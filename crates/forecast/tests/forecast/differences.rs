@@ -1,5 +1,5 @@
-//! What differs between two forecasts: exactly what their series say, found by looking at every boundary of
-//! either; and nothing at all where a behavior is only written in another way.
+//! The differences between two forecasts are exactly those of their series, found by comparing at every boundary of
+//! either. There is no difference if a behavior is only written in another way.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +29,7 @@ fn by_place(all: &[Series]) -> Places<'_> {
     all.iter().map(|it| ((&it.target, it.field), it)).collect()
 }
 
-/// What a side says at an instant: its series, or else what the object has, if that is known.
+/// The value of a side at an instant: that of its series, or else of the object, if that is known.
 fn said(world: &World, series: Option<&Series>, place: (&Identity, Field), at: Timestamp) -> Said {
     let Some(series) = series else {
         let (object, field) = place;

@@ -177,7 +177,7 @@ fn any_workloads() -> impl Strategy<Value = Vec<Vec<AnyRule>>> {
     prop::collection::vec(prop::collection::vec(rule, 1..4), 1..4)
 }
 
-/// Rules of more schedules than days can be told apart by.
+/// Rules of more schedules than days can be distinguished by.
 fn many_rules() -> impl Strategy<Value = Vec<Vec<AnyRule>>> {
     let rule = (0_u8..60, 0_u8..24, 0..DAYS.len(), 1_u32..9);
     prop::collection::vec(prop::collection::vec(rule, 60..80), 3..4)

@@ -1,4 +1,4 @@
-//! What is known counts: a cluster as it was seen, a status, the time of a creation.
+//! Forecasts use known state: a cluster as observed, a status, a creation time.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use almanac_forecast::{AssumedValues, Assumption, Forecast, Upcoming, explain};
 
 use crate::builders::*;
 
-/// What a status says of a rule whose last firing was carried out, and set so many replicas.
+/// The status entry of a rule whose last firing was carried out, and set this number of replicas.
 fn handled(rule: &CronRule, scheduled: &str, replicas: u32) -> RuleMemory {
     let done = Ending::Done(Applied::Replicas(replicas));
     let execution = Execution::new(at(scheduled), at(scheduled), done);
@@ -126,7 +126,7 @@ fn a_run_continues_from_a_status_in_a_file() {
     let rules = open_and_close();
     let opened = handled(&rules[0], "2026-03-05T08:00:00Z", 10);
     let world = known_shop(12, rules, vec![opened]).world();
-    // Somebody has set twelve by hand since; that holds until the next firing.
+    // A user has set twelve since then; that holds until the next firing.
     let later = period("2026-03-05T19:00:00Z", "2026-03-05T21:00:00Z");
     let series = series(&world, later, Field::Replicas);
     assert_eq!(told(&series), ["05 19:00 12 nobody", "05 20:00 3 s/close"]);
@@ -143,7 +143,7 @@ fn a_rule_missing_from_a_status_never_fires_for_the_past() {
 
 #[test]
 fn two_consecutive_periods_agree_with_one_long_period() {
-    // Nobody names the upper bound; which of the two has moved it must not depend on the beginning.
+    // No rule names the upper bound; which of the two moved it must not depend on the start.
     let rules = || {
         vec![
             bounds("eight", "0 8 * * *", Some(20), None),

@@ -1,4 +1,4 @@
-//! What a forecast must be: of hand-built worlds, and of random ones against a loop of its own.
+//! Requirements on forecasts: of hand-built worlds, and of random ones against an independent loop.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Segments: adjacent, covering the period, never two alike side by side, each with its writer.
+//! Segments: adjacent, covering the period, each with its writer; no two neighbors are equal.
 
 use almanac_engine::{Field, Value, World};
 use almanac_forecast::{AssumedValues, Forecast, Period, Segment, Series};

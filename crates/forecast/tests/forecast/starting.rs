@@ -1,5 +1,4 @@
-//! What holds at the beginning: what the last firing before it left, else what is given, else
-//! nothing is known.
+//! The values at the start of a period: left by the last firing before it, else given, else unknown.
 
 use almanac_engine::Field;
 use almanac_forecast::{AssumedValues, Assumption, Forecast};

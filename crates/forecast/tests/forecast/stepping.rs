@@ -1,6 +1,6 @@
-//! The forecast against stepping: what every rule and every schedule says at every minute, by a loop
-//! that knows nothing of turns, of `wake_at`, of replaying or of parts. It asks the calendar whether
-//! a rule fires, and the engine nothing.
+//! The forecast against stepping: the value of every rule and every schedule at every minute, by a loop that has no
+//! turns, no `wake_at`, no replaying and no parts. It uses the calendar to find whether a rule fires, and nothing of
+//! the engine.
 
 use std::collections::BTreeMap;
 
@@ -93,10 +93,10 @@ pub(crate) fn worlds() -> impl Strategy<Value = World> {
     )
 }
 
-/// What every field is at every minute, by a loop that decides nothing through the engine.
+/// The value of every field at every minute, by a loop that decides nothing through the engine.
 struct Stepped<'a> {
     world: &'a World,
-    /// The fields that rules set. No value is one that nobody knows.
+    /// The fields that rules set. A field without a value is unknown.
     numbers: BTreeMap<(Identity, Field), u32>,
 }
 
@@ -151,7 +151,7 @@ impl Stepped<'_> {
         }
         let bound = |field| self.numbers.get(&(policy.target.identity().clone(), field)).copied();
         let (min, max) = (bound(Field::MinReplicas), bound(Field::MaxReplicas));
-        // The bound that was set later stays, and the other one makes way for it.
+        // The bound that was set later stays, and the other one moves.
         if let (Some(min), Some(max)) = (min, max)
             && min > max
         {

@@ -1,4 +1,4 @@
-//! What comes next: firings and boundaries, in order.
+//! Next events: firings and boundaries, in order.
 
 use almanac_engine::{Occurrence, Value};
 use almanac_forecast::{AssumedValues, Event, Upcoming};

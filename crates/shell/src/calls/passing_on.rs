@@ -38,7 +38,7 @@ pub struct OwnFiles {
     pub certificate: PathBuf,
     /// Its key.
     pub key: PathBuf,
-    /// The name that the certificates of the other processes have, whatever their address is.
+    /// The name in the certificates of the other processes, for every address.
     pub name: String,
 }
 

@@ -1,4 +1,4 @@
-//! What callers can do, over real sockets, and what becomes of a call that is passed on.
+//! The effects of clients, over real sockets, and the responses to forwarded requests.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use super::*;
 const PATIENCE: Duration = Duration::from_secs(30);
 const LONGEST_ANSWER: usize = 1024 * 1024;
 
-/// Says what it was asked; `/never` is answered when somebody is told to.
+/// Echoes the request; `/never` is answered only once notified.
 #[derive(Default)]
 struct Echo {
     now: Notify,

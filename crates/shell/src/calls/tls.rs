@@ -20,21 +20,21 @@ pub struct TlsFiles {
     pub certificate: PathBuf,
     /// Its key.
     pub key: PathBuf,
-    /// The authorities of those who may call; `None` if anybody may.
+    /// The CAs of the allowed clients; `None` if every client is allowed.
     pub client_authorities: Option<PathBuf>,
 }
 
-/// Why there can be no TLS with these files.
+/// Why TLS cannot use these files.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A file cannot be used.
     #[error("failed to read {what} from {}: {why}", file.display())]
     File {
-        /// What should be in it.
+        /// The expected content.
         what: &'static str,
         /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// The cause.
         why: String,
     },
     /// No certificate can have this name.
@@ -52,7 +52,7 @@ pub enum TlsError {
         certificate: PathBuf,
         /// The file of its key.
         key: PathBuf,
-        /// What is wrong.
+        /// The cause.
         why: String,
     },
 }
@@ -70,7 +70,7 @@ impl std::fmt::Debug for Tls {
 }
 
 impl Tls {
-    /// With the certificates in these files, as they are now.
+    /// With the current certificates in these files.
     pub fn read(files: &TlsFiles) -> Result<Tls, TlsError> {
         let own = certificates("a certificate", &files.certificate)?;
         let key = PrivateKeyDer::from_pem_file(&files.key);

@@ -68,8 +68,8 @@ struct LastLook {
 type Failure = String;
 
 impl Keeping {
-    /// Keeps them until it is dropped; `shown` is what the server shows. `tell` is told after each look until when the
-    /// certificate counts that is shown, at the most, or what is not well.
+    /// Renews them until it is dropped; `shown` is the serving certificate. `tell` is called after each check, with
+    /// the latest instant until which the serving certificate is valid, or with the failure.
     pub async fn keep(self, shown: &Shown, tell: impl Fn(Result<Timestamp, &str>) + Send) {
         let interval = Duration::try_from(self.wanted.interval()).unwrap_or(REQUEST_TIMEOUT);
         let mut last_failure: Option<Failure> = None;

@@ -22,7 +22,7 @@ pub enum CertificateError {
     /// It cannot be made.
     #[error("failed to make a certificate: {0}")]
     Making(#[from] rcgen::Error),
-    /// It is none.
+    /// It is not a certificate.
     #[error("failed to read a certificate: {0}")]
     Reading(String),
 }
@@ -90,7 +90,7 @@ pub(super) fn make_certificate(
     let issuer = Issuer::from_ca_cert_pem(&authority.certificate, signing_key)?;
     let mut params = CertificateParams::new(wanted.names.clone())?;
     let name = wanted.names.first().map_or("almanac", String::as_str);
-    // Longer ones are not allowed, and nobody reads it.
+    // Longer names are not allowed, and this one is informational.
     params.distinguished_name.push(DnType::CommonName, name.chars().take(64).collect::<String>());
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];

@@ -1,4 +1,4 @@
-//! What is kept over a long time: whoever trusts what was published a while ago can always check what is shown.
+//! Over a long time, a CA bundle that was published a while ago always verifies the serving certificate.
 
 use super::*;
 
@@ -63,8 +63,8 @@ fn what_does_not_belong_together_is_made_anew() {
     }
 }
 
-/// Five years, in looks at random distances: a caller whose bundle is as old as a new authority needs to settle can
-/// check every certificate that is shown, and so can one whose bundle is new.
+/// Five years of checks at random intervals. Every serving certificate is verified by a current bundle, and by a
+/// bundle as old as the time for which a new CA is published before it signs.
 #[test]
 fn whoever_trusts_what_was_published_a_while_ago_can_check_what_is_shown() {
     let wanted = wanted();

@@ -57,7 +57,7 @@ fn configuration_in(
     if let Some(namespace) = &context.namespace {
         config.default_namespace.clone_from(namespace);
     }
-    // A user that is not there is nobody, as for kubectl.
+    // A missing user means no credentials, as for kubectl.
     let user = read.auth_infos.iter().find(|it| Some(&it.name) == context.user.as_ref());
     config.auth_info = user.and_then(|it| it.auth_info.clone()).unwrap_or_default();
     if let Some(plugin) = config.auth_info.exec.as_mut().filter(|it| it.provide_cluster_info) {

@@ -1,22 +1,22 @@
-//! Which proxy requests to a cluster go through: the one that its kubeconfig names, or else that of the environment, as
-//! kubectl decides it, but for a cluster that is reached without TLS. How they do is up to the client.
+//! The proxy for requests to a cluster: the one in its kubeconfig, or else that of the environment. kubectl chooses
+//! in the same way, except for a cluster that is reached without TLS. The client connects through it.
 //!
-//! The client's own decision is not asked: it compares `NO_PROXY` with the address of the proxy, not of the cluster, and
-//! fails at lists that others read.
+//! The client's own choice is not used: it compares `NO_PROXY` with the address of the proxy, not of the cluster, and
+//! fails at lists that other programs accept.
 
 use std::net::IpAddr;
 
 use http::Uri;
 use hyper_util::client::proxy::matcher::Matcher;
 
-/// What the environment says of proxies. What is not set is empty.
+/// The proxy variables of the environment; an unset one is empty.
 #[derive(Default)]
 pub(super) struct Environment {
     https: String,
     no_proxy: String,
 }
 
-/// Why a proxy cannot be used. What it is must not be shown: there may be a password in it.
+/// Why a proxy cannot be used. Its address must not be shown, because it may contain a password.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{source_name}: the address of a proxy is http://…, https://… or socks5://…, and this is {found}"

@@ -1,8 +1,8 @@
-//! The files that were read once, when a client was created or calls began to be answered: CAs and certificates.
+//! The files that were read once, when the client was created or the server started: CAs and certificates.
 //!
-//! They are never read again, so after a rotation it would trust no server, or be trusted by none. The
-//! process is notified and shuts down for a restart: it starts over with one client, and a standby takes over
-//! meanwhile. Tokens in files are not included, because the client re-reads those by itself.
+//! They are never read again, so after a rotation the process would trust no server, or no client would trust it. The
+//! process is notified and shuts down for a restart: it starts over with one client, and in the meantime a standby
+//! takes over. Tokens in files are not included, because the client re-reads those by itself.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

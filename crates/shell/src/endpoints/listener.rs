@@ -1,8 +1,8 @@
 //! Accepts connections and serves them, within limits.
 //!
-//! Anything in a cluster may connect, so every client gets little: one request per connection, small headers, a
-//! short time for all of it, and a limited number of connections. Whatever clients do, memory and file
-//! descriptors are left for the lease and for the requests to the API server.
+//! Anything in a cluster may connect, so every client gets little: one request per connection, small headers, a short
+//! time for all of it, and a limited number of connections. So clients cannot use up the memory and file descriptors
+//! that the Lease and the requests to the API server need.
 
 use std::convert::Infallible;
 use std::future::ready;
@@ -36,16 +36,15 @@ pub(super) struct Limits {
     pub(super) time: Duration,
 }
 
-/// Probes and scrapes take milliseconds, one connection each. What matters for memory is the
-/// response with ten thousand numbers, two megabytes, times the number of clients that do not read
-/// it.
+/// Probes and scrapes take milliseconds, one connection each. The largest use of memory is the response with ten
+/// thousand numbers, two megabytes, times the number of clients that do not read it.
 pub(super) const DEFAULT_LIMITS: Limits =
     Limits { connections: 32, of_one_address: 8, head: 16 * 1024, time: Duration::from_secs(10) };
 
 /// Before another attempt when there are no file descriptors left.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Serves until the token is cancelled; responses in progress are finished.
+/// Serves until the token is canceled; responses in progress are finished.
 pub(super) async fn serve_within<A>(
     limits: Limits,
     listener: TcpListener,
@@ -59,7 +58,7 @@ pub(super) async fn serve_within<A>(
     let mut connections = JoinSet::new();
     while let Some((stream, peer)) = next(&listener, &mut connections, &end).await {
         let Some(slot) = slots.take(peer.ip()) else { continue };
-        // A connection that makes way is closed before the new one is served.
+        // The connection chosen to close is closed before the new one is served.
         while connections.len() >= limits.connections && connections.join_next().await.is_some() {}
         let (answer, end) = (Arc::clone(&answer), end.clone());
         connections.spawn(async move { serve_one(limits, stream, slot, &*answer, &end).await });
@@ -68,7 +67,7 @@ pub(super) async fn serve_within<A>(
     while connections.join_next().await.is_some() {}
 }
 
-/// The next connection; `None` at shutdown. Finished ones are removed meanwhile.
+/// The next connection; `None` at shutdown. Removes finished ones while it waits.
 pub(crate) async fn next(
     listener: &TcpListener,
     connections: &mut JoinSet<()>,

@@ -1,4 +1,4 @@
-//! What clients can do to the listener, over real sockets.
+//! The effects of clients on the listener, over real sockets.
 
 use std::net::{Ipv4Addr, SocketAddr};
 

@@ -55,7 +55,7 @@ impl RecentSeries {
         &self.series.entry(key).insert_entry(series).into_mut().name
     }
 
-    /// Forgets a series whose Event could not be created.
+    /// Removes a series whose Event could not be created.
     pub(super) fn forget(&mut self, happening: &Event) {
         self.series.remove(&self.hasher.hash_one(happening));
     }

@@ -68,7 +68,7 @@ async fn an_event_has_the_time_it_was_emitted_however_long_it_waits() {
     assert_eq!(event["eventTime"], format!("{:.6}", queued.at));
 }
 
-/// What was written of each Event, from those emitted, each that many minutes after the one before.
+/// The Events written, from those emitted; each is emitted that many minutes after the one before.
 async fn written(stub: &Stub, emitted: Vec<(u64, Event)>) -> Vec<(String, u64)> {
     let (log, writer) = log(stub, &WriteMetrics::default(), &EventMetrics::default());
     let emit = async move {

@@ -1,4 +1,5 @@
-//! What a watch delivers, in a queue: for a reader that waits between one object and the next, or that keeps nothing.
+//! The deliveries of a watch, in a queue: for a reader that waits between one object and the next, or that keeps
+//! nothing.
 
 use kube::Client;
 use kube::api::DynamicObject;
@@ -8,7 +9,7 @@ use tokio::task::JoinSet;
 
 use super::{Follower, Need, Selection, WatchAges, WatchFailure, follow_selected};
 
-/// What a watch delivers.
+/// A delivery of a watch.
 #[derive(Debug)]
 pub enum Delivery {
     /// A list begins: all objects follow.
@@ -85,7 +86,7 @@ impl Follower for QueueingFollower {
     // The watch logs a failure, and begins again after a backoff.
     fn failed(&mut self, _why: &WatchFailure) {}
 
-    // A list follows, and its objects are delivered whatever their versions.
+    // A list follows, and its objects are delivered with any version.
     fn versions_went_back(&mut self) {}
 }
 

@@ -1,8 +1,8 @@
-//! A page of a listing, which takes a bounded amount of memory whatever its objects contain.
+//! A page of a listing. Its memory is bounded, even if its objects are large.
 //!
-//! Users decide how large their objects are, and the API server can only be told how many to return. So a
-//! response is read up to a limit; if it is longer, it is dropped, and fewer objects are requested. Parsed JSON
-//! takes ten times its length and more, so one object is parsed at a time.
+//! Users decide how large their objects are, and a request can limit only their number. So a response is read up to a
+//! limit; if it is longer, it is dropped, and fewer objects are requested. Parsed JSON takes ten times its length and
+//! more, so one object is parsed at a time.
 
 use futures::AsyncReadExt as _;
 use http::HeaderValue;
@@ -17,16 +17,16 @@ use super::Selection;
 use super::reading::{Managers, ReadObject, object};
 use crate::json_parts;
 
-/// How many objects are asked for at first.
+/// The number of objects requested at first.
 const OBJECTS: u32 = 250;
 /// Several kinds may be read at a time.
 const LONGEST_ANSWER: u64 = 2 << 20;
-/// The cache of the API server answers with everything at once, or is not asked.
+/// The cache of the API server returns everything at once; a response longer than this is read from etcd instead.
 const LONGEST_WHOLE_ANSWER: u64 = 4 << 20;
 /// Has the API server leave out everything of each object but its metadata.
 const METADATA_ONLY: HeaderValue =
     HeaderValue::from_static("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1");
-/// A response that is too long for that many objects is asked for again with a part of them.
+/// The part of the objects to request again when a response is too long.
 const PART: u32 = 4;
 
 /// All objects of a kind, page by page.
@@ -39,8 +39,7 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    /// The selected ones: at the latest, or as the API server's cache has them, which is asked for no less
-    /// than this version.
+    /// The selected objects: at the latest version, or from the API server's cache, at this version or a later one.
     pub(super) fn new(
         client: Client,
         collection: String,

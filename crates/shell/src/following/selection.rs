@@ -16,12 +16,13 @@ pub struct Selection {
     pub lasting: Duration,
     /// Whether only the metadata of the objects are needed.
     pub metadata_only: bool,
-    /// How long to wait at most before asking again for what is forbidden. Where a permission may be missing on
-    /// purpose, thousands of processes need not ask every half a minute.
+    /// How long to wait at most before requesting forbidden objects again. Where a permission may be missing on
+    /// purpose, thousands of processes need not retry every half a minute.
     pub forbidden_pause: Duration,
-    /// Whether lists may come from the cache of the API server, which may be a bit behind. That cache knows the pods
-    /// of each node; a list that has to be the latest is read from etcd, which does not: the API server
-    /// reads all pods of the cluster to find those of one node. Writes that carry a version come to no harm by it.
+    /// Whether lists may come from the cache of the API server, which may be slightly behind. That cache has an index
+    /// of the pods of each node. A list at the latest version is read from etcd, which has none: the API server then
+    /// reads all pods of the cluster to find those of one node. Stale lists do no harm to writes that carry a
+    /// version.
     pub from_cache: bool,
     /// The seed of all jitter, so that processes whose watches broke in one instant do not go on in step.
     pub seed: u64,

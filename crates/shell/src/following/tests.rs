@@ -1,4 +1,4 @@
-//! Watching against an API server that hangs, forgets, or whose versions go backwards.
+//! Watching an API server that hangs, loses its history, or whose versions go backwards.
 
 use std::sync::{Arc, Mutex};
 
@@ -89,7 +89,7 @@ impl Following {
         Self { noting, watch_ages, _task: task }
     }
 
-    /// What was received this many seconds later.
+    /// The deliveries up to this many seconds later.
     async fn after(&self, seconds: u64) -> Vec<String> {
         tokio::time::sleep(Duration::from_secs(seconds)).await;
         self.noting.noted()
@@ -380,7 +380,7 @@ async fn lists_are_rare_where_only_the_watch_after_them_is_forbidden() {
     assert_eq!(warnings.lines().len(), 1, "{:?}", warnings.lines());
 }
 
-/// The versions that lists have asked for; a dash for the latest.
+/// The versions requested by lists; a dash for the latest.
 fn versions_listed(stub: &Stub) -> Vec<String> {
     let lists = stub.requests_where(is_list);
     let version =
@@ -397,7 +397,7 @@ async fn a_list_from_the_cache_is_read_from_etcd_only_where_the_cache_is_behind(
     assert_eq!(versions_listed(&stub), ["0"]);
     let lists = stub.requests_where(is_list);
     assert_eq!(lists[0].parameter("limit"), None, "a limit has it read from etcd");
-    // An API server that is busy is asked for the same again, and one that is behind for the latest.
+    // If the API server is busy, the same version is requested again; if its cache is behind, the latest.
     stub.put(config_map("b"));
     stub.compact();
     stub.end_watches();

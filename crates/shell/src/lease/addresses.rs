@@ -1,4 +1,4 @@
-//! Where the leader can be reached: it says so in an annotation on the Lease, which the others read anyway.
+//! The address of the leader: it writes it to an annotation on the Lease, which the others read anyway.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,7 +10,7 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// This process can be reached there. Who leads is not known yet.
+    /// The address of this process. The leader is not known yet.
     #[must_use]
     pub fn new(own: &str) -> Self {
         Self { own: own.into(), leader: Arc::default() }

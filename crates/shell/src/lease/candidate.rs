@@ -31,8 +31,8 @@ pub struct LeaseOptions {
     pub retry_period: Duration,
     /// The clock that measures these times.
     pub clock: Monotonic,
-    /// Where this process can be reached while it leads, and where the leader can while it does not; `None` if
-    /// nobody asks.
+    /// The address of this process while it leads, and that of the leader while it does not; `None` if no address is
+    /// needed.
     pub addresses: Option<Addresses>,
 }
 
@@ -117,10 +117,9 @@ impl Candidate {
         Self { options, api, health, switch, chance: fastrand::Rng::with_seed(seed) }
     }
 
-    /// Waits until the Lease is ours, then leads: runs the future that `term` creates from the
-    /// fence, and keeps renewing meanwhile. Ends when the term ends by itself (`Ok`; the Lease is
-    /// released) or the Lease is lost (the fence is closed, and the term is dropped). There is no
-    /// term if the token is cancelled before that.
+    /// Waits until the Lease is ours, then leads: runs the future that `term` creates from the fence, and renews the
+    /// Lease while it runs. Ends when the term ends by itself (`Ok`; the Lease is released) or the Lease is lost (the
+    /// fence is closed, and the term is dropped). There is no term if the token is canceled before that.
     pub async fn lead(
         &mut self,
         end: &CancellationToken,
@@ -151,9 +150,8 @@ impl Candidate {
         Err(lost)
     }
 
-    /// Waits until the Lease is ours, or the token is cancelled. An attempt in progress is completed
-    /// even then, for as long as a write may take: otherwise the Lease could be ours without our
-    /// knowing.
+    /// Waits until the Lease is ours, or the token is canceled. An attempt in progress is completed even then, for as
+    /// long as a write may take: otherwise the Lease could become ours without a record of it here.
     async fn acquire(&mut self, end: &CancellationToken) -> Option<Acquired> {
         let mut seen: Option<(Mark, Duration)> = None;
         let mut failures = Backoff::new(
@@ -203,7 +201,7 @@ impl Candidate {
             () = end.cancelled() => return Ok(None),
             found = LeaseRecord::find(&self.api, name) => found?,
         };
-        // What counts is when the request was sent: others count from when they see its effect.
+        // The duration counts from when the request was sent: others count from when they see its effect.
         let sent = clock.now();
         let record = match found {
             // Deleted while held: its holder does not know yet.
@@ -236,7 +234,7 @@ impl Candidate {
     /// Whether the Lease is free, or its holder has not renewed it for its duration: by our own
     /// monotonic clock, since we first observed it in its current state.
     fn may_be_taken(&self, record: &LeaseRecord, seen: &mut Option<(Mark, Duration)>) -> bool {
-        // Our own name is no exception: another process may have been given the same.
+        // This holds for our own name, too: another process may have the same.
         if record.holder().is_none() {
             return true;
         }

@@ -27,7 +27,7 @@ pub(super) struct Mark {
     transitions: Option<i32>,
 }
 
-/// Whoever takes the Lease.
+/// A candidate that acquires the Lease.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Holder<'a> {
     pub(super) identity: &'a str,
@@ -73,7 +73,7 @@ impl LeaseRecord {
         spec.holder_identity.as_deref().filter(|holder| !holder.is_empty())
     }
 
-    /// Where its holder can be reached, if it has said so.
+    /// The address of its holder, if the Lease has one.
     pub(super) fn address(&self) -> Option<&str> {
         self.holder()?;
         self.lease.metadata.annotations.as_ref()?.get(ADDRESS).map(String::as_str)
@@ -125,7 +125,7 @@ impl LeaseRecord {
         self.replace(api, LeaseSpec { renew_time: Some(MicroTime(Timestamp::now())), ..spec }).await
     }
 
-    /// Releases the Lease, which is ours, so that no one has to wait.
+    /// Releases the Lease, which is ours, so that no other candidate has to wait.
     pub(super) async fn release(&self, api: &Api<Lease>) -> kube::Result<LeaseRecord> {
         let spec = self.lease.spec.clone().unwrap_or_default();
         let released = LeaseSpec {

@@ -1,7 +1,7 @@
 //! Collects the warnings and errors that are logged by a test's own thread.
 //!
-//! One subscriber serves the whole test program: a subscriber of a single thread would leave it to chance, since
-//! `tracing` asks only the thread that comes by a log statement first whether anybody is interested in it.
+//! One subscriber serves the whole test program: a subscriber of a single thread would make it random. `tracing`
+//! checks only in the first thread that reaches a log statement whether it has a subscriber.
 
 use std::cell::RefCell;
 use std::sync::Once;
@@ -25,7 +25,7 @@ impl Warnings {
         Self(())
     }
 
-    /// What was logged so far.
+    /// The lines logged so far.
     #[expect(clippy::unused_self, reason = "only who collects can ask")]
     pub(crate) fn lines(&self) -> Vec<String> {
         COLLECTED.with_borrow(|lines| lines.clone().unwrap_or_default())

@@ -1,8 +1,8 @@
 //! Authentication and TLS: the token and the CA certificates, which are read again when their files are replaced.
 //!
-//! Both come from volumes that the kubelet replaces while the process runs. Kube's client reads either again,
-//! but only once a minute, and keeps connections that were made with what was there before. So there is a new
-//! client as soon as one of the files says something else, which asks for a new connection.
+//! Both come from volumes that the kubelet replaces while the process runs. Kube's client reads either again, but
+//! only once a minute, and keeps connections that were made with the previous ones. So a new client, which opens a
+//! new connection, is created as soon as one of the files has changed.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -23,13 +23,13 @@ pub(super) const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 /// Waiting longer for a connection does not help; another attempt does.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// Why a Prometheus cannot be asked at all.
+/// Why a Prometheus cannot be queried at all.
 #[derive(Debug, thiserror::Error)]
 pub enum PrometheusError {
     /// A file cannot be read.
     #[error("failed to read the {what} {file}")]
     Unreadable {
-        /// What it is.
+        /// The kind of file.
         what: &'static str,
         /// Which file.
         file: String,
@@ -49,7 +49,7 @@ pub enum PrometheusError {
         /// The address.
         address: String,
     },
-    /// What is configured does not make a client.
+    /// No client can be built from the configuration.
     #[error("failed to create a client for {address}: {cause}")]
     Unusable {
         /// The address.
@@ -69,11 +69,11 @@ struct Opened {
     client: Client,
     files: Files,
     looked_at: Instant,
-    /// What was wrong when the files were last looked at, which is told once.
+    /// The problem with the files at the last check, which is logged once.
     complaint: Option<String>,
 }
 
-/// What the files say, some of which is secret: so it cannot be printed.
+/// The contents of the files. Some are secret, so this type cannot be printed.
 #[derive(PartialEq, Eq)]
 struct Files {
     token: Option<HeaderValue>,

@@ -12,7 +12,7 @@ pub struct PrometheusAddress {
     uri: Uri,
 }
 
-/// What is wrong with an address. A password in it is not repeated.
+/// The problem with an address. A password in it is not repeated.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PrometheusAddressError {
     /// Not an address.
@@ -133,7 +133,7 @@ mod tests {
             assert!(error.to_string().contains("--prometheus-token-file"));
             assert!(!error.to_string().contains("s3cret"));
         }
-        // No part of the address but who is asked.
+        // An `@` in the path marks no credentials.
         assert!("https://p/@team".parse::<PrometheusAddress>().is_ok());
     }
 }

@@ -11,14 +11,14 @@ use serde::de::IgnoredAny;
 use super::problem::{QueryProblem, excerpt};
 use crate::json_parts;
 
-/// What came back, as a whole.
+/// A whole response.
 pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
 }
 
-/// What every response of the API says.
+/// The common fields of every response of the API.
 #[derive(Deserialize)]
 struct Said<'a> {
     #[serde(borrow)]
@@ -91,7 +91,7 @@ impl Answer {
         !self.body.is_empty() && (error.is_eof() || (error.is_syntax() && at_end))
     }
 
-    /// What an unsuccessful response means that Prometheus does not explain.
+    /// The problem behind an unsuccessful response that Prometheus does not explain.
     fn refused(&self, has_token: bool) -> QueryProblem {
         let status = self.status.to_string();
         match self.status {
@@ -111,7 +111,7 @@ impl Answer {
     }
 
     fn beginning(&self) -> String {
-        // Whatever it is, more of it is not shown.
+        // Only the beginning is shown.
         let beginning = &self.body[..self.body.len().min(4096)];
         excerpt(&String::from_utf8_lossy(beginning))
     }
@@ -131,8 +131,8 @@ fn failed(kind: &str, error: &str) -> QueryProblem {
     }
 }
 
-/// Whether a warning is advice on the query, which is evaluated as a whole all the same. Others tell of data
-/// that could not be read, as where a remote storage has not answered.
+/// Whether a warning is advice on the query, which is still evaluated as a whole. Other warnings report unreadable
+/// data, for example if a remote storage has not answered.
 fn is_about_the_query(warning: &str) -> bool {
     warning.starts_with("PromQL warning:") || warning.starts_with("PromQL info:")
 }

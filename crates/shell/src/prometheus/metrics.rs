@@ -1,4 +1,4 @@
-//! How often Prometheus was queried, what came of it, and how long it took.
+//! The number of Prometheus queries, by result, and their duration.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::QueryProblem;
 /// From what a query takes that Prometheus has in memory, to what is waited for at most.
 const SECONDS: [f64; 10] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0];
 
-/// Counts queries, by what came of them.
+/// Counts queries, by result.
 #[derive(Clone, Debug)]
 pub struct QueryMetrics {
     queries: Family<[(&'static str, &'static str); 1], Counter>,

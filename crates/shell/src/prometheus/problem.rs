@@ -29,7 +29,7 @@ pub enum QueryProblem {
         /// Whether a token was sent.
         has_token: bool,
     },
-    /// Somebody points elsewhere.
+    /// A redirect to another address.
     #[error("Prometheus answered {status}{}, which is not followed; set --prometheus-uri to where it leads", pointing(.to.as_deref()))]
     Redirected {
         /// The status of the response.
@@ -42,7 +42,7 @@ pub enum QueryProblem {
     HttpStatus {
         /// The status of the response.
         status: String,
-        /// Whether whoever answered blames itself.
+        /// Whether the responding server reports an error of its own.
         is_server_error: bool,
         /// The beginning of what was answered.
         text: String,
@@ -75,7 +75,7 @@ pub enum QueryProblem {
     /// Not all data could be read.
     #[error("the result may be incomplete, so it is not used: {0}")]
     Incomplete(String),
-    /// The result is not a number, whatever its value.
+    /// The type of the result is not a number.
     #[error("the query yields a {kind}, not a number at one instant; {}", advice_on_type(.kind))]
     WrongType {
         /// What Prometheus calls the type of the result.
@@ -115,7 +115,7 @@ impl QueryProblem {
         }
     }
 
-    /// What metrics call it.
+    /// Its label in metrics.
     #[must_use]
     pub fn reason(&self) -> &'static str {
         match self {
@@ -179,7 +179,7 @@ fn advice_on_value(value: &str) -> &'static str {
     }
 }
 
-/// What a client that got no response says, in one line.
+/// The error of a client that got no response, in one line.
 pub(super) fn unreachable(error: &(dyn std::error::Error + 'static)) -> QueryProblem {
     QueryProblem::Unreachable(excerpt(&deepest(error)))
 }

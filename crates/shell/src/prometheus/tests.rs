@@ -1,4 +1,4 @@
-//! What is made of answers, and of servers that do not answer, over real sockets.
+//! The results of responses, and of servers that do not respond, over real sockets.
 
 mod rotation;
 mod server;
@@ -27,7 +27,7 @@ async fn send_query(
     prometheus.query(&permit, promql).await
 }
 
-/// What comes of a query that is answered so.
+/// The result of a query with this response.
 async fn answered(answer: impl Into<Vec<u8>>) -> Result<f64, QueryProblem> {
     let server = Server::start(answer, After::Close).await;
     send_query(&at(&server.url()), "shop", "tide").await
@@ -37,7 +37,7 @@ async fn problem(answer: impl Into<Vec<u8>>) -> QueryProblem {
     answered(answer).await.expect_err("not a number")
 }
 
-/// What comes of each answer: its reason, and words of its message.
+/// The problem of each response: its reason, and words of its message.
 async fn assert_problems<const N: usize>(cases: [(Vec<u8>, &str, &str); N]) {
     for (answer, reason, words) in cases {
         let problem = problem(answer).await;
@@ -143,7 +143,7 @@ async fn an_error_from_prometheus_is_quoted_but_truncated() {
     let slow = error("timeout", "query timed out in expression evaluation");
     let slow = problem(with_status("503 Service Unavailable", &slow)).await;
     assert!(slow.to_string().contains("(timeout): query timed out"), "{slow}");
-    // Whatever its status says.
+    // The same with a successful status.
     let long = problem(ok(&error("internal", &"x".repeat(100_000)))).await;
     assert!(long.to_string().len() < 400 && long.reason() == "failed", "{long}");
 }

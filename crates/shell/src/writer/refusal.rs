@@ -1,4 +1,4 @@
-//! What a rejection by the API server means, for people.
+//! The meaning of a rejection by the API server, as text for users.
 
 use std::time::Duration;
 
@@ -45,8 +45,8 @@ impl Refusal {
         is_refused && !self.is_admission_denied()
     }
 
-    /// Whether the permission is there but the request was not admitted: by a policy, a webhook or a
-    /// quota, with whichever code.
+    /// Whether the permission is there but the request was not admitted: by a policy, a webhook or a quota, with any
+    /// code.
     #[must_use]
     pub fn is_admission_denied(&self) -> bool {
         let is_denied = ["denied the request", "denied request"].iter();
@@ -67,7 +67,7 @@ impl Refusal {
         is_ending || (self.code == 404 && self.message.starts_with("namespaces "))
     }
 
-    /// How long to wait, if the server only asks for that.
+    /// How long to wait, if the server requests only that.
     pub(super) fn retry_after_hint(&self) -> Option<Duration> {
         match self.code {
             429 => Some(self.retry_after.unwrap_or(Duration::from_secs(1))),

@@ -1,5 +1,5 @@
-//! Sends the requests of a writer, counts them, and repeats those for which an overloaded API server asks to wait. What
-//! is written is up to `writer`.
+//! Sends the requests of a writer, counts them, and repeats those for which an overloaded API server requests a wait.
+//! `writer` decides what to write.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -58,7 +58,7 @@ impl Writer {
     }
 
     /// Sends a request once. The response is awaited for as long as `time`, and an error about its absence states
-    /// `stated`. A rejection is returned as it is.
+    /// `stated`. A rejection is returned unchanged.
     pub(super) async fn exchange<T: DeserializeOwned>(
         &self,
         urgency: Urgency,
@@ -91,7 +91,7 @@ impl WriteError {
         Self::Refused(Refusal::unsent(format!("failed to build a request: {error}")))
     }
 
-    /// What a rejection means for the object.
+    /// The effect of a rejection on the object.
     fn of(refusal: Refusal) -> Self {
         if refusal.may_have_been_applied() {
             Self::Unknown(refusal.to_string())
@@ -100,8 +100,8 @@ impl WriteError {
         }
     }
 
-    /// The same for a request that is never repeated: a proxy may have asked for a wait, and the API server may have
-    /// received the request all the same.
+    /// The same for a request that is never repeated: a proxy may have requested the wait, although the API server
+    /// has received the request.
     pub(super) fn of_only_attempt(refusal: Refusal) -> Self {
         match refusal.retry_after_hint() {
             Some(_) => Self::Unknown(refusal.to_string()),

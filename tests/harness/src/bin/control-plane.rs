@@ -1,6 +1,6 @@
-//! The harness outside of tests: `check` says which real-cluster tests can run, `build` fetches and
-//! builds what they use, and `up` holds a control plane for a whole test run, or for interactive
-//! use, until its standard input ends or it gets a signal.
+//! The harness outside of tests: `check` says which real-cluster tests can run, `build` fetches and builds what they
+//! use, and `up` runs a control plane for a whole test run, or for interactive use. It runs until its standard input
+//! ends or it gets a signal.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -110,8 +110,8 @@ async fn complete() -> Result<bool> {
     tokio::task::spawn_blocking(|| Ok(Binaries::provide()?.lacking().is_empty())).await?
 }
 
-/// Whoever started this holds the other end of standard input, and the kernel closes it when they
-/// are gone, however they went.
+/// The process that started this one holds the other end of standard input, and the kernel closes it when that
+/// process ends, even if it is killed.
 async fn await_end() -> Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let input_ends = async {

@@ -22,16 +22,16 @@ pub struct Fault {
     times: usize,
 }
 
-/// What happens to a request.
+/// The effect on a request.
 #[derive(Clone, Debug)]
 pub(super) enum Effect {
-    /// It gets this answer, and the API server never hears of it.
+    /// It gets this answer, and the API server never receives it.
     Answer(Answer),
     /// The API server carries it out, and the connection is cut instead of the answer.
     LoseAnswer,
     /// The API server carries it out, and it gets this answer.
     ReplaceAnswer(Answer),
-    /// The connection is cut before the API server hears of it.
+    /// The connection is cut before the API server receives it.
     Refuse,
     /// It waits until it is released; then it is forwarded.
     Hang,
@@ -59,7 +59,7 @@ impl Fault {
         Self::of(Effect::ReplaceAnswer(answer))
     }
 
-    /// The connection is cut, and the API server never hears of the request.
+    /// The connection is cut, and the API server never receives the request.
     #[must_use]
     pub fn refuse() -> Self {
         Self::of(Effect::Refuse)

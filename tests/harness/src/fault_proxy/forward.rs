@@ -76,7 +76,7 @@ async fn hand_on(
     Ok(response)
 }
 
-/// When the program disconnects meanwhile, this is dropped, and the request with it.
+/// If the program disconnects before the response, this is dropped, and the request with it.
 async fn ask_api_server(
     service: &Service,
     number: u64,

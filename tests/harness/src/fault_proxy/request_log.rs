@@ -85,7 +85,7 @@ impl RequestLog {
         (number, recorded)
     }
 
-    /// Amends an entry, unless the log was cleared meanwhile.
+    /// Amends an entry, unless the log has been cleared since.
     pub(super) fn amend(&self, number: u64, change: impl FnOnce(&mut RecordedRequest)) {
         let mut list = self.lock();
         if let Ok(index) = list.entries.binary_search_by_key(&number, |(number, _)| *number) {

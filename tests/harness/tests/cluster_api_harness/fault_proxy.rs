@@ -44,7 +44,7 @@ fn map(name: &str) -> ConfigMap {
     ConfigMap { metadata, ..ConfigMap::default() }
 }
 
-/// What the API server, or who answers for it, said against a request.
+/// The API server's rejection of a request, or that of the proxy in its name.
 fn refusal<T: std::fmt::Debug>(answer: kube::Result<T>) -> Result<kube::core::Status> {
     match answer {
         Err(kube::Error::Api(status)) => Ok(*status),
@@ -60,7 +60,7 @@ fn requests_pass_with_method_query_body_and_name_and_are_recorded_in_order() -> 
         let patch = Patch::Merge(json!({"data": {"tide": "high"}}));
         let params = PatchParams { field_manager: Some("pilot".into()), ..Default::default() };
         sides.behind.patch("passes", &params, &patch).await?;
-        // Only the query says that this one is not to be kept.
+        // Only the query marks this request as a dry run.
         let params = PatchParams { dry_run: true, ..params };
         let patch = Patch::Merge(json!({"data": {"tide": "low"}}));
         sides.behind.patch("passes", &params, &patch).await?;

@@ -1,4 +1,4 @@
-//! What the harness starts beside a shared API server.
+//! The programs that the harness starts along with a shared API server.
 
 mod fault_proxy;
 mod prometheus;

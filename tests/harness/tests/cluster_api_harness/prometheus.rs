@@ -1,4 +1,4 @@
-//! How Prometheus scrapes beside the cluster: labels, and formats.
+//! How Prometheus scrapes programs outside the cluster: labels, and formats.
 
 use almanac_harness::{PATIENCE, Prometheus, TestResult};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

@@ -25,7 +25,7 @@ where
     Ok(())
 }
 
-/// Who the API server says we are.
+/// Our user name, according to the API server.
 async fn user_of(client: &Client) -> Result<String> {
     let api: Api<SelfSubjectReview> = Api::all(client.clone());
     let review = api.create(&PostParams::default(), &SelfSubjectReview::default()).await?;

@@ -36,7 +36,7 @@ async fn await_ready(test: &SharedTest, name: &str) -> Result<String> {
     .await
 }
 
-/// Waits until the scheduler has said that there is no node for a pod.
+/// Waits until the scheduler has reported that there is no node for a pod.
 async fn await_refusal(test: &SharedTest, name: &str) -> Result<()> {
     let pods: Api<Pod> = Api::default_namespaced(test.client());
     await_condition(&format!("no node to be found for pod {name}"), PATIENCE, async || {
@@ -136,7 +136,7 @@ fn a_node_that_is_down_serves_no_pods_and_catches_up_when_it_is_back() -> TestRe
         nodes.take_down(node).await?;
         await_taint(test, node, "node.kubernetes.io/not-ready", true).await?;
 
-        // Nobody is there to end its processes, so it stays, deleted.
+        // No kubelet is there to end its processes, so it stays, deleted.
         let pods: Api<Pod> = Api::default_namespaced(test.client());
         pods.delete("sailor", &DeleteParams::default()).await?;
         create_pod(test, "ashore", &json!({})).await?;
@@ -200,7 +200,7 @@ fn described_nodes_go_on_where_they_were_and_follow_their_description() -> TestR
         await_node(&nodes, &stays).await?;
         drop(first);
 
-        // Meanwhile, a pod is bound, the node is taken for lost, and somebody gives it more.
+        // In the meantime, a pod is bound, the node is marked as lost, and a user gives it more.
         take_for_lost(&nodes, &stays).await?;
         create_pod(test, "late", &json!({"nodeName": stays})).await?;
         let by_hand =

@@ -1,5 +1,5 @@
-//! What the control plane does with workloads on simulated nodes: scheduling, scale-in order,
-//! disruption budgets, autoscalers' bounds and jobs.
+//! How the control plane handles workloads on simulated nodes: scheduling, scale-in order, disruption budgets,
+//! autoscalers' bounds and jobs.
 
 use almanac_harness::{
     NodeSpec, Observation, PATIENCE, SharedTest, TestResult, await_condition, on_shared_cluster,
@@ -40,7 +40,7 @@ async fn create_ready(test: &SharedTest, name: &str, replicas: u32) -> Result<Ve
     Ok(pods.list(&ListParams::default().labels(&format!("app={name}"))).await?.items)
 }
 
-/// Waits until a Deployment has exactly so many pods and all of them are ready.
+/// Waits until a Deployment has exactly this number of pods and all of them are ready.
 async fn await_ready_replicas(test: &SharedTest, name: &str, replicas: u32) -> Result<()> {
     let deployments: Api<Deployment> = Api::default_namespaced(test.client());
     let wanted = i32::try_from(replicas)?;
@@ -163,7 +163,7 @@ fn a_job_completes_when_its_pods_have_slept() -> TestResult {
 fn a_disruption_budget_refuses_the_second_eviction() -> TestResult {
     on_shared_cluster(async |test| {
         test.nodes(&[NodeSpec::named("node")]).await?;
-        // Pods of no controller: nobody replaces the first one and so allows the second.
+        // Pods of no controller: nothing replaces the first one, which would allow the second.
         let pods: Api<Pod> = Api::default_namespaced(test.client());
         for name in ["first", "second"] {
             let pod = serde_json::from_value(json!({

@@ -12,7 +12,7 @@ use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::json;
 
-/// An administrator's client that calls itself as it is told.
+/// An administrator's client with this name.
 async fn client_named(test: &OwnTest, name: &'static str) -> Result<Client> {
     let kubeconfig = Kubeconfig::read_from(test.plane.kubeconfig())?;
     let options = KubeConfigOptions::default();

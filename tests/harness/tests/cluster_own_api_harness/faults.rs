@@ -88,7 +88,7 @@ fn a_killed_and_restarted_etcd_has_lost_no_acknowledged_write() -> TestResult {
     })
 }
 
-/// Waits until a watch has shown the object of that name, past whatever errors it recovers from.
+/// Waits until a watch has shown the object of that name, and ignores the errors that it recovers from.
 async fn await_object(
     seen: &mut (impl futures::Stream<Item = Result<ConfigMap, watcher::Error>> + Unpin),
     name: &str,

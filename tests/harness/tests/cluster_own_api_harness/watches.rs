@@ -9,8 +9,7 @@ use k8s_openapi::api::core::v1::PodTemplate;
 use kube::Client;
 use kube::api::{Api, WatchParams};
 
-/// The watches of pod templates, which nobody in the control plane cares for but the API server's
-/// own cache, which asks etcd.
+/// The watches of pod templates. Only the API server's own cache, which watches etcd, uses them in the control plane.
 async fn watches(client: &Client) -> Result<f64> {
     let request = http::Request::get("/metrics").body(Vec::new())?;
     let metrics = client.request_text(request).await?;

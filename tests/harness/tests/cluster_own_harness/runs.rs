@@ -72,7 +72,7 @@ fn processes_in(folder: &Path) -> Result<Vec<String>> {
     let folder = folder.to_str().context("a directory with a strange name")?;
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc")? {
-        // A process that ends meanwhile has no arguments any more, and neither has a dead one.
+        // A process that has ended since has no arguments any more, and neither has a dead one.
         let Ok(arguments) = std::fs::read(entry?.path().join("cmdline")) else {
             continue;
         };

@@ -18,7 +18,7 @@ pub(crate) struct Case {
 impl Case {
     /// A command that runs this case alone.
     pub(crate) fn rerun(&self) -> String {
-        // No schedule of ours has a single quote in it, so the shell takes the line as it is.
+        // No schedule of ours has a single quote in it, so the shell does not change the line.
         format!("{CASE}='{self}' cargo test -p almanac-oracle --test comparison every_zone")
     }
 

@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::case::Case;
 use crate::subject::{Fires, Opens, Subject, Turn};
 
-/// How many instants at random, and how many events, are asked about.
+/// The number of random instants, and of events, to compare.
 const RANDOM_INSTANTS: usize = 24;
 const EVENTS: usize = 12;
 

@@ -67,7 +67,7 @@ fn days_and_weekdays_joined_the_other_way_are_caught() {
 
 #[test]
 fn a_rare_event_decades_away_is_caught() {
-    // Nothing fires in these years: only what comes before and after tells them apart.
+    // Nothing fires in these years: only the firings before and after distinguish them.
     assert_caught("UTC 2097 cron 0 0 29 2 *", "UTC 2097 cron 0 1 29 2 *");
     assert_caught(
         "UTC 2075 pattern days=29; months=2; weekdays=1 -> days=1; months=3",
@@ -199,7 +199,7 @@ fn every_fault_of_windows_is_caught() {
     {
         assert_fault_caught(line, fault);
     }
-    // Only a stretch that begins and ends on a transition tells: midnight in UTC is the year's.
+    // Only a stretch that begins and ends on a transition shows it: midnight in UTC is the year's.
     for fault in [Fault::ListExcludesItsStart, Fault::ListIncludesItsEnd] {
         assert_fault_caught("UTC 2026 daily 00:00 13:00", fault);
     }

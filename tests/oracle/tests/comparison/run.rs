@@ -13,7 +13,7 @@ use crate::zones::compare_zone;
 /// Schedules a zone and year: the walk costs more than watching a few more of them.
 const SCHEDULES: usize = 12;
 
-/// What a run has done.
+/// The counts of a run.
 #[derive(Default, Debug)]
 pub(crate) struct Tally {
     pub(crate) schedules: usize,

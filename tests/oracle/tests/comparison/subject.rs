@@ -1,5 +1,5 @@
-//! What is compared with the oracle: the calendar's two kinds of schedule, behind traits, so that
-//! a faulty one can be put in their place to show that the comparison notices.
+//! The subject of the comparison with the oracle: the calendar's two kinds of schedule, behind traits. A faulty one
+//! can replace them to show that the comparison detects it.
 
 use almanac_calendar::{
     Cron, DailyWindow, Firings, Pattern, PatternText, PatternWindow, Windows, Zone,

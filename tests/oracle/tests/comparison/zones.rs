@@ -7,7 +7,7 @@ use jiff::tz::Offset;
 
 use crate::compare::instant;
 
-/// How many civil times a year are resolved, besides those around clock changes.
+/// The number of civil times a year to resolve, apart from those around clock changes.
 const CIVIL_TIMES: usize = 6;
 
 /// The first difference between the calendar's zone and the oracle's line, in one year.

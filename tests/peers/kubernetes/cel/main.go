@@ -1,9 +1,9 @@
-// Answers what Kubernetes' own libraries for CEL say, in an environment as Open Cluster Management has it for
-// placements: one JSON object on standard input, and for each expression a line out. What evaluates is upstream's,
-// of the version that go.mod pins; the two functions of Open Cluster Management itself are written from their
-// documentation.
+// Evaluates expressions with Kubernetes' own libraries for CEL, in the environment that Open Cluster
+// Management has for placements: one JSON object on standard input, and a line out for each expression. The
+// evaluation is upstream's code, of the version that go.mod pins; the two functions of Open Cluster
+// Management itself are written from their documentation.
 //
-// Which expressions are asked, and what the answers are compared with, is for tests/peers.
+// tests/peers chooses the expressions, and compares the results.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 	"k8s.io/apiserver/pkg/cel/library"
 )
 
-// asked is what is asked: every expression over every cluster.
+// asked is the input: every expression over every cluster.
 type asked struct {
 	Clusters    []map[string]any            `json:"clusters"`
 	Scores      map[string]map[string][]any `json:"scores"`

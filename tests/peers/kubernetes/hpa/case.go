@@ -24,8 +24,8 @@ type Case struct {
 	// SeenBefore is how many seconds before the first step the controller saw the target for the
 	// first time, when no metric answered yet. With 0, that is at the first step.
 	SeenBefore int64 `json:"seenBefore"`
-	// Holds asks the controller for a recommendation just before each step once more, so that the
-	// one before lasts until then. Nothing is scaled by that.
+	// Holds requests a recommendation of the controller once more just before each step, so that the one before
+	// lasts until then. Nothing is scaled by that.
 	Holds bool `json:"holds"`
 	// Behind lets the target's status follow its spec one step late.
 	Behind bool `json:"behind"`

@@ -84,7 +84,7 @@ func (c *controller) begin(hpa *autoscalingv2.HorizontalPodAutoscaler, replicas,
 	}
 }
 
-// end lets the controller see that the autoscaler is gone, so that it forgets it.
+// end lets the controller see that the autoscaler is gone, so that it drops it.
 func (c *controller) end() {
 	if err := c.hpas.GetIndexer().Delete(c.target.hpa); err != nil {
 		panic(err)

@@ -1,9 +1,8 @@
-// Answers what Kubernetes' own HorizontalPodAutoscaler controller does: cases in, one JSON object a
-// line on standard input, and for each case a line of answers out. The code that answers is
-// upstream's, unchanged, of the version that go.mod pins; only the clock and what surrounds the
-// controller are ours.
+// Runs Kubernetes' own HorizontalPodAutoscaler controller on cases: one JSON object a line on standard input,
+// and for each case a line of answers out. The code that answers is upstream's, unchanged, of the version
+// that go.mod pins; only the clock and the surroundings of the controller are ours.
 //
-// Which cases are asked and what the answers are compared with is for tests/peers.
+// tests/peers chooses the cases, and compares the answers.
 package main
 
 import (
@@ -23,9 +22,9 @@ func main() {
 		os.Exit(1)
 	}
 	out := os.Stdout
-	// What the testing package says is not an answer.
+	// The output of the testing package is not an answer.
 	os.Stdout = os.Stderr
-	// A clock that stands still until everybody waits exists only inside a test.
+	// A clock that stands still until all goroutines wait exists only inside a test.
 	everything := func(string, string) (bool, error) { return true, nil }
 	testing.Main(everything, []testing.InternalTest{{Name: "cases", F: func(t *testing.T) {
 		var answers [][]int32

@@ -1,6 +1,6 @@
-//! Our autoscaler against what the code of Kubernetes answers: thousands of random cases in which every step
-//! must be the same, and the differences we mean, one case each. The answers are recorded; `cargo xtask peers`
-//! records them anew. Whether the record still holds is for `record.rs` beside this.
+//! Our autoscaler against the answers of the code of Kubernetes: thousands of random cases in which every step must
+//! be the same, and the intended differences, one case each. The answers are recorded; `cargo xtask peers` records
+//! them again. `record.rs` tests whether the record is still current.
 
 #![expect(
     clippy::expect_used,

@@ -160,7 +160,7 @@ pub(super) fn scores(rng: &mut Rng, cluster: &str) -> Vec<Value> {
     objects
 }
 
-/// What had been decided before: by the placements, by others that are gone, and by nobody knows whom.
+/// Earlier decisions: of the placements, of deleted ones, and of unknown ones.
 pub(super) fn earlier_decisions(
     rng: &mut Rng,
     placements: &[Value],
@@ -188,7 +188,7 @@ pub(super) fn earlier_decisions(
     }
     for at in 0..[0, 0, 1, 3][rng.usize(0..4)] {
         let namespace = NAMESPACES[rng.usize(0..2)];
-        // The name of a placement may be that of one in another namespace, which is somebody else's.
+        // The name of a placement may be that of one in another namespace, which is another owner's.
         let of = ["gone", "web", "db"][rng.usize(0..3)];
         let is_theirs = placements.iter().any(|it| {
             let (_, of_namespace, of_name) = key_of(it);

@@ -16,13 +16,13 @@ use crate::subject::{Decided, Subject};
 /// The first difference between the two.
 #[derive(Clone, Debug)]
 pub(crate) struct Difference {
-    /// What differs, as a word.
+    /// The kind of difference, as a word.
     pub(crate) what: &'static str,
     /// How.
     pub(crate) how: String,
 }
 
-/// What has been compared.
+/// The counts of a comparison.
 #[derive(Default, Debug)]
 pub(crate) struct Tally {
     turns: u64,
@@ -102,7 +102,7 @@ fn turn(
     let expected = schedule(objects, placement, step.now);
     tally.turns += 1;
     let expected = match expected {
-        // Whatever has been decided stays, and there is nothing more to compare.
+        // The previous selection stays, and there is nothing more to compare.
         Err(misconfigured) => {
             tally.misconfigured += 1;
             let how = || format!("{misconfigured:?}, but Almanac decides");
@@ -138,7 +138,7 @@ fn turn(
         .or_else(|| equal("wake_at", &wake_at, &decided.wake_at))
 }
 
-/// What a placement has selected.
+/// The selection of a placement.
 fn clusters_of(objects: &Objects, placement: &Value) -> BTreeSet<String> {
     let decisions = objects.decisions_of(placement);
     let named = decisions.flat_map(|it| it["status"]["decisions"].as_array().into_iter().flatten());

@@ -9,9 +9,9 @@ use crate::course_of;
 
 /// Something that Almanac is made to get wrong.
 pub(crate) struct Fault {
-    /// What it makes of an object.
+    /// Misreads an object.
     pub(crate) misread: fn(&mut Value),
-    /// What it takes for now.
+    /// The offset of its current time.
     pub(crate) ahead: SignedDuration,
 }
 

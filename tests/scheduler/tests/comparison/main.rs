@@ -27,7 +27,7 @@ use fastrand::Rng;
 use compare::{Difference, Tally, differences};
 
 const WORLDS: u64 = 10_000;
-/// One hub in so many is a large one.
+/// One hub in this number is a large one.
 const LARGE_ONE_IN: u64 = 100;
 /// Not more failures than a person reads.
 const SHOWN_FAILURES: usize = 3;
@@ -68,7 +68,7 @@ fn course_of(seed: u64) -> Course {
     course(&mut rng, size)
 }
 
-/// Runs so many courses on all cores.
+/// Runs this number of courses on all cores.
 fn on_all_cores(seed: u64, worlds: u64) -> (Tally, Vec<(u64, Difference)>) {
     let next = AtomicU64::new(0);
     let found = Mutex::new((Tally::default(), Vec::new()));

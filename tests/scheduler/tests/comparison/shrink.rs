@@ -1,4 +1,4 @@
-//! The smallest course that shows a difference: whatever can be left out without losing it is.
+//! The smallest course that shows a difference: leaves out everything that the difference does not need.
 
 use almanac_second_scheduler::Objects;
 use almanac_second_scheduler::generate::{Change, Course};

@@ -1,4 +1,4 @@
-//! What is compared: Almanac, by its public way in and its turns.
+//! The subject of the comparison: Almanac, by its public API and its turns.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(crate) struct Subject {
     world: World,
 }
 
-/// What a turn of Almanac came to.
+/// The result of a turn of Almanac.
 pub(crate) struct Decided {
     /// Every candidate, in the order of the explanation.
     pub(crate) explained: Vec<RuleExplanation>,
@@ -34,7 +34,7 @@ pub(crate) struct Decided {
     pub(crate) changes: (Vec<String>, Vec<String>),
     /// The `PlacementDecision`s after the turn, by number.
     pub(crate) decisions: Vec<Decision>,
-    /// When the placement wants its next turn.
+    /// The instant of the placement's next turn.
     pub(crate) wake_at: Option<Timestamp>,
 }
 
@@ -70,7 +70,7 @@ impl Subject {
         let last = texts(is_last.map(|it| input.candidates[it.candidate as usize].name));
         let explained = self.world.explain(&policy, now).into_iter();
         let mut decided = Decided {
-            // What is about the placement as a whole names no cluster.
+            // Explanations of the placement as a whole name no cluster.
             explained: explained.filter(|it| it.rule.is_some()).collect(),
             last,
             missing: missing(&input, &ranking, now),

@@ -1,8 +1,8 @@
-//! The stub compared with a real API server: both get the same sequence of requests and must answer
-//! alike, as far as our code reads the responses.
+//! The stub compared with a real API server: both get the same sequence of requests and must give the same responses,
+//! as far as our code reads them.
 //!
-//! What the stub leaves to a real API server (validation, defaulting, permissions, field ownership)
-//! is not covered.
+//! The features that only a real API server has (validation, defaulting, permissions, field ownership) are not
+//! covered.
 
 mod asking;
 

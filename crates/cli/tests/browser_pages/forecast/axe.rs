@@ -13,7 +13,7 @@ static SCRIPT: LazyLock<String> = LazyLock::new(|| {
     fs::read_to_string(npm::file("axe-core@4.14.1", "axe.min.js", SHA256)).unwrap()
 });
 
-/// What stands in the way of some readers: each rule, and where it does not hold.
+/// The barriers for some readers: each rule, and where it is violated.
 pub(crate) fn barriers(page: &mut Page) -> Vec<String> {
     page.run(&SCRIPT);
     let found =

@@ -1,4 +1,4 @@
-//! Values that are no numbers, names that would be something else in a page, and what starts at instants.
+//! Values that are not numbers, names with markup in them, and events at instants.
 
 use std::fs;
 use std::path::Path;

@@ -1,11 +1,11 @@
-//! What a reader does: asks why, zooms, moves, sorts, filters and shares a link.
+//! The actions of a reader: shows reasons, zooms, moves, sorts, filters and shares a link.
 
 use crate::chromium::Page;
 use crate::forecast::{assert_quiet, open, page_of_examples, place_in, row, text};
 
 const WHOLE: &str = "Fri 2026-11-20 13:00 +01:00 to Sun 2026-11-29 13:00 +01:00 (Europe/Berlin)";
 
-/// What is said of the evening of the 20th.
+/// Checks the explanation of the evening of the 20th.
 #[track_caller]
 fn assert_says_why(said: &str) {
     for words in [

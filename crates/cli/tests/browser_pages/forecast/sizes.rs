@@ -10,7 +10,7 @@ use crate::forecast::{assert_quiet, axe, folder_of, forecast, open, page_of_exam
 const SIZES: [(u32, u32); 6] =
     [(320, 640), (390, 844), (768, 1024), (1280, 900), (1920, 1080), (3840, 2160)];
 
-/// What is clipped, overlaps something else, or makes the page wider than its screen.
+/// Elements that are clipped, overlap others, or make the page wider than its screen.
 fn misplaced(page: &mut Page) -> Value {
     page.evaluate(
         "(() => { const found = []; \
@@ -72,7 +72,7 @@ fn the_page_has_no_barriers_and_follows_the_colours_of_its_reader() {
         page.press("Escape");
     }
     assert_ne!(backgrounds[0], backgrounds[1]);
-    // Rules can be told apart without colors: each has a pattern of its own.
+    // Rules can be distinguished without colors: each has a pattern of its own.
     let patterns = "new Set([...document.querySelectorAll('#patterns pattern')].map((it) => it.innerHTML)).size";
     assert_eq!(page.evaluate(patterns), 12);
     page.with_feature("forced-colors", "active");

@@ -1,4 +1,4 @@
-//! What stands out: overlaps, gaps and contested times, for any number of rows; and what nobody knows.
+//! Highlights: overlaps, gaps and contested times, for any number of rows; and unknown values.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -52,7 +52,7 @@ fn rows_stand_where_they_stood() {
     assert_quiet(&page);
 }
 
-/// What is looked at, and which of its properties. Colors of the system have their names.
+/// The elements to compare, and their properties. Colors of the system have their names.
 const STYLES: &str = "(() => { \
     const names = ['Canvas', 'CanvasText', 'LinkText', 'ButtonFace', 'ButtonText', 'ButtonBorder', 'Highlight', 'GrayText']; \
     const probe = document.createElement('p'); document.body.append(probe); \

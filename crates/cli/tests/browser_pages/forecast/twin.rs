@@ -55,7 +55,7 @@ fn others(series: &Value, segment: &Value) -> String {
     others.join(", ")
 }
 
-/// What the table has to say, from the JSON. What is there as null is not known, or not there.
+/// The expected table, from the JSON. A null there is unknown, or absent.
 fn expected(json: &Value) -> Vec<[String; 8]> {
     let mut lines = Vec::new();
     for series in json["series"].as_array().unwrap() {

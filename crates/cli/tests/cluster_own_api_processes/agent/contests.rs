@@ -1,4 +1,4 @@
-//! Two agents that want different things of one pod: they write less and less often, say so, and stop at once when
+//! Two agents that set different levels of one pod: they write at growing intervals, report it, and stop at once when
 //! they agree.
 
 use std::time::Duration;
@@ -100,7 +100,7 @@ fn agents_with_different_config_maps_contest_a_pod_until_one_of_them_ends() -> T
         place.await_pods(&[("job", under("night", "-1", "1"))]).await?;
         first.agent.await_done().await?;
         place.ensure_pods(&[("job", under("night", "-1", "1"))]).await?;
-        // Something else is wanted, and nobody waits.
+        // The desired level changes, and the agents do not wait for the interval.
         place.configure(&[]).await?;
         place.await_pods(&[("job", own("1"))]).await?;
         first.agent.stop().await

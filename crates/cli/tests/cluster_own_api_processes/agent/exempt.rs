@@ -1,4 +1,4 @@
-//! What is left alone: by a mark, by its namespace, and because a pod ends or is none of the API server's.
+//! Exempt pods: by an annotation, by their namespace, and because they end or are not from the API server.
 
 use almanac_harness::TestResult;
 use serde_json::{Value, json};
@@ -89,7 +89,7 @@ fn what_bears_the_mark_keeps_what_it_has_until_the_mark_is_gone() -> TestResult 
         place.change("pod", &json!({"annotations": {MARK: "true"}})).await?;
         mark_namespace(Some("true")).await?;
         agent.await_metric("almanac_qos_pods_managed 1").await?;
-        // The ConfigMap bears it: the pods stay as they are, whatever it says.
+        // The ConfigMap is annotated: the pods stay unchanged, with any content of it.
         let mark_config = async |mark: Option<&str>| {
             let patch = json!({"metadata": {"annotations": {MARK: mark}}});
             place.cluster.patch(CONFIG_MAP, &place.name, OF_THE_DESIGN, &patch).await

@@ -1,5 +1,5 @@
-//! Requests that fail, in every way there is, and an API server that is away at a boundary: each pod is written all
-//! the same, and once.
+//! Requests that fail, in every way there is, and an API server that is away at a boundary: each pod is still
+//! written, and once.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::agent::place::{INSIDE, OPENS, POD, Place, daily, early, own, under};
 use crate::agent::stage::at_place;
 
-/// What goes wrong with the first request for the pod of this name.
+/// The failures of the first request for the pod of this name.
 fn faults() -> Vec<(&'static str, Fault)> {
     let answer = |code| Fault::answer(Answer::with(code));
     let too_many = Answer::with(StatusCode::TOO_MANY_REQUESTS).retry_after(Duration::from_secs(1));
@@ -28,7 +28,7 @@ fn faults() -> Vec<(&'static str, Fault)> {
         ("page", Fault::answer(Answer::page(StatusCode::BAD_GATEWAY, "<html>502</html>"))),
         ("lost", Fault::lose_answer()),
         ("slow", Fault::delay(Duration::from_secs(1))),
-        // Nobody ever answers it.
+        // There is never a response.
         ("silent", Fault::hang()),
     ]
 }
@@ -98,7 +98,7 @@ fn a_user_who_edits_between_a_failed_write_and_the_next_one_is_heard() -> TestRe
         for fault in [&hangs, &waits, &lost] {
             fault.await_taken(1).await?;
         }
-        // What is on its way is based on the pod as it was.
+        // The write in progress is based on the pod before this edit.
         place.edit("edited", Some("2")).await?;
         place.relabel("moved", "web").await?;
         hangs.release();
@@ -116,7 +116,7 @@ fn a_user_who_edits_between_a_failed_write_and_the_next_one_is_heard() -> TestRe
     })
 }
 
-/// What happens to pods while the API server is away.
+/// The changes of pods while the API server is away.
 async fn change_everything(place: &Place) -> TestResult {
     place.edit("edited", Some("2")).await?;
     place.relabel("moved", "web").await?;
@@ -139,7 +139,7 @@ fn an_agent_that_was_cut_off_at_a_boundary_catches_up() -> TestResult {
         agent.ensure_before(OPENS)?;
         change_everything(place).await?;
         agent.await_time("2026-11-30T09:00:01Z").await?;
-        // It knows what is to be done, and tries.
+        // It has computed the writes, and retries them.
         agent.await_metric("almanac_qos_levels_pending 4").await?;
         place.ensure_written(&[]).await?;
         proxy.unblock()?;

@@ -1,4 +1,4 @@
-//! Input that nobody means well with: the agent neither falls over nor touches what it should not.
+//! Malicious input: the agent neither crashes nor changes other objects.
 
 use std::fmt::Write as _;
 
@@ -52,7 +52,7 @@ fn a_config_map_of_a_megabyte_with_ten_thousand_policies_is_carried_out() -> Tes
         ];
         place.await_pods(&inside).await?;
         agent.await_metric("almanac_qos_policies_loaded 10000").await?;
-        // What cannot be read is rejected, however long it takes to see that, and however much there is.
+        // Unreadable input is rejected, however long that takes, and however large it is.
         let many_mistakes = ten_thousand_policies(3);
         for (rejections, text) in [
             (1, &*many_mistakes),

@@ -75,7 +75,7 @@ fn without_the_config_map_there_are_no_policies_and_with_it_there_are_again() ->
         place.await_pods(&[("job", own("1"))]).await?;
         place.configure(&[daily("night", "batch", -1)]).await?;
         place.await_pods(&inside).await?;
-        // Nobody watches when it goes for good.
+        // No agent runs when it is deleted for good.
         agent.program.kill()?;
         place.cluster.delete(CONFIG_MAP, &place.name, OF_THE_DESIGN).await?;
         agent.program.start_again()?;
@@ -131,7 +131,7 @@ fn of_two_config_maps_the_one_of_the_design_counts_until_it_is_deleted() -> Test
         place.await_pods(&[("job", under("of-the-design", "-1", "1"))]).await?;
         let told = place.await_event(OF_VOLCANO, "Warning ConfigNotUsed: ").await?;
         assert!(told.contains(OF_THE_DESIGN), "{told}");
-        // One that cannot be used counts all the same.
+        // It still takes precedence when it is unusable.
         place.write_config((&place.name, OF_THE_DESIGN), "globalConfig: [").await?;
         agent.await_metric("almanac_qos_configs_rejected 1").await?;
         agent.await_done().await?;

@@ -1,5 +1,5 @@
-//! The place of a test: a namespace with pods and a `ConfigMap`, nodes for the pods, and agents beside them. Nobody
-//! else has to do with it.
+//! The setup of a test: a namespace with pods and a `ConfigMap`, nodes for the pods, and agents. No other test uses
+//! them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -82,7 +82,7 @@ impl Place {
         Ok(Self { cluster, name: name.to_owned(), nodes, logs: Mutex::default() })
     }
 
-    /// Shows the end of what each agent has said.
+    /// Shows the end of each agent's log.
     pub(crate) fn show_logs(&self) {
         for folder in &*self.logs.lock().unwrap_or_else(PoisonError::into_inner) {
             eprintln!("{}", log_tail::tails_of(folder, LINES));
@@ -136,7 +136,7 @@ impl Place {
         self.cluster.create(POD, &self.name, &pod).await
     }
 
-    /// Makes so many pods of an app with the level 1; returns their names.
+    /// Creates `count` pods of an app with the level 1; returns their names.
     pub(crate) async fn many_pods(&self, app: &str, count: usize) -> Result<Vec<String>> {
         let names: Vec<String> = (0..count).map(|number| format!("{app}-{number:03}")).collect();
         try_join_all(names.iter().map(|name| self.pod(name, app, "1"))).await?;
@@ -162,7 +162,7 @@ impl Place {
         self.change(pod, &json!({"labels": {"app": app}})).await
     }
 
-    /// What the pods of a namespace say of their levels.
+    /// The level annotations of the pods of a namespace.
     pub(crate) async fn levels_in(&self, namespace: &str) -> Result<BTreeMap<String, Value>> {
         let pods = self.cluster.list(POD, namespace).await?;
         let named = |pod: &Value| Some((pod["metadata"]["name"].as_str()?.to_owned(), levels(pod)));
@@ -311,7 +311,7 @@ pub(crate) fn pod_object(name: &str, labels: &Value, annotations: &Value) -> Val
     })
 }
 
-/// What a pod says of its level.
+/// The level annotations of a pod.
 pub(crate) fn levels(pod: &Value) -> Value {
     let of_levels = |it: &(&String, &Value)| {
         [QOS_LEVEL, ORIGINAL_QOS_LEVEL, QOS_POLICY, QOS_APPLIED].contains(&it.0.as_str())

@@ -49,7 +49,7 @@ fn the_level_that_a_user_writes_in_the_window_is_the_one_that_comes_back() -> Te
         place.edit("edited", Some("2")).await?;
         place.edit("emptied", None).await?;
         place.edit("again", Some("0")).await?;
-        // Whatever a user does to the marks of a policy, it puts them back.
+        // The agent restores the annotations of a policy after any change by a user.
         place.change("stripped", &json!({"annotations": {QOS_POLICY: null}})).await?;
         place
             .await_pods(&[
@@ -63,7 +63,7 @@ fn the_level_that_a_user_writes_in_the_window_is_the_one_that_comes_back() -> Te
         place.await_pods(&[("again", under("night", "-1", "1"))]).await?;
         agent.await_done().await?;
         agent.stop().await?;
-        // One that is only found once the window has closed is the last word of its user.
+        // An edit that is first seen once the window has closed is the new original.
         place.edit("late", Some("LS")).await?;
         let agent = place.start(AFTER, &[]).await?;
         place
@@ -75,7 +75,7 @@ fn the_level_that_a_user_writes_in_the_window_is_the_one_that_comes_back() -> Te
                 ("stripped", own("1")),
             ])
             .await?;
-        // Outside of the window nobody minds.
+        // Outside of the window an edit has no effect.
         place.edit("edited", Some("-1")).await?;
         place.pod("sentinel", "batch", "2").await?;
         agent.await_done().await?;
@@ -113,7 +113,7 @@ fn with_names_the_levels_are_written_as_the_agent_of_volcano_reads_them() -> Tes
             ])
             .await?;
         agent.stop().await?;
-        // Numbers instead are no edit of a user, and neither is a restore by another agent.
+        // Numbers instead of texts are not an edit of a user, and neither is a restore by another agent.
         let agent = place.start(INSIDE, &[]).await?;
         place
             .await_pods(&[("be", under("be", "-1", "HLS")), ("none", under("none", "0", "HLS"))])

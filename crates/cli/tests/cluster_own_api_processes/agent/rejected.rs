@@ -49,7 +49,7 @@ fn a_bad_list_is_told_once_and_the_last_good_one_stays_in_force() -> TestResult 
             told.contains(place_of_it) && told.contains(message) && told.ends_with(then),
             "{told}"
         );
-        // A good one is over it, and the same mistake once more is told once more.
+        // After a good one, the same mistake is reported once more.
         place.configure(&[daily("night", "batch", 2)]).await?;
         place.await_pods(&[("since", under("night", "2", "1"))]).await?;
         for agent in &agents {
@@ -134,7 +134,7 @@ fn each_list_stands_for_itself() -> TestResult {
         place.ensure_pods(&[("global", own("1"))]).await?;
         let told = place.await_event(OF_THE_DESIGN, "Warning ConfigRejected: ").await?;
         ensure!(told.contains("globalConfig.timeBasedQoSPolicies[0].targetQoSLevel: "), "{told}");
-        // Now the other way round: the good one counts, and the bad one is as it was.
+        // Now the other way round: the good one counts, and the bad one has its old state.
         let mut retargeted = good.clone();
         retargeted["targetQoSLevel"] = json!(2);
         place.configure_with(&document(&retargeted, &bad)).await?;

@@ -1,4 +1,4 @@
-//! Agents that are killed or shut down, and others that take over: nothing is remembered but what is on the pods.
+//! Agents that are killed or shut down, and others that take over: all state is on the pods.
 
 use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
 use anyhow::ensure;
@@ -24,7 +24,8 @@ fn a_restart_inside_the_window_writes_nothing_again_and_one_after_it_restores() 
             agent.await_done().await?;
         }
         place.ensure_written(&all.clone().map(|(name, _)| (name, 1))).await?;
-        // While nobody looks, everything changes: the policy is not taken for a user, nor a user for the policy.
+        // While no agent runs, everything changes. The policy's level is not treated as a user's, nor a user's as the
+        // policy's.
         agent.program.kill()?;
         place.configure(&[daily("dusk", "batch", 2)]).await?;
         place.edit("edited", Some("0")).await?;

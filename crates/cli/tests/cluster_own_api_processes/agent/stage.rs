@@ -11,7 +11,7 @@ use crate::stage::Stage;
 static STAGE: Stage =
     Stage::new(|holder| on_cluster(async |_, cluster| holder.let_tests_in(cluster).await));
 
-/// Runs a test in a namespace of this name, with so many nodes.
+/// Runs a test in a namespace of this name, with this number of nodes.
 pub(crate) fn at_place(
     name: &str,
     nodes: usize,

@@ -1,5 +1,5 @@
-//! `--node-name=*`: one elected replica for all pods, its successor, the switch that stops everything, and an agent of
-//! a node beside it. Each test has a control plane of its own.
+//! `--node-name=*`: one elected replica for all pods, its successor, the stop annotation, and the agent of a single
+//! node in addition. Each test has a control plane of its own.
 
 use almanac_harness::{Component, Observation, PATIENCE, TestResult, await_condition};
 use anyhow::{Result, ensure};

@@ -13,7 +13,7 @@ use crate::controller::{
 /// The namespace of a test that has a control plane to itself.
 pub(crate) const NAMESPACE: &str = "default";
 
-/// Two until nine o'clock, and so many in the hour after it.
+/// Two until nine o'clock, and `replicas` in the hour after it.
 pub(crate) async fn schedule(cluster: &Cluster, name: &str, replicas: u32) -> TestResult {
     let rush = json!({ "replicas": replicas, "start": { "hours": 9 }, "end": { "hours": 10 } });
     let spec = json!({ "defaultReplicas": 2, "behaviors": [rush] });
@@ -52,7 +52,7 @@ pub(crate) async fn await_condition_of(
     Ok(condition(&object["status"], about)[2].to_owned())
 }
 
-/// Waits until a target has so many replicas.
+/// Waits until a target has this number of replicas.
 pub(crate) async fn await_replicas(
     cluster: &Cluster,
     (kind, namespace, name): (Kind, &str, &str),

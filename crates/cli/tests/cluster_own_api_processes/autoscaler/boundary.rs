@@ -1,4 +1,4 @@
-//! Without a Prometheus, the target is scaled at the very boundary, whatever has a scale: with the permissions of
+//! Without a Prometheus, every kind of target with a scale is scaled exactly at the boundary: with the permissions of
 //! the manifests, by the schedule of the published design.
 
 use std::fs;
@@ -25,7 +25,7 @@ const LATER: &str = "2026-11-30T17:05:00Z";
 /// The number of the weekend, and that of the working day.
 const WEEKEND: u32 = 1;
 const WORKING_DAY: u32 = 3;
-/// What is promised, and what a busy machine may add.
+/// The documented limit, and an allowance for a busy machine.
 const PROMISED: SignedDuration = SignedDuration::from_secs(1);
 const SLACK: SignedDuration = SignedDuration::from_secs(14);
 
@@ -34,7 +34,7 @@ const MACHINES: Kind =
 const FLEET: Kind = Kind { root: "/apis/example.org/v1", plural: "fleets" };
 const GROUP: &str = "autoscaling.karpenter.sh/v1alpha1";
 
-/// What is scaled at the boundary: name, kind, and how a reference names it.
+/// The targets scaled at the boundary: name, kind, and how a reference names it.
 const TARGETS: [(&str, Kind, [&str; 2]); 4] = [
     ("web", DEPLOYMENT, ["apps/v1", "Deployment"]),
     ("store", STATEFUL, ["apps/v1", "StatefulSet"]),
@@ -48,7 +48,7 @@ const KINDS: [([&str; 3], &str); 2] = [
     (["example.org", "v1", "Fleet"], "Cluster"),
 ];
 
-/// What the page about the controllers says to grant for kinds of one's own, for the two of this test.
+/// Grants the permissions that the page about the controllers lists for custom kinds, for the two of this test.
 async fn grant(test: &OwnTest, cluster: &Cluster) -> Result<ServiceAccountAccess> {
     cluster.kubectl(&["apply", "-f", &format!("{ROOT}/deploy")]).await?;
     let page = fs::read_to_string(format!("{ROOT}/docs/controller.md"))?;
@@ -95,7 +95,7 @@ fn a_boundary_scales_whatever_has_a_scale_within_a_second_and_once() -> TestResu
         let access = grant(test, cluster).await?;
         make_targets(cluster).await?;
         let before = BOUNDARY.parse::<Timestamp>()? - head_start();
-        // A period is longer than the slack: whoever only looks once in a period is late.
+        // A period is longer than the slack: an autoscaler that evaluates only once in a period is late.
         let period = ["--query-period=60s"];
         let controller = Controller::start(&access.kubeconfig(), &before.to_string(), &period)?;
         nothing_happens_before(cluster, &controller).await?;
@@ -150,7 +150,7 @@ async fn everything_was_on_time(cluster: &Cluster, controller: &Controller) -> T
     Ok(())
 }
 
-/// What the design promises a user to see.
+/// The status that the design promises to a user.
 async fn the_node_group_says_so(cluster: &Cluster) -> TestResult {
     let is_done = |object: &Value| object["status"]["desiredReplicas"] == WORKING_DAY;
     let nodes = (NAMESPACE, "nodes");

@@ -1,5 +1,5 @@
-//! Somebody else sets the replicas as well: it is seen and told, and Almanac sets them again at most once in every
-//! query period. That it soon does so less often is tested against a tool that never gives up.
+//! Another field manager sets the replicas as well. It is detected and reported, and Almanac sets them again at most
+//! once in every query period. A test against a tool that never stops shows that the interval soon grows.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -16,7 +16,8 @@ use crate::controller::{AUTOSCALER, Cluster, DEPLOYMENT, in_namespace, target};
 
 const NOW: &str = "2026-11-30T09:10:00Z";
 const PERIOD: SignedDuration = SignedDuration::from_secs(2);
-/// The audit log knows when a write was answered, the controller when it was sent. That differs on a busy machine.
+/// The audit log has the time of the response, and the controller the time of the request. They differ on a busy
+/// machine.
 const ANSWER: SignedDuration = SignedDuration::from_secs(1);
 /// How many writes of Almanac are enough to know how it begins to fight; later it pauses for minutes.
 const WRITES: usize = 3;
@@ -71,7 +72,7 @@ fn another_writer_is_told_of_and_answered_at_most_once_a_period() -> TestResult 
         let (insisted, writes) = tokio::join!(insist(cluster, &is_over), fight);
         insisted?;
         ensure_a_period_apart(&instants(&writes?)?)?;
-        // Whoever insists longer has it.
+        // The manager that continues longer wins.
         await_replicas(cluster, (DEPLOYMENT, cluster.home(), "shop"), 7).await?;
         ensure_a_period_apart(&instants(&scalings(cluster, "shop").await?)?)?;
         let undone = controller.scrape("almanac_autoscaler_undone_total").await?;

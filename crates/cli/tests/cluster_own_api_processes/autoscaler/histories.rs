@@ -1,4 +1,4 @@
-//! What becomes of the replicas of many targets: as they were seen to change, and as a forecast has them.
+//! The replicas of many targets over time: as a watch saw them, and as a forecast computes them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -35,7 +35,7 @@ impl Observer {
         Ok(Self { watching })
     }
 
-    /// What it has seen so far; numbers that did not change are there once.
+    /// The values seen so far; an unchanged number is there once.
     pub(crate) fn seen(&self) -> Result<Histories> {
         let mut histories = Histories::new();
         for line in self.watching.log()?.lines() {
@@ -51,7 +51,7 @@ impl Observer {
     }
 }
 
-/// What a forecast of these objects changes in the five minutes from an instant on.
+/// The changes that a forecast of these objects has in the five minutes after an instant.
 pub(crate) fn forecast(
     folder: &Path,
     objects: &[Value],

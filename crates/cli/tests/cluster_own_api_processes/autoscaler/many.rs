@@ -1,4 +1,4 @@
-//! Many autoscalers: each asks Prometheus once in a period, and not all of them at once.
+//! Many autoscalers: each queries Prometheus once in a period, and not all of them at once.
 //!
 //! `ALMANAC_AUTOSCALERS` is their number, for the figures that it prints, and `ALMANAC_QUERY_SECONDS` the period.
 
@@ -29,7 +29,7 @@ const JITTER: Duration = Duration::from_secs(4);
 /// How many objects are made at once.
 const AT_ONCE: usize = 200;
 
-/// Each of them asks something else, so that its queries can be told from others.
+/// Each of them has a different query, so that their queries can be distinguished.
 fn autoscaler(number: usize, query: &str) -> [Value; 2] {
     let name = format!("shop-{number}");
     let workload = target("apps/v1", "Deployment", &name);

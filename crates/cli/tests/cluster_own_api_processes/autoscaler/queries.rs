@@ -1,5 +1,5 @@
-//! By the numbers of a real Prometheus: soon after a boundary, and never by a number that is none, whatever is
-//! wrong with Prometheus. It heals by itself.
+//! By the numbers of a real Prometheus: soon after a boundary, and never by an invalid number, with every kind of
+//! failure of Prometheus. It recovers by itself.
 
 use almanac_harness::{
     Answer, Fault, FaultProxy, Injected, PATIENCE, Prometheus, PrometheusPlace, TestResult,
@@ -43,7 +43,7 @@ impl<'a> Stage<'a> {
         let way = FaultProxy::start(Client::try_from(kube::Config::new(place.url().parse()?))?)?;
         let (address, period) =
             (format!("--prometheus-uri={}", way.url()), format!("--query-period={QUERY_PERIOD}"));
-        // Prometheus is to have scraped the old number before the boundary.
+        // Prometheus must have scraped the old number before the boundary.
         let before = BOUNDARY.parse::<Timestamp>()? - head_start() * 3;
         let controller = cluster.start_at(&before.to_string(), &[&address, &period]).await?;
         let readings = Readings::serve().await?;
@@ -74,7 +74,7 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// The way to Prometheus fails, while there is something to scale to; then it is mended.
+    /// The connection to Prometheus fails while there is a number to scale to; then it is repaired.
     async fn fail(&mut self, fault: Fault, message: &str, replicas: u32) -> TestResult {
         let fault: Injected = self.way.inject(fault.always());
         self.readings.publish(&self.prometheus, &[&replicas.to_string()]).await?;

@@ -1,4 +1,4 @@
-//! Something for Prometheus to scrape: a gauge with so many series as a test wants.
+//! A scrape target for Prometheus: a gauge with the number of series that a test sets.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

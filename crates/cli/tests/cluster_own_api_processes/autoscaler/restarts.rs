@@ -19,7 +19,7 @@ use crate::controller::{
 };
 
 const BOUNDARY: &str = "2026-11-30T09:00:00Z";
-/// Whatever a forecast begins with has settled by the boundary.
+/// All initial changes of a forecast are over by the boundary.
 const LONG_BEFORE: &str = "2026-11-30T08:59:00Z";
 /// The numbers before the boundary and from then on: one schedule rises, the other one ebbs.
 const LOW: u32 = 2;
@@ -27,10 +27,11 @@ const HIGH: u32 = 9;
 /// How fast the schedule is followed upwards.
 const STEP: u32 = 2;
 const STEP_PERIOD: SignedDuration = SignedDuration::from_secs(8);
-/// The audit log knows when a write was answered, the controller when it was sent. That differs on a busy machine.
+/// The audit log has the time of the response, and the controller the time of the request. They differ on a busy
+/// machine.
 const ANSWER: SignedDuration = SignedDuration::from_secs(2);
 
-/// Autoscalers with everything that has to be remembered: the name, the schedule, the behavior.
+/// Autoscalers with every kind of persisted state: the name, the schedule, the behavior.
 fn autoscalers() -> [(&'static str, &'static str, Value); 5] {
     let steps =
         |kind, value, seconds| json!([{ "type": kind, "value": value, "periodSeconds": seconds }]);
@@ -86,18 +87,18 @@ async fn prepare(test: &OwnTest, cluster: &Cluster) -> Result<BTreeMap<String, C
     forecast(test.plane.folder(), &all, LONG_BEFORE)
 }
 
-/// Before the boundary, with time for so many programs to start one after the other.
+/// An instant before the boundary that leaves time for `programs` to start one after the other.
 fn before(programs: i32) -> Result<String> {
     Ok((BOUNDARY.parse::<Timestamp>()? - head_start() * programs).to_string())
 }
 
-/// Waits until the policies' clock shows so many seconds after the boundary.
+/// Waits until the policy clock shows `seconds` after the boundary.
 async fn await_seconds_after(controller: &Controller, seconds: i64) -> TestResult {
     let until = BOUNDARY.parse::<Timestamp>()? + SignedDuration::from_secs(seconds);
     controller.await_clock(until).await
 }
 
-/// Waits until all targets are as they are to be in the end.
+/// Waits until all targets have their final replicas.
 async fn await_end(cluster: &Cluster) -> TestResult {
     for (name, schedule, _) in autoscalers() {
         let replicas = if schedule == "rise" { HIGH } else { LOW };

@@ -1,5 +1,5 @@
-//! Many autoscalers on a Prometheus that slows down, freezes, restarts and loses its samples: a target has only replicas
-//! that a sample or a documented default allows, and a cron rule of the same process keeps its time.
+//! Many autoscalers on a Prometheus that slows down, freezes, restarts and loses its samples. A target has only
+//! replicas that a sample or a documented default allows. A cron rule of the same process is on time.
 //!
 //! `ALMANAC_STORM` is the number of autoscalers. Each target has to go through exactly the values of its query: no value
 //! is left out, and no other value comes in between.
@@ -103,7 +103,7 @@ impl Shape {
         object
     }
 
-    /// The replicas after the gauge has changed; `None` is no gauge at all.
+    /// The replicas after the gauge has changed; `None` for a missing gauge.
     fn next(self, before: u32, gauge: Option<u32>) -> u32 {
         match (self, gauge) {
             (Self::Default, None) => FLOOR,

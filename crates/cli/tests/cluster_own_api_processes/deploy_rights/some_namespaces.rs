@@ -1,5 +1,5 @@
-//! The controllers, the agent and the webhook with the Roles of `deploy/namespaced` and nothing else: what is in the
-//! listed namespaces is carried out and checked, no request is about another one, none is refused, and every right is
+//! The controllers, the agent and the webhook with only the Roles of `deploy/namespaced`. They reconcile and check
+//! everything in the listed namespaces. No request is about another one, none is refused, and every permission is
 //! used.
 
 mod agent;
@@ -15,7 +15,8 @@ use crate::manifests::arguments_of;
 /// The page that says how to apply the manifests; its commands are those that are run here.
 const PAGE: &str = "docs/some-namespaces.md";
 
-/// The namespaces that the manifests list, beside the one with everything, and one that is listed only after a restart.
+/// The namespaces that the manifests list, in addition to the one with everything, and one that is listed only after
+/// a restart.
 const SHOP: &str = "shop";
 const WAREHOUSE: &str = "warehouse";
 const SEA: &str = "sea";
@@ -87,7 +88,7 @@ async fn requests_within(
     Ok(all)
 }
 
-/// All that an account asked for was within these namespaces, and it is what these Roles grant, no more and no less.
+/// All requests of an account were within these namespaces, and used exactly the permissions of these Roles.
 async fn uses_what_it_may(
     (test, kubectl): (&OwnTest, &Kubectl),
     account: &str,

@@ -17,7 +17,7 @@ use crate::faults::replica::{
     AFTER, ALONE, FIRING, Replica, await_all_armed, await_armed, await_carried_out_once, prepare,
 };
 
-/// In time is within so many seconds, which hanging requests would take several times over.
+/// In time means within this number of seconds, which hanging requests would take several times over.
 const IN_TIME: u32 = 10;
 
 #[test]
@@ -85,7 +85,7 @@ fn more_hanging_scales_than_turns_delay_no_other_firing() -> TestResult {
         let instant = FIRING.parse::<Timestamp>()? - head_start() * 3;
         let replica = Replica::start_behind(cluster, proxy, instant, ALONE)?;
         await_all_armed(cluster, hung.iter().chain(&healthy)).await?;
-        // Whatever is asked of a single object of that kind, but neither the kind nor its list.
+        // All requests for a single object of that kind, but not for the kind or its list.
         let hangs = Fault::hang().always().path_contains("/hungs/");
         let hanging = replica.proxy.inject(hangs);
         replica.ensure_before_firing()?;

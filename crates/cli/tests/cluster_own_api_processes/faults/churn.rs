@@ -23,7 +23,7 @@ const A_SECOND: u64 = 20;
 /// How many others come before an object changes, and again before it goes.
 const LATER: u64 = 10 * A_SECOND;
 const NAMESPACES: u64 = 50;
-/// The time until most of what the process takes is level. Events are remembered for a minute longer.
+/// The time until the memory of the process is mostly level. Events are kept for a minute longer.
 const WARMING_UP: Duration = Duration::from_mins(5);
 /// A figure is the median over this time.
 const SPAN: Duration = Duration::from_mins(2);
@@ -70,7 +70,7 @@ impl Usage {
 fn object(number: u64) -> (Kind, String, Value) {
     let name = format!("thing-{number}");
     let deployment_target = |of: u64| target("apps/v1", "Deployment", &format!("thing-{of}"));
-    // An object comes and goes just after the one that it depends on.
+    // An object is created or deleted just after the one that it depends on.
     let (kind, object) = match number % 6 {
         0 => (DEPLOYMENT, deployment(&name, 1)),
         1 => {
@@ -124,7 +124,7 @@ async fn turn(cluster: &Cluster, number: u64, until: Option<u64>) -> TestResult 
         let (kind, namespace, _) = object(number);
         cluster.delete(kind, &namespace, &name(number)).await?;
     }
-    // Nobody else collects garbage here. A decision may come just after its placement is gone.
+    // There is no other garbage collector here. A decision may appear just after its placement is gone.
     if let Some(number) = number.checked_sub(3 * LATER).filter(|it| it % 6 == 5) {
         let (_, namespace, _) = object(number);
         let decision = format!("{}-decision-1", name(number));

@@ -1,5 +1,5 @@
-//! Autoscalers of one tenant with queries that are as deep and have patterns as large and as many as the API server takes:
-//! the process stays within the memory of the manifests, and carries out the policies of others.
+//! Autoscalers of one tenant with queries as deep as the API server admits, and with the largest and most patterns.
+//! The process stays within the memory of the manifests, and reconciles the policies of others.
 
 use almanac_fixtures::objects;
 use almanac_harness::TestResult;
@@ -20,7 +20,7 @@ const METRICS: usize = 32;
 /// How many objects of each sort.
 const OBJECTS: usize = 4;
 
-/// What is in front of a text, as often as fits, and behind it.
+/// A text repeated as often as it fits, between `before` and `after`.
 fn repeated(before: &str, one: impl Fn(usize) -> String, after: &str) -> String {
     let mut text = before.to_owned();
     for number in 0.. {
@@ -112,7 +112,7 @@ async fn create_autoscaler(
     cluster.create(AUTOSCALER, namespace, &autoscaler).await
 }
 
-/// Each of them is unusable, and says so in few words.
+/// Each of them is unusable, and reports it in few words.
 async fn await_refused(cluster: &Cluster) -> TestResult {
     for Sort { name, refusal, .. } in &SORTS {
         for object in 0..OBJECTS {

@@ -1,5 +1,5 @@
-//! With less memory than in the manifests, whatever users have created in a namespace, it starts,
-//! takes over, and carries out all rules.
+//! With less memory than in the manifests, and any objects that users have created in a namespace, it starts, takes
+//! over, and carries out all rules.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ fn check(controller: &Controller, when: &str) -> TestResult {
     Ok(())
 }
 
-/// What the n-th rule of each object sets, and when, counted from the firing that these tests are about.
+/// The desired replicas and the instant of the n-th rule of each object, counted from the tested firing.
 fn rule(number: usize) -> Result<Value> {
     let at =
         FIRING.parse::<Timestamp>()? + SignedDuration::from_mins(MINUTES) * i32::try_from(number)?;
@@ -87,8 +87,8 @@ enum Ends {
     InOrder,
 }
 
-/// A start and a failover under the limit, with so many policies: each has so many rules, and is made a
-/// little different from others.
+/// A start and a failover under the limit, with `policies` policies of `rules` rules each, which `spoil` makes
+/// slightly different from others.
 async fn survives(
     cluster: &Cluster,
     (policies, rules): (usize, usize),

@@ -62,7 +62,7 @@ fn an_etcd_stopped_during_a_firing_costs_only_the_lease() -> TestResult {
     })
 }
 
-/// What happens to objects while nobody tells the program.
+/// The changes of objects while no watch reports them.
 async fn change_everything(cluster: &Cluster) -> TestResult {
     let other = json!([{"name": "up", "schedule": "0 9 * * *", "targetReplicas": 7}]);
     cluster.patch(CRON, cluster.home(), "edited", &json!({"spec": {"rules": other}})).await?;

@@ -162,8 +162,7 @@ fn two_leaders_after_a_deleted_lease_carry_out_a_firing_once_and_record_it_once(
         lease.release();
         await_standby(&first).await?;
         await_holder(cluster, "second").await?;
-        // As long as both lead, each may write its status over the other's. Whoever goes on leading has
-        // the last word.
+        // As long as both lead, each may write its status over the other's. The one that keeps leading writes last.
         for name in ["stale", "unrecorded"] {
             await_carried_out_once(cluster, name).await?;
         }

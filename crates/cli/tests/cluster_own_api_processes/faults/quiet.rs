@@ -57,7 +57,7 @@ async fn await_statuses(cluster: &Cluster) -> TestResult {
     Ok(())
 }
 
-/// What the program has written, but for renewing its lease.
+/// The writes of the program, except for renewals of its Lease.
 async fn writes(cluster: &Cluster) -> Result<Vec<AuditedRequest>> {
     let mut writes = cluster.writes().await?;
     writes.retain(|write| !write.is_for_lease());

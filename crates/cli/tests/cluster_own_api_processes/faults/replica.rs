@@ -18,7 +18,7 @@ pub(crate) const FIRING: &str = "2026-11-26T09:00:00Z";
 /// The replicas that every target has at first, and those that its rule sets.
 pub(crate) const BEFORE: u32 = 1;
 pub(crate) const AFTER: u32 = 5;
-/// For a process that has no other beside it.
+/// For a process without other replicas.
 pub(crate) const ALONE: &[&str] = &["--leader-elect=false"];
 
 /// A run of the program behind a proxy.
@@ -93,7 +93,7 @@ impl Replica {
         self.controller.ensure_still_before(FIRING)
     }
 
-    /// Waits until the policy clock shows so many seconds after the firing.
+    /// Waits until the policy clock shows `seconds` after the firing.
     pub(crate) async fn await_after_firing(&self, seconds: i64) -> TestResult {
         let until = FIRING.parse::<Timestamp>()? + SignedDuration::from_secs(seconds);
         self.controller.await_clock(until).await
@@ -108,12 +108,12 @@ impl Replica {
         self.controller.await_metric("almanac_leader 1").await
     }
 
-    /// What it has sent to change the replicas of a Deployment.
+    /// The requests it has sent to change the replicas of a Deployment.
     pub(crate) fn scalings(&self, name: &str) -> Vec<RecordedRequest> {
         self.requests(&scale_of(name), |path, wanted| path.ends_with(wanted))
     }
 
-    /// What it has sent about an object with this in its path, to change something.
+    /// The requests it has sent to change an object with this in its path.
     pub(crate) fn writes_about(&self, part: &str) -> Vec<RecordedRequest> {
         self.requests(part, |path, wanted| path.contains(wanted))
     }
@@ -180,7 +180,7 @@ pub(crate) async fn await_record(cluster: &Cluster, name: &str) -> Result<Record
     only_record(name, &status)
 }
 
-/// What a history has of the firing.
+/// The history entry of the firing.
 #[derive(Debug)]
 pub(crate) struct Record {
     execution: Value,
@@ -202,7 +202,7 @@ impl Record {
         Ok(executed.parse::<Timestamp>()?.duration_since(FIRING.parse()?))
     }
 
-    /// What the record says of a firing that came to nothing.
+    /// The message of a firing that failed.
     pub(crate) fn failure(&self) -> Result<&str> {
         ensure!(!self.is_success, "it was carried out: {}", self.execution);
         self.execution["message"].as_str().context("a failure without a message")
@@ -216,7 +216,7 @@ pub(crate) async fn await_carried_out_once(cluster: &Cluster, name: &str) -> Tes
     ensure_carried_out_once(cluster, name, 1).await
 }
 
-/// The same without waiting, when so many changes were made to the spec, ours and those of users.
+/// The same without waiting, with this number of changes to the spec, ours and those of users.
 pub(crate) async fn ensure_carried_out_once(
     cluster: &Cluster,
     name: &str,
@@ -228,8 +228,8 @@ pub(crate) async fn ensure_carried_out_once(
     Ok(())
 }
 
-/// The same when the API server or its store were away: a write may have been carried out all the
-/// same that the audit log has as failed, or not at all.
+/// The same when the API server or its store were away: a write that failed in the audit log may have been carried
+/// out, or not at all.
 pub(crate) async fn await_changed_and_recorded_once(cluster: &Cluster, name: &str) -> TestResult {
     await_record(cluster, name).await?;
     ensure_changed_and_recorded_once(cluster, name, 1).await

@@ -161,7 +161,7 @@ fn a_leader_that_is_shut_down_finishes_work_in_progress_and_hands_over_at_once()
         let took = ended.elapsed();
         // The lease of a dead one, renewed 2 s before at the most, lasts longer.
         ensure!(took < Duration::from_secs(12), "it was waited for as for a dead one: {took:?}");
-        // The successor goes on, and has nothing to do again.
+        // The successor continues, and repeats nothing.
         prepare(cluster, "next", None).await?;
         cluster
             .await_status(cluster.home(), "next", "to be known", |status| {

@@ -57,7 +57,7 @@ fn a_policy_deleted_while_its_status_write_fails_is_neither_written_nor_fired() 
         failing.await_taken(2).await?;
         cluster.delete(CRON, cluster.home(), "doomed").await?;
         replica.ensure_before_firing()?;
-        // The rule is forgotten.
+        // The state of the rule is dropped.
         replica.controller.await_metric("almanac_cron_rules_armed 1").await?;
         replica.proxy.clear();
         failing.withdraw();

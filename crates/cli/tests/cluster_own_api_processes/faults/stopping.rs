@@ -16,7 +16,7 @@ use crate::faults::replica::{
 /// How many policies, of which few may be written at once.
 const POLICIES: usize = 12;
 const AT_ONCE: usize = 2;
-/// What they set at the firing, and a minute later.
+/// The replicas set at the firing, and a minute later.
 const AT_NINE: u32 = 5;
 const LATER: u64 = 7;
 

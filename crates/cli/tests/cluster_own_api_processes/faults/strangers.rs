@@ -1,5 +1,5 @@
-//! Malicious pods that can reach the metrics of the process: whatever they send, or do not send, it
-//! keeps running within the memory of the manifests, and answers others.
+//! Malicious pods that can reach the metrics of the process. It keeps running within the memory of the manifests, and
+//! answers others, for all that they send or do not send.
 
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -15,8 +15,8 @@ use crate::faults::replica::{
     ALONE, Replica, await_armed, await_record, ensure_carried_out_once, prepare,
 };
 
-/// How many strangers with an address of their own each; so many connections of each, kept as long as they
-/// are let.
+/// The number of clients with an address of their own each, and of connections of each, which are kept as long as the
+/// process allows.
 const STRANGERS: u8 = 16;
 const CONNECTIONS: usize = 128;
 /// The beginning of a request that never ends.
@@ -28,7 +28,7 @@ async fn connect(address: SocketAddr, stranger: u8) -> Result<TcpStream> {
     Ok(socket.connect(address).await?)
 }
 
-/// A stranger with ever more connections: every other one is silent, the rest send headers without an end.
+/// A client that keeps opening connections: every other one is silent, the rest send headers without an end.
 async fn besiege(address: SocketAddr, stranger: u8) {
     let header = format!("GET /metrics HTTP/1.1\r\nx: {}", "x".repeat(HEADER));
     let mut held = VecDeque::new();

@@ -17,7 +17,7 @@ const WAITING: usize = 30;
 /// How late a firing may come, in seconds. The API server takes longer.
 const IN_TIME: u32 = 5;
 
-/// What the user of a policy does while its write waits.
+/// The user's change of a policy while its write waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Change {
     Edit,

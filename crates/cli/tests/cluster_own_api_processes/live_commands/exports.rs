@@ -9,7 +9,7 @@ use almanac_harness::{ControlPlaneOptions, Kubectl, OwnTest, TestResult, on_own_
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-/// Everything that can matter to an answer, as somebody would export it.
+/// The kinds of all objects that can affect an answer, for an export by a user.
 const EXPORTED: &str = "metricsproducers,horizontalautoscalers,scalablenodegroups,\
                         cronfederatedhpas,federatedhpas,hpa,deployments,statefulsets,replicasets,\
                         replicationcontrollers,cronjobs";
@@ -55,7 +55,7 @@ spec:
     spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}
 "#;
 
-/// Exports with kubectl, and asks the cluster and the export the same.
+/// Exports with kubectl, and checks that the cluster and the export give the same answers.
 async fn assert_same_answers(
     test: &OwnTest,
     kubectl: &Kubectl,
@@ -128,7 +128,7 @@ async fn cron_jobs_are_shown(kubeconfig: &Path) -> TestResult {
     Ok(())
 }
 
-/// Neither is it an error, nor is anything said of kinds that the cluster does not have.
+/// It is not an error, and no output mentions kinds that the cluster does not have.
 async fn without_definitions_nothing_is_missing(test: &OwnTest) -> TestResult {
     let output = almanac(&test.plane.kubeconfig(), &["next", "--from", PRESENT]).await?;
     assert!(output.status.success(), "{}", stderr(&output));
@@ -160,8 +160,7 @@ async fn the_context_says_where_to_look(test: &OwnTest) -> TestResult {
     Ok(())
 }
 
-/// More policies than a page holds, more targets than are asked for one by one, and most of the
-/// targets not there.
+/// More policies than a page holds, more targets than are requested one by one, and most of the targets missing.
 async fn many_policies_are_read_in_pages(test: &OwnTest, kubectl: &Kubectl) -> TestResult {
     let policies = (0..520).map(|number| {
         json!({
@@ -198,7 +197,7 @@ async fn many_policies_are_read_in_pages(test: &OwnTest, kubectl: &Kubectl) -> T
     Ok(())
 }
 
-/// What only the schedules themselves can say, the API server lets pass.
+/// The API server admits mistakes that only an evaluation of the schedules shows.
 async fn findings_show_the_text_of_the_object(test: &OwnTest, kubectl: &Kubectl) -> TestResult {
     let bad = ROLLOUT.split("---").nth(1).context("there are two objects")?;
     let bad = bad.replace("0 8 * * *", "0 8 * *").replace("front-hours", "broken");

@@ -103,7 +103,7 @@ fn levels_in_a_cluster_are_those_of_its_kubectl_export() -> TestResult {
     })
 }
 
-/// Exports with kubectl, and asks the cluster and the export the same.
+/// Exports with kubectl, and checks that the cluster and the export give the same answers.
 async fn assert_same_answers(test: &OwnTest, kubectl: &Kubectl, scope: &[&str]) -> TestResult {
     let files = ["levels.yaml", "pods.yaml"].map(|name| test.plane.folder().join(name));
     let levels = ["get", "configmaps", "-n", "volcano-system", "-o", "yaml"];

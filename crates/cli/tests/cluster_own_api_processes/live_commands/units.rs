@@ -81,7 +81,7 @@ fn units_in_a_cluster_are_those_of_its_kubectl_export() -> TestResult {
     })
 }
 
-/// Exports with kubectl, and asks the cluster and the export the same.
+/// Exports with kubectl, and checks that the cluster and the export give the same answers.
 async fn assert_same_answers(test: &OwnTest, kubectl: &Kubectl) -> TestResult {
     let files = ["policies.yaml", "fleet.yaml"].map(|name| test.plane.folder().join(name));
     fs::write(&files[0], kubectl.run(&["get", EXPORTED, "-o", "yaml", "-n", "default"]).await?)?;

@@ -82,7 +82,7 @@ fn an_answer_is_printed_again_when_objects_change_and_only_then() -> TestResult 
         next.await_log("\"to\":1111").await?;
         text.await_log("1111").await?;
         forecast.await_log("1111").await?;
-        // What changes no answer prints none.
+        // A change that affects no answer prints none.
         cluster.kubectl(&["-n", "watched", "annotate", "cronfederatedhpa/watched", "a=b"]).await?;
         for count in [2222, 3333] {
             set_replicas(cluster, count).await?;

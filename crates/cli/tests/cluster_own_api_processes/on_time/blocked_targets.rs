@@ -181,7 +181,7 @@ async fn given_up_in_time(cluster: &Cluster) -> TestResult {
         "Warning RuleFailed: rule morning failed to change Deployment.apps shop/never after {tried}"
     );
     cluster.await_event(SHOP, "never", &event).await?;
-    // What a status does not keep is still reported. Its attempts may be fewer.
+    // Firings that a status does not keep are still reported. Their attempts may be fewer.
     let event = event.replace("shop/never", "shop/nowhere");
     let (begin, tried) =
         event.split_once(" after ").context("it has failed after some attempts")?;

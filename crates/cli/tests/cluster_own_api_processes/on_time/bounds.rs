@@ -1,4 +1,4 @@
-//! The bounds of autoscalers at one boundary: those that rules set, and those that make way.
+//! The bounds of autoscalers at one boundary: those that rules set, and those that move for them.
 
 use almanac_harness::TestResult;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::on_time::histories::{fired_once, history};
 use crate::on_time::one_boundary::{after_firing, numbers, writes_to};
 use crate::on_time::stage::{BOUNDARY, NAMESPACE, TOMORROW, on_stage};
 
-/// An autoscaler with its bounds, what a rule sets, what comes of it, and in which words.
+/// An autoscaler with its bounds, the desired bounds of a rule, the resulting bounds, and the history entry.
 type Move = (&'static str, (Option<u32>, u32), Value, [Value; 2], Value);
 
 fn moves() -> Vec<Move> {

@@ -38,10 +38,10 @@ fn early(boundary: &str) -> Result<String> {
     Ok((boundary.parse::<Timestamp>()? - head_start()).to_string())
 }
 
-/// Waits for what happens at the boundary, and checks that nothing happened before.
+/// Waits for the write at the boundary, and checks that there was none before.
 ///
-/// Whatever is read of the target before the boundary has the old number; the API server's own log
-/// says that the one write came at the boundary or after it.
+/// All reads of the target before the boundary return the old number. By the API server's own log, the one write was
+/// at the boundary or after it.
 async fn assert_written_at(
     boundary: &str,
     (cluster, controller): (&Cluster, &Controller),
@@ -154,7 +154,7 @@ async fn statuses_are_written_once_for_all_that_has_happened(cluster: &Cluster) 
     let controller = cluster.start_at("2026-11-30T08:30:30Z", &[]).await?;
     cluster.namespace("zones").await?;
     cluster.create_text("zones", &two_zones()).await?;
-    // Whoever was there before this one has been looked at before it.
+    // Every object created before this one has been reconciled before it.
     cluster.await_status("zones", NAME, "armed", |status| !status.is_null()).await?;
     controller.stop().await?;
     let writes = cluster.writes().await?;

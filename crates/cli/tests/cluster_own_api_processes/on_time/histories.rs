@@ -34,14 +34,14 @@ pub(crate) fn rules_of(status: &Value) -> Vec<&str> {
     all.filter_map(|entry| entry["ruleName"].as_str()).collect()
 }
 
-/// What a history looks like of a rule that has fired once, successfully.
+/// The history of a rule that has fired once, successfully.
 pub(crate) fn fired_once(at: &str, applied: &Value, next: &str) -> Value {
     let mut execution = applied.clone();
     execution["scheduleTime"] = json!(at);
     json!({"nextExecutionTime": next, "successfulExecutions": [execution]})
 }
 
-/// Whether the status is about the spec as it is now.
+/// Whether the status is about the current spec.
 pub(crate) fn is_settled(object: &Value) -> bool {
     object["status"]["observedGeneration"] == object["metadata"]["generation"]
 }

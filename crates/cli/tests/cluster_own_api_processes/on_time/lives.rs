@@ -50,8 +50,8 @@ fn about<'a>(writes: &'a [AuditedRequest], name: &str) -> Vec<&'a AuditedRequest
     writes.iter().filter(|write| write.name == name).collect()
 }
 
-/// An API server dates objects to the second. One that is made in the second of the boundary may
-/// be taken for an older one.
+/// An API server dates objects to the second. An object created in the second of the boundary may be treated as an
+/// older one.
 async fn await_next_second(controller: &Controller) -> TestResult {
     let boundary: Timestamp = BOUNDARY.parse()?;
     controller.await_clock(boundary + SignedDuration::from_millis(1100)).await
@@ -65,7 +65,7 @@ fn a_policy_deleted_during_retries_is_not_carried_out_and_its_successor_starts_f
         cluster.namespace(CLOSED).await?;
         make_with_target(cluster, CLOSED, &["kept", "deleted", "reborn"]).await?;
         make_with_target(cluster, OPEN, &["phoenix", "going"]).await?;
-        // A finalizer keeps it from being removed; it is being deleted all the same.
+        // A finalizer keeps it from being removed, but it is being deleted.
         let held_back = json!({"metadata": {"finalizers": ["example.org/last-wish"]}});
         cluster.patch(CRON, OPEN, "going", &held_back).await?;
         cluster.delete(CRON, OPEN, "going").await?;
@@ -117,7 +117,7 @@ async fn await_refusals(cluster: &Cluster, names: &[&str]) -> TestResult {
     .await
 }
 
-/// What somebody might leave in a status, as far as the API server takes it.
+/// Damaged statuses that a user might leave, as far as the API server admits them.
 fn mangled(status: &Value) -> [(&'static str, Value); 4] {
     let entry = |field: &str, value: Value| {
         let mut entry = status["executionHistories"][0].clone();
@@ -147,7 +147,7 @@ fn a_mangled_status_is_forgotten_and_healed_and_nothing_fires_for_the_past() -> 
         let history_kept = ["no-fingerprint", "no-handled"];
         let once = fired_once(BOUNDARY, &json!({"appliedReplicas": 6}), TOMORROW);
 
-        // What runs knows better.
+        // The running controller writes its own state again.
         let none = json!({"executionHistories": null, "nextExecutionTime": null});
         cluster.patch_status(CRON, home, "while-running", &none).await?;
         let is_healed = |status: &Value| status["executionHistories"].is_array();

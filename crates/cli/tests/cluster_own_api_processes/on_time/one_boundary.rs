@@ -157,7 +157,7 @@ fn an_invalid_rule_blocks_no_other_and_fires_normally_once_fixed() -> TestResult
             "{message}"
         );
         cluster.await_event(NAMESPACE, name, &format!("Warning RulesInvalid: {message}")).await?;
-        // Mended, it is a rule like the others, and was none when its minute came.
+        // Once fixed, it is a rule like the others; at its minute it was not one yet.
         let mended = [daily("first", 4), daily("bad", 8), daily("last", 6)];
         let status = edit(cluster, name, &json!({ "rules": mended })).await?;
         assert_eq!(rules_of(&status), ["first", "bad", "last"]);

@@ -99,7 +99,7 @@ fn a_schedule_has_its_new_number_at_the_first_scrape_after_the_boundary() -> Tes
         assert_eq!(cells[1][..5], ["scheduling", "3", "2", evening, "True"]);
 
         a_schedule_that_cannot_be_used_has_no_series(cluster, &controller).await?;
-        // Whatever was still to be written is written by now.
+        // All remaining writes are done by now.
         controller.stop().await?;
         let left_alone = cluster.get(CRON, "shop", "web").await?;
         assert_eq!(left_alone["status"], Value::Null, "nobody was asked to carry it out");

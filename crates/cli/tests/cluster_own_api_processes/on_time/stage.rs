@@ -30,7 +30,7 @@ fn hold(holder: Holder) -> TestResult {
         bounds::prepare(cluster).await?;
         let controller = cluster.start_at(BEFORE, &[]).await?;
         holder.let_tests_in(cluster).await?;
-        // Whatever was still to be written is written by then.
+        // All remaining writes are done by then.
         controller.stop().await?;
         let writes = cluster.target_writes().await?;
         let writes = writes.iter().filter(|write| write.resource == "deployments");

@@ -28,7 +28,7 @@ async fn runs(cluster: &Cluster, name: &str, version: &str) -> TestResult {
     cluster.patch_status(CLUSTER, "", name, &status).await
 }
 
-/// Says in which second a cluster was last heard of.
+/// Writes the second of a cluster's last heartbeat.
 async fn beat(cluster: &Cluster, name: &str, second: i64) -> TestResult {
     let at = Timestamp::from_second(1_800_000_000 + second)?.to_string();
     let condition = json!({
@@ -147,7 +147,7 @@ fn heartbeats_of_a_cluster_give_no_placement_a_turn() -> TestResult {
         for second in 1..BEATS {
             beat(cluster, "c1", second).await?;
         }
-        // What comes after them on the same watch.
+        // An event after them on the same watch.
         beat(cluster, "c2", 0).await?;
         await_selected(cluster, "available", &["c1", "c2"]).await?;
         let taken = turns(&controller).await? - before;

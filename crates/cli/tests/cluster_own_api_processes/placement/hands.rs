@@ -1,4 +1,4 @@
-//! Decisions that somebody else changes, deletes, or has the name of.
+//! Decisions that a user changes or deletes, and other objects with their names.
 
 use almanac_fixtures::hub;
 use almanac_harness::TestResult;

@@ -1,4 +1,4 @@
-//! Beside Open Cluster Management, stopped by hand, and exempt.
+//! Next to Open Cluster Management, with a stop annotation, and exempt.
 
 use almanac_fixtures::hub;
 use almanac_harness::TestResult;
@@ -84,7 +84,7 @@ fn nothing_changes_while_everything_is_stopped_or_what_is_exempt() -> TestResult
         cluster.create(CLUSTER, "", &hub::managed_cluster("c2")).await?;
         cluster.create(PLACEMENT, NAMESPACE, &hub::placement("late", &json!({}))).await?;
         cluster.kubectl(&["annotate", "namespace", "calm", "almanac.dev/ignore-"]).await?;
-        // Whoever is not stopped would have done it by the time this is seen, which is later.
+        // A controller that is not stopped would have written by the time this later event is seen.
         cluster.kubectl(&["annotate", "lease", "almanac", "seen=true"]).await?;
         let renewed = cluster.get(LEASE, NAMESPACE, "almanac").await?["spec"]["renewTime"].clone();
         let is_later = |lease: &Value| lease["spec"]["renewTime"] != renewed;

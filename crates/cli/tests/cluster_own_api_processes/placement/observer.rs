@@ -1,4 +1,4 @@
-//! The decisions of a placement as whoever watches them sees them change, one request after the other.
+//! The decisions of a placement as a watch delivers their changes, one request after the other.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What it takes to forecast the placements of a cluster, and what is told where that is missing.
+//! The permissions needed to forecast the placements of a cluster, and the messages where they are missing.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -20,7 +20,7 @@ fn list(resources: &[&str]) -> Value {
     json!({ "apiGroups": [GROUP], "resources": resources, "verbs": ["list"] })
 }
 
-/// Waits until a forecast by the reader selects these clusters, and tells these assumptions about the hub.
+/// Waits until a forecast by the reader selects these clusters, and lists these assumptions about the hub.
 async fn await_forecast(reader: &Path, clusters: &Value, told: &[&str]) -> TestResult {
     await_condition(&format!("a forecast of {clusters} with {told:?}"), PATIENCE, async || {
         let mut command = Command::new(ALMANAC);

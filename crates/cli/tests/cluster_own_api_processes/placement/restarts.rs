@@ -20,7 +20,7 @@ fn names(count: usize) -> Vec<String> {
     (0..count).map(|number| format!("c{number:03}")).collect()
 }
 
-/// A placement of all clusters, and so many of them.
+/// A placement of all clusters, and these clusters.
 async fn prepare_many(cluster: &Cluster, names: &[String]) -> TestResult {
     prepare(cluster, &names.iter().map(String::as_str).collect::<Vec<_>>()).await?;
     cluster.create(PLACEMENT, NAMESPACE, &hub::placement("web", &json!({}))).await
@@ -126,7 +126,7 @@ fn a_process_that_finds_everything_done_writes_nothing() -> TestResult {
         let before = cluster.writes().await?.len();
         controller.program.start_again()?;
         controller.program.await_ready().await?;
-        // Whatever there was to write comes before this.
+        // All remaining writes come before this one.
         place(cluster, "other", 0, &[]).await?;
         await_sizes(cluster, "other", &[0]).await?;
         controller.stop().await?;

@@ -16,7 +16,7 @@ fn a_score_counts_as_soon_as_it_is_changed_and_none_is_zero() -> TestResult {
         prepare(cluster, &["c1", "c2", "c3"]).await?;
         place(cluster, "web", 1, &[("default/cpuratio", 1)]).await?;
         let controller = start(cluster).await?;
-        // Nobody has a score, so the name decides.
+        // No cluster has a score, so the name decides.
         await_selected(cluster, "web", &["c1"]).await?;
         ratio(cluster, "c1", -1).await?;
         await_selected(cluster, "web", &["c2"]).await?;

@@ -94,7 +94,7 @@ fn a_hundred_and_one_clusters_are_two_decisions_and_none_that_stays_is_ever_miss
         cluster.patch(PLACEMENT, NAMESPACE, "web", &wanted(0)).await?;
         await_sizes(cluster, "web", &[0]).await?;
         ensure_agreed(cluster).await?;
-        // What the watch tells of our own writes, before their responses or after, is nobody else's.
+        // Watch events of our own writes, before their responses or after, do not count as those of another writer.
         let undone = controller.scrape("almanac_placement_undone_total").await?;
         ensure!(undone == ["almanac_placement_undone_total 0"], "{undone:?}");
         controller.stop().await

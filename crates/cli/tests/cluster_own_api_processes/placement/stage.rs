@@ -125,7 +125,7 @@ pub(crate) async fn await_end(
     Ok(late)
 }
 
-/// Makes a placement of so many clusters with exactly these scores.
+/// Creates a placement of this number of clusters with exactly these scores.
 pub(crate) async fn place(
     cluster: &Cluster,
     name: &str,
@@ -177,7 +177,7 @@ pub(crate) async fn await_selected(
     .await
 }
 
-/// Waits until a placement has so many decisions, with so many clusters each.
+/// Waits until a placement has decisions of these sizes.
 pub(crate) async fn await_sizes(cluster: &Cluster, placement: &str, sizes: &[usize]) -> TestResult {
     await_condition(&format!("{placement} has decisions of {sizes:?}"), PATIENCE, async || {
         let decisions = decisions(cluster, placement).await?;
@@ -257,7 +257,7 @@ pub(crate) async fn end_agreed(cluster: &Cluster, controller: &Controller) -> Te
     controller.stop().await
 }
 
-/// What the program answers over the cluster.
+/// The output of the program over the cluster.
 pub(crate) async fn asked(cluster: &Cluster, arguments: &[&str]) -> Result<Value> {
     let output = command(cluster, arguments).output().await?;
     let told = String::from_utf8_lossy(&output.stderr).into_owned();

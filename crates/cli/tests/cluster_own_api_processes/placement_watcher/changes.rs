@@ -1,5 +1,5 @@
-//! The hub of the test, as it is on the API server and beside it as the second scheduler has it; and random changes
-//! of it. Nothing in it depends on what was selected before, so that what should be selected is known.
+//! The hub of the test, on the API server and in parallel for the second scheduler, and random changes of it. Nothing
+//! in it depends on earlier selections, so that the expected selection is known.
 
 use std::collections::BTreeSet;
 
@@ -20,13 +20,13 @@ pub(crate) const PLACEMENTS: [&str; 2] = ["web", "api"];
 const CLUSTERS: usize = 250;
 /// How many of them have scores.
 const SCORED: usize = 40;
-/// The last one comes or goes at the end of each plan, and at no other time: what is decided at the end of a plan is not
-/// what was decided at its beginning. Its score has it selected whatever the number of clusters.
+/// The last one is created or deleted at the end of each plan, and at no other time: the decision at the end of a
+/// plan differs from that at its start. Its score selects it for any number of clusters.
 const LAST: usize = CLUSTERS - 1;
 /// How many requests of the test are under way at once.
 const AT_ONCE: usize = 16;
 
-/// The hub beside the API server.
+/// The local copy of the hub.
 pub(crate) struct Mirror {
     objects: Objects,
     /// The hub during the last plan: a controller may be behind by that much.
@@ -51,7 +51,7 @@ struct Range {
     was_there: bool,
 }
 
-/// One request of somebody who changes the hub.
+/// One request of a user that changes the hub.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     kind: Kind,
@@ -62,7 +62,7 @@ pub(crate) struct Change {
     patch: Value,
 }
 
-/// What is going to change, and which clusters are selected all along.
+/// The planned changes, and the clusters that stay selected throughout.
 pub(crate) struct Planned {
     pub(crate) rounds: Vec<Vec<Change>>,
     pub(crate) stay: ByPlacement<BTreeSet<String>>,
@@ -133,7 +133,7 @@ impl Mirror {
         decided.collect()
     }
 
-    /// Plans so many rounds, and makes their changes here.
+    /// Plans this number of rounds, and makes their changes in the local copy.
     pub(crate) fn plan(&mut self, rng: &mut Rng, rounds: u64) -> Result<Planned> {
         let mut span = self.span()?;
         let mut planned = Vec::new();
@@ -157,7 +157,7 @@ impl Mirror {
         Ok(Planned { rounds: planned, stay: both.stay() })
     }
 
-    /// The hub as it is now.
+    /// The current hub.
     fn span(&self) -> Result<Span> {
         let clusters = (0..CLUSTERS).map(|number| {
             let name = cluster_name(number);
@@ -195,8 +195,8 @@ impl Span {
         Span { clusters: clusters.collect(), fewest: fewest.collect() }
     }
 
-    /// The clusters that are selected whatever of all this is so at the same time: the changes of clusters, scores
-    /// and placements reach a controller in any order.
+    /// The clusters that are selected for every mixture of these states: the changes of clusters, scores and
+    /// placements reach a controller in any order.
     fn stay(&self) -> ByPlacement<BTreeSet<String>> {
         let all = || self.clusters.iter().enumerate();
         let ahead = |number: usize, cluster: &Range| {

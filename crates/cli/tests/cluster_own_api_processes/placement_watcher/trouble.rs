@@ -1,5 +1,5 @@
-//! What goes wrong with the controller while the hub changes: requests that fail, are lost or late, connections that
-//! end, and the process stalled or killed in between.
+//! The failures of the controller while the hub changes: requests that fail, are lost or late, connections that end,
+//! and the process stalled or killed in between.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use http::{Method, StatusCode};
 use crate::controller::Controller;
 use crate::placement_watcher::watcher::{ByPlacement, Watcher};
 
-/// What goes wrong during some rounds.
+/// The failures during some rounds.
 pub(crate) struct Trouble {
     what: What,
     /// In which of the rounds, if it is at an instant.
@@ -75,7 +75,7 @@ impl Trouble {
         format!("{:?}", self.what)
     }
 
-    /// What happens at once in one of the rounds.
+    /// The immediate failure in one of the rounds.
     pub(crate) async fn strike(
         &self,
         round: usize,
@@ -95,8 +95,8 @@ impl Trouble {
         Ok(())
     }
 
-    /// Ends it when all changes have been made; a process that is to be killed while it writes is, if it still has
-    /// something to write.
+    /// Ends it when all changes have been made. If the process must be killed while it writes, that happens here,
+    /// provided there is still something to write.
     pub(crate) async fn end(
         &self,
         watcher: &Watcher,
@@ -122,7 +122,7 @@ impl Trouble {
     }
 }
 
-/// Only with writes of decisions, after so many of them.
+/// Only with writes of decisions, after this number of them.
 fn spoiling_writes(fault: Fault, skipped: usize) -> Fault {
     let seen = std::sync::atomic::AtomicUsize::new(0);
     fault.matching(move |request| {

@@ -1,5 +1,5 @@
 //! Starts from a list of the `PlacementDecision`s and follows them, one event after the other, checking after each
-//! that nothing is missing that has to be there. What has to be there is the caller's.
+//! that no required cluster is missing. The caller sets the required clusters.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -26,14 +26,14 @@ pub(crate) struct Watcher {
     follows: JoinHandle<()>,
 }
 
-/// What it has seen so far.
+/// The objects seen so far.
 #[derive(Default)]
 struct Seen {
     /// The decisions there are, by name, and the placement of each.
     decisions: BTreeMap<String, (String, Decision)>,
     required: ByPlacement<BTreeSet<String>>,
     events: usize,
-    /// What was missing, the first time.
+    /// The first missing cluster.
     missing: Option<String>,
 }
 
@@ -49,7 +49,7 @@ impl Watcher {
         };
         let api = Api::namespaced_with(cluster.client(), NAMESPACE, &resource);
         let seen = Arc::new(Mutex::new(Seen::default()));
-        // The first to ask for a new kind may be told to come again.
+        // The first request for a new kind may get a response to retry.
         let version = await_condition("a list of the decisions", PATIENCE, async || {
             Ok(Observation::Holds(list(&api, &seen).await?))
         });
@@ -69,14 +69,14 @@ impl Watcher {
         locked(&self.seen).events
     }
 
-    /// Whether the decisions of every placement are these; an error when something was missing meanwhile.
+    /// Whether the decisions of every placement are these; an error if a required cluster was missing before.
     pub(crate) fn has(&self, expected: &ByPlacement<Vec<Decision>>) -> Result<bool> {
         Ok(self.differing(expected)?.is_empty())
     }
 
-    /// Waits until the decisions of every placement are these, and nothing was missing meanwhile.
+    /// Waits until the decisions of every placement are these, with no required cluster missing in between.
     pub(crate) async fn await_decided(&self, expected: &ByPlacement<Vec<Decision>>) -> Result<()> {
-        // What was missing will not come back: that is told at once.
+        // A missing cluster is a final failure, reported at once.
         let outcome = await_condition("the decisions of all placements", PATIENCE, async || {
             Ok(match self.differing(expected) {
                 Ok(differing) if differing.is_empty() => Observation::Holds(Ok(())),
@@ -87,7 +87,7 @@ impl Watcher {
         outcome.await?
     }
 
-    /// Waits until one decision has these clusters, and nothing was missing meanwhile.
+    /// Waits until one decision has these clusters, with no required cluster missing in between.
     pub(crate) async fn await_in(&self, name: &str, clusters: &[&str]) -> Result<()> {
         await_condition("the clusters of a decision", PATIENCE, async || {
             let seen = locked(&self.seen);
@@ -167,7 +167,7 @@ fn locked(seen: &Mutex<Seen>) -> std::sync::MutexGuard<'_, Seen> {
     seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Lists everything anew; the version it is of.
+/// Lists everything again; returns the version of the list.
 async fn list(api: &Api<DynamicObject>, seen: &Mutex<Seen>) -> Result<String> {
     let found = api.list(&ListParams::default()).await?;
     let mut seen = locked(seen);

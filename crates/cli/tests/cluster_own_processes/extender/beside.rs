@@ -1,5 +1,5 @@
-//! The extender beside the cluster's own kube-scheduler, as the static pod and the files of the page have it, behind a
-//! proxy that injects faults: all pods go through it, and a crash at any step of a binding costs no cap.
+//! The extender next to the cluster's own kube-scheduler, as in the static pod and the files of the page, behind a
+//! proxy that injects faults. All pods go through it, and a crash at any step of a binding exceeds no cap.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ const PAGE: &str = "docs/units-in-a-cluster.md";
 const STATIC_POD: &str = "deploy/extender/kube-scheduler-pod.yaml";
 const CONFIGURATION: &str = "deploy/extender/kube-scheduler.yaml";
 
-/// What the files call the kubeconfig of kube-scheduler.
+/// The path of kube-scheduler's kubeconfig in the files.
 const KUBECONFIG: &str = "/etc/kubernetes/scheduler.conf";
 
 /// The programs of the static pod.

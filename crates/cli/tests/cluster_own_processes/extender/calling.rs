@@ -1,4 +1,4 @@
-//! What callers get: kube-scheduler with its mistakes, and those who are no replica.
+//! The responses to clients: kube-scheduler with its mistakes, and clients that are not replicas.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! What is exported of a cluster, asked without the cluster: `forecast` and `explain` over the files say of every pod and
-//! every unit what the cluster says.
+//! An export of a cluster, evaluated without the cluster: `forecast` and `explain` over the files agree with the
+//! cluster on every pod and every unit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -15,20 +15,20 @@ use crate::controller::condition;
 use crate::extender::scene::Scene;
 use crate::reading::get;
 
-/// What somebody exports who wants to know where pods are.
+/// The kinds that a user exports to find where pods are.
 const EXPORTED: &str = "resourcepolicies,deployments,replicasets,pods";
 
-/// How many pods are asked about one by one: all of them, where there are few.
+/// The number of pods to explain one by one: all of them, where there are few.
 const ASKED: usize = 8;
 
 /// The annotations of a pod that was bound under a policy.
 const POLICY: &str = "almanac.dev/resource-policy";
 const UNIT: &str = "almanac.dev/unit";
 
-/// What is between the name of a unit and the labels of a group.
+/// The text between the name of a unit and the labels of a group.
 const WITH: &str = " with ";
 
-/// Why a pod waits: in the words of the extender, as kube-scheduler reports them, and in those of `explain`.
+/// Why a pod is pending: as the extender puts it, which kube-scheduler reports, and as `explain` puts it.
 const KINDS: [(&str, &str); 4] = [
     ("is full", "is full"),
     ("is closed", "is closed"),
@@ -49,7 +49,7 @@ impl Scene {
         .await
     }
 
-    /// What the export says otherwise than the cluster.
+    /// The difference between the export and the cluster.
     async fn compare_export(&self, folder: &Path) -> anyhow::Result<Option<String>> {
         let exported = self.kubectl.run(&["get", EXPORTED, "-o", "yaml"]).await?;
         std::fs::write(folder.join("exported.yaml"), exported)?;
@@ -184,13 +184,13 @@ fn items(list: &Value) -> &[Value] {
     list["items"].as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// What the binary answers in a folder, as JSON.
+/// The output of the binary in a directory, as JSON.
 async fn almanac(folder: &Path, arguments: &[&str]) -> anyhow::Result<Value> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
     let output = command.args(arguments).current_dir(folder).stdin(Stdio::null()).output().await?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let told = text(&output.stdout);
-    // Two policies that select the same pods are an error in the files, and answered all the same.
+    // Two policies that select the same pods are an error in the files, and there is still an answer.
     serde_json::from_str(&told)
         .with_context(|| format!("{arguments:?}: {told}{}", text(&output.stderr)))
 }

@@ -1,4 +1,4 @@
-//! A thousand pods at once, and replicas that are killed, ended and frozen meanwhile.
+//! A thousand pods at once, and replicas that are killed, ended and frozen in between.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -30,7 +30,7 @@ const AT_ONCE: u64 = 2;
 /// is busy otherwise, a replica may lose its lease again in the middle, and then another minute passes, and another.
 const PATIENCE: Duration = Duration::from_mins(10);
 
-/// What happens to the replica that decides.
+/// The failure of the replica that decides.
 #[derive(Clone, Copy, Debug)]
 enum Trouble {
     /// SIGKILL, and it is started again.
@@ -111,7 +111,7 @@ async fn round((stage, scene): (&Stage, &Scene), pods: &Api<Pod>, seed: u64) -> 
     let program = &stage.extender(deciding).program;
     let watched = Watched::begin(pods.clone(), ("herd", &UNITS, CAP));
     scene.apply(&deployment("herd", PODS)).await?;
-    // In the middle: when so many have been bound, and units are still being filled.
+    // In the middle: when this number has been bound, and units are still being filled.
     let at = chance.usize(20..290);
     let in_units = |spread: &[usize]| spread[..3].iter().sum::<usize>();
     let some = format!("{at} pods to be bound");

@@ -207,7 +207,7 @@ pub(crate) struct Units {
     nodes: BTreeMap<String, String>,
     policies: BTreeMap<String, Policy>,
     counts: BTreeMap<Place, i64>,
-    /// What others have added to the excess of a unit lately.
+    /// The recent additions of others to the excess of a unit.
     outside: BTreeMap<Place, Vec<(Instant, i64)>>,
     /// When each node was last relabeled.
     relabeled: BTreeMap<String, Instant>,
@@ -277,7 +277,7 @@ impl Units {
         outside
     }
 
-    /// The pods on nodes, whoever bound them.
+    /// The pods on nodes, bound by any scheduler.
     pub(crate) fn bound(&self) -> Vec<String> {
         let is_bound = |it: &(&String, &Pod)| it.1.node.is_some() && !it.1.is_terminating;
         self.pods.iter().filter(is_bound).map(|(name, _)| name.clone()).collect()

@@ -1,4 +1,4 @@
-//! What becomes of pods that are there when policies, nodes and costs change: they stay, and are counted anew.
+//! Existing pods when policies, nodes and costs change: they stay, and are counted again.
 
 use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
 use serde_json::{Value, json};
@@ -82,7 +82,7 @@ fn relabelled_nodes_bad_edits_own_costs_and_deleted_policies() -> TestResult {
         scene.await_spread("shop", &OF, &[2, 1, 0]).await?;
         await_costs(scene, &["200", "300", "300"]).await?;
 
-        // A cost of a user is left, and said.
+        // A cost of a user is kept, and reported.
         let pods = get(&scene.kubectl, &["pods", "-l", "app=shop"]).await?;
         let on_worst = pods["items"].as_array().expect("a list").iter();
         let worst = scene.node("worst-0");
@@ -108,7 +108,7 @@ fn relabelled_nodes_bad_edits_own_costs_and_deleted_policies() -> TestResult {
         scene.kubectl.run(&["label", "--overwrite", "node", &worst, "unit=worst"]).await?;
         await_condition_of(scene, "OverCap", "False", "").await?;
 
-        // A policy that cannot be used as it is goes on as it was.
+        // A policy that becomes unusable keeps its last valid version.
         let mut bad = policy("shop", "required", &units);
         bad["spec"]["podSelector"] = json!({"matchLabels": {"app": "not a value"}});
         scene.govern(&bad).await?;

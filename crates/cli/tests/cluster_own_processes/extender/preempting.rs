@@ -36,7 +36,7 @@ fn a_cap_alone_never_preempts_and_where_resources_lack_the_count_does_not_grow()
         await_value(&scene.kubectl, &["pod", "capped"], reason, &json!("Unschedulable")).await?;
         scene.check_stays("wide", &["wide"], &[1, 1]).await?;
 
-        // The node lacks resources without a victim, and a victim is of the same unit: the count stays as it is.
+        // The node lacks resources without a victim, and a victim is of the same unit: the count does not change.
         scene.apply(&sized("urgent", "shop", "900m", Some(URGENT))).await?;
         await_value(&scene.kubectl, &["pod", "urgent"], phase, &json!("Running")).await?;
         scene.await_spread("shop", &["best"], &[2, 0]).await?;

@@ -1,4 +1,4 @@
-//! What one test sees of a cluster: a namespace, and the nodes of its pods.
+//! The part of a cluster that one test uses: a namespace, and the nodes of its pods.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,7 +18,7 @@ pub(crate) struct Scene {
     /// For the namespace.
     pub(crate) kubectl: Kubectl,
     pub(crate) namespace: String,
-    /// What the names of its nodes begin with.
+    /// The prefix of the names of its nodes.
     prefix: String,
     /// By which label they are known; empty if all nodes are its own.
     pub(crate) label: String,
@@ -83,13 +83,13 @@ impl Scene {
         Ok(())
     }
 
-    /// Applies a policy, and waits until the extender knows of it.
+    /// Applies a policy, and waits until the extender has seen it.
     pub(crate) async fn govern(&self, policy: &Value) -> TestResult {
         self.apply(policy).await?;
         self.await_known(policy["metadata"]["name"].as_str().context("it has a name")?).await
     }
 
-    /// Waits until the extender knows of a policy as it is.
+    /// Waits until the extender has seen the current version of a policy.
     pub(crate) async fn await_known(&self, name: &str) -> TestResult {
         await_condition(&format!("the policy {name} to be known"), PATIENCE, async || {
             let found = get(&self.kubectl, &["resourcepolicy", name]).await?;

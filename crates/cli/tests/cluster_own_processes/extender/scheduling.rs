@@ -1,4 +1,4 @@
-//! Order, groups, what is left alone, and what becomes of pods while nobody decides.
+//! Order, groups, pods that the extender does not govern, and pods while no replica decides.
 
 use almanac_harness::{NodeSpec, Observation, PATIENCE, TestResult, await_condition};
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ async fn await_why(scene: &Scene, pod: &str, words: &[&str]) -> TestResult {
 
 #[test]
 fn the_best_unit_is_filled_first_however_many_nodes_there_are() -> TestResult {
-    // Kube-scheduler would look at a part of so many nodes, and the best unit is two hundredths of them.
+    // Kube-scheduler would consider only a part of this many nodes, and the best unit is two hundredths of them.
     on_stage(&[unit_nodes("worst", 294), unit_nodes("best", 6)], async |_, scene| {
         scene
             .govern(&policy("shop", "prefer", &[("best", 2, Some(40)), ("worst", 1, None)]))

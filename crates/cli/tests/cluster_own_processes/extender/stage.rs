@@ -1,5 +1,5 @@
-//! A control plane with the second scheduler of the manifest: kube-scheduler and extenders run as programs of the test.
-//! What a test sees of the cluster is a scene.
+//! A control plane with the second scheduler of the manifest: kube-scheduler and extenders run as programs of the
+//! test. A test uses one scene of the cluster.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -71,7 +71,7 @@ pub(crate) struct Extender {
 }
 
 impl Stage {
-    /// One extender, and a scheduler beside it.
+    /// One extender, and a scheduler for it.
     pub(crate) async fn set(test: &OwnTest) -> anyhow::Result<Stage> {
         let kubectl = test.kubectl().await?;
         kubectl.run(&["apply", "-f", &format!("{ROOT}/deploy/units-crds")]).await?;
@@ -84,7 +84,7 @@ impl Stage {
         Ok(stage)
     }
 
-    /// Starts one extender, and a scheduler beside it.
+    /// Starts one extender, and a scheduler for it.
     pub(crate) async fn begin(&self) -> TestResult {
         self.start_extender().await?;
         self.start_scheduler(0)?;
@@ -129,7 +129,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Starts kube-scheduler with the configuration of the manifest, beside this extender.
+    /// Starts kube-scheduler with the configuration of the manifest, for this extender.
     pub(crate) fn start_scheduler(&self, beside: usize) -> TestResult {
         let manifest = std::fs::read_to_string(Path::new(ROOT).join(MANIFEST))?;
         let port = self.extender(beside).scheduler_port.number();

@@ -1,4 +1,5 @@
-//! Which nodes pods are on at every moment, as the API server tells: not even for a moment may a unit have too many.
+//! The node of each pod at every instant, by a watch of the API server: a unit may never exceed its cap, even for an
+//! instant.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -43,7 +44,8 @@ impl Watched {
         Self { known, watching }
     }
 
-    /// Waits until so many pods are in each unit, elsewhere, and without a node, while no unit ever has more than its cap.
+    /// Waits until this number of pods is in each unit, outside all units, and without a node, while no unit ever
+    /// exceeds its cap.
     pub(crate) async fn await_spread(
         &self,
         what: &str,
@@ -75,7 +77,7 @@ impl Known {
 
     async fn watch(self: Arc<Self>, pods: Api<Pod>) {
         loop {
-            // It tells of all pods there are first.
+            // The watch first delivers all existing pods.
             self.lock().nodes.clear();
             if let Err(error) = self.watch_once(&pods).await {
                 eprintln!("watching again: {error:#}");

@@ -19,7 +19,7 @@ use crate::up::User;
 /// A week at six thousand times takes less, and the demo never comes to rest.
 const AT_MOST: Duration = Duration::from_mins(4);
 
-/// What the terminal shows of each family when it happens.
+/// The output on the terminal for an event of each family.
 const TOLD_OF_EACH_FAMILY: [&str; 6] = [
     "  CronFederatedHPA shop/storefront  ",
     "  MetricsProducer shop/rush  the number is 4 instead of 1",
@@ -29,7 +29,7 @@ const TOLD_OF_EACH_FAMILY: [&str; 6] = [
     "  ResourcePolicy shop/storefront  pods in its units: reserved 4, spot 2 instead of ",
 ];
 
-/// What is told beforehand of one target, in order: the values it gets.
+/// The forecast of one target, in order: the values it gets.
 type Foretold = BTreeMap<String, Vec<Value>>;
 
 #[test]
@@ -61,8 +61,8 @@ fn every_sentence_that_the_demo_prints_beforehand_comes_true() -> TestResult {
     })
 }
 
-/// Eight hours at twelve hundred times; with `ALMANAC_DAYS`, so many days at six thousand times: a week takes a hundred
-/// seconds, on a machine with nothing else to do.
+/// Eight hours at twelve hundred times; with `ALMANAC_DAYS`, that number of days at six thousand times: a week takes
+/// a hundred seconds, on an otherwise idle machine.
 #[test]
 fn a_clock_that_runs_fast_leaves_no_boundary_out() -> TestResult {
     on_this_machine(async {
@@ -186,7 +186,7 @@ fn are_in_order(values: &[Value], among: &[Value]) -> bool {
     values.iter().all(|value| among.any(|other| other == value))
 }
 
-/// What each target of the demo has now.
+/// The current value of each target of the demo.
 async fn present(client: &Client) -> anyhow::Result<BTreeMap<String, Value>> {
     let mut present = BTreeMap::new();
     for deployment in objects(client, "apps", "v1", "Deployment").await? {

@@ -60,7 +60,7 @@ fn typed(user: &User, block: &str, called_by: &str) -> anyhow::Result<Program> {
     user.runs(&words)
 }
 
-/// Runs a script in the repository, as the user, with the kubectl that was told of; what it printed.
+/// Runs a script in the repository, as the user, with the printed kubectl; returns its output.
 async fn shell(user: &User, up: &Program, script: &str) -> anyhow::Result<String> {
     let log = up.log()?;
     let kubectl =

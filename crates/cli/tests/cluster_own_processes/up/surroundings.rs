@@ -1,4 +1,4 @@
-//! What is around it: a disk that is full, and a Prometheus.
+//! The surroundings: a disk that is full, and a Prometheus.
 
 use std::fs;
 use std::path::Path;
@@ -15,8 +15,8 @@ use serde_json::json;
 
 use crate::up::{SHOP, User, await_replicas};
 
-/// Gives the program a disk of this size for its data, which nobody else sees: `unshare` needs no rights for that.
-/// When it has ended for want of room, the room is there again, and so is the program.
+/// Gives the program a disk of this size for its data, which no other process sees: `unshare` needs no permissions
+/// for that. When it has ended because the disk was full, the space is freed, and the program runs again.
 const WITH_A_DISK: &str = r#"mount -t tmpfs -o size="$1" none "$2" || exit
 data="$2"; shift 2; "$@"; code=$?; echo "it has ended with $code"
 [ -f "$data/filler" ] || exit $code
@@ -74,7 +74,7 @@ fn a_disk_that_fills_up_ends_it_with_the_reason_and_what_was_taken_is_kept() -> 
         again.await?;
         let found = notes_on(&data, &user)?.list(&ListParams::default()).await?;
         let found = found.iter().filter(|it| it.name_any().starts_with("note-")).count();
-        // What was refused may have been written all the same, as with any timeout.
+        // A refused write may have been carried out, as with any timeout.
         ensure!(found == taken || found == taken + 1, "{found} of {taken} notes are there");
         let status = up.stop().await?;
         ensure!(status.success(), "{status}: {}", up.log()?);

@@ -1,4 +1,4 @@
-//! What happens while the webhook is killed, or does not answer.
+//! Requests while the webhook is killed, or does not respond.
 
 use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
 

@@ -1,5 +1,5 @@
-//! A control plane that asks the webhook. The program of the test stands in for its pods, for which there are no images
-//! here; everything else is as the manifest has it.
+//! A control plane that calls the webhook. The program of the test replaces its pods, for which there are no images
+//! here; everything else is as in the manifest.
 
 use std::cell::Cell;
 use std::process::Output;
@@ -41,7 +41,7 @@ pub(crate) struct Desk<'a> {
     port: ProgramPort,
 }
 
-/// What became of `kubectl apply`.
+/// The result of `kubectl apply`.
 pub(crate) struct Applied {
     pub(crate) is_done: bool,
     /// What kubectl said on standard error: why not, and warnings.
@@ -132,7 +132,7 @@ impl Desk<'_> {
         self.test.client()
     }
 
-    /// Starts the controllers beside the webhook.
+    /// Starts the controllers in addition to the webhook.
     pub(crate) fn start_controller(&self) -> anyhow::Result<Program> {
         let kubeconfig = self.test.plane.kubeconfig().display().to_string();
         let kinds = "metrics-producer,cron-federated-hpa,horizontal-autoscaler,placement";
@@ -140,7 +140,7 @@ impl Desk<'_> {
         Program::start_listening(env!("CARGO_BIN_EXE_almanac").as_ref(), &arguments, &[])
     }
 
-    /// Connects anew, and trusts nobody but the authorities that are published.
+    /// Opens a new connection, and trusts only the published CAs.
     pub(crate) async fn call_with_published_authorities(&self) -> TestResult {
         let [kind, name] = CONFIGURATION;
         let file = self.test.plane.folder().join("published.pem");
@@ -154,7 +154,7 @@ impl Desk<'_> {
             ))
             .await?;
         let said = String::from_utf8_lossy(&output.stderr);
-        // It is answered that this is no review; kubectl shows only the status.
+        // The response is that this is not a review; kubectl shows only the status.
         ensure!(said.contains("(BadRequest)"), "{said}");
         Ok(())
     }
@@ -217,8 +217,8 @@ impl Desk<'_> {
     }
 }
 
-/// Waits until the API server asks the webhook, after it was told to: it hears of a configuration a moment later. What
-/// was applied before stays what it is, so each attempt is with an object of its own.
+/// Waits until the API server calls the webhook: a new configuration takes effect after a delay. An object that was
+/// applied before does not change, so each attempt is with an object of its own.
 pub(crate) async fn await_refusal(desk: &Desk<'_>) -> TestResult {
     await_condition("a wrong object to be refused", PATIENCE, async || {
         let number = desk.files.load(Ordering::Relaxed);

@@ -94,7 +94,7 @@ fn binding_a_set_takes_permission_also_while_the_webhook_is_away() -> TestResult
     };
     at_a_desk(change, &[], async |desk| {
         desk.withheld.set(withheld);
-        // Without permission on the configuration that dates taints, it checks objects all the same.
+        // Without permission on the configuration that dates taints, it still checks objects.
         await_refusal(desk).await?;
         desk.webhook.pause()?;
         let granted = desk

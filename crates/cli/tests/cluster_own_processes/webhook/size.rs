@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::controller::memory_in;
 use crate::webhook::desk::{Desk, at_the_desk, await_refusal, cron, in_shop};
 
-/// As many policies as there are beside the ones that are asked about, and as many as are applied.
+/// The number of policies that exist in addition to the reviewed ones, and of those applied.
 const POLICIES: &str = "ALMANAC_WEBHOOK_POLICIES";
 
 const MANIFEST: &str = include_str!("../../../../../deploy/webhook/webhook.yaml");
@@ -71,7 +71,7 @@ async fn hostile_objects_are_answered_within_the_memory_of_the_manifest(
     Ok(())
 }
 
-/// What the webhook has counted: its answers, and how many of them took no longer than ten milliseconds.
+/// The counters of the webhook: its responses, and how many of them took at most ten milliseconds.
 async fn counted(desk: &Desk<'_>) -> anyhow::Result<(u64, u64, String)> {
     let (_, text) = desk.webhook.get("/metrics").await?;
     let value = |start: &str| {

@@ -1,4 +1,4 @@
-//! What is refused and what is warned of, in the words of `validate`.
+//! The rejections and warnings, with the texts of `validate`.
 
 use almanac_fixtures::{hub, objects};
 use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
@@ -136,7 +136,7 @@ async fn what_upstream_carries_out_is_not_checked(desk: &Desk<'_>) -> TestResult
     Ok(())
 }
 
-/// What was wrong before the webhook came can be labeled and deleted.
+/// Objects that were invalid before the webhook was installed can be labeled and deleted.
 async fn what_is_there_can_go(desk: &Desk<'_>) -> TestResult {
     let [kind, name] = CONFIGURATION;
     let configuration = get(&desk.kubectl, &[kind, name]).await?;

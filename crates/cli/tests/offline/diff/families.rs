@@ -1,5 +1,5 @@
-//! What other policies than those of replicas do: the levels of pods, the clusters that are selected, the pods in units
-//! of nodes, and the numbers that schedules publish for others.
+//! Policies that do not set replicas: the levels of pods, the selected clusters, the pods in units of nodes, and the
+//! numbers that schedules publish for others.
 
 use std::path::Path;
 
@@ -50,7 +50,7 @@ fn a_schedule_may_have_another_name_if_all_who_read_it_are_here() {
     diff(&folder, &["old", "new", "--fail-on-change"])
         .ended(0)
         .assert_said(&["Nothing changes: 2 values compared"]);
-    // The reader is forgotten, and finds nothing any more.
+    // The reader is left unchanged, and finds nothing any more.
     let forgotten = new.replace("name=\"machines\"", "name=\"nodes\"");
     let folder =
         sides("renamed-forgotten", &[("a.yaml", READ_SCHEDULE)], &[("a.yaml", &forgotten)]);
@@ -141,7 +141,7 @@ fn the_names_of_a_policy_and_of_its_units_are_nothing_that_pods_notice() {
         let moved = new.replace("pool: spot", "pool: other");
         let folder = sides(name, &[("a.yaml", UNITS)], &[("a.yaml", &moved)]);
         assert!(!differences(&folder).is_empty(), "{name}: other nodes are another unit");
-        // A change of the schedule is told under the new names.
+        // A change of the schedule is reported under the new names.
         let busier = new.replace("targetReplicas: 10", "targetReplicas: 12");
         let folder = sides(name, &[("a.yaml", UNITS)], &[("a.yaml", &busier)]);
         let told = differences(&folder);
@@ -267,7 +267,7 @@ fn clusters_that_come_and_go_are_named_up_to_a_number_in_every_format_for_people
 fn what_a_placement_selects_is_unknown_without_clusters_in_the_files() {
     let (there, none) = (hub(3, |number| number == 0), HUB.to_owned());
     let folder = sides("clusters-gone", &[("a.yaml", &there)], &[("a.yaml", &none)]);
-    // On one side only, nobody knows whether it changes.
+    // On one side only, it is unknown whether it changes.
     for order in [["old", "new"], ["new", "old"]] {
         for format in ["text", "markdown", "html"] {
             diff(&folder, &[&order[..], &["-o", format]].concat())
@@ -275,7 +275,7 @@ fn what_a_placement_selects_is_unknown_without_clusters_in_the_files() {
         }
         diff(&folder, &[&order[..], &["--fail-on-change"]].concat()).ended(1);
     }
-    // What an edit changes is unknown; without an edit nothing changes.
+    // The change by an edit is unknown; without an edit nothing changes.
     let edited = none.replace("in: 'yes'", "in: 'no'");
     for (name, new, expected) in [
         ("clusters-unknown", &edited, "No change is known: 0 values compared, 1 is not"),

@@ -1,4 +1,4 @@
-//! A side with something in it that cannot be used: what depends on it is no change that anybody means.
+//! A side with an unusable object in it: a difference caused by that object is not an intended change.
 
 use std::fs;
 use std::io::{Seek as _, SeekFrom, Write as _};
@@ -41,7 +41,7 @@ fn what_depends_on_a_broken_object_is_not_told_as_a_change_and_a_gate_stays_shut
         diff(&folder, &[&lenient[..], &["-o", format]].concat())
             .assert_said(&["The new side is incomplete"]);
     }
-    // Nothing else changes, and still nobody knows.
+    // Nothing else changes, and the result is still unknown.
     let other = shop().replace("targetReplicas", "targetreplicas");
     let folder = sides("unusable-only", &[("a.yaml", &shop())], &[("a.yaml", &other)]);
     diff(&folder, &[&lenient[..], &["--fail-on-change"]].concat())
@@ -260,7 +260,7 @@ fn what_may_be_in_a_new_template_is_not_told_as_gone() {
         assert_eq!(code, Some(1), "{said}");
         assert!(said.contains("No change is known: 0 values compared, 1 is not"), "{said}");
     }
-    // What is compared is told all the same.
+    // The comparable parts are still reported.
     let (old, new) = (shop(), weekend_shop());
     let gone = templated().replace("shop", "cart");
     let cart = shop().replace("shop", "cart");

@@ -1,4 +1,4 @@
-//! `CronJobs` whose starts differ, beside policies or without any.
+//! `CronJobs` whose starts differ, with policies or without any.
 
 use serde_json::json;
 

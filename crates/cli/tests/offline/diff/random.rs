@@ -1,7 +1,8 @@
-//! Random folders: what `diff` says of two is exactly what their two forecasts say, as JSON, recomputed here by
-//! looking at every boundary of either, as soon as what the old one has left plays no part any more.
+//! Random directories: the result of `diff` for two of them is exactly the difference of their two forecasts, as
+//! JSON, recomputed here by a comparison at every boundary of either. The comparison starts once the values that the
+//! old one has left have no effect any more.
 //!
-//! `ALMANAC_DIFF_WORLDS` is how many pairs are tried.
+//! `ALMANAC_DIFF_WORLDS` is the number of pairs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

@@ -14,7 +14,7 @@ use crate::diff::revisions::empty_repository;
 use crate::diff::running::{MONDAY, empty_folder, shop, sides};
 use crate::running::{Ran, almanac, commit, git, write};
 
-/// Prints a file of the directory that is named last but for values, and tells that it ran.
+/// Prints a file of the last directory in its arguments, except for values, and records that it ran.
 const PRINTS: &str =
     "#!/bin/sh\ntouch \"$(dirname \"$0\")/ran\"\nfor last; do :; done\ncat \"$last/out.yaml\"\n";
 
@@ -33,7 +33,7 @@ fn programs(folder: &Path, scripts: &[(&str, &str)]) -> PathBuf {
     bin
 }
 
-/// The program that tells what differs, with these programs and those of the system.
+/// The program that prints the differences, with these programs and those of the system.
 fn command(folder: &Path, bin: &Path, arguments: &[&str]) -> Command {
     let mut command = almanac(folder, &[&["diff", "--from", MONDAY], arguments].concat());
     command.env("COLUMNS", "10000").env("SECRET", "s3cret");
@@ -134,7 +134,7 @@ fn the_settings_of_the_old_revision_decide_what_runs() {
     let told = run(&repository, &bin, &["--git", "HEAD~1..HEAD", "-o", "json"]).json();
     assert!(bin.join("ran").exists());
     assert_eq!(told["rendered"], serde_json::json!(["kustomize build prod"]));
-    // What it takes in is not compared a second time as it stands.
+    // The files that it includes are not compared a second time.
     assert_eq!((&told["summary"]["compared"], &told["summary"]["changed"]), (&1.into(), &1.into()));
 }
 
@@ -190,7 +190,7 @@ fn a_link_out_of_a_side_is_never_followed() {
     let output = run(&folder, &bin, &["old", "new", "-k", "prod", "--fail-on-change"]).ended(2);
     output.assert_said(&["prod/secret.yaml is a symbolic link that leads to no file"]);
     assert!(!output.said.contains("no longer set"), "{}", output.said);
-    // What the old side cannot render is not new on the other one, and does not fail by itself.
+    // A directory that the old side cannot render is not new on the other one, and is not a failure by itself.
     let mended = run(&folder, &bin, &["new", "old", "-k", "prod"]).ended(0);
     mended.assert_said(&[
         "Not rendered: 1 directory",

@@ -30,7 +30,7 @@ fn repository(name: &str) -> PathBuf {
     folder
 }
 
-/// What differs, each as its name and its presence.
+/// The differences, each as its name and its presence.
 fn told(folder: &Path, arguments: &[&str]) -> Vec<String> {
     let told = diff(folder, &[arguments, &["-o", "json"]].concat()).json();
     let one = |it: &serde_json::Value| format!("{} {}", it["target"]["name"], it["presence"]);

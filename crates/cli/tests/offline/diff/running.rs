@@ -71,7 +71,7 @@ pub(crate) fn almanac(folder: &Path, arguments: &[&str]) -> Ran {
     Ran::of(&command.env("LC_ALL", "C.UTF-8").env("COLUMNS", "10000").output().unwrap())
 }
 
-/// What differs from Monday on.
+/// The differences from Monday on.
 pub(crate) fn diff(folder: &Path, arguments: &[&str]) -> Ran {
     let usual = ["diff", "--from", MONDAY];
     almanac(folder, &[&usual[..], arguments].concat())

@@ -1,4 +1,4 @@
-//! Autoscalers in a forecast: over schedules exactly, over other queries as far as somebody says their results.
+//! Autoscalers in a forecast: exact over schedules, and over other queries as far as the user states their results.
 
 use std::path::Path;
 

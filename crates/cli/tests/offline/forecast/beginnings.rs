@@ -138,7 +138,7 @@ fn policies_that_are_new_begin_with_the_period() {
     assert_segments(&folder, &new, &[("00:00:00", 4), ("08:00:00", 10)]);
     let assumed = "all policies begin at 2026-05-04T00:00:00Z, as specified";
     assert_eq!(forecast(&folder, &new)["assumptions"], json!([assumed]));
-    // What fires at the very start is the first firing.
+    // A firing exactly at the start is the first firing.
     let command = ["forecast", "-f", ".", "--from", "2026-05-04T08:00:00Z", "--new", "-o", "json"];
     let told = almanac(&folder, &command).json();
     assert_eq!(told["series"][0]["segments"][0]["value"], 10);

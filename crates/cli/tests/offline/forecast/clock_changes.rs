@@ -1,4 +1,4 @@
-//! Every command reports in every output what a clock change does to a rule, in whatever zone.
+//! Every command reports in every output the effect of a clock change on a rule, in every time zone.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ const SHOP: &str = include_str!("../../../../../docs/half-past-two.yaml");
 const NIGHT: &str = "the firing at 02:30 is moved to 03:00";
 const RHYTHM: &str = "3 firings are skipped";
 
-/// What a command prints for the days around the change, in one of its forms.
+/// The output of a command for the days around the change, in one of its forms.
 fn told(folder: &Path, command: &[&str], further: &[&str]) -> String {
     let printed = almanac(folder, &[command, further].concat()).said;
     // As wide as the terminal or the picture is, text is wrapped.

@@ -157,7 +157,7 @@ items:
     let told = forecast(&folder, &["-o", "json", "--for", "1d"]).json();
     let segments = segments(&told["series"][0]).into_iter();
     let values: Vec<&Value> = segments.map(|(_, value)| value).collect();
-    // Nobody was there at eight to open; what was found there stays until the evening.
+    // No controller ran at eight to open; the value found there stays until the evening.
     assert_eq!(values, [6, 2, 10]);
     assert_eq!(told["assumptions"], Value::Array(vec![]));
     let behind = ["-o", "json", "--from", "2026-11-19T12:00:00Z", "--for", "1d"];

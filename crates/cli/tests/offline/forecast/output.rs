@@ -1,4 +1,4 @@
-//! Where the output goes: a file, and a pipe that somebody closes.
+//! Where the output goes: a file, and a pipe that the reader closes.
 
 use crate::forecast::without_its_making;
 use std::fs;
@@ -87,7 +87,7 @@ fn links_and_pipes_are_not_replaced() {
 #[test]
 #[cfg(unix)]
 fn an_interruption_leaves_no_half_file_and_keeps_the_old_one() {
-    // Many targets with a change a minute, for a century: far longer than anybody waits.
+    // Many targets with a change a minute, for a century: far longer than any user waits.
     let many: Vec<String> = (0..50)
         .map(|number| {
             let rules =

@@ -1,4 +1,4 @@
-//! Whoever may write a policy in one namespace changes nothing in another, whatever the policy says, in every family.
+//! A user that may write policies in one namespace changes nothing in another, with any policy of any family.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::forecast::running::{PRESENT, almanac, folder_with, segments};
 use crate::running::{list, word};
 
-/// What somebody else has, which nothing may change.
+/// The objects of another user, which nothing may change.
 const VICTIM: &str = r"
 apiVersion: apps/v1
 kind: Deployment

@@ -60,13 +60,13 @@ fn hub() -> String {
     .concat()
 }
 
-/// What is forecast from midnight on.
+/// The forecast from midnight on.
 fn day(folder: &Path) -> Value {
     let asked = ["forecast", "-f", "hub.yaml", "--from", "2026-11-23", "--for", "1d", "-o", "json"];
     almanac(folder, &asked).json()
 }
 
-/// What is explained of a placement in the namespace `shop`, an hour before noon.
+/// The explanation of a placement in the namespace `shop`, an hour before noon.
 fn explained(folder: &Path, name: &str, further: &[&str]) -> Value {
     let (placement, at) = (format!("Placement/shop/{name}"), "2026-11-23T11:00:00Z");
     let usual = ["explain", "-f", "hub.yaml", &placement, "--at", at, "-o", "json"];

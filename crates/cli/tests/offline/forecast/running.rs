@@ -64,7 +64,7 @@ pub(crate) fn folder_with(name: &str, files: &[(&str, &str)]) -> PathBuf {
 
 pub(crate) fn command(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = running::almanac(folder, arguments);
-    // What is not drawn is one line for each sentence.
+    // Each sentence outside the drawing is one line.
     let width = if arguments.first() == Some(&"forecast") { "100" } else { "1000" };
     command.env("COLUMNS", width).env("LC_ALL", "C.UTF-8");
     command
@@ -74,7 +74,7 @@ pub(crate) fn almanac(folder: &Path, arguments: &[&str]) -> Ran {
     Ran::of(&command(folder, arguments).output().unwrap())
 }
 
-/// What a forecast of the present week prints.
+/// The output of a forecast of the present week.
 pub(crate) fn forecast(folder: &Path, arguments: &[&str]) -> Ran {
     let usual = ["forecast", "-f", ".", "--from", PRESENT];
     almanac(folder, &[&usual[..], arguments].concat())

@@ -15,7 +15,7 @@ fn examples(width: u32) -> Ran {
     Ran::of(&command.env("COLUMNS", width.to_string()).output().unwrap())
 }
 
-/// What is said beside the drawing, however it is broken into lines.
+/// The words outside the drawing, with any line breaks.
 fn words(shown: &str) -> Vec<&str> {
     let said = shown.lines().filter(|line| !line.contains(['┤', '╷']));
     said.flat_map(str::split_whitespace).collect()
@@ -127,7 +127,7 @@ fn title(series: &Value) -> String {
     format!("{}{group} {name} {}", word(&target["kind"]), word(&series["field"]))
 }
 
-/// What a picture shows in a group: whose value it is, from when to when, and which.
+/// The shapes of a group in a picture: whose value it is, from when to when, and which.
 fn shapes(picture: &str, title: &str) -> Vec<[String; 4]> {
     let value = |shape: &str, name: &str| {
         let found = shape
@@ -146,7 +146,7 @@ fn shapes(picture: &str, title: &str) -> Vec<[String; 4]> {
         .collect()
 }
 
-/// What a value consists of, as a picture shows it: by name, or one a name that is listed.
+/// The parts of a value, as a picture shows them: by name, or one a name that is listed.
 fn pieces(value: &Value) -> Vec<(String, String)> {
     let one = |value: &str| vec![(String::new(), value.to_owned())];
     match value {
@@ -189,7 +189,7 @@ fn picture_text_and_json_tell_the_same_for_every_kind_of_value() {
             }
             let others = drawn.iter().filter(|(_, value)| value != "none" && value != "unknown");
             assert_eq!(others.count(), pieces(&segment["value"]).len(), "{title} at {at}");
-            // Of a value that comes again, the first reason is told.
+            // For a repeated value, the first reason is given.
             let known = list(&series["segments"]).iter().any(|it| {
                 it["value"] == segment["value"]
                     && it["policy"] == segment["policy"]

@@ -1,4 +1,4 @@
-//! Policies for units of nodes over files: replicas poured into units.
+//! Policies for units of nodes over files: the simulation schedules replicas to units.
 
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,7 @@ pub(crate) fn node(name: &str, pool: &str) -> String {
     )
 }
 
-/// A Deployment `web` with so many replicas.
+/// A Deployment `web` with this number of replicas.
 pub(crate) fn web(replicas: u32) -> String {
     format!(
         "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web}}\nspec: {{replicas: {replicas}, selector: \
@@ -59,7 +59,7 @@ pub(crate) fn folder(name: &str, objects: &[String]) -> PathBuf {
     folder_with(name, &[("all.yaml", &objects.concat())])
 }
 
-/// What is told of an object.
+/// The explanation of an object.
 pub(crate) fn explained(folder: &Path, object: &str) -> Value {
     almanac(folder, &["explain", "-f", ".", object, "--at", AT, "-o", "json"]).json()
 }
@@ -73,13 +73,13 @@ pub(crate) fn lines(told: &Value) -> Vec<String> {
     list(&told["reasons"]).iter().map(line).collect()
 }
 
-/// What the policy `web` does in the next hour: what its units hold, and what waits.
+/// The next hour of the policy `web`: the pods in its units, and those pending.
 pub(crate) fn an_hour(folder: &Path) -> Value {
     let asked = ["forecast", "-f", ".", "--from", AT, "--for", "1h", "-o", "json", "rp/web"];
     almanac(folder, &asked).json()
 }
 
-/// What the units hold and what waits, at the beginning.
+/// The pods in the units and those pending, at the start.
 pub(crate) fn filled(folder: &Path) -> (Value, Value) {
     let told = an_hour(folder);
     let first = |series: usize| told["series"][series]["segments"][0]["value"].clone();

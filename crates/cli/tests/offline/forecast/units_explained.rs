@@ -1,4 +1,4 @@
-//! Why a pod is where it is, why it waits, and how full each unit of nodes is, over files.
+//! Why a pod is on its node, why it is pending, and how full each unit of nodes is, over files.
 
 use std::path::Path;
 
@@ -96,7 +96,7 @@ fn a_pod_of_two_policies_is_told_both() {
     let told = explained(&folder, "pod/web-7d9-x");
     let message =
         "2 ResourcePolicies select the pod (default/other, default/web), and only one may";
-    // Of the two, the one that is asked also has a finding that names the other.
+    // Of the two, the explained one also has a finding that names the other.
     assert_eq!(lines(&told)[0], format!("error -: {message}"));
     assert_eq!(filled(&folder), (json!({ "a": 0 }), json!(1)));
     let told = explained(&folder, "rp/web");

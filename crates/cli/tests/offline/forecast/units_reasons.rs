@@ -1,4 +1,4 @@
-//! Why pods wait, and why they are where they are: each cause as forecasts and explanations say it.
+//! Why pods are pending, and why they are on their nodes: each cause as forecasts and explanations give it.
 
 use serde_json::json;
 
@@ -20,7 +20,7 @@ fn cordoned(name: &str, pool: &str) -> String {
     node(name, pool) + "spec: {unschedulable: true}\n"
 }
 
-/// What is said of the pod `web-7d9-y`, which waits, and of those that wait by the forecast.
+/// The reason for the pod `web-7d9-y`, which is pending, and for the pods that are pending by the forecast.
 fn why(name: &str, objects: &[String]) -> (String, String) {
     let there = [web(2), node("a1", "a"), pod("web-7d9-x", "", &on("a1"))];
     let folder = folder(name, &[objects, &there].concat());

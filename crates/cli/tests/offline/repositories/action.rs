@@ -67,7 +67,7 @@ pub(super) struct Runner {
 }
 
 impl Runner {
-    /// In a checkout of a repository, with what the workflow knows.
+    /// In a checkout of a repository, with the variables of the workflow.
     pub(super) fn new(checkout: &Path, known: &[(&str, &str)]) -> Runner {
         let files = checkout.with_extension("runner");
         let _ = fs::remove_dir_all(&files);
@@ -80,14 +80,14 @@ impl Runner {
         Runner { checkout: checkout.to_owned(), files, known: all }
     }
 
-    /// What an expression comes to: the first of its parts that is not empty.
+    /// The value of an expression: the first of its parts that is not empty.
     fn value(&self, expression: &str) -> String {
         let inner = expression.trim_start_matches("${{").trim_end_matches("}}");
         let of_part = |part: &str| self.known.get(part.trim()).cloned().unwrap_or_default();
         inner.split("||").map(of_part).find(|value| !value.is_empty()).unwrap_or_default()
     }
 
-    /// Runs the steps; those after one that fails only if they ask for it. What each one printed.
+    /// Runs the steps; after one that fails, only those with a condition for that. Returns the output of each one.
     pub(super) fn run(mut self) -> (BTreeMap<String, Ran>, String) {
         let mut ran = BTreeMap::new();
         let mut failed = false;
@@ -224,7 +224,7 @@ fn what_the_base_has_got_meanwhile_is_no_part_of_what_a_pull_request_does() {
             ran["diff"].assert_says(0, &["**1 of ", " changes** from ", "default/shop: 3 → 4 "]);
         }
     }
-    // A push is compared with what was there, whatever has become of it.
+    // A push is compared with the previous commit, even if that was rewritten.
     let pushed =
         [BINARY, ("github.ref", "refs/heads/change"), ("github.event.before", main.as_str())];
     let (ran, _) = Runner::new(&clone("change", &["--depth=1"]), &pushed).run();
@@ -257,7 +257,7 @@ fn a_pull_request_has_findings_as_annotations_and_reads_what_it_does() {
     );
     assert!(summary.contains("what this change does") && summary.contains("3 → 1 "), "{summary}");
     let sarif = fs::read_to_string(checkout.join("almanac.sarif")).unwrap();
-    // What is found leads to the page of the repository that the action is from.
+    // A finding links to the page of the repository that the action is from.
     let page = "http://127.0.0.1:1/almanac/almanac/blob/HEAD/docs/findings.md#same-minute";
     assert!(sarif.contains(page), "{sarif}");
     assert!(!ran.contains_key("comment"));
@@ -331,7 +331,7 @@ fn an_input_that_is_neither_true_nor_false_closes_the_gate() {
             ran["diff"].assert_says(2, &[&format!("the input {input} is true or false")]);
         }
     }
-    // A gate compares, whatever else is asked for.
+    // A gate compares, with any other input.
     let (ran, _) =
         Runner::new(&checkout, &[&known[..], GATE, &[("inputs.diff", "false")]].concat()).run();
     assert_eq!(ran["diff"].code, Some(1));

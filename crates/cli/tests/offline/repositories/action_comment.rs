@@ -28,11 +28,11 @@ struct GitHub {
 struct State {
     /// The author and the text of each comment.
     comments: Vec<(String, String)>,
-    /// What was written: the method and the number of the comment.
+    /// The writes: the method and the number of the comment.
     written: Vec<(String, usize)>,
     /// Whether comments are deleted once they are listed.
     deletes: bool,
-    /// What is responded to everything, if anything is: the status, more headers, and the message.
+    /// The response to every request, if it is set: the status, more headers, and the message.
     refuses_with: Option<(u16, &'static str, &'static str)>,
 }
 
@@ -54,7 +54,7 @@ impl GitHub {
         self.state.lock().unwrap().comments.push((author.to_owned(), text.to_owned()));
     }
 
-    /// What was written since this was last called.
+    /// The writes since the last call.
     fn written(&self) -> Vec<(String, usize)> {
         std::mem::take(&mut self.state.lock().unwrap().written)
     }
@@ -71,7 +71,7 @@ impl GitHub {
         self.state.lock().unwrap().refuses_with = Some((status, headers, message));
     }
 
-    /// Runs the action with its comment, and with what else the workflow knows.
+    /// Runs the action with its comment, and with further variables of the workflow.
     fn run(&self, checkout: &Path, known: &[(&str, &str)]) -> (Ran, String) {
         let usual = [
             BINARY,
@@ -206,7 +206,7 @@ fn a_pull_request_has_one_comment_that_later_runs_update() {
     }
     let table = summary.lines().find(|line| line.starts_with("| warning |")).unwrap();
     assert!(text.contains(table), "{text}");
-    // A copy by another user is not taken for the comment.
+    // A copy by another user is not treated as the comment.
     github.comment("mallory", &text);
     github.state.lock().unwrap().comments.swap(0, number + 1);
     fs::write(checkout.join("shop policies/hours.yaml"), policy("hours", "shop", 3)).unwrap();

@@ -1,4 +1,4 @@
-//! What is asked about: names that are patterns, namespaces and labels, in files as in a cluster.
+//! Arguments of a question: names that are patterns, namespaces and labels, in files as in a cluster.
 
 use serde_json::Value;
 

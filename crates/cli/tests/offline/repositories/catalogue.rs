@@ -17,7 +17,7 @@ use crate::lint::OF_LINT;
 use crate::repositories::repository::{PRESENT, Repository, findings};
 use crate::running::{assert_written_down, list};
 
-/// A file with a mistake: the code it is told by, and what is to be done about it where that is of interest.
+/// A file with a mistake: the code of its finding, and the fix where that is of interest.
 struct Case {
     code: Code,
     text: Vec<u8>,
@@ -119,7 +119,7 @@ const SYNTAX: &[&str] = &[
     "a: &b\n  c: 1\nd: [!,e]\n",
 ];
 
-/// What is wrong with a text before there is an object in it.
+/// Mistakes in a text before there is an object in it.
 fn texts() -> Vec<Case> {
     let object = schedule("0 8 * * *");
     let utf_16: Vec<u8> = object.encode_utf16().flat_map(u16::to_le_bytes).collect();
@@ -181,7 +181,7 @@ fn bounds(more: &str) -> String {
         .replace("apps/v1, kind: Deployment", "autoscaling/v2, kind: HorizontalPodAutoscaler")
 }
 
-/// What is wrong with the shape of an object.
+/// Mistakes in the shape of an object.
 fn shapes() -> Vec<Case> {
     let object = schedule("0 8 * * *");
     let with = |from: &str, to: &str| object.replace(from, to);
@@ -246,7 +246,7 @@ fn shapes() -> Vec<Case> {
     ]
 }
 
-/// What is wrong with what an object says.
+/// Mistakes in the content of an object.
 fn meanings() -> Vec<Case> {
     let object = schedule("0 8 * * *");
     let with = |from: &str, to: &str| object.replace(from, to);
@@ -313,7 +313,7 @@ fn meanings() -> Vec<Case> {
     ]
 }
 
-/// What is to be done about a schedule, in the words of the fix.
+/// Fixes of a schedule, by the text of the fix.
 fn schedules() -> Vec<Case> {
     let written = SCHEDULES.iter().map(|(text, fix)| (Code::Schedule, schedule(text), *fix));
     let patterns = PATTERNS.iter().map(|(text, fix)| (Code::Pattern, start(text), *fix));
@@ -397,7 +397,7 @@ fn cases() -> Vec<Case> {
 }
 
 impl Case {
-    /// What the file is called that has it, and what is in there.
+    /// The name of the file with the mistake, and its content.
     fn file(&self, number: usize) -> (String, Vec<u8>) {
         let Case { code, text, .. } = self;
         let is_json = text.starts_with(b"{");
@@ -422,7 +422,7 @@ fn repository_of<'a>(
     repository
 }
 
-/// Whoever adds a code writes a case of it, or a file in `tests/offline/lint/found` if it is one that shows over time.
+/// A new code needs a case of it here, or a file in `tests/offline/lint/found` if it is one that shows over time.
 #[test]
 fn one_of_each_code_is_told_as_text_and_as_sarif_as_the_golden_files_say() {
     let cases = cases();

@@ -1,4 +1,4 @@
-//! `CronJobs` of Kubernetes: read and shown beside policies, and not carried out.
+//! `CronJobs` of Kubernetes: read and shown next to policies, and not carried out.
 
 use serde_json::{Value, json};
 
@@ -282,7 +282,7 @@ fn when_explains_the_schedules_of_files_as_typed_ones() {
     assert_eq!(schedules[0]["rule"], "open");
 }
 
-/// Kubernetes matches the wall clock as it is, and catches nothing up.
+/// Kubernetes compares with the current wall clock, and catches nothing up.
 #[test]
 fn a_start_in_a_gap_is_left_out_and_one_in_a_fold_comes_twice() {
     let repository = Repository::new("cron-jobs-clock-changes")

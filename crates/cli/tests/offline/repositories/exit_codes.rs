@@ -120,7 +120,7 @@ fn a_policy_in_a_text_that_cannot_be_read_is_explained_by_its_findings() {
     }
 }
 
-/// How each command ends that is asked about one name.
+/// The exit code of each command for one name.
 fn codes_of(repository: &Repository, name: &str) -> Vec<Option<i32>> {
     let commands = ["explain", "next", "forecast"];
     commands.iter().map(|command| repository.run(&[command, "-f", ".", name]).code).collect()

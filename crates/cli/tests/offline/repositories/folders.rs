@@ -138,7 +138,7 @@ fn hidden_ignored_and_excluded_files_are_skipped() {
     assert_eq!(findings(&told), ["schedule apps/testdata/a.yaml:8:28"]);
     assert_eq!(findings(&repository.ask("validate", &["--exclude", "testdata"])), [""; 0]);
     assert_eq!(findings(&repository.ask("validate", &["--exclude", "apps/**"])), [""; 0]);
-    // What is named is read, whatever is ignored.
+    // A path in the arguments is read, even if it is ignored.
     let told = repository.ask("validate", &["build", ".a.yaml"]);
     assert_eq!(findings(&told), ["schedule .a.yaml:8:28", "schedule build/a.yaml:8:28"]);
     repository
@@ -252,8 +252,8 @@ fn a_path_that_cannot_be_resolved_is_an_error_with_its_cause() {
     }
 }
 
-/// Whoever runs this test may be allowed to read everything, so the system refuses for other reasons than
-/// permissions: a process' memory has nothing at its beginning, and a path is too long.
+/// The user that runs this test may have permission to read everything, so the system refuses for other reasons: a
+/// process' memory has nothing at its start, and a path is too long.
 #[test]
 #[cfg(target_os = "linux")]
 fn unreadable_paths_in_a_directory_are_errors_and_the_rest_is_checked() {

@@ -1,5 +1,5 @@
-//! Other projects that scale by the clock: what of theirs is recognized, and told where it scales what a
-//! policy scales.
+//! Other projects that scale by the clock: their objects are recognized, and reported where they scale the target of
+//! a policy.
 
 use serde_json::Value;
 
@@ -109,7 +109,7 @@ fn a_target_that_another_project_scales_too_has_two_writers() {
         .file("ali.yaml", ali)
         .file("web.yaml", policy("web-hours", "web", 3))
         .file("web-itself.yaml", annotated(&deployment("web", 3), "downscaler/uptime: always"))
-        // Nobody else scales this, and that is scaled by nobody of ours.
+        // Only this policy scales the first target, and no policy of ours scales the second.
         .file("alone.yaml", policy("alone", "alone", 3))
         .file("theirs.yaml", keda("theirs", "theirs", "cron"))
         .file("job.yaml", keda("job", "alone", "cron").replace("ScaledObject", "ScaledJob"));

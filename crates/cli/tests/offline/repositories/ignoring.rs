@@ -1,4 +1,4 @@
-//! What somebody does not want to be told of, by a comment, an argument or the settings of a directory.
+//! Findings that a user suppresses, by a comment, an argument or the settings of a directory.
 
 use crate::repositories::repository::{PRESENT, Repository, findings, policy};
 

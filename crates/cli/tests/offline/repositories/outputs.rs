@@ -74,7 +74,7 @@ fn a_file_that_cannot_be_written_fails_the_run_and_keeps_no_other_from_it() {
     assert!(written.starts_with('{') && written.ends_with("}\n"), "{written}");
     let left: Vec<_> = fs::read_dir(repository.root()).unwrap().collect();
     assert_eq!(left.len(), 3, "{left:?}");
-    // What cannot be checked at all leaves the file as it was.
+    // If nothing can be checked, the file stays unchanged.
     fs::write(repository.root().join("old.json"), "old").unwrap();
     let ran = repository.run(&["lint", "nowhere.yaml", "-o", "json=old.json"]);
     assert_eq!(ran.code, Some(2));
@@ -101,7 +101,7 @@ fn a_file_that_was_read_is_not_overwritten() {
         assert_eq!([read("a.yaml"), read("b/b.yaml")], before, "{arguments:?}");
         assert_eq!(ran.said, "", "{arguments:?}");
     }
-    // An output of an earlier run is no input, although it names policies.
+    // An output of an earlier run is not an input, although it names policies.
     for _ in 0..2 {
         let ran = repository.run(&["lint", ".", "-o", "json=findings.json", "-o", "yaml=b/f.yaml"]);
         assert_eq!(ran.code, Some(1), "{}", ran.noted);

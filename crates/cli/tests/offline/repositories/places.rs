@@ -122,7 +122,7 @@ fn the_configuration_file_says_which_folders_are_places() {
         .file("apps/shop/test/hours.yaml", policy("shop", "shop", 4))
         .file("apps/cart/prod/hours.yaml", policy("cart", "shop", 50))
         .file("apps/cart/test/hours.yaml", policy("cart", "cart", 5));
-    // By the folders alone, an app of a cluster is a place, and nobody sees what meets there.
+    // By the directories alone, an app of a cluster is a place, and conflicts between apps are not seen.
     let told = repository.ask("validate", &[]);
     assert_eq!(findings(&told), [""; 0]);
     let repository = repository.file("almanac.toml", settings);

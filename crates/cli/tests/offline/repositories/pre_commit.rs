@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::repositories::repository::{Ran, Repository, policy};
 
-/// What the page tells pre-commit to run.
+/// The command that the page lists for pre-commit.
 fn entry() -> String {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/gitops.md");
     let page = fs::read_to_string(page).unwrap();

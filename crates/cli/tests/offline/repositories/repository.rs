@@ -19,7 +19,7 @@ pub(crate) struct Repository {
 impl Repository {
     pub(crate) fn new(name: &str) -> Repository {
         let root = empty_directory("repositories", name);
-        // What lies around it is none of its business.
+        // Files around it do not concern it.
         fs::create_dir(root.join(".git")).unwrap();
         Repository { root }
     }
@@ -59,7 +59,7 @@ pub(crate) fn findings(told: &Value) -> Vec<String> {
     list(&told["findings"]).iter().map(one).collect()
 }
 
-/// A policy that opens a shop with so many replicas, written over nine lines.
+/// A policy that opens a shop with this number of replicas, written over nine lines.
 pub(crate) fn policy(name: &str, target: &str, replicas: u32) -> String {
     format!(
         "apiVersion: autoscaling.karmada.io/v1alpha1\nkind: CronFederatedHPA\nmetadata:\n  name: {name}\n\

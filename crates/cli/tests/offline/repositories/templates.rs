@@ -1,5 +1,5 @@
-//! Charts, kustomizations and variables: what another program fills in is named once, with what shows
-//! what comes of it, and no program is started for what lies in a folder.
+//! Charts, kustomizations and variables: a text that another program fills in is named once, with the command that
+//! shows the result. No program is started for files in a directory.
 
 use serde_json::Value;
 
@@ -141,7 +141,7 @@ fn variables_to_be_substituted_are_reported_with_the_command_to_pipe() {
     );
     let told = repository.ask("forecast", &["-f", ".", "--for", "1h"]);
     assert_eq!(told["series"].as_array().map(Vec::len), Some(0));
-    // GNU's envsubst knows no defaults.
+    // GNU's envsubst does not support defaults.
     let repository = repository.file("our hours.yaml", text.replace("${PEAK}", "${PEAK:=3}"));
     repository.run(&["validate"]).assert_says(
         0,

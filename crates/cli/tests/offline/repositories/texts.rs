@@ -1,5 +1,5 @@
-//! Texts that were copied, saved or exported by something that has other ideas of text: what is wrong is
-//! named where it stands, with what to do.
+//! Texts that another program copied, saved or exported in another form: each problem is reported with its location
+//! and its fix.
 
 use crate::repositories::repository::{Repository, findings, policy};
 

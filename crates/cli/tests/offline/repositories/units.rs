@@ -1,4 +1,4 @@
-//! Policies for units of nodes beside the pods and workloads of a repository, cluster by cluster.
+//! Policies for units of nodes together with the pods and workloads of a repository, cluster by cluster.
 
 use crate::repositories::repository::{Repository, findings};
 

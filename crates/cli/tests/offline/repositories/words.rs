@@ -1,4 +1,4 @@
-//! Words without a flag: paths and names told apart, and schedules.
+//! Words without a flag: how paths, names and schedules are distinguished.
 
 use crate::repositories::repository::{PRESENT, Repository, policy};
 
@@ -11,7 +11,7 @@ fn shops(name: &str) -> Repository {
         .file("deployment/shop/hours.yaml", policy("elsewhere", "elsewhere", 9))
 }
 
-/// What is printed, by a command that succeeds.
+/// The output of a command that succeeds.
 #[track_caller]
 fn printed(repository: &Repository, arguments: &[&str]) -> String {
     let ran = repository.run(arguments);

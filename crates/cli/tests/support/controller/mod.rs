@@ -213,7 +213,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// The object as it is now; null when there is none.
+    /// The current object; null when there is none.
     pub(crate) async fn get(&self, kind: Kind, namespace: &str, name: &str) -> Result<Value> {
         match self.request("GET", &kind.path(namespace, name), "", &Value::Null).await {
             Err(error) if is_not_found(&error) => Ok(Value::Null),
@@ -294,7 +294,7 @@ impl Cluster {
         .await
     }
 
-    /// Waits until so many Events about an object begin like this, and returns the first of them.
+    /// Waits until this number of Events about an object begin like this, and returns the first of them.
     pub(crate) async fn await_events(
         &self,
         (namespace, about): (&str, &str),
@@ -327,7 +327,7 @@ impl Cluster {
         Ok(writes.into_iter().filter(|write| write.resource == plural).collect())
     }
 
-    /// What almanac has sent so far, whatever it was for.
+    /// All requests that almanac has sent so far.
     pub(crate) async fn writes(&self) -> Result<Vec<AuditedRequest>> {
         let writes = self.audit.writes(&self.client).await?;
         let is_here = |it: &AuditedRequest| self.limits.is_empty() || it.namespace == self.home;

@@ -1,4 +1,4 @@
-//! The kinds of objects that the tests of the controller make, and where they are; and what is published.
+//! The kinds of objects that the tests of the controller create, with their paths, and the published numbers.
 
 use almanac_fixtures::designs;
 

@@ -1,4 +1,4 @@
-//! Runs of `almanac controller`, and of other commands beside a cluster.
+//! Runs of `almanac controller`, and of other commands with a cluster.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -14,8 +14,8 @@ use super::head_start;
 /// The program under test.
 pub(crate) const ALMANAC: &str = env!("CARGO_BIN_EXE_almanac");
 
-/// The program of the agent or extender that is started as this one, from 0: with `ALMANAC_OLDER`, which is the path of
-/// the program of an older version, every second one is that, beginning with the first.
+/// The program of the agent or extender with this number, counted from 0. If `ALMANAC_OLDER` is set to the path of an
+/// older version, every second one is that, beginning with the first.
 pub(crate) fn mixed_program(number: usize) -> PathBuf {
     let older = std::env::var_os("ALMANAC_OLDER").filter(|_| number.is_multiple_of(2));
     older.map_or_else(|| ALMANAC.into(), PathBuf::from)
@@ -60,7 +60,7 @@ impl Controller {
         Self::start_command(program, "controller", memory, kubeconfig, instant, further)
     }
 
-    /// The same for another command that runs beside a cluster.
+    /// The same for another command that runs with a cluster.
     pub(crate) fn start_command(
         program: &Path,
         command: &str,
@@ -96,7 +96,7 @@ impl Controller {
         Ok(())
     }
 
-    /// What its policy clock shows now.
+    /// The current time of its policy clock.
     pub(crate) fn now(&self) -> Timestamp {
         Timestamp::now().saturating_add(self.ahead).unwrap_or(Timestamp::MAX)
     }
@@ -111,7 +111,7 @@ impl Controller {
         .await
     }
 
-    /// What its policy clock showed when the API server answered a write.
+    /// The time of its policy clock when the API server answered a write.
     pub(crate) fn time_of(&self, write: &AuditedRequest) -> Result<Timestamp> {
         let at: Timestamp = write.at.parse()?;
         Ok(at.checked_add(self.ahead)?)
@@ -134,7 +134,7 @@ impl Controller {
         .await
     }
 
-    /// What it answers Prometheus: the lines of a metric, without comments.
+    /// Its metrics for Prometheus: the lines of a metric, without comments.
     pub(crate) async fn scrape(&self, metric: &str) -> Result<Vec<String>> {
         let (status, body) = self.program.get("/metrics").await?;
         ensure!(status == 200, "GET /metrics: {status}: {body}");

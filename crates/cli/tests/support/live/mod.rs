@@ -104,7 +104,7 @@ metadata: {name: spot}
 spec: {type: AWSEKSNodeGroup, id: arn, replicas: 4}
 "#;
 
-/// Something that is scaled, of a kind that only this cluster knows.
+/// A target of a kind that only this cluster has.
 pub(crate) const ROLLOUT: &str = r#"
 apiVersion: example.org/v1
 kind: Rollout
@@ -124,7 +124,7 @@ spec:
 pub(crate) async fn almanac(kubeconfig: &Path, arguments: &[&str]) -> anyhow::Result<Output> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
     command.args(arguments).env("KUBECONFIG", kubeconfig).stdin(Stdio::null());
-    // What is not drawn is one line for each sentence.
+    // Each sentence outside the drawing is one line.
     let width = if arguments.first() == Some(&"forecast") { "100" } else { "1000" };
     Ok(command.env("NO_COLOR", "1").env("COLUMNS", width).output().await?)
 }
@@ -137,7 +137,7 @@ pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// What a question is answered over a cluster, when there are no problems and nothing is left unseen.
+/// The answer to a question over a cluster, when there are no problems and no unavailable objects.
 pub(crate) async fn answer(kubeconfig: &Path, arguments: &[&str]) -> anyhow::Result<String> {
     let output = almanac(kubeconfig, arguments).await?;
     ensure!(output.status.success(), "{arguments:?}: {}{}", stdout(&output), stderr(&output));
@@ -145,7 +145,8 @@ pub(crate) async fn answer(kubeconfig: &Path, arguments: &[&str]) -> anyhow::Res
     Ok(stdout(&output))
 }
 
-/// Asks a cluster, and what is in files, the same, and checks that the answers are the same; the one of the cluster.
+/// Runs the same question over a cluster and over files, and checks that the answers are the same; returns that of
+/// the cluster.
 pub(crate) async fn ask_both(
     kubeconfig: &Path,
     question: &[&str],
@@ -170,7 +171,7 @@ async fn install_definitions(kubectl: &Kubectl) -> TestResult {
     await_definitions(kubectl, 6).await
 }
 
-/// Waits until so many definitions are served.
+/// Waits until this number of CRDs is served.
 pub(crate) async fn await_definitions(kubectl: &Kubectl, count: usize) -> TestResult {
     await_condition("the definitions are established", PATIENCE, async || {
         let path =

@@ -1,4 +1,4 @@
-//! What the manifests have put into a cluster.
+//! The objects that the manifests have created in a cluster.
 
 use almanac_harness::Kubectl;
 use anyhow::Context as _;

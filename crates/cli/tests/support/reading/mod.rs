@@ -1,4 +1,4 @@
-//! What is in a cluster, as kubectl shows it.
+//! The objects of a cluster, as kubectl shows them.
 
 use almanac_harness::{Kubectl, Observation, PATIENCE, TestResult, await_condition};
 use serde_json::Value;

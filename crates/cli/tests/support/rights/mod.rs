@@ -1,4 +1,4 @@
-//! What roles grant, and what requests have taken of it.
+//! The permissions that roles grant, and those that requests have used.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::reading::get;
 /// A verb, an API group, and a resource of it.
 pub(crate) type Right = (String, String, String);
 
-/// What roles in the cluster grant. Each is named as kubectl names it.
+/// The permissions of roles in the cluster. Each is named as kubectl names it.
 pub(crate) async fn granted(
     kubectl: &Kubectl,
     roles: &[&[&str]],
@@ -36,7 +36,7 @@ pub(crate) async fn granted(
     Ok(rights)
 }
 
-/// What a request took; nothing for what everybody may ask, such as which kinds there are.
+/// The permission that a request used; `None` if every client has it, such as for the list of kinds.
 pub(crate) fn right(request: &AuditedRequest) -> Option<Right> {
     if request.resource.is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! The controllers as programs beside the control plane, on a clock that is just before a boundary.
+//! The controllers as programs outside the control plane, on a clock that is just before a boundary.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 /// When everything in these tests happens, on the policies' clock.
 pub(crate) const BOUNDARY: &str = "2027-03-02T09:00:00Z";
 
-/// Starts the binary with these arguments, on a clock that shows the boundary so much later.
+/// Starts the binary with these arguments, on a clock set relative to the boundary.
 pub(crate) fn start(
     arguments: &[String],
     kubeconfig: &Path,

@@ -1,5 +1,5 @@
-//! A stage: one control plane, and what runs on it, for all tests that can look at the same thing. The first test sets
-//! it, the last one clears it. What is on it is up to the tests.
+//! A stage: one control plane, and the programs on it, for all tests that can use the same state. The first test sets
+//! it up, the last one clears it. The tests decide what runs on it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -128,8 +128,8 @@ impl Ledger {
         Ok(ReservationId { generation, number })
     }
 
-    /// To be asked right before the binding is posted, and after a look at the lead: whether what was reserved still holds,
-    /// and what to post. If it does not hold, it is given back.
+    /// Returns the binding to post, if its reservation still holds; otherwise releases the reservation. Call it right
+    /// before the binding is posted, and after a check of the leadership.
     ///
     /// The request has the UID and the version as its preconditions, and has ended after the longest time that one takes,
     /// counted from now.
@@ -189,8 +189,8 @@ impl Ledger {
         if slot.is_finished || slot.is_terminating { Err(Unreserved::NotPending) } else { Ok(()) }
     }
 
-    /// Whether there is room for a pod that is counted so many times already, with the labels it has, and with those it
-    /// may come to have.
+    /// Whether there is free capacity for a pod that is already counted this number of times, with its current
+    /// labels, and with those it may get.
     fn check_room(
         &self,
         id: PodId,

@@ -27,9 +27,9 @@ pub struct CostChange {
 }
 
 impl Ledger {
-    /// The pods that have another cost than is wanted, of those for which either has changed since this was last asked; in
-    /// the order of their names. One that is not written is not named again: [`Ledger::cost_change`] says whether it is
-    /// still to be. None, while this ledger does not decide.
+    /// The pods whose cost is not the desired one, among those for which either has changed since the last call, in
+    /// the order of their names. A pod is listed once, even if its cost is not written; [`Ledger::cost_change`]
+    /// returns whether the write is still needed. Empty while this ledger does not decide.
     pub fn cost_changes(&mut self) -> Vec<CostChange> {
         if !self.is_serving() {
             return Vec::new();

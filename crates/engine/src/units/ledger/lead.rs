@@ -82,8 +82,9 @@ impl Ledger {
         }
     }
 
-    /// Forgets all objects, because the API server has gone back to earlier versions, as after it was restored from a
-    /// backup: what is newer cannot be told any more. Under a lead, it is waited and listed as when that was taken.
+    /// Drops all objects, because the API server has gone back to earlier versions, for example after a restore from
+    /// a backup: newer versions can no longer be recognized. While this replica leads, it waits and lists again, as
+    /// after it acquired leadership.
     pub fn start_over(&mut self, now: Elapsed, longest: LongestBind) {
         let standing = match self.standing {
             Standing::Standby => Standing::Standby,

@@ -1,8 +1,8 @@
-//! Pods that come, change, and go.
+//! Pods that are created, changed and deleted.
 //!
-//! News may come twice, and late: from the watch, and from reads beside it. What is older than what is known is passed
-//! over. That a pod has no node is news about a binding that is reserved only at a later version than it is conditional on:
-//! `settling` has the rest.
+//! An event may arrive twice, and late: from the watch, and from separate reads. Events older than the known version
+//! are ignored. An event without a node says something about a reserved binding only at a later version than the one
+//! that the binding is conditional on: see `settling`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

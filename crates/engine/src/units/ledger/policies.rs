@@ -22,7 +22,7 @@ impl Ledger {
         self.set_prepared_policy(identity, &prepared, version);
     }
 
-    /// The same with what was found out about it beforehand.
+    /// The same, with precomputed data of the policy.
     pub fn set_prepared_policy(
         &mut self,
         identity: &Identity,

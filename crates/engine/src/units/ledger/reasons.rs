@@ -20,7 +20,7 @@ pub(in crate::units) struct OnUnit<'v> {
 }
 
 impl Ruling<'_> {
-    /// Why all candidates are refused, if they are whatever node they are.
+    /// The reason for which all candidates are refused, if it does not depend on the node.
     #[must_use]
     pub fn why_refused(&self) -> Option<String> {
         match self {

@@ -1,9 +1,9 @@
 //! The outcome of a binding.
 //!
-//! It is settled when the API server has refused it for good, or when the pod has been seen: on a node, gone, or
-//! without a node at a later version than the one that the binding is conditional on. A missing response says nothing:
-//! the binding may have been applied, or may still be. Then a read settles it that was begun after the last instant at
-//! which the request could be in progress.
+//! It is resolved when the API server has refused it for good, or when the pod has been seen. It is then on a node,
+//! gone, or without a node at a later version than the one that the binding is conditional on. A missing response
+//! proves nothing: the binding may have been applied, or may still be. In that case a read resolves it, if the read
+//! starts after the last instant at which the request could be in progress.
 
 use super::Ledger;
 use super::binds::ReservationId;

@@ -1,8 +1,9 @@
-//! Pods that were refused, and which of them to wake when that may have changed.
+//! Pods that were refused, and which of them to requeue when that may have changed.
 //!
-//! A scheduler tries a pod again when it sees something change, but sees neither policies nor what the ledger knows
-//! before it. Whatever may have made room calls those that wait at that moment, each once: those first that were refused
-//! longest ago, no more at a time than there is room for, and the next as these come back or do not.
+//! A scheduler retries a pod when it sees a change, but it does not see policies, nor an event before the ledger
+//! does. So every change that may free capacity requeues the pods that are pending at that time, each once. Those
+//! refused longest ago come first, no more at a time than there is free capacity for. The next ones follow when these
+//! have been tried again, or have not been for too long.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

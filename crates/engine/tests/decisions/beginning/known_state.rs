@@ -90,7 +90,7 @@ fn a_firing_due_when_the_world_was_seen_is_carried_out_then() {
 
 #[test]
 fn a_status_covers_every_policy_of_its_object() {
-    // One object has a status, the other nothing: what the first knows holds for both.
+    // Only one of two objects has a status; it holds for both.
     let mut world = lived(&moves_both(), monday("21:00"));
     let rules = [bounds("night", "0 23 * * *", None, Some(4))];
     let other = PolicyObject::new(checked(autoscaler("shop"), &rules, &[]));
@@ -108,7 +108,7 @@ fn firings_that_are_sure_to_be_repeated_are_skipped() {
         [bounds("both", "0 8 * * *", Some(2), Some(9)), bounds("low", "0 20 * * *", Some(3), None)];
     let world = lived(&rules, monday("09:00"));
     let run = Run::beginning(world, instant("2027-03-02T12:00:00Z"));
-    // One round of both bounds, and the one before: that tells what the last one has found there.
+    // One round of both bounds, and the one before, which shows the values that the last one found.
     let first_turns: Vec<_> = run.start.first_turns.iter().map(|(_, at)| *at).collect();
     assert_eq!(first_turns, [instant("2027-03-01T08:00:00Z")]);
     assert_eq!(run.effects.len(), 2 + 1 + 2);
@@ -134,7 +134,7 @@ fn a_value_changed_since_by_another_writer_is_left_alone() {
     world.objects.autoscalers.insert(autoscaler("shop").identity().clone(), live);
     let run = Run::beginning(world, monday("10:00"));
     assert_eq!(run.bounds_of(&autoscaler("shop")), (Some(1), Some(20)));
-    // What it was set to is told all the same.
+    // The value that was set is reported nevertheless.
     let max = run.start.prior_writes.iter().find(|held| held.field == Field::MaxReplicas).unwrap();
     assert_eq!(max.value.number(), Some(7));
 }

@@ -1,5 +1,5 @@
-//! What holds over random rules of one or two objects on one autoscaler: the state that a run starts
-//! with is the one that a longer run has reached, including the last writes.
+//! Properties over random rules of one or two objects on one autoscaler: the state that a run starts with is the one
+//! that a longer run has reached, including the last writes.
 
 use almanac_engine::cron_scaling::{Cause, CronScaling, DesiredScale, Execution, Memory};
 use almanac_engine::{
@@ -126,8 +126,8 @@ fn same(one: &Run, other: &Run, fields: &[Field]) -> TestCaseResult {
     Ok(())
 }
 
-/// By the convention: of the rules that have had an effect at all, the first one that moves the bound
-/// furthest beyond where it was.
+/// By the convention: of the rules that have had an effect at all, the first one that moves the bound furthest beyond
+/// its previous value.
 fn furthest(case: &Case, long: &Run, field: Field) -> Option<LastWrite> {
     let (live, other) = match field {
         Field::MaxReplicas => (case.live.1?, Field::MinReplicas),
@@ -190,7 +190,7 @@ fn a_later_run_starts_with_the_state_that_an_earlier_one_reached() {
     });
 }
 
-/// What is known of an object when the world is seen.
+/// The known state of an object when the world is observed.
 #[derive(Clone, Copy, Debug)]
 enum Known {
     Status,
@@ -219,7 +219,7 @@ fn seen(case: &Case, known: [Known; 2], is_dated: bool) -> World {
     world
 }
 
-/// When the world was as it is, as far as anybody knows: a creation says nothing of that.
+/// The instant of the observed state of the world, as far as it is known. A creation time does not state it.
 fn known_until(world: &World) -> Option<Timestamp> {
     let of_object = |object: &PolicyObject<CronScaling, Memory>| {
         let is_usable = object.policy.as_ref().is_some_and(|policy| !policy.rules.is_empty());

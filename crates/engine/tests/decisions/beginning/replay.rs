@@ -122,7 +122,7 @@ fn a_rule_that_is_always_superseded_moves_no_bound() {
 
 #[test]
 fn a_rule_superseded_on_all_days_but_one_moved_the_other_bound_on_that_day() {
-    // On Sundays alone nobody takes its place; seen from each day of a week.
+    // On Sundays no other rule supersedes it; seen from each day of a week.
     for (always, on_weekdays) in [("0 * * * *", "0 * * * 1-6"), ("* * * * *", "* * * * 1-6")] {
         let rules =
             [bounds("high", always, Some(9), None), bounds("low", on_weekdays, Some(3), None)];

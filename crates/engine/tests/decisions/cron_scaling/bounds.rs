@@ -51,7 +51,7 @@ fn both_bounds_are_one_write_of_what_differs() {
 
 #[test]
 fn an_autoscaler_written_without_a_lower_bound_has_1() {
-    // Whoever fills the world says so; the decision then moves it like any other.
+    // The caller that fills the world sets the default of 1; the decision then moves it like any other value.
     let scaling = after(1, 5, bounds("r", "3 * * * *", Some(1), None));
     assert_eq!(scaling.written, []);
     assert_eq!(scaling.history("r"), ["09:03:00 done min 1"]);

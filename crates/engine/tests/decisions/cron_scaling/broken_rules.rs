@@ -36,7 +36,7 @@ fn a_fixed_rule_does_not_fire_for_the_time_it_was_broken() {
     let [a, bad, c] = three();
     scaling.edit_with_unusable(&[a.clone(), c.clone()], &["bad"]);
     scaling.turn(monday("09:05"));
-    // Mended to exactly what it was, and a firing of it within its delay.
+    // Fixed to exactly its previous text, with a firing within its delay.
     scaling.edit(&[a, bad, c]);
     assert!(!scaling.turn(monday("09:11")));
     assert_eq!(scaling.history("bad"), [""; 0]);

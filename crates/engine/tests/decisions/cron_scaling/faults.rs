@@ -295,7 +295,7 @@ fn a_superseded_firing_reported_as_having_set_its_field_is_caught() {
 
 #[test]
 fn the_ledger_alone_catches_firings_carried_out_again_after_a_restart() {
-    // It takes what was done in the last minute for not done, as if it had not been remembered.
+    // It treats the firings of the last minute as not carried out, as if they had not been recorded.
     let forgetful = |input: &Input<'_>, now: Timestamp| {
         let mut memory = input.memory.cloned();
         if input.target != TargetState::Missing && now.as_second() % 2 == 1 {

@@ -1,4 +1,4 @@
-//! What the histories keep, and for how long.
+//! The entries of the histories, and how long they are kept.
 
 use almanac_engine::Outcome;
 

@@ -1,4 +1,4 @@
-//! What happens to firings while no controller runs: restarts, failovers and long sleeps.
+//! Firings while no controller runs: restarts, failovers and long sleeps.
 
 use crate::support::cron::{Scaling, hourly, rule};
 use crate::support::{NANOSECOND, monday, seconds};

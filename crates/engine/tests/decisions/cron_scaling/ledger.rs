@@ -1,5 +1,5 @@
-//! The ledger of one object's life, kept beside the engine: which firings there were, which writes
-//! had an effect, and what was recorded.
+//! The ledger of one object's life, kept apart from the engine: its firings, the writes that had an effect, and the
+//! records.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// A write was carried out: whatever changed was changed for one firing.
+    /// A write was carried out: all of its changes belong to one firing.
     pub(super) fn write(&mut self, decided: &Memory, changed: &[&'static str]) {
         for rule in &decided.rules {
             let Some(pending) = &rule.pending else { continue };
@@ -45,7 +45,7 @@ impl Ledger {
         }
     }
 
-    /// A turn was taken, and what it remembers is kept.
+    /// Stores the memory after a turn.
     pub(super) fn turn(&mut self, before: Option<&Memory>, after: &Memory, now: Timestamp) {
         self.latest = self.latest.max(Some(now));
         for rule in &after.rules {
@@ -98,7 +98,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Whether a turn passed over so many firings that its history had no room for this one.
+    /// Whether a turn skipped more firings than its history holds, this one included.
     fn was_beyond_the_history(&self, (rule, at): &Firing) -> bool {
         self.stretches.iter().any(|it| {
             it.rule == *rule

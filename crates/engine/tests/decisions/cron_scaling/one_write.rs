@@ -136,7 +136,7 @@ fn rules_of_different_days_do_not_coincide() {
 
 #[test]
 fn a_setting_that_does_not_fit_the_target_is_never_written() {
-    // The API layer makes no such rule; the decision stays total all the same.
+    // The API layer makes no such rule, but the decision is still defined.
     let misfit = bounds("misfit", "3 * * * *", Some(2), None);
     assert!(matches!(misfit.desired, DesiredScale::Bounds(_)));
     let scaling = Scaling::of_workload(1, &[misfit]).turned("09:00");

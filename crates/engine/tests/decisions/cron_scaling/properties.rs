@@ -1,11 +1,10 @@
 //! Properties over random rules, worlds, outcomes and clocks: deterministic, total, exact about
 //! waking, stable; each firing is carried out at most once and recorded exactly once.
 //!
-//! Two things are left out, because what the target shows is all there is to tell by that a write
-//! was carried out whose answer, or whose record, was lost. While such a write is in doubt the clock
-//! is not set back over it, and no second one is lost as well: an older firing could then be carried
-//! out again over a newer one that was forgotten and is too late. Nor is the clock set back so far that
-//! what was handled is forgotten, where each firing has to be recorded once.
+//! Two things are left out. If the response to a write, or its record, was lost, only the target shows whether it was
+//! carried out. While such a write is unresolved, the clock is not set back over it, and no second write is lost.
+//! Otherwise an older firing could be carried out again over a newer one that is not recorded and is too late. Nor is
+//! the clock set back so far that handled firings are dropped, where each firing has to be recorded once.
 
 use almanac_checker::check_cron_scaling;
 use almanac_engine::cron_scaling::{
@@ -28,9 +27,9 @@ pub(super) type Close<'a> = &'a dyn Fn(&mut Turn);
 
 /// The life of one object, turn by turn.
 pub(super) struct Life<'a> {
-    /// What is decided, in the place of what the engine has opened.
+    /// Decides in place of the engine.
     decide: Decide<'a>,
-    /// What becomes of a turn after the engine has closed it.
+    /// Handles a turn after the engine has closed it.
     pub(super) close: Close<'a>,
     pub(super) use_checker: bool,
     scaling: Scaling,
@@ -95,7 +94,7 @@ impl<'a> Life<'a> {
     fn step(&mut self, step: &Step) -> TestCaseResult {
         match step {
             Step::Wake(fate) => {
-                // After the clock was set back, or when nobody asked, some time just passes.
+                // After the clock was set back, or without a wake time, an hour passes.
                 self.now = self.scaling.wake_at.unwrap_or(self.now + seconds(3600)).max(self.now);
                 self.turn(*fate)
             }
@@ -264,7 +263,7 @@ impl<'a> Life<'a> {
         }]
     }
 
-    /// Until it wakes there is nothing to do and nothing to remember; then there is something.
+    /// Until it wakes there is nothing to do and nothing to record; then there is something.
     fn check_stable_until(&self, wake_at: Option<Timestamp>) -> TestCaseResult {
         let (now, input) = (self.now, self.scaling.input());
         let again = (self.decide)(&input, now);

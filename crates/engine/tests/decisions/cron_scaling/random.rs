@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use crate::support::cron::{Rule, rule};
 use crate::support::instant;
 
-/// What becomes of a turn's write, and of what the turn would have remembered.
+/// The fate of a turn's write, and of the memory that the turn would have kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Done,
@@ -21,7 +21,7 @@ pub(super) enum Fate {
     UnknownWithEffect,
     /// The answer is lost, and so is the request.
     UnknownWithoutEffect,
-    /// The process ends after the write and before anything is remembered.
+    /// The process ends after the write and before anything is recorded.
     CrashWithEffect,
     /// The process ends before the write.
     CrashWithoutEffect,
@@ -41,7 +41,7 @@ pub(super) enum Step {
     PutRight(i64, Fate),
     /// The process ends and another begins.
     Restart,
-    /// The target is deleted, or is there again as it was.
+    /// The target is deleted, or exists again unchanged.
     HideOrShowTarget,
     /// The target becomes unreachable, or reachable again.
     LoseOrFindTarget,
@@ -149,7 +149,7 @@ fn steps(scales_bounds: bool, edits: bool) -> BoxedStrategy<Step> {
     .boxed()
 }
 
-/// Cases; with `edits`, the rules change and anybody writes, else they live in peace.
+/// Cases; with `edits`, the rules change and other field managers write; otherwise neither happens.
 pub(super) fn cases(edits: bool) -> impl Strategy<Value = Case> {
     let starts = prop_oneof![
         // Before the two clock changes in New York, and on an ordinary day.

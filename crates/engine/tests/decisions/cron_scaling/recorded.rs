@@ -1,4 +1,4 @@
-//! What a turn records: each event once, in order, and which fields were set.
+//! The records of a turn: each event once, in order, and which fields were set.
 
 use almanac_engine::cron_scaling::{Cause, Ending, Recorded};
 use almanac_engine::{self as engine, Action, EffectReason, Field, Occurrence, Outcome, Value};
@@ -6,7 +6,7 @@ use almanac_engine::{self as engine, Action, EffectReason, Field, Occurrence, Ou
 use crate::support::cron::{Scaling, bounds, hourly, rule};
 use crate::support::{NANOSECOND, monday};
 
-/// What the last turn has recorded, a line each.
+/// The records of the last turn, a line each.
 pub(super) fn recorded(scaling: &Scaling) -> Vec<String> {
     let recorded = scaling.last.iter().flat_map(|turn| &turn.recorded);
     let line = |it: &engine::Recorded| {
@@ -40,7 +40,7 @@ pub(super) fn recorded(scaling: &Scaling) -> Vec<String> {
     recorded.map(line).collect()
 }
 
-/// What the last turn has set, a line each.
+/// The effects of the last turn, a line each.
 fn effects(scaling: &Scaling) -> Vec<String> {
     let effects = scaling.last.iter().flat_map(|turn| &turn.effects);
     let line = |effect: &engine::turn::Effect| {

@@ -105,7 +105,7 @@ fn an_unknown_outcome_without_effect_is_retried() {
 fn an_outcome_of_unchanged_is_a_success() {
     let mut scaling = hourly();
     scaling.turn_with(monday("09:03"), |world: &mut World, action| {
-        // Somebody else has written the same in the meantime.
+        // Another field manager has written the same value.
         world.apply(action);
         Outcome::Unchanged
     });
@@ -137,7 +137,7 @@ fn a_later_rule_supersedes_one_that_is_still_being_tried() {
 
 #[test]
 fn a_rule_is_superseded_by_itself_when_its_delay_reaches_its_next_firing() {
-    // The API layer admits no such delay; the decision keeps its records in order all the same.
+    // The API layer admits no such delay, but the decision still keeps its records in order.
     let mut scaling =
         Scaling::of_workload(1, &[rule("r", "* * * * *", 5).delay(300)]).turned("09:02:30");
     scaling.failed_turn(monday("09:03"), &Outcome::Conflict);

@@ -1,4 +1,4 @@
-//! What falls due while everything is stopped.
+//! Firings that fall due while everything is stopped.
 
 use almanac_engine::Outcome;
 

@@ -1,4 +1,4 @@
-//! What another writer replaces as soon as a rule has set it.
+//! Values that another writer replaces as soon as a rule has set them.
 
 use almanac_engine::cron_scaling::Recorded;
 use almanac_engine::other_writer::ExternalChange;
@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use crate::support::cron::{Scaling, bounds, hourly, rule};
 use crate::support::monday;
 
-/// What is detected at an instant, as lines, if others have set the target's current values.
+/// The changes detected at an instant, as lines, if others have set the target's current values.
 fn noticed(scaling: &mut Scaling, now: Timestamp) -> Vec<String> {
     let name = scaling.name();
     let target = scaling.world.target_of(&name).unwrap().target.identity().clone();
@@ -20,7 +20,7 @@ fn noticed(scaling: &mut Scaling, now: Timestamp) -> Vec<String> {
     noticed_of(scaling, &foreign, now)
 }
 
-/// What is detected when others have made these changes.
+/// The changes detected when others have made these changes.
 fn noticed_of(scaling: &mut Scaling, foreign: &[ExternalChange], now: Timestamp) -> Vec<String> {
     let name = scaling.name();
     let line = |recorded: engine::Recorded| match recorded {
@@ -137,7 +137,7 @@ fn the_replaced_one_of_two_bounds_is_named() {
     assert!(scaling.turn(monday("09:03")));
     scaling.set_bounds(Some(4), Some(3));
     assert_eq!(noticed(&mut scaling, monday("09:03:15")), ["r: maxReplicas 9 became 3"]);
-    // One is put back, and the other replaced: what is so is said, though it is told once.
+    // One is put back, and the other replaced: the message changes, but there is no second record.
     scaling.set_bounds(Some(2), Some(9));
     assert!(noticed(&mut scaling, monday("09:03:25")).is_empty());
     let undone = scaling.rule_memory("r").undone.as_ref().expect("the lower bound is another");

@@ -1,4 +1,4 @@
-//! What queries over published numbers come to, as Prometheus would have it.
+//! The results of queries over published numbers, as Prometheus would compute them.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ fn calculated(left: Steps, operator: Operator, right: f64) -> Steps {
     [left, vec![Step::Number(right), Step::Arithmetic(operator)]].concat()
 }
 
-/// What an expression comes to where `a` publishes 2, `b` publishes 5 and `broken` publishes nothing.
+/// The result of an expression where `a` publishes 2, `b` publishes 5 and `broken` publishes nothing.
 fn answer(steps: Steps) -> Result<f64, SampleProblem> {
     answer_where(steps, |_| {})
 }

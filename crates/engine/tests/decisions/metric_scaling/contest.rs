@@ -1,4 +1,4 @@
-//! Another writer on the same target: it is told once, and answered less and less often.
+//! Another writer on the same target: it is reported once, and its changes are reverted at growing intervals.
 
 use almanac_engine::metric_scaling::{Recorded, ScalingRules, Select};
 use almanac_engine::{Outcome, Workload};
@@ -17,7 +17,7 @@ fn what_another_writer_replaces_is_set_again_once_a_query_period() {
     assert_eq!(scaling.recorded(), [undone]);
     assert_eq!(scaling.wake_at(), Some(monday("09:00:10")));
     assert_eq!(scaling.turn(monday("09:00:10")), 8);
-    // It goes on, and is not told again.
+    // The contention continues, and is not reported again.
     scaling.set(5);
     assert_eq!(scaling.turn(monday("09:00:20")), 8);
     assert!(matches!(scaling.recorded()[..], [Recorded::Scaled { from: Some(5), to: 8, .. }]));
@@ -100,7 +100,7 @@ fn a_tool_that_resets_the_replicas_for_hours_is_answered_a_few_times_an_hour() {
     assert!(within(3) >= 2, "it is not given up: {written:?}");
 }
 
-/// Its replicas are reset right after each write, and it has turns only when it wants them.
+/// Its replicas are reset right after each write, and it has turns only at its wake times.
 #[test]
 fn a_fight_is_told_once_however_long_its_pauses_are() {
     let mut scaling = by_one_query(5).answered("q", 8.0);

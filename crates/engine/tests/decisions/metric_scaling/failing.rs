@@ -1,4 +1,4 @@
-//! What is not known, or cannot be written, scales nothing.
+//! Unknown values and failed writes scale nothing.
 
 use std::sync::Arc;
 
@@ -108,7 +108,7 @@ fn what_could_not_be_written_is_tried_again_after_a_query_period() {
     for outcome in outcomes {
         let mut scaling = by_one_query(5).answered("q", 8.0);
         scaling.turn_that_ends(monday("09:00"), &outcome);
-        // Whoever was faster is no failure.
+        // A conflict with a faster writer is not a failure.
         let is_failure = outcome != Outcome::Conflict;
         let is_recorded = matches!(scaling.recorded()[..], [Recorded::Failed { to: 8, .. }]);
         assert_eq!(is_recorded, is_failure);

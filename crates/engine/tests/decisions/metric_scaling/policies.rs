@@ -9,7 +9,7 @@ fn rules(select: Select, policies: &[RatePolicy]) -> ScalingRules {
     ScalingRules { window_seconds: 0, select, policies: policies.into() }
 }
 
-/// Every change from so many replicas until a recommendation is reached.
+/// Every change between two numbers of replicas until a recommendation is reached.
 fn changes(rules: ScalingRules, from: u32, to: u32) -> Vec<(String, u32)> {
     let policy = Autoscaler::of("shop", 0, 1_000).by(external("q"));
     let mut scaling =

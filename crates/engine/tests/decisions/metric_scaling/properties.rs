@@ -1,5 +1,5 @@
-//! What holds over random autoscalers, answers, other writers and clocks: deterministic, total, exact about
-//! waking; and the same as a model that never forgets anything, written independently here.
+//! Properties over random autoscalers, samples, other writers and clocks: deterministic, total, exact about waking;
+//! and equal to an independent model that keeps its whole history.
 
 use almanac_checker::check_metric_scaling;
 use almanac_engine::metric_scaling::{
@@ -77,7 +77,7 @@ struct Model {
 }
 
 impl Model {
-    /// How many replicas are to be set, by the words of the documentation.
+    /// The desired replicas, as the documentation defines them.
     fn wanted(&mut self, case: &Case, answers: [u32; 2], from: u32, now: Timestamp) -> u32 {
         let (largest, smallest) = (answers[0].max(answers[1]), answers[0].min(answers[1]));
         let rules = if largest > from { &case.up } else { &case.down };
@@ -111,7 +111,7 @@ impl Model {
                 let change = if is_up { i64::from(to) - start } else { start - i64::from(to) };
                 match policy.amount {
                     Amount::Replicas(count) => change <= i64::from(count),
-                    // Less than one replica more than so many percent.
+                    // Less than one replica more than this percentage.
                     Amount::Percent(percent) => {
                         change * 100 < start.max(0) * i64::from(percent) + 100
                     }
@@ -139,7 +139,7 @@ pub(super) struct Life<'a> {
     last: Option<Written>,
 }
 
-/// What was set last, when, and how often in a row another writer had replaced what was set before.
+/// The last value set, when, and how often in a row another writer had replaced the one before.
 #[derive(Clone, Copy)]
 struct Written {
     at: Timestamp,
@@ -223,8 +223,7 @@ impl Life<'_> {
                     if until == end {
                         return Ok(());
                     }
-                    // What was put off may not be wanted any more by then, and what is wanted by then may be put
-                    // off.
+                    // A delayed change may no longer be desired by then, and a change desired by then may be delayed.
                     let then = self.decision(self.now)?;
                     let before = self.scaling.memory().and_then(|memory| memory.contest.clone());
                     let is_contested = self.is_put_off

@@ -1,4 +1,4 @@
-//! How it is told why an autoscaler sets what it sets: every limit that makes a difference.
+//! The reasons for an autoscaler's value: every limit that makes a difference.
 
 use almanac_engine::metric_scaling::{Memory, Recommendation, ScalingRules, Select, TargetType};
 

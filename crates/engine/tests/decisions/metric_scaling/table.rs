@@ -6,7 +6,7 @@ use almanac_engine::metric_scaling::{Select, TargetType};
 use crate::support::monday;
 use crate::support::scaling::{Autoscaler, Scaling, at_once, external};
 
-/// What a metric with a target in thousandths comes to at so many replicas.
+/// The recommendation of a metric with a target in thousandths at this number of replicas.
 fn metric(target_type: TargetType, thousandths: u32, answer: f64, replicas: u32) -> u32 {
     let policy = Autoscaler::of("shop", 0, 1_000)
         .with(external("q"), target_type, thousandths)
@@ -15,7 +15,7 @@ fn metric(target_type: TargetType, thousandths: u32, answer: f64, replicas: u32)
     scaling.turn(monday("09:00"))
 }
 
-/// What recommendations come to at five replicas, with rules for up and down and with bounds.
+/// The result of recommendations at five replicas, with rules for up and down and with bounds.
 fn of_five(recommended: &[f64], up: Select, down: Select, (min, max): (u32, u32)) -> u32 {
     let policy = Autoscaler::of("shop", min, max).up(at_once(up)).down(at_once(down));
     let queries = ["a", "b"].into_iter().zip(recommended);
@@ -85,7 +85,7 @@ fn the_bounds_come_last() {
     assert_eq!(of_five(&[9.0], Select::Max, Select::Disabled, (1, 4)), 4);
 }
 
-/// What an answer comes to at five replicas of ten each.
+/// The recommendation for a sample at five replicas of ten each.
 fn within(tolerance: f64, answer: f64) -> u32 {
     let policy = Autoscaler::of("shop", 0, 100).with(external("q"), TargetType::Value, 10_000);
     let mut scaling = Scaling::new(policy, 5).answered("q", answer);

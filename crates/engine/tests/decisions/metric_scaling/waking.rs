@@ -1,4 +1,4 @@
-//! When an autoscaler wants its next turn, as long as its queries have the same answers.
+//! The instant of an autoscaler's next turn, as long as its queries return the same samples.
 
 use almanac_engine::PolicyObject;
 use almanac_engine::metric_scaling::{Select, TargetType};

@@ -1,4 +1,4 @@
-//! What was recommended earlier counts as long as it is in the window.
+//! Earlier recommendations count as long as they are in the window.
 
 use std::sync::Arc;
 

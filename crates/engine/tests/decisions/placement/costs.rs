@@ -1,4 +1,5 @@
-//! What expressions may cost: each cluster has a share of its own, and of what takes more than that, nothing is assumed.
+//! The cost limits of expressions: each cluster has its own share, and if evaluating it takes more, nothing is
+//! assumed.
 
 use almanac_engine::placement::{Cluster, Expression, Satisfaction, matched_by_expressions};
 use almanac_engine::{Outcome, Recorded};
@@ -15,13 +16,13 @@ use crate::support::placements::Fleet;
 pub(super) const COSTLY: &str = "managedCluster.status.zones.all(a, managedCluster.status.zones.all(b, \
                       managedCluster.status.zones.all(c, managedCluster.status.zones.all(d, a + b + c + d != ''))))";
 
-/// A cluster with so many zones. A hundred are more than any cluster may have with this expression.
+/// A cluster with this number of zones. A hundred exceed the share of any cluster with this expression.
 pub(super) fn with_zones(count: usize) -> Cluster {
     let zones: Vec<String> = (0..count).map(|it| format!("z{it}")).collect();
     of("v1", &zones.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// Gives clusters of these numbers so many zones each.
+/// Gives the clusters with these numbers this number of zones each.
 fn zones(fleet: &mut Fleet, numbers: std::ops::Range<usize>, count: usize) {
     for number in numbers {
         add_cluster(&mut fleet.world, &format!("c{number:03}"), with_zones(count));
@@ -38,7 +39,7 @@ fn overwhelmed() -> Fleet {
     fleet
 }
 
-/// What is selected after a turn.
+/// The selection after a turn.
 fn after(fleet: &mut Fleet, time: &str) -> String {
     let _turn = fleet.turn(monday(time));
     fleet.selects_now().join(" ")
@@ -270,7 +271,7 @@ fn a_cluster_is_looked_at_again_where_its_steps_do_not_suffice_to_say_until_when
     assert!(wake_at < monday("13:08"), "{wake_at}");
 }
 
-/// Who is woken when a cluster says something else than before, with placements like these.
+/// The placements woken by a change of a cluster.
 fn woken(placements: &[(&str, &str)], before: Cluster, after: Cluster) -> String {
     let mut fleet = Fleet::new(&[], by(&[&["true"]]));
     add_cluster(&mut fleet.world, "a", before);

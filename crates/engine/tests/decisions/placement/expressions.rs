@@ -1,4 +1,4 @@
-//! Predicates with expressions: what they select, scores that expire under them, and what is said of both.
+//! Predicates with expressions: their selections, scores that expire under them, and the reports of both.
 
 use almanac_engine::placement::{
     Cluster, ClusterSelector, Document, Expression, HubChange, HubObject, Placement,

@@ -1,4 +1,4 @@
-//! What the predicates have said of clusters, kept for the next turn.
+//! The results of predicates, kept for the next turn.
 
 use almanac_engine::placement::{
     Decision, KnownMatches, MatchVerdict, Memory, Placement, decide, gather, matched_by_expressions,
@@ -30,7 +30,7 @@ fn only_those_clusters_are_evaluated_again_that_have_changed() {
         add_cluster(&mut fleet.world, name, with_zones(1));
     }
     let _turn = fleet.turn(monday("12:00"));
-    // What one placement knows would be wrong for another: so it is seen whether that is asked.
+    // The kept results of one placement would be wrong for another, so this shows whether they are used.
     let known = memory(&fleet);
     fleet.set(by(&[&["false"]]));
     fleet.world.remove_policy(&Fleet::name());
@@ -74,7 +74,7 @@ fn an_edited_placement_knows_nothing_of_what_it_was() {
     assert_eq!(names(&fleet), "");
 }
 
-/// What happens to a hub between two turns.
+/// The changes of a hub between two turns.
 #[derive(Clone, Debug)]
 enum Change {
     Cluster(usize, usize),

@@ -1,4 +1,4 @@
-//! What holds of random placements in random worlds.
+//! Properties of random placements in random worlds.
 
 use almanac_checker::check_placement;
 use almanac_engine::placement::{
@@ -191,7 +191,7 @@ fn the_order_in_which_objects_come_does_not_matter() {
     });
 }
 
-/// What is decided, whatever is remembered of it.
+/// The decision, without its memory.
 #[derive(Debug)]
 struct Said {
     clusters: Vec<String>,
@@ -228,7 +228,7 @@ fn says(world: &World, now: Timestamp) -> Result<Said, TestCaseError> {
 fn between_now_and_the_wake_nothing_changes_and_at_the_wake_something_does() {
     let name = "between_now_and_the_wake_nothing_changes_and_at_the_wake_something_does";
     holds(name, 1_000, case(), |case| {
-        // What is selected counts from now on.
+        // The selected clusters count from now on.
         let mut world = case.world(false);
         let turn = turn::take(&mut world, &placement_name("web"), case.now);
         let wake_at = turn.unwrap().wake_at;
@@ -258,8 +258,8 @@ fn between_now_and_the_wake_nothing_changes_and_at_the_wake_something_does() {
 fn a_decision_that_is_carried_out_is_stable_unless_it_depends_on_what_is_selected() {
     let name = "a_decision_that_is_carried_out_is_stable_unless_it_depends_on_what_is_selected";
     holds(name, 1_000, case(), |mut case| {
-        // A weight below zero for what is selected now asks for something else each time, and a cluster that
-        // may not come back changes what the others are compared with.
+        // A weight below zero for the current selection changes the selection each time, and a cluster that may not
+        // come back changes what the others are compared with.
         let steady = ScoreSource::Steady;
         let is_restless =
             |it: &almanac_engine::placement::Prioritizer| it.score == steady && it.weight.get() < 0;
@@ -316,7 +316,7 @@ fn a_cluster_that_comes_or_goes_changes_neither_the_totals_nor_the_order_of_the_
     let name =
         "a_cluster_that_comes_or_goes_changes_neither_the_totals_nor_the_order_of_the_others";
     holds(name, 2_000, with_and_without(), |(mut with, mut without, changed)| {
-        // What is allocatable is the one score that compares the candidates with each other.
+        // The allocatable resources are the only score that compares the candidates with each other.
         for case in [&mut with, &mut without] {
             let scores = case.placement.prioritizers.iter().cloned();
             case.placement.prioritizers = scores.filter(|it| !is_compared(&it.score)).collect();
@@ -325,7 +325,8 @@ fn a_cluster_that_comes_or_goes_changes_neither_the_totals_nor_the_order_of_the_
         let all = ranked(&with, now);
         let rest: Vec<_> = all.iter().filter(|(it, _)| *it != changed).cloned().collect();
         prop_assert_eq!(&ranked(&without, now), &rest);
-        // So it takes nobody's place but that of the last, and leaves its own to the first that has none.
+        // So a new cluster displaces only the last one, and a removed one makes room for the first that is not
+        // selected.
         let (before, after) = (decided(&with, now)?.clusters, decided(&without, now)?.clusters);
         let lost = before.iter().filter(|it| !after.contains(it) && ***it != *changed);
         let new: Vec<_> = after.iter().filter(|it| !before.contains(it)).collect();
@@ -347,7 +348,7 @@ fn a_cluster_that_comes_or_goes_never_reverses_the_order_of_two_others_by_what_i
         for case in [&mut with, &mut without] {
             case.placement.prioritizers = scored.prioritizers.clone();
             let world = case.world(false);
-            // Less is never ahead, whatever the others have; both may come to the same total.
+            // A cluster with less is never ahead of one with more, with any set of others; their totals may be equal.
             let amount = |it: &str| world.placement.extra.hub.clusters.get(it)?.allocatable_cpu;
             let ranked = ranked(&world, case.now).into_iter();
             let ranked: Vec<_> =

@@ -1,4 +1,4 @@
-//! Why a cluster is selected or not, in words, and what is told of a change.
+//! Why a cluster is selected or not, in words, and the records of a change.
 
 use almanac_engine::placement::{Cluster, Placement, PrioritizerMode, gather};
 use almanac_engine::{Occurrence, Verdict};
@@ -63,7 +63,7 @@ fn without_candidates_it_says_what_is_missing() {
     assert_eq!(line(&fleet), " Excluded: no ManagedClusterSet is bound to the namespace default");
 }
 
-/// What is told of the only change in a turn: what happened, by what, and why.
+/// The record of the only change in a turn: the event, its rule and its reason.
 fn told(fleet: &mut Fleet, time: &str) -> (Option<String>, String) {
     let turn = fleet.turn(monday(time));
     let [recorded] = &turn.recorded[..] else { panic!("{:?}", turn.recorded) };

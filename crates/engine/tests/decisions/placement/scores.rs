@@ -1,4 +1,4 @@
-//! What each score is, and what is added up.
+//! Each score, and their sums.
 
 use almanac_engine::Slim;
 use almanac_engine::placement::{Cluster, HubObject, PrioritizerMode, Quantity};

@@ -83,7 +83,7 @@ fn what_other_placements_select_is_counted_and_what_it_selects_itself_is_not() {
 
 #[test]
 fn the_four_stories_of_the_design_have_the_clusters_it_tells_of() {
-    // Scores that agents push, or that something on the hub computes, are all the same here.
+    // Scores that agents push, and those computed on the hub, are treated equally here.
     let best = placement(Some(1), PrioritizerMode::Exact, &[("default/cpuratio", 1)]);
     let mut fleet = Fleet::new(&[], best);
     for (name, score) in [("cluster1", 88), ("cluster2", 12)] {

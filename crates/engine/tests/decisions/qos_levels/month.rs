@@ -59,7 +59,7 @@ impl<'a> Month<'a> {
         Ok(())
     }
 
-    /// Time passes. The agent takes its turns where it wants them, and now and then in between.
+    /// Time passes. The agent takes its turns at its wake times, and now and then in between.
     fn pass(&mut self, length: SignedDuration) -> Result<(), String> {
         let end = self.now + length;
         let is_up = self.rng.u8(..8) != 0;
@@ -73,10 +73,10 @@ impl<'a> Month<'a> {
         Ok(())
     }
 
-    /// A turn of the agent, if it is up; when it wants the next one.
+    /// A turn of the agent, if it is up; returns the instant of its next one.
     fn wake(&mut self, is_up: bool) -> Result<Option<Timestamp>, String> {
         let fails = Fails::at_random(&mut self.rng);
-        // What the agent sees may be a little older than what is there.
+        // The agent may see a slightly older state.
         let sees = self.rng.u8(..6) != 0;
         if !is_up {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! What the user of a pod wrote: it is kept once, through every policy, and comes back.
+//! The original of a pod: it is kept once, through every policy, and is restored.
 
 use almanac_engine::qos_levels::LevelFormat;
 use almanac_fixtures::levels::level_policy;
@@ -114,13 +114,13 @@ fn annotations_full_of_rubbish_are_taken_at_their_word() {
     cluster.set([level_policy("p", "09:00", "10:00", "a=b", -1)]);
     cluster.turn("09:00");
     assert_eq!(cluster.pod("pod").annotations().original.as_deref(), Some("many words \u{1f600}"));
-    // Somebody has removed what says what was applied: the original still stands.
+    // A user has removed the annotation with the applied level: the original is still valid.
     let mut annotations = cluster.pod("pod").annotations();
     (annotations.applied, annotations.policy) = (None, None);
     cluster.pod("pod").annotate(&annotations);
     cluster.turn_at(after());
     assert_eq!(cluster.shows("pod"), "many words \u{1f600} - - -");
-    // Without the original, what was applied is not taken for the word of the user.
+    // Without the original, the applied level is not treated as the user's.
     cluster.turn("09:00");
     annotations = cluster.pod("pod").annotations();
     annotations.original = None;

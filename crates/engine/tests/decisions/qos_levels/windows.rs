@@ -82,7 +82,7 @@ fn a_policy_that_is_deleted_disabled_retargeted_or_moved_inside_its_window_takes
 
 #[test]
 fn a_window_follows_the_clocks_of_its_zone() {
-    // In Berlin, 02:30 is skipped on 29 March, and comes twice on 25 October.
+    // In Berlin, 02:30 is skipped on 29 March, and occurs twice on 25 October.
     let policy =
         |start: &str, end: &str| level_policy_in("Europe/Berlin", "p", start, end, "a=b", 0);
     let levels = |policy: &almanac_engine::qos_levels::QosPolicy, at: &str| {

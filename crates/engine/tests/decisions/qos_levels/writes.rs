@@ -1,4 +1,4 @@
-//! Writes that fail, and what is told of them.
+//! Writes that fail, and their records.
 
 use std::sync::Arc;
 

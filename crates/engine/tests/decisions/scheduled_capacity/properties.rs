@@ -1,5 +1,5 @@
-//! What holds over random schedules and instants: deterministic, total, exact about waking, stable,
-//! without history; and the same as an evaluation of every transition, written independently here.
+//! Properties over random schedules and instants: deterministic, total, exact about waking, stable, without history;
+//! and equal to an independent evaluation of every transition.
 
 use std::cmp::Reverse;
 
@@ -33,7 +33,7 @@ pub(super) struct Case {
     default_value: u32,
     behaviours: Vec<Written>,
     now: Timestamp,
-    /// How late the turn is that is asked for.
+    /// The delay of the requested turn.
     late: SignedDuration,
 }
 

@@ -1,4 +1,4 @@
-//! What is published and remembered, and what is not done twice.
+//! The published and recorded values, and the writes that are not repeated.
 
 use std::sync::Arc;
 

@@ -49,11 +49,11 @@ pub(crate) fn close(
 pub(crate) struct Scaling {
     pub(crate) world: World,
     pub(crate) identity: Identity,
-    /// What could not be fetched before a turn.
+    /// The objects that could not be fetched before a turn.
     pub(crate) reach: Reach,
-    /// What the actions of the last turn were.
+    /// The actions of the last turn.
     pub(crate) written: Vec<Action>,
-    /// What the last turn came to.
+    /// The last turn.
     pub(crate) last: Option<Turn>,
     pub(crate) wake_at: Option<Timestamp>,
 }
@@ -119,7 +119,7 @@ impl Scaling {
         gather(self.world.view(), &self.identity, &self.reach).unwrap()
     }
 
-    /// Somebody edits the rules.
+    /// A user edits the rules.
     pub(crate) fn edit(&mut self, rules: &[Rule]) {
         self.edit_with_unusable(rules, &[]);
     }
@@ -129,12 +129,12 @@ impl Scaling {
         self.object().policy = Some(checked(target, rules, unusable).into());
     }
 
-    /// Somebody points the rules at another target.
+    /// A user sets another target for the rules.
     pub(crate) fn retarget(&mut self, target: Target, rules: &[Rule]) {
         self.object().policy = Some(checked(target, rules, &[]).into());
     }
 
-    /// Nobody can look at the target, until it can be looked at again.
+    /// The target cannot be fetched, until it is made available again.
     pub(crate) fn lose_sight(&mut self, why: &str) {
         let target = self.target().identity().clone();
         self.reach = Reach::without(target, Unreachable::Unknown(why.into()));
@@ -167,7 +167,7 @@ impl Scaling {
         (autoscaler.min_replicas, autoscaler.max_replicas)
     }
 
-    /// The process ends and another one begins: what was being tried is forgotten.
+    /// The process restarts: actions in progress are lost.
     pub(crate) fn restart(&mut self) {
         if let Some(memory) = &mut self.object().memory {
             memory.rules.iter_mut().for_each(|rule| rule.pending = None);
@@ -215,7 +215,7 @@ impl Scaling {
         self.last = Some(turn);
     }
 
-    /// Takes the turns that are asked for, up to and including `to`, and returns when they were.
+    /// Takes the due turns, up to and including `to`, and returns their instants.
     pub(crate) fn run_until(&mut self, to: Timestamp) -> Vec<Timestamp> {
         let mut turns = Vec::new();
         while let Some(at) = self.wake_at.filter(|at| *at <= to) {

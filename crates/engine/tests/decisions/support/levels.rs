@@ -40,7 +40,7 @@ impl Cluster {
         self.world.upsert(config_map(name).identity, Slim::QosLevels(PolicyObject::new(levels)));
     }
 
-    /// Deletes a `ConfigMap`; a shell that knows of none holds an empty one.
+    /// Deletes a `ConfigMap`; the shell inserts an empty one where there is none.
     pub(crate) fn delete_config(&mut self, name: &str) {
         self.world.remove_policy(&config_map(name));
         if self.world.qos_levels.policies.is_empty() {
@@ -48,7 +48,7 @@ impl Cluster {
         }
     }
 
-    /// Everything that a process knows but what the cluster shows is lost.
+    /// The process restarts. It keeps only the state that the cluster has.
     pub(crate) fn restart(&mut self, written: QosLevels) {
         self.world.remove_policy(&config_map(FIRST));
         self.configure(FIRST, written);
@@ -125,7 +125,7 @@ impl Cluster {
     }
 }
 
-/// What happened, each as `pod: ended > begun, from > to`.
+/// The records, each as `pod: ended > begun, from > to`.
 pub(crate) fn recorded(turn: &Turn) -> Vec<String> {
     let shown = |text: &Option<Arc<str>>| text.as_deref().unwrap_or("-").to_owned();
     let line = |it: &AnyRecorded| {

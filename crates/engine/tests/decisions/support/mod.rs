@@ -20,7 +20,7 @@ pub(crate) fn monday(time: &str) -> Timestamp {
     instant(&format!("2026-03-02T{time}{seconds}Z"))
 }
 
-/// What a value is and from when on, as the worlds tell it.
+/// Values and the instants from which they hold, in the format of the worlds.
 pub(crate) fn owned(expected: &[(&str, u32)]) -> Vec<(String, u32)> {
     expected.iter().map(|(at, value)| ((*at).to_owned(), *value)).collect()
 }

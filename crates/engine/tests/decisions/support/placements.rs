@@ -47,7 +47,7 @@ impl Fleet {
         placement_name("web")
     }
 
-    /// What is decided, checked.
+    /// The decision, checked.
     pub(crate) fn decide(&self, now: Timestamp) -> Decision {
         let input = gather(self.world.view(), &Fleet::name().identity).unwrap();
         let decision = almanac_engine::placement::decide(&input, now);

@@ -50,8 +50,7 @@ pub(crate) fn fail(why: impl Into<String>) -> TestCaseError {
     TestCaseError::fail(why.into())
 }
 
-/// Why a property does not hold: the messages of the random cases that fail, out of so many, which
-/// are the same in each run.
+/// The messages of the random cases in which a property does not hold. The cases are the same in each run.
 pub(crate) fn failures<S: Strategy>(
     cases: usize,
     strategy: S,

@@ -47,13 +47,13 @@ impl Run {
         run
     }
 
-    /// Begins with a turn of everybody.
+    /// Starts with a turn of every policy.
     pub(crate) fn from_turns_at(world: World, at: Timestamp, held: &[PriorWrite]) -> Run {
         let everybody: Vec<PolicyName> = world.policies().collect();
         Run::of(world, everybody.into_iter().map(|policy| (policy, at)), held)
     }
 
-    /// Begins with a turn of everybody when they were created.
+    /// Starts with a turn of every policy at its creation.
     pub(crate) fn from_creations(world: World) -> Run {
         let created = |policy: &PolicyName| world.cron_scaling.policies[&policy.identity].created;
         let turns: Vec<(PolicyName, Timestamp)> =
@@ -106,7 +106,7 @@ impl Run {
         self.last_writes.get(&(target.identity().clone(), field))
     }
 
-    /// The bounds of an autoscaler as they are now.
+    /// The current bounds of an autoscaler.
     pub(crate) fn bounds_of(&self, target: &Target) -> (Option<u32>, Option<u32>) {
         let autoscaler = self.world.objects.autoscalers[target.identity()];
         (autoscaler.min_replicas, autoscaler.max_replicas)

@@ -23,17 +23,18 @@ pub(crate) struct Scaling {
     pub(crate) world: World,
     pub(crate) name: PolicyName,
     pub(crate) target: Identity,
-    /// What the last turn came to.
+    /// The last turn.
     pub(crate) last: Option<Turn>,
 }
 
-/// Zero to a hundred replicas by the query `q`, which asks for one replica a unit; there are so many of them.
+/// Zero to a hundred replicas by the query `q`, which recommends one replica a unit; the target has `replicas` of
+/// them.
 pub(crate) fn by_one_query(replicas: u32) -> Scaling {
     Scaling::new(Autoscaler::of("shop", 0, 100).by(external("q")), replicas)
 }
 
 impl Scaling {
-    /// An autoscaler of the Deployment `shop`, which has so many replicas.
+    /// An autoscaler of the Deployment `shop`, which has this number of replicas.
     pub(crate) fn new(policy: Autoscaler, replicas: u32) -> Scaling {
         Scaling::of(policy.checked(), replicas)
     }
@@ -47,13 +48,13 @@ impl Scaling {
         scaling
     }
 
-    /// Somebody else sets the replicas, and there are as many at once.
+    /// Another field manager sets the replicas, and their number follows at once.
     pub(crate) fn set(&mut self, replicas: u32) {
         let workload = Workload { replicas: Some(replicas), current: None };
         self.world.objects.workloads.insert(self.target.clone(), workload);
     }
 
-    /// There are so many replicas, whatever is set.
+    /// Sets the number of replicas that exist, regardless of the desired number.
     pub(crate) fn there_are(&mut self, current: u32) {
         self.world.objects.workloads.get_mut(&self.target).unwrap().current = Some(current);
     }
@@ -139,7 +140,7 @@ impl Scaling {
         self.world.explain(&self.name, now).into_iter().map(|it| it.message).collect()
     }
 
-    /// The turns from one instant to another, by waking when told; when the replicas changed, and to what.
+    /// The turns from one instant to another, at their wake times: when the replicas changed, and to what.
     pub(crate) fn run(&mut self, from: Timestamp, to: Timestamp) -> Vec<(String, u32)> {
         let (mut now, mut changes) = (from, Vec::new());
         while now < to {

@@ -28,7 +28,7 @@ impl Publish for Schedule {
     }
 }
 
-/// What becomes of a turn, and of the world, after the engine has closed it.
+/// Handles a turn, and the world, after the engine has closed it.
 pub(crate) type Close<'a> = &'a dyn Fn(&mut Turn, &mut World);
 
 /// Closes a turn in a world; what it came to, and what does not hold of that.
@@ -60,7 +60,7 @@ pub(crate) fn close(
 pub(crate) struct Producer {
     pub(crate) world: World,
     pub(crate) identity: Identity,
-    /// What the last turn came to.
+    /// The last turn.
     pub(crate) last: Option<Turn>,
 }
 
@@ -143,7 +143,7 @@ impl Producer {
         changes.iter().map(|(at, value)| format!("{at} {value}")).collect::<Vec<_>>().join(", ")
     }
 
-    /// The values from `from` on, each with the instant from which it holds, by waking when told.
+    /// The values from `from` on, each with the instant from which it holds, by turns at their wake times.
     pub(crate) fn changes(&mut self, from: &str, to: &str) -> Vec<(String, u32)> {
         let (mut now, to) = (instant(from), instant(to));
         let mut values: Vec<(String, u32)> = Vec::new();

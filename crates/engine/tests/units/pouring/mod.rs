@@ -1,4 +1,4 @@
-//! Pods poured into units without a cluster: the rules of a forecast.
+//! Pods scheduled to units without a cluster: the rules of a forecast.
 
 mod files;
 mod filling;

@@ -1,5 +1,5 @@
-//! Random shops over some days: whatever happens, no cap is passed by what is poured, what is told is what is there, and
-//! no pod waits while it could have a node.
+//! Random shops over some days: the scheduling simulation never exceeds a cap, the reported numbers are the true
+//! ones, and no pod is pending while a node is free for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::support::{pod_name, policy_name, prefer, second, selector, unit};
 
 const SHOPS: u64 = 400;
 
-/// What is there, as somebody else sees it.
+/// The true state, from an independent point of view.
 fn seen(shop: &Shop) -> Seen {
     let world = &shop.world;
     let policies = world.units.policies.iter();
@@ -115,7 +115,7 @@ fn random_pod(rng: &mut Rng, labels: &str, workload: &str) -> Pod {
     }
 }
 
-/// What does not hold of a shop that has been poured, `began` being what was there at the start.
+/// The broken property of a shop after a simulation, if any; `began` is its state at the start.
 fn wrong(seen: &Seen, began: &Seen, values: &BTreeMap<String, Value>) -> Option<String> {
     for (name, policy) in &seen.policies {
         let counted = seen.counted(name);
@@ -203,7 +203,7 @@ fn whatever_is_scaled_no_cap_is_passed_and_no_pod_waits_that_could_have_a_node()
         let mut rng = Rng::with_seed(seed.wrapping_add(number));
         let shop = random_shop(&mut rng);
         let mut shop = shop.begun();
-        // What is counted before anything is poured: with all scaled as it is, nothing but what is there.
+        // The counts before any pod is scheduled: with the replicas unchanged, only the pods that exist.
         let mut began = seen(&shop);
         began.pods = shop.world.units.extra.fleet.pods.clone();
         for at in 0..10 {

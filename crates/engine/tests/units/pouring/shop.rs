@@ -18,7 +18,7 @@ use crate::support::{NAMESPACE, labels, pod_name, policy_name, second};
 #[derive(Clone)]
 pub(super) struct Shop {
     pub(super) world: World,
-    /// The numbers that were last told.
+    /// The last reported numbers.
     told: BTreeMap<(Identity, Field), Value>,
 }
 
@@ -31,13 +31,13 @@ pub(super) fn node(text: &str) -> Node {
     Node { labels: labels(text), ..Node::default() }
 }
 
-/// A node that has room for so many pods.
+/// A node with free capacity for this number of pods.
 pub(super) fn small_node(text: &str, pods: u32) -> Node {
     let allocatable = Some(Resources { pods: Some(pods), ..Resources::default() });
     Node { allocatable, ..node(text) }
 }
 
-/// What owns a pod.
+/// The owner of a pod.
 pub(super) fn owner(kind: &str, name: &str) -> Arc<Owner> {
     Arc::new(Owner { group: "apps".into(), kind: kind.into(), name: name.into(), uid: None })
 }
@@ -91,7 +91,7 @@ impl Shop {
         self.world.upsert(workload.clone(), Slim::Workload(replicas));
     }
 
-    /// Begins a run at the second 0, and pours.
+    /// Starts a run at the second 0, and schedules the pods.
     pub(super) fn begun(mut self) -> Shop {
         begin(&mut self.world, second(0));
         self.turns(0);

@@ -1,4 +1,4 @@
-//! What changes under the pods that are there.
+//! Changes while pods exist.
 
 use almanac_engine::units::{Node, Verdict};
 

@@ -1,4 +1,4 @@
-//! What it costs to delete a pod.
+//! The deletion cost of a pod.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What is said of a pod, and of what is counted.
+//! The reports about a pod, and about the counts.
 
 use almanac_engine::units::{Pod, Ungoverned, UnitCount};
 

@@ -166,7 +166,7 @@ fn a_new_lead_wakes_those_that_were_refused_under_the_one_before_and_nobody_else
 fn a_change_wakes_each_pod_once_and_pods_that_wake_do_not_wake_each_other() {
     let mut scene = full_scene_that_refused(&["a", "b", "c"]);
     scene.set_policy("p", required([unit("a", 1, 3, "zone=a")]));
-    // There is room, but whoever comes does not fit there.
+    // There is free capacity, but no requeued pod fits there.
     for name in ["a", "b", "c"] {
         assert_eq!(scene.woken(), [name]);
         scene.filter(name, &["n-b"]).unwrap();

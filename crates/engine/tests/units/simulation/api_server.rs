@@ -1,4 +1,4 @@
-//! What the API server really holds, and the news of it in the order in which it happened.
+//! The true state of the API server, and its watch events in the order in which they happened.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub(super) enum News {
     Pod(Identity, Arc<str>, Option<Pod>, u64),
 }
 
-/// The news of one kind of object.
+/// The watch events of one kind of object.
 #[derive(Clone, Default)]
 pub(super) struct Feed {
     begins: u64,

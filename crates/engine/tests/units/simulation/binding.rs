@@ -1,4 +1,4 @@
-//! From the decision of a scheduler to what came of its binding: reserving, sending, landing, and the answer.
+//! From the decision of a scheduler to the result of its binding: reserving, sending, landing, and the response.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,14 +21,15 @@ pub(super) struct Flight {
     confirmed: Confirmed,
     /// When it reaches the API server; `None` when it is lost on the way.
     lands_at: Option<Elapsed>,
-    /// What came of it, once it has landed.
+    /// The result, once it has landed.
     is_bound: Option<bool>,
     /// When the answer arrives; `None` when that is lost.
     answers_at: Option<Elapsed>,
     /// When the replica no longer waits for it.
     gives_up_at: Elapsed,
     has_given_up: bool,
-    /// The answer is a conflict, which the API server makes of whatever etcd tells it: it may be carried out all the same.
+    /// The response is a conflict, which the API server returns for any error of etcd: the binding may have been
+    /// carried out.
     is_conflict: bool,
 }
 
@@ -40,7 +41,8 @@ impl Flight {
 }
 
 impl World {
-    /// A scheduler asks to bind what it has decided. If it is not bound, it hears of it, and comes again after a while.
+    /// A scheduler requests the binding that it has decided on. If the pod is not bound, the scheduler retries after
+    /// a while.
     pub(super) fn ask_to_bind(&mut self, index: usize) -> Result<(), Wrong> {
         if self.decided.is_empty() {
             return Ok(());
@@ -89,8 +91,8 @@ impl World {
         Ok(())
     }
 
-    /// Why a pod may not be bound, if all others are counted that we have bound or may yet: as the replica knows their
-    /// labels, but whether or not it has seen them there.
+    /// Why a pod may not be bound, if all other pods are counted that we have bound or may yet bind. They count with
+    /// the labels in the replica's view, even if it has not seen them bound.
     fn room_that_must_be(&self, index: usize, pod: &Identity, node: &str) -> Option<String> {
         let replica = &self.replicas[index];
         let known = replica.seen.pods.get(pod)?;
@@ -116,7 +118,7 @@ impl World {
         None
     }
 
-    /// The pods as a replica knows them, on the nodes that we have really bound them to, or may have.
+    /// The pods in a replica's view, on the nodes that we have really bound them to, or may have.
     fn really_bound(&self, view: &Seen) -> Pods {
         let mut pods = view.pods.clone();
         let mut bound: BTreeMap<&Identity, (&Arc<str>, &Arc<str>)> = BTreeMap::new();
@@ -256,7 +258,7 @@ impl World {
         self.heed(lost.map_or(Ok(()), Err))
     }
 
-    /// No cap is exceeded, where nobody else could have.
+    /// No cap is exceeded, where only we could have exceeded it.
     fn check_caps(&self) -> Result<(), Wrong> {
         if !self.is_calm {
             return Ok(());

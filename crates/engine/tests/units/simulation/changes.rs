@@ -42,7 +42,7 @@ impl World {
         }
     }
 
-    /// Something happens that is none of our doing.
+    /// A change that we do not cause.
     pub(super) fn change(&mut self) {
         let kind = self.rng.u8(..100);
         if self.is_calm {
@@ -129,7 +129,7 @@ impl World {
             _ => {
                 self.api.remove_pod(&name);
                 self.is_made_anew(&name);
-                // As a StatefulSet makes it anew, whatever is under way to the one before.
+                // A StatefulSet creates the pod again, with requests for the previous one still in progress.
                 if self.rng.bool() {
                     self.create(&name);
                 }

@@ -1,5 +1,5 @@
-//! A ledger against the plain account of what it was told, and against a ledger that is told everything at once, in any
-//! order.
+//! A ledger against a plain count of the events it received, and against a ledger that receives everything at once,
+//! in any order.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub(super) fn compare(replica: &Replica, rng: &mut Rng) -> Result<(), Wrong> {
     if let Some(pod) = view.pods.keys().find(|pod| !replica.ledger.has_pod(pod)) {
         return Err(wrong(Check::Counts, format!("{pod} is not known")));
     }
-    // What is being bound gets its cost with the binding.
+    // A pod that is being bound gets its cost with the binding.
     let mut costs: BTreeMap<Identity, Option<i32>> = view.cost_changes();
     costs.retain(|name, _| !replica.held.contains_key(name));
     let is_asked = replica.is_serving();
@@ -39,7 +39,7 @@ pub(super) fn compare(replica: &Replica, rng: &mut Rng) -> Result<(), Wrong> {
         let why = format!("{theirs} bindings are reserved, expected {ours}");
         return Err(wrong(Check::Counts, why));
     }
-    // Who is told everything at once does not know what is being bound, and to which labels that leads.
+    // A ledger that receives everything at once has no record of pods being bound, nor of the labels they get.
     let gives_labels =
         view.being_bound.iter().any(|(name, (_, to_come))| view.pods[name].labels != *to_come);
     let view = Seen { being_bound: BTreeMap::new(), ..view };
@@ -50,7 +50,7 @@ pub(super) fn compare(replica: &Replica, rng: &mut Rng) -> Result<(), Wrong> {
     if gives_labels { Ok(()) } else { compare_verdicts(replica, &view, &rebuilt, rng) }
 }
 
-/// A ledger that is told everything at once, in any order.
+/// A ledger that receives everything at once, in any order.
 fn rebuilt(view: &Seen, rng: &mut Rng) -> Ledger {
     enum Told<'a> {
         Policy(&'a Identity),

@@ -1,10 +1,10 @@
-//! Faults that somebody could build in: in what a ledger is told, in when it is told, and in what is made of what it says;
-//! and for each the check that has to catch it by itself.
+//! Faults that a change to the code could introduce: in what a ledger receives, in when it receives it, and in how
+//! its results are used. For each fault, the check that must catch it alone.
 
-/// What is held of a cluster, and what a fault is caught by.
+/// A property of a cluster, which catches a fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Check {
-    /// No cap is exceeded where nobody else could have done it.
+    /// No cap is exceeded where only we could have exceeded it.
     Caps,
     /// Nothing is reserved, or posted, where all that we have bound leaves no room.
     Room,
@@ -22,7 +22,7 @@ pub(super) enum Check {
     UserCosts,
     /// When all is quiet, the ledger counts what is really there, and nothing is left to settle.
     Quiet,
-    /// When all is quiet, nobody waits who could go somewhere.
+    /// When all is quiet, no pod is pending that could have a node.
     Woken,
 }
 
@@ -36,7 +36,7 @@ pub(super) fn wrong(check: Check, why: impl Into<String>) -> Wrong {
     Wrong { check, why: why.into() }
 }
 
-/// What is done wrong.
+/// The fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fault {
     BindsWithoutReserving,

@@ -1,6 +1,7 @@
-//! A thousand pods at once: several schedulers ask and bind at the same time, and three units take a hundred pods each.
+//! A thousand pods at once: several schedulers filter and bind at the same time, and three units take a hundred pods
+//! each.
 //!
-//! Schedulers that asked before others were bound hear at the binding that a unit is full, and ask again.
+//! Schedulers that filtered before others were bound learn at the binding that a unit is full, and filter again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,11 +27,11 @@ struct Herd {
     ledger: Ledger,
     now: Elapsed,
     nodes: Vec<(Arc<str>, NodeId)>,
-    /// Pods that nobody schedules at the moment.
+    /// Pods that no scheduler handles at the moment.
     pending: Vec<(Identity, Arc<str>)>,
-    /// What was decided: pod, UID, node.
+    /// The decisions: pod, UID, node.
     decided: Vec<(Identity, Arc<str>, Arc<str>)>,
-    /// What was sent to the API server.
+    /// The requests sent to the API server.
     posted: Vec<(Identity, Arc<str>, Arc<str>, ReservationId)>,
     bound: Vec<(Identity, Arc<str>)>,
     refused: usize,

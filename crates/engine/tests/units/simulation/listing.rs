@@ -1,4 +1,4 @@
-//! How a replica lists: one kind after the other, each at another version, while its watches go on.
+//! How a replica lists: one kind after the other, each at another version, while its watches continue.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::naive::{Nodes, Pods};
 /// Policies, each with the version of its object.
 type VersionedPolicies = BTreeMap<Identity, (ResourcePolicy, u64)>;
 
-/// What it has listed so far.
+/// The objects it has listed so far.
 pub(super) struct List {
     pub(super) begun_at: Elapsed,
     pub(super) policies: Option<(VersionedPolicies, ListedAt)>,
@@ -23,7 +23,7 @@ pub(super) struct List {
     pub(super) pods: Option<(Pods, ListedAt)>,
 }
 
-/// When a list was, and where a watch begins that goes on from there.
+/// The version of a list, and the position at which a watch continues from it.
 #[derive(Clone, Copy)]
 pub(super) struct ListedAt {
     version: u64,
@@ -31,7 +31,7 @@ pub(super) struct ListedAt {
 }
 
 impl Replica {
-    /// From which news of a kind on it will go on hearing.
+    /// The position from which it still needs the watch events of a kind.
     pub(super) fn needs_news_from(&self, kind: usize) -> u64 {
         let watched = if self.has_listed { self.positions[kind] } else { u64::MAX };
         let list = self.list.as_ref();
@@ -69,7 +69,7 @@ impl Replica {
         self.list.as_ref().is_some_and(|list| list.pods.is_some())
     }
 
-    /// Looks at the lists it has asked for, and serves if it leads.
+    /// Takes the finished list, and serves if it leads.
     pub(super) fn take_list(&mut self, rng: &mut Rng) {
         let Some(List { begun_at, policies, nodes, pods }) = self.list.take() else { return };
         let (Some(policies), Some(nodes), Some(pods)) = (policies, nodes, pods) else { return };

@@ -1,5 +1,5 @@
-//! No cap is ever exceeded by what we bind: clusters at random, with schedulers that ask at the same time, news that comes
-//! late, answers that are lost, replicas that end at any step, and leads that change.
+//! Our bindings never exceed a cap. Random clusters show that, with concurrent schedulers, late watch events, lost
+//! responses, replicas that end at any step, and changes of leadership.
 //!
 //! `ALMANAC_UNITS_STEPS` is the number of steps of the run.
 
@@ -24,7 +24,7 @@ use self::world::World;
 /// How many steps one cluster lives.
 const LIFE: u64 = 1_000;
 
-/// After so many steps all is quiet for a while.
+/// The number of steps between two quiet times.
 const UNQUIET: u64 = 250;
 
 /// How to run only what has failed.

@@ -1,7 +1,7 @@
-//! All faults end, and everything that is under way arrives: then schedulers and we come to rest, nothing may be left to do,
-//! and nothing may be wrong.
+//! All faults end, and everything in progress arrives. Then the schedulers and we come to rest, nothing may be left
+//! to do, and nothing may be wrong.
 //!
-//! Whoever leads goes on leading. A new lead would count everything anew, and hide what was forgotten under this one.
+//! The leader keeps its leadership. A new one would count everything again, and hide what was lost under this one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,10 +14,10 @@ use super::faults::{Check, Wrong, wrong};
 use super::scheduling::fits;
 use super::world::World;
 
-/// For so many rounds nothing has happened when all is at rest: longer than anybody waits for anything.
+/// The number of rounds without a change after which all is at rest: longer than any wait.
 const AT_REST: u32 = 24;
 
-/// Whoever is not at rest after so many rounds never is.
+/// A cluster that is not at rest after this number of rounds never is.
 const TOO_LONG: u32 = 2_000;
 
 impl World {
@@ -43,7 +43,7 @@ impl World {
         self.heed(self.check_rest())
     }
 
-    /// What changes whenever anything happens.
+    /// Values of which at least one changes with every event.
     fn traces(&self) -> (u64, u64, usize, usize, usize) {
         let reserved = self.replicas.iter().map(|it| it.ledger.reservations()).sum();
         let under_way = self.flights.len() + self.decided.len() + self.queued().len();
@@ -63,7 +63,7 @@ impl World {
         }
     }
 
-    /// A few seconds in which everybody does what there is to do.
+    /// A few seconds in which every component does all its pending work.
     fn go_on(&mut self) -> Result<(), Wrong> {
         self.now = self.now + Duration::from_secs(4);
         self.fly()?;
@@ -130,7 +130,7 @@ impl World {
         self.check_woken()
     }
 
-    /// Nobody waits who could go somewhere.
+    /// No pod is pending that could have a node.
     fn check_woken(&self) -> Result<(), Wrong> {
         let (held, replica) = (&self.api.held, &self.replicas[self.holder.unwrap_or(0)]);
         let waits = |it: &Pod| it.node.is_none() && it.deleted.is_none() && !it.is_finished;

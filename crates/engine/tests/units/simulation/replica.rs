@@ -1,4 +1,5 @@
-//! One process with a ledger, and beside it everything it was told, in the plainest form, to compare the ledger with.
+//! One process with a ledger, and separately every event it received, in the simplest form, to compare the ledger
+//! with.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -55,14 +56,14 @@ pub(super) struct Replica {
     pub(super) policy_versions: BTreeMap<Identity, u64>,
     pub(super) held: BTreeMap<Identity, Held>,
     pub(super) positions: [u64; 3],
-    /// The list it has asked for. Its watches begin where that ends.
+    /// The list in progress. Its watches start at its end.
     pub(super) list: Option<List>,
     pub(super) has_listed: bool,
-    /// Until when it may believe that it leads, if it does.
+    /// The end of its leadership as it computes it, if it leads.
     pub(super) leads_until: Option<Elapsed>,
     pub(super) tasks: Vec<Task>,
     pub(super) reads: Vec<Read>,
-    /// Tells answers to an earlier life of the process from those to this one.
+    /// Distinguishes responses to an earlier life of the process from those to this one.
     pub(super) life: u32,
     /// Whether anything has changed since it was last compared.
     pub(super) is_changed: bool,
@@ -90,7 +91,7 @@ impl Replica {
         }
     }
 
-    /// What it knows, with the pods that are being bound on their nodes.
+    /// Its view, with the pods that are being bound on their nodes.
     pub(super) fn view(&self) -> Seen {
         let mut view = self.seen.clone();
         for (name, held) in &self.held {
@@ -106,7 +107,7 @@ impl Replica {
         matches!(self.ledger.standing(), Standing::Serving { .. })
     }
 
-    /// Hears what has happened to one kind of object, up to so many changes.
+    /// Processes the watch events of one kind of object, at most `most` of them.
     pub(super) fn hear(&mut self, api: &ApiServer, kind: usize, most: usize) {
         for _ in 0..most {
             let Some(news) = api.feeds[kind].get(self.positions[kind]).cloned() else { return };
@@ -117,7 +118,7 @@ impl Replica {
         }
     }
 
-    /// Nodes that are gone are remembered as long as pods are bound to them.
+    /// Keeps deleted nodes as long as pods are bound to them.
     pub(super) fn forget_gone_nodes(&mut self) {
         let (pods, held) = (&self.seen.pods, &self.held);
         self.seen.gone_nodes.retain(|node, _| {
@@ -204,7 +205,7 @@ impl Replica {
         told
     }
 
-    /// A pod as the ledger is told of it, which is where some faults are.
+    /// A pod as passed to the ledger; some faults are injected here.
     pub(super) fn as_told(&self, pod: &Pod) -> Pod {
         let mut told = pod.clone();
         match self.fault {
@@ -327,7 +328,7 @@ impl Replica {
         confirmed
     }
 
-    /// Everything is forgotten, because the API server has gone back to earlier versions.
+    /// Drops everything, because the API server has gone back to earlier versions.
     pub(super) fn start_over(&mut self, now: Elapsed) {
         if self.fault != Some(Fault::KeepsVersionsOfARestoredServer) {
             self.ledger.start_over(now, LONGEST_BIND);
@@ -341,7 +342,7 @@ impl Replica {
         (self.list, self.has_listed) = (None, false);
     }
 
-    /// What is reserved will never be posted.
+    /// The reserved bindings will never be posted.
     pub(super) fn drop_tasks(&mut self) {
         for task in std::mem::take(&mut self.tasks) {
             self.settle(&task.pod, task.id, BindOutcome::Failed);

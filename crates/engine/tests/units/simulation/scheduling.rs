@@ -1,6 +1,7 @@
-//! Schedulers: which pods they try, what they make of the answer, and when they try again.
+//! Schedulers: which pods they try, how they use the response, and when they try again.
 //!
-//! A pod that was refused waits until it is woken: whatever its scheduler might see of what changes, the ledger has to.
+//! A refused pod waits until it is requeued. Its scheduler reacts to no change by itself, so the ledger must react to
+//! all of them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +19,7 @@ impl World {
     pub(super) fn queued(&self) -> Vec<Identity> {
         let is_pending =
             |pod: &Pod| pod.node.is_none() && pod.deleted.is_none() && !pod.is_finished;
-        // Without a node that it fits on, nobody is asked, and nodes that come are seen by the scheduler itself.
+        // Without a node that it fits on, there is no filter request, and the scheduler itself sees new nodes.
         let has_node = |pod: &Pod| self.api.held.nodes.keys().any(|node| fits(pod, node));
         let pending = self.api.held.pods.iter().filter(|(_, pod)| is_pending(pod) && has_node(pod));
         let is_queued = |name: &&Identity| {
@@ -41,7 +42,7 @@ impl World {
         self.backing_off.insert(pod.clone(), until);
     }
 
-    /// Some scheduler asks where a pod may go.
+    /// A scheduler filters the nodes for a pod.
     pub(super) fn schedule(&mut self, index: usize) -> Result<(), Wrong> {
         // Now and then, all that were refused are tried again.
         if !self.is_quiet && self.rng.u16(..400) == 0 {
@@ -101,7 +102,7 @@ impl World {
         Ok(())
     }
 
-    /// A pod found no node. Its scheduler says so in its condition.
+    /// A pod found no node. Its scheduler reports that in its condition.
     fn refuse(&mut self, pod: &Identity) {
         self.refused.insert(pod.clone());
         if !self.api.held.pods[pod].is_refused {
@@ -109,7 +110,7 @@ impl World {
         }
     }
 
-    /// What is chosen is what the plain account would choose, or less, while places are leased.
+    /// The chosen nodes are those that the plain count would choose, or fewer while there are holds.
     fn check_order(
         &self,
         index: usize,

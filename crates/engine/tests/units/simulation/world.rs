@@ -1,7 +1,8 @@
 //! A cluster: its users, its schedulers, three replicas of which one leads, and the network between them.
 //!
-//! In a calm cluster nobody but us binds pods and nobody edits policies, nodes or labels, so no cap may ever be exceeded.
-//! In a wild one that may happen, but never by what we bind: whoever reserves has to know of everything that we bound.
+//! In a calm cluster only we bind pods, and policies, nodes and labels are not edited, so no cap may ever be
+//! exceeded. In a wild one that may happen, but never by our bindings: a replica that reserves must have seen
+//! everything that we bound.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -43,7 +44,7 @@ pub(super) struct World {
     /// Which replica cannot renew its lease, and until when.
     pub(super) cut_off: Option<(usize, Elapsed)>,
     pub(super) flights: Vec<Flight>,
-    /// What schedulers have decided and not asked to be bound yet.
+    /// The decisions of schedulers without a bind request yet.
     pub(super) decided: Vec<(Identity, Arc<str>, Arc<str>)>,
     pub(super) patches: Vec<Patch>,
     /// Pods whose cost could not be written as decided.
@@ -53,7 +54,7 @@ pub(super) struct World {
     pub(super) refused: BTreeSet<Identity>,
     /// Pods that were not bound, and when their schedulers try again.
     pub(super) backing_off: BTreeMap<Identity, Elapsed>,
-    /// Nothing fails any more, and nobody but schedulers and us does anything.
+    /// Nothing fails any more, and only schedulers and we act.
     pub(super) is_quiet: bool,
     backup: ApiServer,
     /// The only check that is looked at, if one is.
@@ -99,7 +100,7 @@ impl World {
         world
     }
 
-    /// What the clock on the wall says, which is set forwards and backwards.
+    /// The wall clock, which is set forwards and backwards.
     pub(super) fn wall(&self) -> Timestamp {
         let elapsed = SignedDuration::try_from(at(0).until(self.now)).unwrap();
         second(0) + elapsed + self.skew
@@ -109,7 +110,7 @@ impl World {
     pub(super) fn step(&mut self) -> Result<(), Wrong> {
         let length = if self.rng.u8(..200) == 0 { 20_000 } else { 300 };
         self.now = self.now + Duration::from_millis(self.rng.u64(0..length));
-        // What has landed by now is there for whoever reads now.
+        // Requests that have landed by now are visible to all reads from now on.
         self.fly()?;
         if self.rng.u8(..200) == 0 {
             self.skew = SignedDuration::from_secs(self.rng.i64(-7_200..7_200));
@@ -149,14 +150,14 @@ impl World {
         self.compare()
     }
 
-    /// What is wrong, if it is what is looked at.
+    /// Returns the failure, if its check is being tested.
     pub(super) fn heed(&self, found: Result<(), Wrong>) -> Result<(), Wrong> {
         found.or_else(
             |it| if self.only.is_none_or(|only| only == it.check) { Err(it) } else { Ok(()) },
         )
     }
 
-    /// The API server is restored from a backup, and everybody finds out: watches end, and versions have gone back.
+    /// The API server is restored from a backup, and all replicas notice: watches end, and versions have gone back.
     fn restore(&mut self) {
         if self.rng.bool() {
             self.backup = self.api.clone();
@@ -189,7 +190,7 @@ impl World {
         }
     }
 
-    /// Whether a replica believes that it leads, having looked at the time.
+    /// Whether a replica leads by its own reckoning, with the current time.
     pub(super) fn is_leading(&mut self, index: usize) -> bool {
         let (now, ignores_time) = (self.now, self.fault == Some(Fault::BelievesItStillLeads));
         let replica = &mut self.replicas[index];
@@ -221,7 +222,7 @@ impl World {
         }
     }
 
-    /// Asks for lists, one after the other, or looks at those that it has asked for.
+    /// Lists one more kind, or takes the finished list.
     pub(super) fn list(&mut self, index: usize) {
         let replica = &mut self.replicas[index];
         if replica.has_all_listed() {
@@ -280,7 +281,7 @@ impl World {
         }
     }
 
-    /// Writes a cost, unless somebody has written another one since: then it is decided again.
+    /// Writes a cost, unless another manager has written one since: then it is decided again.
     pub(super) fn write_cost(&mut self, patch: &Patch) {
         let CostChange { pod, uid, cost } = &patch.change;
         let Some(known) = self.api.held.pods.get(pod) else { return };
@@ -313,7 +314,7 @@ impl World {
         self.backing_off.remove(pod);
     }
 
-    /// Every ledger that has changed counts as the plain account does, and as a ledger does that is made anew.
+    /// Every ledger that has changed counts as the plain count does, and as a newly built ledger does.
     pub(super) fn compare(&mut self) -> Result<(), Wrong> {
         if self.only.is_some_and(|only| !super::comparison::CHECKS.contains(&only)) {
             return Ok(());

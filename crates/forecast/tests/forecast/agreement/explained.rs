@@ -1,14 +1,15 @@
-//! At every boundary, and at other instants, `explain` says what forecasts say: the value, who set it and since when, and the
-//! next change.
+//! At every boundary, and at other instants, `explain` agrees with the forecasts: on the value, its writer, since
+//! when, and the next change.
 //!
-//! Autoscalers begin where a forecast begins, and alternate in step with that. So each explanation is compared with forecasts
-//! that begin where it does, in all worlds: the value, its writer and the next change with one from its instant, and since
-//! when that is so with one from a week before its day, which is the same for all instants of a day. What rules alone set is
-//! also compared with the forecast of the whole time: it is the same wherever a forecast begins.
+//! An autoscaler's turns are counted from the start of the forecast, so each explanation is compared with forecasts
+//! that start where it does, in all worlds. The value, its writer and the next change are compared with a forecast
+//! from its instant. Since when the value holds is compared with one that starts a week before its day, which is the
+//! same for all instants of a day. Values that rules alone set do not depend on the start, so they are also compared
+//! with the forecast of the whole time.
 //!
-//! For that, each boundary costs an explanation for each policy, and a forecast up to the [`AHEAD`]th boundary after it: both
-//! as long in a world of many boundaries as in one of few. Where autoscalers replace what the other one has set, there are
-//! some 300 to 600 boundaries in 48 hours.
+//! Each boundary therefore costs an explanation for each policy, and a forecast up to the [`AHEAD`]th boundary after
+//! it: as much in a world of many boundaries as in one of few. Where autoscalers replace each other's values, there
+//! are some 300 to 600 boundaries in 48 hours.
 
 use std::collections::BTreeMap;
 
@@ -23,10 +24,10 @@ use super::{WATCHED, Writer, by, differs, holds, period};
 
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 const WEEK: SignedDuration = SignedDuration::from_hours(7 * 24);
-/// So many other instants of each part of a world are explained.
+/// The number of other instants that are explained for each part of a world.
 const OTHERS: i64 = 4;
-/// The next change is searched for as far as so many boundaries reach on average, and no further than the world is watched.
-/// A later one is compared where it is nearer.
+/// The next change is searched for over the average length of this many boundaries, at most over the time that the
+/// world is watched. A later change is compared from an instant closer to it.
 const AHEAD: usize = 100;
 
 #[test]
@@ -146,7 +147,8 @@ struct Forecasts<'a> {
 }
 
 impl Forecasts<'_> {
-    /// Whether the one from then on begins as one from the beginning goes on, as far as rules alone set it.
+    /// Whether the forecast from then on starts as the one from the beginning continues, as far as rules alone set
+    /// it.
     fn continue_the_whole(&self, whole: &[Series], at: Timestamp) -> TestCaseResult {
         let is_scaled =
             |it: &Identity| self.case.scalers.iter().any(|of| deployment(of.deployment) == *it);

@@ -123,10 +123,10 @@ fn what_comes_next_are_the_changes_of_a_forecast() {
             if is_window && due.is_some_and(|due| i64::from(due) * 3600 != hour) {
                 return Err(differs("when a window opens or closes", &event, &window));
             }
-            // What closes leaves its field to another rule.
+            // A window that closes leaves its field to another rule.
             let is_by_rule =
                 matches!(event.what, Occurrence::Fires | Occurrence::Opens | Occurrence::Scales);
-            // What stays as it is does so by whoever set it, but for rules of cron.
+            // An unchanged value keeps its writer, except with cron rules.
             let is_new = |before: &Option<Value>, value: &Value| {
                 event.policy.family == Family::CronScaling || before.as_ref() != Some(value)
             };
@@ -160,7 +160,7 @@ fn what_comes_next_are_the_changes_of_a_forecast() {
     });
 }
 
-/// What an entry of `next` says of a field.
+/// The value of a field in an entry of `next`.
 #[derive(Debug)]
 struct Listed {
     value: Value,

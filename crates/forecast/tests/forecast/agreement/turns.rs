@@ -194,7 +194,7 @@ pub(super) fn run(case: &Case, until: Timestamp) -> Timelines {
     timelines
 }
 
-/// The pods become as many as the Deployments of a world are to have.
+/// The number of pods becomes the desired replicas of the Deployments of a world.
 fn follow(pods: &mut Option<Pods>, world: &World, timelines: &mut Timelines, at: Timestamp) {
     let Some(pods) = pods else { return };
     pods.become_as_many(

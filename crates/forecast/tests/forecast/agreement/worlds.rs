@@ -257,7 +257,7 @@ impl Case {
             let scores = placements::scores(&[("cpu", i64::from(*score))], until);
             placements::add_scores(world, name, "default", scores);
         }
-        // What is selected from no clusters is unknown to those who read files, and nothing on a hub.
+        // A selection from no clusters is unknown if only files are read, and empty on a hub.
         let selections: &[Selection] =
             if self.clusters.is_empty() { &[][..] } else { &self.selections };
         for (number, selection) in selections.iter().enumerate() {

@@ -27,7 +27,7 @@ struct Server {
     version: u64,
     others: Others,
     annotated: Instant,
-    /// How many reads are still to go unanswered once the Lease is held.
+    /// The number of reads that will still get no response once the Lease is held.
     unanswered: usize,
     /// The attempts to replace it, and whether they succeeded.
     replaced: Vec<(Instant, bool)>,

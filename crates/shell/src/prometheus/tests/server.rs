@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
-/// What follows the answer.
+/// The behavior after the response.
 #[derive(Clone, Copy)]
 pub(super) enum After {
     /// The end of the connection.

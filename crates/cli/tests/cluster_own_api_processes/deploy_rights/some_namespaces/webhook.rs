@@ -29,7 +29,7 @@ struct Desk<'a> {
 }
 
 impl Desk<'_> {
-    /// Whether an object could be applied, and what kubectl said of it.
+    /// Whether an object could be applied, and the output of kubectl.
     async fn apply(&self, namespace: &str, object: &Value) -> anyhow::Result<(bool, String)> {
         let script =
             format!("kubectl -n {namespace} apply --server-side -f - <<'END'\n{object}\nEND");
@@ -44,7 +44,7 @@ impl Desk<'_> {
         self.apply(namespace, &policy(&name, &name, "0 0 * *")).await
     }
 
-    /// What is not in the listed namespaces is not asked about, and not judged if it is.
+    /// The API server sends no review of objects outside the listed namespaces, and the webhook checks none.
     async fn nothing_else_is_checked(&self, webhook: &Program) -> TestResult {
         for namespace in [HARBOUR, SEA] {
             let (is_done, said) = self.apply_wrong(namespace).await?;

@@ -1,4 +1,4 @@
-//! What is wrong with policies for units of nodes.
+//! Mistakes in policies for units of nodes.
 
 use almanac_api::finding::Code;
 
@@ -12,7 +12,7 @@ fn units(spec: &str) -> String {
     )
 }
 
-/// What is wrong with units of nodes, and the fix.
+/// Mistakes in units of nodes, and their fixes.
 pub(super) fn cases() -> Vec<Case> {
     let pods = |labels: &str| format!("podSelector: {{matchLabels: {labels}}}");
     let unit = |fields: &str| format!("{{{fields}nodeSelector: {{matchLabels: {{pool: a}}}}}}");

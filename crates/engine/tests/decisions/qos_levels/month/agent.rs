@@ -1,4 +1,4 @@
-//! The agent of the run: what it knows of the cluster, and how it writes to it.
+//! The agent of the run: its view of the cluster, and its writes to it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ impl Logic<'_> {
     }
 }
 
-/// What the agent knows.
+/// The agent, with its view of the cluster.
 pub(super) struct Agent<'a> {
     logic: &'a Logic<'a>,
     world: World,
@@ -85,7 +85,8 @@ impl<'a> Agent<'a> {
         }
     }
 
-    /// One turn; when it wants to be woken. After a write that failed it looks again when it is told to.
+    /// One turn; returns its wake time. After a write that failed, the agent retries after the delay that the engine
+    /// returns.
     pub(super) fn turn(
         &mut self,
         cluster: &mut Cluster,
@@ -184,7 +185,7 @@ pub(crate) fn refollowed<'a>(input: &Input<'a>, levels: &'a QosLevels) -> Input<
     }
 }
 
-/// The same input, with lists that cannot be used taken for empty ones.
+/// The same input, with unusable lists treated as empty.
 pub(crate) fn taken_for_empty<'a>(input: &Input<'a>) -> Input<'a> {
     let list = |following: &FollowingPod<'a>| match following.list {
         ListInForce::Unusable => ListInForce::Known(None, &[]),

@@ -45,7 +45,7 @@ pub(super) struct Cluster {
     pub(super) nodes: BTreeMap<Arc<str>, Labels>,
     /// Writes on their way, with the version they are for.
     pub(super) late: Vec<(Action, Option<u64>)>,
-    /// What the user of each pod wrote last.
+    /// The value that the user of each pod wrote last.
     words: BTreeMap<Identity, Option<Arc<str>>>,
     versions: u64,
     created: u64,
@@ -71,7 +71,7 @@ impl Cluster {
         cluster
     }
 
-    /// Somebody changes something.
+    /// A user changes something.
     pub(super) fn change(&mut self, rng: &mut Rng) {
         match rng.u8(..40) {
             0..3 if self.pods.len() < 24 => self.create_pod(rng),
@@ -123,7 +123,8 @@ impl Cluster {
         let version = self.next_version();
         let (pod, known) = self.pods.get_mut(&name).unwrap();
         let annotations = pod.annotations();
-        // Who writes what a policy has set there changes nothing, and cannot be told from it.
+        // Writing the value that a policy has set changes nothing, and cannot be distinguished from the policy's
+        // write.
         let is_ours = annotations.applied.as_deref() == Some(word.as_deref().unwrap_or_default());
         if !is_ours {
             pod.annotate(&QosAnnotations { level: word.clone(), ..annotations });
@@ -141,7 +142,7 @@ impl Cluster {
         self.versions
     }
 
-    /// What an API server does with a write.
+    /// Handles a write as an API server does.
     pub(super) fn write(
         &mut self,
         action: &Action,
@@ -184,7 +185,7 @@ impl Cluster {
         Outcome::Done
     }
 
-    /// Writes that nobody waits for any more arrive.
+    /// Writes whose sender has stopped waiting arrive.
     pub(super) fn land_late_writes(&mut self, rng: &mut Rng) {
         rng.shuffle(&mut self.late);
         for (action, version) in std::mem::take(&mut self.late) {
@@ -228,7 +229,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// The list of a pod, by the words of the design; `None` while nobody knows what it says.
+    /// The list of a pod, as the design defines it; `None` while its content is unknown.
     pub(super) fn list_of<'a>(&self, levels: &'a QosLevels, pod: &Pod) -> Option<&'a [QosPolicy]> {
         let mut list = Some(&levels.global);
         if let Some(node) = &pod.node {
@@ -269,7 +270,7 @@ fn some_labels(rng: &mut Rng) -> Labels {
 
 fn some_policy(name: &str, rng: &mut Rng) -> QosPolicy {
     let zone = ["UTC", "Europe/Berlin", "America/New_York"][rng.usize(..3)];
-    // Half past two is skipped or comes twice where clocks change.
+    // Half past two is in a gap or in a fold where clocks change.
     let times = ["00:00", "01:30", "02:30", "03:00", "08:00", "12:00", "20:00", "23:45"];
     let start = times[rng.usize(..times.len())];
     let end = times[rng.usize(..times.len())];
