@@ -1,7 +1,7 @@
 //! The kinds of a hub of Open Cluster Management: placements, what they select from, and what they have selected.
 //!
 //! Their definitions are as Open Cluster Management has them, so that its objects apply unchanged, with a few
-//! additions: DESIGN.md lists them. What is in an object, as far as we use it, is read elsewhere.
+//! additions: `docs/compatibility.md` lists them. What is in an object, as far as we use it, is read elsewhere.
 
 mod dates_of_taints;
 mod managed_cluster;
