@@ -1,18 +1,48 @@
 //! The objects as users write them.
 //!
-//! From text to checked policies:
+//! | module | what it holds |
+//! |---|---|
+//! | [`reading`], `tree` | from text to values with positions, as kubectl reads it |
+//! | [`kinds`] | the known kinds: names and roles |
+//! | [`objects`], [`definitions`] | the types of the kinds that we define, and their CRDs |
+//! | `shape` | compares a value with the schema of its kind |
+//! | [`checking`], `fields` | from an object to its slim form and findings |
+//! | [`families`] | a descriptor of each family, from which all lists of families are derived, and the meaning of its objects |
+//! | [`slim`] | the slim forms of what policies act on |
+//! | [`finding`] | problems, with field, message and fix |
+//! | [`status`] | the way back: the engine's policy state as the status of an object |
+//! | [`exempt`], [`policy_clock`] | the mark that exempts an object, the clock that policies follow |
+//! | `promql`, `schedule`, `go_duration`, `near_name` | queries, schedules, durations, and names that are slips |
+//! | [`writing`] | from JSON to YAML |
 //!
-//! - `reading` turns files into values that have their positions (`tree`); `kinds` lists the kinds to read.
-//! - `objects` are the types and their schemas, and `shape` compares a value with a schema.
-//! - `checking` turns an object into the slim form that the engine decides over: `families` for the meaning of
-//!   policies, `fields` for the fields of several kinds, `slim` for the objects that policies act on.
-//! - Every problem becomes a [`finding::Finding`].
-//! - `families` has a descriptor of each family, from which all lists of families are derived, and `definitions` the
-//!   kinds that we define.
-//! - `exempt` is the mark that exempts an object from all policies, `policy_clock` the clock that they follow.
-//! - `promql` reads queries, `schedule` and `go_duration` read times, and `near_name` finds mistyped names.
+//! The behavior of policies is up to `almanac-engine`; printing findings and sending statuses is up to the callers.
 //!
-//! The way back is `status`: the policy state as the object's status.
+//! # Where to change what
+//!
+//! | to change | go to |
+//! |---|---|
+//! | a field, its bounds, its columns in kubectl | `objects.rs` and the file of the kind in `objects`; then `cargo xtask crds` |
+//! | the CRDs of a hub | `objects/placement.rs`, `objects/hub.rs`, and `docs/compatibility.md` |
+//! | which CRDs are printed, and which fields another CRD of a kind lacks | `definitions.rs`, `definitions/missing_fields.rs` |
+//! | an error or a warning about one policy | the directory of its family in `families` |
+//! | the same for a field of several kinds | `fields.rs`; for label selectors `fields/label_sets.rs` |
+//! | the same for several objects | `checking/together.rs`, `checking/units_together.rs`, `checking/misnamed.rs` |
+//! | a code, and its page | `finding/codes.rs`; `ALMANAC_UPDATE=1 cargo test -p almanac-api` writes `docs/findings.md` |
+//! | which directories are places | `checking/places.rs` |
+//! | the demand of pods, and what limits it | `checking/pod_demand.rs`, `slim/requirements.rs`, `reading/quotas.rs` |
+//! | names, versions, short names and role of a kind, and which process watches it | `kinds.rs`; other groups: `kinds/built_in.rs`, `kinds/recognition.rs` |
+//! | the controller of a kind; how an upstream controller is recognized | `families/controlled.rs`, `families/upstream.rs` |
+//! | how text becomes a tree; which parts of a found file count | `reading.rs` and its directory; a document in a `ConfigMap`: `reading/embedded.rs` |
+//! | templates that stand for pods | `reading/pods.rs` |
+//! | queries of Prometheus | `promql.rs`; which of them need no Prometheus: `families/metric_scaling/query.rs` |
+//! | words of other languages in an expression | `families/placement/cel_words.rs` |
+//! | what expressions read of a cluster | `slim/hub.rs` |
+//! | what the world keeps of a pod or node | `slim.rs`, `slim/units.rs` |
+//! | a `ConfigMap` of the agent | `families/qos_levels.rs`, `objects/agent_config.rs` |
+//! | a status, its conditions and messages, and how it is read back | `status.rs` and the file of the kind in `status`; another field manager: `status/other_writer.rs` |
+//! | the nodes of `almanac up` | `checking/described_nodes.rs` |
+//!
+//! Tests about text and findings are in `tests/objects`. `tests/objects/statuses/fingerprints.txt` has what releases have stored.
 
 pub mod checking;
 pub mod definitions;

@@ -28,6 +28,25 @@
 //! Monday, across 2100, is the rarest). Schedules without any date are rejected when they are
 //! parsed. No schedule is searched further than four hundred years from `now`, after which the
 //! calendar repeats.
+//!
+//! # Where to change what
+//!
+//! All readers of a cron rule use [`Firings`]: decisions, forecasts, messages and checks. So a change of which instants a
+//! rule has, such as a day that is skipped, belongs there, and the readers need no change.
+//!
+//! | to change | go to |
+//! |---|---|
+//! | what a cron expression means, and its messages | `cron/parse.rs`, `cron/error.rs`; `cron/note.rs` has the surprises that are not errors |
+//! | what is recognized of other dialects of cron | `cron/dialect.rs` |
+//! | which instants a cron rule has | `firings.rs`; dates and times of day in `recurrence.rs` |
+//! | a daily window, a pattern | `daily.rs`, `pattern/parse.rs` |
+//! | when a window opens and closes | `windows.rs` |
+//! | how a gap or a fold is resolved; which zones exist | `zone.rs` and its directory |
+//! | what is reported about clock changes | `clock_effect.rs` |
+//! | the words for a schedule | `describe.rs` |
+//!
+//! `tests/expected` has the rules. A second evaluator, which shares no code, is compared with this one in every zone
+//! (`tests/oracle` of the workspace).
 
 mod civil;
 mod clock_effect;

@@ -2,6 +2,39 @@
 //!
 //! Each command is a module of its own. Here the clock is read, once unless an answer is watched, and errors become exit
 //! codes; what each code means is in `outcome`.
+//!
+//! No module decides anything about a policy. Without the feature `cluster`, the program reads files only, and is built without
+//! `almanac-shell`, `almanac-controllers` and `almanac-local`; `offline` has what takes their place.
+//!
+//! # Where to change what
+//!
+//! A command is a file of its name with its arguments and its question; each format of its output is a file in the directory of
+//! that name. Colors, widths and line breaks are shared.
+//!
+//! | to change | go to |
+//! |---|---|
+//! | an entry or a column of `next` | `next/happening.rs` has the values, `next/text.rs`, `next/csv.rs`, `next/json.rs`, `next/ics.rs` and `next/lines.rs` the formats |
+//! | how a series is drawn | `forecast/drawn.rs`, then `forecast/text.rs`, `forecast/svg.rs`, `forecast/html.rs` with the scripts in `src/forecast/page` |
+//! | highlights of a forecast; pods drawn as one | `forecast/standing_out.rs`, `forecast/agreeing.rs` |
+//! | the words of `diff` | `diff/words.rs`; sides and revisions: `diff/side.rs`, `diff/git.rs` |
+//! | what `diff` renders, and what it refuses | `diff/render.rs`, `diff/render/kustomization.rs`, `diff/render/program.rs` |
+//! | codes and locations of findings over time | `lint/over_time.rs` |
+//! | findings in each format, exit codes | `findings.rs`, `outcome.rs` and `docs/command-line.md` |
+//! | which files are read; `almanac.toml`; `-k` | `files.rs`, `files/settings.rs`, `files/kustomize.rs` |
+//! | which places are shown as one | `input/grouping.rs` |
+//! | what is read from a cluster; what `--watch` watches | `cluster.rs`, `cluster/changes.rs`, `watching.rs` |
+//! | which words are paths, and which are names | `subject/paths.rs`; a schedule for `when`: `when/typed.rs` |
+//! | instants, periods and zones on the command line | `moment.rs`, `period.rs`, `display_zone.rs`, `zone_name.rs` |
+//! | widths, line breaks, cut names | `text_width.rs`, `wrapping.rs`, `shortening.rs`, `formulas.rs`, `drawing.rs` |
+//! | flags of other tools | `usage_error.rs` |
+//! | the help and its examples | the file of the command, `option_order.rs`; `tests/offline/help.rs` runs the examples |
+//! | shell completion | `completion.rs`, and `add = …` at the argument |
+//! | controller, agent, extender, webhook | `processes.rs` and its directory; providers of nodes: `processes/controller/simulated_nodes.rs` |
+//! | `almanac up` and its demo | `processes/up.rs`, `processes/up/demo.rs` |
+//!
+//! `tests/offline` runs the program on files. `ALMANAC_UPDATE=1` writes its expected texts, `UPDATE_DOCS=1` the output in the
+//! documents; review both as a diff. The JSON, CSV and exit codes are contracts, described in `docs/forecast.md` and
+//! `docs/command-line.md`.
 
 mod argument_error;
 mod cleanup;

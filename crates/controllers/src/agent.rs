@@ -6,6 +6,18 @@
 //! that has failed. Nothing is remembered but what is on the pods, so that a process that has just started knows as
 //! much as one that has run for a year.
 //!
+//! | file | what it does |
+//! |---|---|
+//! | `term` | one term: lists everything, then resyncs and turns |
+//! | `watches`, `pods`, `config` | what is watched: pods, nodes, namespaces, the `ConfigMaps` |
+//! | `known` | the world and its bookkeeping, behind one lock |
+//! | `survey` | decides about all pods, and gives turns to those that differ |
+//! | `turn` | one pod: decides, writes, counts, reports |
+//! | `contest` | the pauses between two field managers |
+//! | `metrics` | counters and the histogram, which survive terms; `turn` and `config` count |
+//! | `gauges` | numbers that are computed at the scrape; the leader's only, if there is one |
+//! | `event` | Events |
+//!
 //! `almanac-engine` decides what a pod should have; `almanac-api` reads a `ConfigMap`.
 
 mod config;

@@ -29,6 +29,58 @@
 //! | [`scalable_node_group`] | groups of nodes, which are no policies: from watching them to their status |
 //!
 //! What a policy wants is decided in `almanac-engine`; how requests are sent is up to `almanac-shell`.
+//!
+//! # A turn in a process
+//!
+//! ```text
+//!    acquires the Lease ──▶ a term, behind a fence: lists, then watches
+//!                             │
+//!         ┌──── world, behind one lock: policies and targets, filled by watches ◀────┐
+//!         │ turn queue: policies that are due or have changed                        │
+//!         ▼                                                                          │
+//!    fetch the target ──▶ open ──▶ apply ──▶ close ──────────────────────────────────┘
+//!    (known, or read)   (lock)    (PATCH)    (lock)
+//!                                               │ status queue: policies with records
+//!                                               ▼
+//!                                   one PATCH for all of it, then Events
+//! ```
+//!
+//! - **Terms.** A new leader lists everything, and so never decides by stale data. State that a process could not write to a
+//!   status survives its terms in memory. One term runtime has lists, watches, leader election, the fence and shutdown for the
+//!   controller, the agent, the extender and the webhook.
+//! - **Policy state** in the world counts while a process leads. The status is read when an object is first seen. The
+//!   generation shows an edit or, for a `ConfigMap`, the content.
+//! - **No policy has two turns at once**, and neither have policies that write one object: they take turns, at one instant in the
+//!   order of their names.
+//! - **Two queues.** A status that cannot be written delays no firing. One write has everything since the last one.
+//! - **Between firings** a rule writes nothing. If another field manager replaces its value within two minutes, that is reported.
+//! - **A lost response** needs no special case. The next attempt finds the target as desired, writes nothing, and records success.
+//! - **Stopped by annotation:** turns record what has fallen due, and neither read nor write targets. Queued writes are withdrawn.
+//! - **Targets.** Usual kinds are watched once a policy names one. Any other kind is found by discovery and read when needed. Each
+//!   kind has a lane of its own, so a kind that does not respond occupies only a few turns.
+//! - **Published numbers** are not part of a turn. They are evaluated at the scrape, by the process whose fence is open.
+//! - **A hub** is watched only where placements are reconciled. Nothing is decided before each of its kinds is listed completely.
+//! - **Node groups** have a work queue of their own, and no family: nothing about them depends on time.
+//! - **Node units** are decided on request. The leader answers from one ledger, and the others forward requests to it.
+//!
+//! # Where to change what
+//!
+//! | to change | go to |
+//! |---|---|
+//! | a turn; what a family adds to it | `reconciler.rs`, `turn_hooks.rs`; without the lock: `reconciler/costly.rs` |
+//! | a family's status, Events and metrics | its directory: the status in its root file, Events in `report`, counts in `metrics` |
+//! | a metric of the agent, the extender or the webhook | `agent/metrics.rs` and `agent/gauges.rs`, `extender/metrics.rs` and `extender/gauges.rs`, `webhook/metrics.rs`; the page is `docs/metrics.md` |
+//! | how a target is found, read, written | `targets.rs` and its directory |
+//! | which changes of a hub wake placements, and how soon | `placement/follower.rs`, `pace.rs` |
+//! | how decisions are written; retries | `placement/writer.rs`, `placement/step.rs`, `placement/records.rs` |
+//! | node groups, and their providers | `scalable_node_group.rs`, `scalable_node_group/provider.rs` |
+//! | two agents on one pod | `agent/contest.rs` |
+//! | requests of a kube-scheduler; bindings; forwarding | `extender/protocol.rs`, `extender/filtering.rs`, `extender/binding.rs`, `extender/peers.rs` |
+//! | deletion costs and statuses of node units | `extender/upkeep.rs`, `extender/statuses.rs` |
+//! | admission | `webhook/admission.rs` |
+//! | upstream controllers in the cluster | `upstream.rs` |
+//!
+//! Permissions are in `deploy`; tests compare them with the requests that are sent.
 
 pub mod agent;
 #[cfg(test)]

@@ -1,4 +1,31 @@
 //! Cron scaling: rules that set a workload's replicas or an autoscaler's bounds at given instants.
+//!
+//! # A turn
+//!
+//! The rule `3 * * * *` sets five replicas, and its turn is at 09:03:00:
+//!
+//! 1. `gather` finds the policy, its policy state, and its target with one replica.
+//! 2. `decide` carries the policy state over to the current rules: a new or edited rule starts here, an invalid one is recorded
+//!    as invalid, and what a clock that was ahead has handled is discarded. For each rule it finds the latest firing. Firings
+//!    between the last handled one and the latest one are recorded as missed, and so is one that is too late. The rest is due.
+//! 3. `plan` finds the last due firing for each field, and combines them into one action: set the replicas to 5. The firing is
+//!    pending now.
+//! 4. If the write fails or its outcome is unknown, `settle` records an attempt and doubles the backoff. If it succeeds,
+//!    `settle` records an execution, 09:03 is handled, and the effect is "replicas of shop: 5, by this rule".
+//! 5. `wake_at` is 10:03, the next firing; after a failure it is the end of the backoff or the end of the allowed delay.
+//!
+//! # A new field of a rule
+//!
+//! | the field changes | it belongs in |
+//! |---|---|
+//! | which instants a rule has, such as a day that is skipped | `CronRule::firings`: the type is `almanac_calendar::Firings`. `decide`, `begin`, `memory`, `schedules` in `logic` (for `next`, `lint` and `when`), messages and the checker all call it |
+//! | what a firing sets | `policy.rs` (`DesiredScale`), `plan.rs` |
+//! | how late a firing may be applied, or how often | `decide.rs`, `settle.rs`, `memory.rs` |
+//! | whether a rule fires at all | as `suspended`: `decide.rs`, and `is_off` of `schedules` in `logic.rs` |
+//! | what the status keeps | `memory.rs`, `execution.rs`, and `almanac-api` for its form |
+//!
+//! If an edit of the field makes the rule a new one, it is a part of the `fingerprint`. A new [`Cause`] has its words in
+//! `reasons.rs`.
 
 mod begin;
 mod decide;

@@ -17,6 +17,21 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! Which objects are evaluated, and what follows from a result, is up to the engine.
+//!
+//! | to change | go to |
+//! |---|---|
+//! | a function | `functions.rs` and its directory; a test requires its steps |
+//! | an operator or a macro | `compile/operators.rs`, `compile/macros.rs` |
+//! | the grammar | `syntax/parser.rs`, `syntax/tokens.rs` |
+//! | the limits | `meter.rs` |
+//! | how an object is held in little RAM | `document.rs` and its directory |
+//! | patterns, as Go reads them | `pattern.rs` |
+//! | messages of failures | `failure.rs` at evaluation, `source.rs` at compilation |
+//!
+//! `tests/language.rs` has the language, `tests/hostile` the inputs that must stay cheap. All answers are compared with those
+//! of Kubernetes' own libraries.
+//!
 //! [Common Expression Language]: https://cel.dev
 
 mod arithmetic;

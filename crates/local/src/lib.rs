@@ -1,8 +1,21 @@
 //! A real Kubernetes on this machine: etcd, kube-apiserver, kube-controller-manager and kube-scheduler as processes on
 //! loopback, and nodes that are simulated.
 //!
-//! It finds the programs or builds them, starts them, waits until they are ready, and ends them. The caller uses the
-//! cluster. Errors are for people; no caller distinguishes them, so there is no type for each.
+//! It finds the programs or builds them, starts them, waits until they are ready, and ends them. What is done with
+//! the cluster is up to the caller. Errors are for people; no caller distinguishes them, so there is no type for each.
+//!
+//! # Where to change what
+//!
+//! | to change | go to |
+//! |---|---|
+//! | the order in which the programs start and end | `control_plane.rs` |
+//! | their flags, ports and certificates | `flags.rs`, `ports.rs`, `pki.rs` |
+//! | which programs are used, and how they are built | `binaries.rs`, `go_build.rs`; the Go module is `cluster` in this crate |
+//! | what is kept from run to run | `data_folder.rs`; a run of tests: `run_folder.rs` |
+//! | what a simulated node is, and when its pods end | `nodes/spec.rs`, `nodes/kubelet.rs`, `nodes/pods.rs` |
+//! | groups of simulated nodes | `nodes/groups.rs` |
+//!
+//! A process never outlives the program that started it. A wait has a condition, never a time alone.
 
 mod audit;
 mod await_condition;

@@ -18,7 +18,31 @@
 //! | [`shutdown`] | a signal, and a token for everything that waits for it |
 //! | [`backoff`] | how long to wait before the next attempt |
 //!
-//! Other crates decide what to write, and when.
+//! What is written, and when, is decided elsewhere.
+//!
+//! # Rules
+//!
+//! - The fence limits how long a leader may write, by a clock that cannot be set and that runs while the machine sleeps. It is
+//!   checked immediately before every request. It closes 10 s after the last successful renewal was sent, and stays closed.
+//!   Other replicas acquire the Lease after 15 s.
+//! - Every write to an object carries the `resourceVersion` or the UID that it was based on. So the API server rejects a request
+//!   that was in flight while the fence closed.
+//! - At the top of the hour, writes that change capacity go first, then statuses, then Events. Before a write of the first
+//!   class is sent, its policy is checked again: if it was edited, suspended or deleted, or is too late, the write is withdrawn.
+//! - Objects are not parsed into types while they are watched, so one malformed object hides no other.
+//!
+//! # Where to change what
+//!
+//! | to change | go to |
+//! |---|---|
+//! | the Lease and its times, the fence | `lease.rs`, `lease/candidate.rs`, `fence.rs` |
+//! | the stop annotation | `lease/switch.rs` |
+//! | how a write is sent, and which goes first | `writer.rs`, `budget.rs` |
+//! | how a kind is listed and watched, the age of the view | `following.rs` and its directory |
+//! | limits for clients of metrics and health | `endpoints/listener.rs` |
+//! | limits for other requests; forwarding to the leader | `calls.rs`, `calls/passing_on.rs` |
+//! | limits of queries, messages about responses | `prometheus.rs`, `prometheus/problem.rs` |
+//! | certificates and their renewal | `certificates.rs`, `certificates/keeping.rs` |
 
 pub mod backoff;
 pub mod budget;

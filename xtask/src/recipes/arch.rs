@@ -1,4 +1,4 @@
-//! `cargo xtask arch`: the rules of ARCHITECTURE.md that a machine can check.
+//! `cargo xtask arch`: the rules of ARCHITECTURE.md that a program can check.
 //!
 //! This file reads the workspace and prints the findings. Each rule is a pure function of the
 //! workspace, in its own file, and its tests show that violations are caught.
@@ -8,7 +8,9 @@ mod cycles;
 mod documents;
 mod ignored;
 mod manifests;
+mod map;
 mod purity;
+mod reasons;
 mod style;
 
 use std::fs;
@@ -80,7 +82,9 @@ fn gather(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
         let ignored = ignored::check(&place, &file.text);
         findings.extend(ignored.with_context(|| format!("failed to look through {place}"))?);
     }
+    findings.extend(reasons::check(&read(&workspace.root.join("Cargo.toml"))?));
     findings.extend(documents::check(workspace)?);
+    findings.extend(map::check(workspace)?);
     Ok(findings)
 }
 

@@ -1,7 +1,7 @@
 //! The kinds of a hub of Open Cluster Management: placements, what they select from, and what they have selected.
 //!
 //! Their definitions are as Open Cluster Management has them, so that its objects apply unchanged, with a few
-//! additions: DESIGN.md lists them. Other modules read the objects.
+//! additions: `docs/compatibility.md` lists them. Other modules read the objects.
 
 mod dates_of_taints;
 mod managed_cluster;

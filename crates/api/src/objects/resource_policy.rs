@@ -1,6 +1,6 @@
 //! `ResourcePolicy`: units of nodes with priorities and caps; pods fill the best unit first, and leave the worst first.
 //!
-//! As the design has it; DESIGN.md lists the bounds that it leaves open.
+//! As the design has it; `docs/compatibility.md` lists the bounds that it leaves open.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! `docs/compatibility.md`: the example of each difference shows what the page says, and no difference lacks one. Those of
-//! expressions are up to `almanac-expressions`.
+//! `docs/compatibility.md`: the example of each difference of placements shows what the page says, and no such difference
+//! lacks one. Expressions are up to `almanac-expressions`, autoscalers to `almanac-peers`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -81,7 +81,10 @@ fn each_difference_has_an_example_or_the_name_of_a_test() -> anyhow::Result<()> 
     let page = fs::read_to_string(Path::new(ROOT).join("docs/compatibility.md"))?;
     let mut tests = BTreeSet::new();
     collect_tests(&Path::new(ROOT).join("crates"), &mut tests)?;
-    let (others, expressions) = page.split_once("## Expressions").context("no expressions")?;
+    let (_, placements) = page.split_once("## Placements").context("no placements")?;
+    let placements = placements.split("\n## ").next().unwrap_or_default();
+    let (others, expressions) =
+        placements.split_once("### Expressions").context("no expressions")?;
     let others = examples(others).into_iter().map(|it| (it, false));
     let examples: Vec<_> =
         others.chain(examples(expressions).into_iter().map(|it| (it, true))).collect();
