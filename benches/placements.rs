@@ -228,6 +228,17 @@ fn with_expressions(criterion: &mut Criterion, mut world: World) {
             });
         },
     );
+    // The world is locked for as long as these two take, and not while expressions are evaluated.
+    criterion.bench_function("placements/10000 clusters, a snapshot for a decision", |bencher| {
+        let policy = placement_name("placement-0000");
+        bencher.iter(|| black_box(world.part(std::slice::from_ref(&policy))));
+    });
+    criterion.bench_function(
+        "placements/10000 clusters, those of 1000 expressions that may select one",
+        |bencher| {
+            bencher.iter(|| black_box(ExpressionReaders::of(world.view(), &name(7))));
+        },
+    );
     criterion.bench_function(
         "placements/10000 clusters, a heartbeat of one beside 1000 expressions",
         |bencher| {

@@ -49,11 +49,11 @@ impl ExpressionReaders {
             })
         });
         let readers: Vec<Reader> = readers.collect();
+        let extra = &view.state.extra;
         let scores = if readers.is_empty() {
             AllScores::new()
         } else {
-            let is_read = |object: &str| !view.state.extra.index.of_scores(object).is_empty();
-            scores_of(&view.state.extra.hub, cluster, is_read)
+            scores_of(&extra.hub, cluster, |object| extra.index.reads_scores(object))
         };
         ExpressionReaders { cluster: cluster.into(), scores, readers }
     }
