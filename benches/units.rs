@@ -218,15 +218,15 @@ fn large_policy() -> ResourcePolicy {
 fn taking_in(criterion: &mut Criterion) {
     let mut ledger = cluster(50_000);
     let name = policy_name(0);
-    let large = large_policy();
+    let large = Arc::new(large_policy());
     let mut group = criterion.benchmark_group("units");
     group.sample_size(10);
     group.bench_function("a policy of 64 units is prepared", |bencher| {
-        bencher.iter(|| PreparedPolicy::new(large.clone(), ledger.node_labels()));
+        bencher.iter(|| PreparedPolicy::new(Arc::clone(&large), ledger.label_snapshot("team-0")));
     });
-    let prepared = PreparedPolicy::new(large.clone(), ledger.node_labels());
+    let prepared = PreparedPolicy::new(Arc::clone(&large), ledger.label_snapshot("team-0"));
     group.bench_function("a prepared policy is taken, and another one again", |bencher| {
-        let small = PreparedPolicy::new(policy(), ledger.node_labels());
+        let small = PreparedPolicy::new(policy(), ledger.label_snapshot("team-0"));
         bencher.iter(|| {
             ledger.set_prepared_policy(&name, &prepared, None);
             ledger.set_prepared_policy(&name, &small, None);

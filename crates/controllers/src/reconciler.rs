@@ -251,6 +251,11 @@ impl Reconciler {
             .policies
             .get(policy)
             .filter(|entry| about.is(entry) && entry.revision == about.revision)?;
+        // It was not costly when it was to get a permit: its next turn gets one.
+        if decided.is_none() && hooks.is_ready(&state) && state.world.is_costly(policy) {
+            self.turns.wake(policy);
+            return None;
+        }
         let open = || decided.unwrap_or_else(|| open(&state.world));
         let Some(open) = hooks.is_ready(&state).then(open).flatten() else {
             hooks.skipped(&mut state, &policy.identity);

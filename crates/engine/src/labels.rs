@@ -123,8 +123,12 @@ impl LabelSelector {
     /// Whether it selects an object with these labels.
     #[must_use]
     pub fn selects(&self, labels: &Labels) -> bool {
+        // Both are in the order of their keys: one pass compares them, however many there are.
+        let mut rest = labels.iter().peekable();
         self.requirements.iter().all(|requirement| {
-            let value = labels.get(&requirement.key);
+            while rest.next_if(|(key, _)| **key < *requirement.key).is_some() {}
+            let found = rest.peek().filter(|(key, _)| **key == *requirement.key);
+            let value = found.map(|(_, value)| *value);
             let is_one_of = |values: &[Arc<str>]| {
                 value.is_some_and(|value| values.iter().any(|known| **known == *value))
             };

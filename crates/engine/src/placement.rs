@@ -4,6 +4,7 @@ mod begin;
 mod blame;
 mod decide;
 mod eligibility;
+mod expression_readers;
 mod gather;
 mod hub;
 mod index;
@@ -28,9 +29,8 @@ pub use almanac_expressions::{
 pub use blame::Blamed;
 pub use decide::{CLUSTERS_PER_DECISION, DecidedGroup, Decision, Satisfaction, decide};
 pub use eligibility::{Eligibility, Exclusion};
-pub use gather::{
-    Candidate, Input, gather, matched_by_expressions, readers_by_expressions, reads_otherwise,
-};
+pub use expression_readers::ExpressionReaders;
+pub use gather::{Candidate, Input, gather, reads_otherwise};
 pub use hub::{
     Cluster, ClusterSet, Hub, HubChange, HubObject, HubState, Score, Scores, Taint, TaintEffect,
 };

@@ -29,8 +29,8 @@ pub use filling::Filling;
 pub use fleet::{Fleet, FleetObject, FleetState, Replicas};
 pub use gather::{Input, gather};
 pub use ledger::{
-    BindOutcome, Bound, Confirmed, Conflict, CostChange, Eviction, GroupReport, Ledger, NodeLabels,
-    NotServing, PodExplanation, PolicyReport, PreparedPolicy, ReservationId, Ruling,
+    BindOutcome, Bound, Confirmed, Conflict, CostChange, Eviction, GroupReport, LabelSnapshot,
+    Ledger, NotServing, PodExplanation, PolicyReport, PreparedPolicy, ReservationId, Ruling,
     StaleNominations, Standing, TooEarly, UnitCount, Unreserved, Unsettled, Verdict, Verdicts,
 };
 pub use node::{Node, Resources, Space};

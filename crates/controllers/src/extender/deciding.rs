@@ -9,7 +9,7 @@ use std::time::Duration;
 use almanac_api::kinds::Kind;
 use almanac_api::objects::MAX_POLICIES;
 use almanac_engine::units::{
-    Elapsed, Ledger, LongestBind, NodeId, NodeLabels, PreparedPolicy, ResourcePolicy,
+    Elapsed, LabelSnapshot, Ledger, LongestBind, NodeId, PreparedPolicy, ResourcePolicy,
 };
 use almanac_engine::{Exemptions, Identity};
 use almanac_shell::monotonic::Monotonic;
@@ -21,6 +21,7 @@ use tokio::sync::{Notify, Semaphore};
 
 use super::metrics::UpkeepMetrics;
 use super::policies::PolicyEntry;
+use crate::off_the_runtime::off_the_runtime;
 
 /// The timeout of a binding, and the time limit that its request sets on the API server.
 pub(super) const BIND_TIME: Duration = Duration::from_secs(5);
@@ -28,6 +29,10 @@ pub(super) const BIND_TIME: Duration = Duration::from_secs(5);
 /// The maximum number of bindings under way. Kube-scheduler requests as many as it has pods; the API server serves only
 /// a limited number of requests of one client at a time.
 pub(super) const BINDINGS_AT_ONCE: u32 = 32;
+
+/// The maximum number of policies that are applied under one lock: as many as one watch event of a policy concerns.
+/// That of a namespace may concern all policies in it.
+const APPLIED_AT_ONCE: usize = 3;
 
 /// How long a request to bind may be under way.
 pub(super) fn longest_bind() -> LongestBind {
@@ -102,12 +107,18 @@ impl Deciding {
         })
     }
 
-    /// Has the ledger apply the current policies, or drop them, all at once. Schedulers receive responses while the
-    /// nodes of the policies are found.
-    pub(super) fn carry_out(&self, policies: Vec<Identity>) {
-        let due = self.lock().due(policies);
-        let prepared = due.into_iter().map(Due::prepare).collect();
-        self.lock().carry_out(prepared);
+    /// Has the ledger apply the current policies, or drop them. Schedulers receive responses while the selectors of the
+    /// policies are evaluated.
+    pub(super) fn carry_out(&self, policies: &[Identity]) {
+        self.carry_out_by(policies, Due::prepare);
+    }
+
+    fn carry_out_by(&self, policies: &[Identity], prepare: impl Fn(Due) -> Prepared) {
+        for policies in policies.chunks(APPLIED_AT_ONCE) {
+            let due = self.lock().due(policies);
+            let prepared = off_the_runtime(|| due.into_iter().map(&prepare).collect());
+            self.lock().carry_out(prepared);
+        }
         self.tell_change();
     }
 
@@ -227,12 +238,11 @@ impl DecidingState {
     }
 
     /// What these policies are prepared with.
-    fn due(&self, policies: Vec<Identity>) -> Vec<Due> {
-        let nodes = Arc::new(self.ledger.node_labels());
-        let due = policies.into_iter().map(|policy| {
-            let usable =
-                self.usable(&policy).map(|usable| (Arc::clone(usable), Arc::clone(&nodes)));
-            Due { policy, usable }
+    fn due(&self, policies: &[Identity]) -> Vec<Due> {
+        let due = policies.iter().map(|policy| {
+            let labels = || self.ledger.label_snapshot(policy.namespace());
+            let usable = self.usable(policy).map(|usable| (Arc::clone(usable), labels()));
+            Due { policy: policy.clone(), usable }
         });
         due.collect()
     }
@@ -265,8 +275,8 @@ impl DecidingState {
 /// A policy to prepare.
 struct Due {
     policy: Identity,
-    /// Its current form, if it must be applied, and the nodes.
-    usable: Option<(Arc<ResourcePolicy>, Arc<NodeLabels>)>,
+    /// Its current form, if it must be applied, and what its selectors select from.
+    usable: Option<(Arc<ResourcePolicy>, LabelSnapshot)>,
 }
 
 /// A policy in its form when it was prepared, if it had to be applied.
@@ -277,8 +287,8 @@ struct Prepared {
 
 impl Due {
     fn prepare(self) -> Prepared {
-        let prepared = self.usable.map(|(usable, nodes)| {
-            let prepared = PreparedPolicy::new((*usable).clone(), (*nodes).clone());
+        let prepared = self.usable.map(|(usable, labels)| {
+            let prepared = PreparedPolicy::new(Arc::clone(&usable), labels);
             (usable, prepared)
         });
         Prepared { policy: self.policy, prepared }
@@ -286,78 +296,4 @@ impl Due {
 }
 
 #[cfg(test)]
-mod tests {
-    use almanac_api::kinds::Kind;
-
-    use super::*;
-    use crate::cluster::StatusSnapshot;
-
-    fn named(namespace: &str, number: usize) -> Identity {
-        Kind::ResourcePolicy.identity(namespace, &format!("p-{number:03}"))
-    }
-
-    fn entry(created: i64) -> PolicyEntry {
-        PolicyEntry {
-            created: Timestamp::from_second(created).ok(),
-            uid: "".into(),
-            version: "".into(),
-            generation: None,
-            usable: Some(Arc::default()),
-            findings: Vec::new(),
-            recorded: StatusSnapshot::of(&serde_json::Value::Null),
-            failure: None,
-        }
-    }
-
-    fn carry_out(state: &mut DecidingState, policies: Vec<Identity>) {
-        let prepared = state.due(policies).into_iter().map(Due::prepare).collect();
-        state.carry_out(prepared);
-    }
-
-    fn insert(state: &mut DecidingState, policy: &Identity, created: i64) {
-        let changed = state.insert_policy(policy, entry(created));
-        carry_out(state, changed);
-    }
-
-    #[test]
-    fn the_oldest_policies_of_a_namespace_count_and_the_next_one_once_one_of_them_is_gone() {
-        let mut state = DecidingState::new(Exemptions::default());
-        // The last by name are the oldest.
-        for number in 0..MAX_POLICIES + 10 {
-            let created = 1_000 - i64::try_from(number).expect("it is small");
-            insert(&mut state, &named("shop", number), created);
-        }
-        insert(&mut state, &named("other", 0), 5_000);
-        let carried_out = |state: &DecidingState| -> Vec<Identity> {
-            state.ledger.policies().filter(|it| it.namespace() == "shop").cloned().collect()
-        };
-        let oldest = |from: usize| (from..MAX_POLICIES + 10).map(|number| named("shop", number));
-        assert_eq!(carried_out(&state), oldest(10).collect::<Vec<_>>());
-        assert!(!state.counts(&named("shop", 9)) && state.counts(&named("other", 0)));
-        let changed = state.remove_policy(&named("shop", 20));
-        carry_out(&mut state, changed);
-        let expected: Vec<Identity> = oldest(9).filter(|it| *it != named("shop", 20)).collect();
-        assert_eq!(carried_out(&state), expected);
-        // One that was deleted and made again is the youngest.
-        insert(&mut state, &named("shop", 73), 2_000);
-        assert!(!state.counts(&named("shop", 73)) && state.counts(&named("shop", 8)));
-        assert_eq!(carried_out(&state).len(), MAX_POLICIES);
-        assert_eq!(state.ledger.policies().count(), MAX_POLICIES + 1);
-    }
-
-    #[test]
-    fn what_was_changed_while_it_was_prepared_is_left_to_whoever_changed_it() {
-        let mut state = DecidingState::new(Exemptions::default());
-        let [changed, deleted, marked] = [0, 1, 2].map(|number| named("shop", number));
-        let all = [&changed, &deleted, &marked];
-        let news = all.map(|policy| state.insert_policy(policy, entry(1))).concat();
-        let prepared: Vec<Prepared> = state.due(news).into_iter().map(Due::prepare).collect();
-        let again = state.insert_policy(&changed, entry(1));
-        drop(state.remove_policy(&deleted));
-        state.exempt.mark(&marked, true);
-        state.carry_out(prepared);
-        assert_eq!(state.ledger.policies().count(), 0);
-        carry_out(&mut state, again);
-        assert_eq!(state.ledger.policies().collect::<Vec<_>>(), [&changed]);
-    }
-}
+mod tests;

@@ -82,7 +82,7 @@ impl PolicyFollower {
         let changed = state.remove_policy(policy);
         state.exempt.mark(policy, false);
         drop(state);
-        self.deciding.carry_out(changed);
+        self.deciding.carry_out(&changed);
     }
 }
 
@@ -117,7 +117,7 @@ impl Follower for PolicyFollower {
         }
         let changed = state.insert_policy(&policy, entry);
         drop(state);
-        self.deciding.carry_out(changed);
+        self.deciding.carry_out(&changed);
     }
 
     fn delete(&mut self, object: DynamicObject) {

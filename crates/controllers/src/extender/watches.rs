@@ -89,7 +89,7 @@ impl Watches<'_> {
                 let policies = state.policies.keys().filter(|it| it.namespace() == name);
                 let policies: Vec<Identity> = policies.cloned().collect();
                 drop(state);
-                deciding.carry_out(policies);
+                deciding.carry_out(&policies);
             }
         });
         let selection = Selection { metadata_only: true, ..Selection::default() };

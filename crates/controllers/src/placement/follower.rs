@@ -9,8 +9,7 @@ use almanac_api::kinds::Kind;
 use almanac_api::objects::PLACEMENT_LABEL;
 use almanac_api::slim;
 use almanac_engine::placement::{
-    HubChange, HubObject, PlacementDecision, hub_change, matched_by_expressions,
-    readers_by_expressions, reads_otherwise,
+    self, ExpressionReaders, HubChange, HubObject, PlacementDecision, hub_change, reads_otherwise,
 };
 use almanac_engine::{Family, Identity, PolicyName, Slim, World};
 use almanac_shell::following::{Follower, WatchFailure};
@@ -23,6 +22,7 @@ use super::metrics::PlacementMetrics;
 use super::records::DecisionRecord;
 use crate::cluster::{Cluster, ClusterState, is_older};
 use crate::list_progress::{ListProgress, ListReport};
+use crate::off_the_runtime::off_the_runtime;
 use crate::work_queue::WorkQueue;
 
 /// Fills the world with the objects of one kind of a hub.
@@ -35,6 +35,14 @@ pub(crate) struct HubFollower {
     /// The objects of the current list, and its version.
     listing: Option<BTreeSet<Identity>>,
     version: String,
+}
+
+/// A change of what nothing but expressions reads of a cluster, and the placements with these expressions.
+struct ReadChange {
+    readers: ExpressionReaders,
+    before: Arc<placement::Cluster>,
+    after: Arc<placement::Cluster>,
+    at: Timestamp,
 }
 
 impl HubFollower {
@@ -55,27 +63,37 @@ impl HubFollower {
         self.kind.identity(namespace, name)
     }
 
-    /// Holds the current object, or its absence, and wakes the placements that may decide otherwise.
-    fn hold(&self, state: &mut ClusterState, identity: &Identity, object: Option<HubObject>) {
-        match object {
-            Some(object) => match hub_change(state.world.view(), identity, &object) {
-                HubChange::None => {}
-                HubChange::ReadByExpressions => self.change_read(state, identity, object),
-                change @ (HubChange::Reported | HubChange::Any) => {
-                    self.change(state, identity, change, Some(object));
-                }
-            },
-            // A read may have shown before the watch event that another client deleted it.
-            None if self.kind == Kind::PlacementDecision
-                && state.world.placement.extra.decisions.get(identity).is_none() => {}
-            None => {
-                let is_reported = self.kind == Kind::AddOnPlacementScore;
-                let change = if is_reported { HubChange::Reported } else { HubChange::Any };
-                self.change(state, identity, change, None);
-                if self.kind == Kind::ManagedCluster {
-                    state.hub.forget_reports(identity.name());
-                }
+    /// Holds the current object, and wakes the placements that may decide otherwise. If their expressions have to be
+    /// evaluated first, returns the change.
+    fn hold(
+        &self,
+        state: &mut ClusterState,
+        identity: &Identity,
+        object: HubObject,
+    ) -> Option<ReadChange> {
+        match hub_change(state.world.view(), identity, &object) {
+            HubChange::None => None,
+            HubChange::ReadByExpressions => self.change_read(state, identity, object),
+            change @ (HubChange::Reported | HubChange::Any) => {
+                self.change(state, identity, change, Some(object));
+                None
             }
+        }
+    }
+
+    /// Holds the absence of an object, and wakes the placements that may decide otherwise.
+    fn hold_absence(&self, state: &mut ClusterState, identity: &Identity) {
+        // A read may have shown before the watch event that another client deleted it.
+        if self.kind == Kind::PlacementDecision
+            && state.world.placement.extra.decisions.get(identity).is_none()
+        {
+            return;
+        }
+        let is_reported = self.kind == Kind::AddOnPlacementScore;
+        let change = if is_reported { HubChange::Reported } else { HubChange::Any };
+        self.change(state, identity, change, None);
+        if self.kind == Kind::ManagedCluster {
+            state.hub.forget_reports(identity.name());
         }
     }
 
@@ -136,30 +154,49 @@ impl HubFollower {
         state.hub.note_report(cluster, now)
     }
 
-    /// Changes what nothing but expressions reads of a cluster, and wakes those for which it makes a difference, or may
-    /// make one if there are too many such changes to find that out.
-    fn change_read(&self, state: &mut ClusterState, cluster: &Identity, object: HubObject) {
-        let upsert = |state: &mut ClusterState| {
-            state.world.upsert(cluster.clone(), Slim::Hub(object));
+    /// Changes what nothing but expressions reads of a cluster. If there are too many such changes to evaluate them, wakes
+    /// all placements that may select it by expressions.
+    fn change_read(
+        &self,
+        state: &mut ClusterState,
+        cluster: &Identity,
+        object: HubObject,
+    ) -> Option<ReadChange> {
+        let readers = if self.listed.is_complete() {
+            ExpressionReaders::of(state.world.view(), cluster.name())
+        } else {
+            ExpressionReaders::default()
         };
-        let readers = readers_by_expressions(state.world.view(), cluster.name());
-        let readers: Vec<PolicyName> = readers.filter(|_| self.listed.is_complete()).collect();
+        let known = |state: &ClusterState| {
+            state.world.placement.extra.hub.clusters.get(cluster.name()).cloned()
+        };
+        let before = known(state);
+        state.world.upsert(cluster.clone(), Slim::Hub(object));
         if readers.is_empty() {
-            return upsert(state);
+            return None;
         }
         let now = self.turns.now();
         let at = self.report(state, cluster, now);
         if at > now {
-            upsert(state);
-            return readers.iter().for_each(|placement| self.wake(state, placement, cluster, at));
+            readers.names().for_each(|placement| self.wake(state, &placement, cluster, at));
+            return None;
         }
-        let before = matched_by_expressions(state.world.view(), cluster, now);
-        upsert(state);
-        // They are the same placements: everything that decides which of them may select the cluster is unchanged.
-        let after = matched_by_expressions(state.world.view(), cluster, now);
-        for (after, before) in after.iter().zip(&before) {
-            if after != before || after.1.is_none() {
-                self.wake(state, &after.0, cluster, now);
+        Some(ReadChange { readers, before: before?, after: known(state)?, at })
+    }
+
+    /// Wakes the placements for which a change makes a difference. Their expressions may take long, so nothing is locked
+    /// while they are evaluated. A change of anything else that they read wakes them as well.
+    fn wake_concerned(&self, cluster: &Identity, change: &ReadChange) {
+        let ReadChange { readers, before, after, at } = change;
+        let concerned = off_the_runtime(|| readers.concerned(before, after, *at));
+        if concerned.is_empty() {
+            return;
+        }
+        let mut state = self.cluster.lock();
+        for placement in &concerned {
+            // The hub records keep nothing of a placement that was deleted in the meantime.
+            if state.world.placement.policies.contains_key(&placement.identity) {
+                self.wake(&mut state, placement, cluster, *at);
             }
         }
     }
@@ -236,7 +273,12 @@ impl Follower for HubFollower {
         if decision.is_some_and(|told| !state.hub.note(&identity, told)) {
             return;
         }
-        self.hold(&mut state, &identity, object);
+        let Some(object) = object else { return self.hold_absence(&mut state, &identity) };
+        let change = self.hold(&mut state, &identity, object);
+        drop(state);
+        if let Some(change) = change {
+            self.wake_concerned(&identity, &change);
+        }
     }
 
     fn delete(&mut self, object: DynamicObject) {
@@ -248,7 +290,7 @@ impl Follower for HubFollower {
                 return;
             }
         }
-        self.hold(&mut state, &identity, None);
+        self.hold_absence(&mut state, &identity);
     }
 
     fn list_complete(&mut self) {
@@ -263,7 +305,7 @@ impl Follower for HubFollower {
                 continue;
             }
             state.hub.remove(&identity);
-            self.hold(&mut state, &identity, None);
+            self.hold_absence(&mut state, &identity);
         }
         if self.kind == Kind::PlacementDecision {
             state.hub.forget_deleted(&listing);

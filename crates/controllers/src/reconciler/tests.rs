@@ -1,5 +1,7 @@
 //! Turns against a slow API server; a real one cannot be slowed down at will.
 
+mod costly;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 

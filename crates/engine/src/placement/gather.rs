@@ -7,14 +7,13 @@ use std::sync::Arc;
 use almanac_expressions::ReadScores;
 use jiff::Timestamp;
 
-use super::predicates::{OfCandidates, matched};
-use super::shares::{STEPS_OF_A_CHANGE, evaluate_each};
+use super::predicates::OfCandidates;
 use super::{
-    Cluster, ClusterSet, GROUP, Hub, Matched, Memory, Placement, PlacementDecision, Placements,
-    Prioritizer, ScoreSource, Scores, Standing,
+    Cluster, ClusterSet, GROUP, Hub, Memory, Placement, PlacementDecision, Placements, Prioritizer,
+    ScoreSource, Scores, Standing,
 };
+use crate::Identity;
 use crate::seam::View;
-use crate::{Family, Identity, PolicyName};
 
 /// All inputs of a decision.
 #[derive(Clone, Debug)]
@@ -320,60 +319,8 @@ pub fn reads_otherwise(
     is_read || policy.prioritizers.iter().any(counts) || !scores.renews(known, now)
 }
 
-/// The placements that may select a cluster by expressions.
-pub fn readers_by_expressions(
-    view: View<'_, Placements>,
-    cluster: &str,
-) -> impl Iterator<Item = PolicyName> {
-    let asked = asked_by_expressions(view, cluster);
-    asked.map(|(identity, ..)| PolicyName::new(Family::Placement, identity.clone()))
-}
-
-/// The same, with their rules and their memory.
-fn asked_by_expressions<'w>(
-    view: View<'w, Placements>,
-    cluster: &str,
-) -> impl Iterator<Item = (&'w Identity, &'w Placement, Option<&'w Memory>)> {
-    view.state.extra.index.with_expressions().filter_map(move |identity| {
-        let object = view.state.policies.get(identity)?;
-        let policy = object.policy.as_deref()?;
-        let asks = policy.standing == Standing::Active;
-        let asks = asks && may_select(view, identity, policy, cluster);
-        asks.then_some((identity, policy, object.memory.as_ref()))
-    })
-}
-
-/// The placements that may select a cluster by expressions, with their results for it at `now`; `None` where the
-/// evaluation would take too many steps. If a placement has recorded that this cluster takes too many steps, that is
-/// its result.
-#[must_use]
-pub fn matched_by_expressions(
-    view: View<'_, Placements>,
-    cluster: &Identity,
-    now: Timestamp,
-) -> Vec<(PolicyName, Option<Matched>)> {
-    let Some((name, cluster)) = view.state.extra.hub.clusters.get_key_value(cluster.name()) else {
-        return Vec::new();
-    };
-    let candidate = Candidate { name, cluster, is_selected: false, selected_by_others: 0 };
-    let placements: Vec<_> = asked_by_expressions(view, name).collect();
-    let scores = &view.state.extra.hub.scores;
-    let all = evaluate_each(STEPS_OF_A_CHANGE, placements.len(), |position, steps| {
-        let (_, policy, memory) = placements[position];
-        // Before a change, the last turn has usually evaluated the cluster already.
-        let known = memory.and_then(|it| it.known.of_one(&candidate)?.within(steps));
-        known.unwrap_or_else(|| matched(policy, scores.into(), &candidate, now, steps))
-    });
-    let matched = placements.into_iter().zip(all).map(|((identity, _, memory), it)| {
-        let is_known = memory.is_some_and(|it| it.costly.contains_key(name));
-        let is_said = is_known || !it.is_unfinished();
-        (PolicyName::new(Family::Placement, identity.clone()), is_said.then_some(it))
-    });
-    matched.collect()
-}
-
 /// Whether a cluster is one of the candidates of a placement.
-fn may_select(
+pub(super) fn may_select(
     view: View<'_, Placements>,
     placement: &Identity,
     policy: &Placement,

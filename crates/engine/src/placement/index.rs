@@ -100,6 +100,11 @@ impl PlacementIndex {
         self.with_expressions.iter()
     }
 
+    /// Whether any placement may read the scores in the objects of this name.
+    pub(super) fn reads_scores(&self, object: &str) -> bool {
+        !self.of_any_scores.is_empty() || self.of_scores.contains_key(object)
+    }
+
     /// The placements that may read the scores in the objects of this name.
     pub(super) fn of_scores(&self, object: &str) -> BTreeSet<&Identity> {
         let named = self.of_scores.get(object).into_iter().flatten();

@@ -40,7 +40,7 @@ pub use explain::PodExplanation;
 pub use lead::{NotServing, Standing, TooEarly};
 pub use nominations::StaleNominations;
 pub use preemption::Eviction;
-pub use prepared::{NodeLabels, PreparedPolicy};
+pub use prepared::{LabelSnapshot, PreparedPolicy};
 pub use refusals::Unreserved;
 pub(super) use refusals::count_of_pods;
 pub use report::{Conflict, GroupReport, PolicyReport, UnitCount};

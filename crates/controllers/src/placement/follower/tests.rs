@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use almanac_api::checking::{CheckContext, check_json};
 use almanac_api::kinds::Kind;
 use almanac_api::objects::PLACEMENT_LABEL;
-use almanac_engine::Identity;
+use almanac_engine::{Family, Identity, PolicyName};
 use almanac_fixtures::{at, hub};
 use almanac_shell::clock::Clock;
 use almanac_shell::following::Follower as _;
@@ -17,7 +17,7 @@ use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use serde_json::json;
 
-use super::HubFollower;
+use super::{HubFollower, hub_object};
 use crate::cluster::Cluster;
 use crate::placement::metrics::PlacementMetrics;
 use crate::work_queue::WorkQueue;
@@ -174,9 +174,9 @@ fn a_decision_that_was_missing_when_it_was_read_stays_so_until_one_is_created() 
     assert!(!known_now.hub.note_missing(&decision(), None), "it was created since");
 }
 
-/// Whether a change of a cluster wakes anybody on a hub with a placement `web`, and another one that selects by an
-/// expression if that is given.
-fn wakes(expression: Option<&str>, before: DynamicObject, after: DynamicObject) -> bool {
+/// A hub with one cluster, a placement `web`, and another one `up` that selects by an expression if that is given; and
+/// the follower of clusters.
+fn listed(expression: Option<&str>, cluster: DynamicObject) -> (Stage, HubFollower) {
     let stage = Stage::set();
     let selector = expression.map(|it| json!({ "celSelector": { "celExpressions": [it] } }));
     let predicates: Vec<_> =
@@ -192,12 +192,19 @@ fn wakes(expression: Option<&str>, before: DynamicObject, after: DynamicObject) 
         let slim = check_json(kind, object, CheckContext::new(namespace, now())).slim;
         stage.cluster.lock().world.upsert(identity, slim.expect("it is one"));
     }
-    let (cluster, turns) = (Arc::clone(&stage.cluster), Arc::clone(&stage.turns));
-    let (mut clusters, _) = HubFollower::new(Kind::ManagedCluster, cluster, turns, stage.metrics);
+    let (known, turns) = (Arc::clone(&stage.cluster), Arc::clone(&stage.turns));
+    let (mut clusters, _) =
+        HubFollower::new(Kind::ManagedCluster, known, turns, stage.metrics.clone());
     clusters.begin_list();
-    clusters.upsert(before);
+    clusters.upsert(cluster);
     clusters.list_complete();
     assert!(stage.turns.is_quiet(), "they are woken when everything is listed");
+    (stage, clusters)
+}
+
+/// Whether a change of a cluster wakes a placement.
+fn wakes(expression: Option<&str>, before: DynamicObject, after: DynamicObject) -> bool {
+    let (stage, mut clusters) = listed(expression, before);
     clusters.upsert(after);
     !stage.turns.is_quiet()
 }
@@ -236,4 +243,23 @@ fn what_an_expression_says_otherwise_of_a_cluster_wakes_its_placement_and_a_labe
     assert!(wakes(None, up(), heard_of(1, true, &["new"])));
     let annotated = "managedCluster.metadata.annotations['heard-of'] < '2026-11-20T09:00:02Z'";
     assert!(wakes(Some(annotated), up(), down()), "annotations can be read");
+}
+
+#[test]
+fn expressions_are_evaluated_without_the_lock_and_a_placement_that_is_deleted_by_then_is_not_woken()
+{
+    for is_deleted in [false, true] {
+        let (stage, clusters) = listed(Some(AVAILABLE), heard_of(1, true, &[]));
+        let c1 = Kind::ManagedCluster.identity("", "c1");
+        let down = hub_object(Kind::ManagedCluster, &c1, heard_of(2, false, &[]), now());
+        let change = clusters.hold(&mut stage.cluster.lock(), &c1, down.expect("it is one"));
+        let change = change.expect("an expression may read it");
+        assert!(stage.turns.is_quiet(), "nothing has been evaluated");
+        if is_deleted {
+            let up = PolicyName::new(Family::Placement, Kind::Placement.identity("default", "up"));
+            stage.cluster.lock().world.remove_policy(&up);
+        }
+        clusters.wake_concerned(&c1, &change);
+        assert_eq!(stage.turns.is_quiet(), is_deleted);
+    }
 }

@@ -44,8 +44,8 @@ impl UnitPlace {
 #[derive(Clone, Debug)]
 pub(super) struct Book {
     pub(super) identity: Identity,
-    pub(super) policy: ResourcePolicy,
-    selection: UnitSelection,
+    pub(super) policy: Arc<ResourcePolicy>,
+    selection: Arc<UnitSelection>,
     /// The version of its object.
     pub(super) version: Option<u64>,
     /// Pods, by their labels, that others select as well.
@@ -120,8 +120,8 @@ impl Book {
     pub(super) fn new(identity: Identity, prepared: &PreparedPolicy, version: Option<u64>) -> Book {
         Book {
             identity,
-            policy: prepared.policy.clone(),
-            selection: prepared.selection.clone(),
+            policy: Arc::clone(&prepared.policy),
+            selection: Arc::clone(&prepared.selection),
             version,
             conflicts: BTreeSet::new(),
             costs: CostCounts::default(),
@@ -266,7 +266,7 @@ impl Book {
     /// longer: in which group and unit, and which pods.
     pub(super) fn set_caps(
         &mut self,
-        policy: ResourcePolicy,
+        policy: Arc<ResourcePolicy>,
     ) -> Vec<(GroupId, UnitPlace, Vec<Crossing>)> {
         self.policy = policy;
         let mut crossings = Vec::new();

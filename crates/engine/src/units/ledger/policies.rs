@@ -1,6 +1,7 @@
 //! Policies that come, are edited, and go.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::book::Book;
 use super::prepared::PreparedPolicy;
@@ -8,6 +9,9 @@ use super::{CountedIn, Ledger, is_newer, is_old_news};
 use crate::Identity;
 use crate::units::slots::{PolicyId, ShapeId, SlotId as _};
 use crate::units::{ResourcePolicy, Unit};
+
+/// Pods that no policy governs at the moment, by their labels, and the policies that select them.
+type Released = BTreeMap<ShapeId, Vec<PolicyId>>;
 
 impl Ledger {
     /// A watch event of a policy: it is new, or was edited. The version is that of its object, `None` if it comes from
@@ -18,8 +22,8 @@ impl Ledger {
         policy: ResourcePolicy,
         version: Option<u64>,
     ) {
-        let prepared = PreparedPolicy::new(policy, self.node_labels());
-        self.set_prepared_policy(identity, &prepared, version);
+        let labels = self.label_snapshot(identity.namespace());
+        self.set_prepared_policy(identity, &PreparedPolicy::new(policy, labels), version);
     }
 
     /// The same, with precomputed data of the policy.
@@ -54,8 +58,8 @@ impl Ledger {
             // The watch shows every policy: one that it should have shown and that is not here is gone.
             let is_known = self.policy(&identity).is_some();
             if is_known || !is_old_news(self.policies_seen, of_policy) {
-                let prepared = PreparedPolicy::new(policy, self.node_labels());
-                self.apply_policy(&identity, &prepared, of_policy);
+                let labels = self.label_snapshot(identity.namespace());
+                self.apply_policy(&identity, &PreparedPolicy::new(policy, labels), of_policy);
             }
         }
         for identity in unlisted {
@@ -96,12 +100,12 @@ impl Ledger {
             return;
         }
         if differ_only_in_caps(&book.policy, policy) {
-            return self.set_caps(id, policy.clone());
+            return self.set_caps(id, Arc::clone(policy));
         }
         let released = self.release_governed(id);
         self.books[id] = Book::new(identity.clone(), prepared, version);
         self.place_all_nodes(id, prepared);
-        self.govern_selected(id, released);
+        self.govern_selected(id, prepared, released);
     }
 
     fn add_policy(&mut self, identity: &Identity, prepared: &PreparedPolicy, version: Option<u64>) {
@@ -109,7 +113,7 @@ impl Ledger {
         let namespace = self.namespaces.entry(identity.namespace().into()).or_default();
         namespace.policies.insert(identity.clone(), id);
         self.place_all_nodes(id, prepared);
-        self.govern_selected(id, Vec::new());
+        self.govern_selected(id, prepared, Released::new());
     }
 
     fn forget_policy(&mut self, id: PolicyId) {
@@ -121,13 +125,13 @@ impl Ledger {
                 self.namespaces.remove(identity.namespace());
             }
         }
-        for shape in released {
-            self.govern(shape);
+        for (shape, selecting) in released {
+            self.govern_by(shape, selecting);
         }
         self.books.remove(id);
     }
 
-    fn set_caps(&mut self, id: PolicyId, policy: ResourcePolicy) {
+    fn set_caps(&mut self, id: PolicyId, policy: Arc<ResourcePolicy>) {
         let before = self.books[id].policy.units.iter();
         let is_raised = before.zip(&policy.units).any(|(before, now)| before.max < now.max);
         let crossings = self.books[id].set_caps(policy);
@@ -149,32 +153,36 @@ impl Ledger {
         }
     }
 
-    /// Lets go of all pods that a policy selects.
-    fn release_governed(&mut self, id: PolicyId) -> Vec<ShapeId> {
+    /// Lets go of all pods that a policy selects. Returns them, with the other policies that select them.
+    fn release_governed(&mut self, id: PolicyId) -> Released {
         let mut governed = self.shapes_in(self.books[id].identity.namespace());
         governed.retain(|shape| {
             let governing = &self.shapes[*shape].governing;
             governing.iter().any(|(policy, _)| *policy == id)
         });
-        for shape in &governed {
-            self.release(*shape);
-        }
-        governed
+        let release = |shape| {
+            let mut others = self.release(shape);
+            others.retain(|policy| *policy != id);
+            (shape, others)
+        };
+        governed.into_iter().map(release).collect()
     }
 
     /// Lets a new or edited policy govern the pods that it selects. Pods that it no longer selects go to the other
-    /// policies that select them.
-    fn govern_selected(&mut self, id: PolicyId, released: Vec<ShapeId>) {
-        let book = &self.books[id];
-        let mut shapes = self.shapes_in(book.identity.namespace());
-        let selector = &book.policy.pod_selector;
-        let released: BTreeSet<ShapeId> = released.into_iter().collect();
-        shapes.retain(|it| selector.selects(&self.shapes[*it].labels) && !released.contains(it));
-        for shape in &shapes {
-            self.release(*shape);
-        }
-        for shape in shapes.into_iter().chain(released) {
-            self.govern(shape);
+    /// policies that select them. Nothing has changed about the others, so their selectors are not evaluated.
+    fn govern_selected(&mut self, id: PolicyId, prepared: &PreparedPolicy, released: Released) {
+        let mut selected = self.shapes_in(self.books[id].identity.namespace());
+        selected.retain(|shape| prepared.selects(*shape, &self.shapes[*shape].labels));
+        let gained = selected.iter().filter(|shape| !released.contains_key(*shape));
+        let gained: Vec<_> = gained.map(|shape| (*shape, self.release(*shape))).collect();
+        let selected: BTreeSet<ShapeId> = selected.into_iter().collect();
+        for (shape, mut selecting) in gained.into_iter().chain(released) {
+            if selected.contains(&shape) {
+                selecting.push(id);
+                let name = |policy: &PolicyId| &self.books[*policy].identity;
+                selecting.sort_by(|one, other| name(one).cmp(name(other)));
+            }
+            self.govern_by(shape, selecting);
         }
     }
 
@@ -186,10 +194,17 @@ impl Ledger {
 
 /// Whether two policies differ in nothing but caps, of units that have one in both.
 fn differ_only_in_caps(one: &ResourcePolicy, other: &ResourcePolicy) -> bool {
-    let without_caps = |policy: &ResourcePolicy| {
-        let uncapped = |unit: &Unit| Unit { max: unit.max.map(|_| 0), ..unit.clone() };
-        let units = policy.units.iter().map(uncapped).collect();
-        ResourcePolicy { units, ..policy.clone() }
+    let ResourcePolicy { pod_selector, group_keys, ignores_terminating, strategy, units } = one;
+    let differs_only_in_cap = |(one, other): (&Unit, &Unit)| {
+        let Unit { name, priority, max, nodes } = one;
+        let is_capped = max.is_some();
+        let is_named_alike = *name == other.name && *priority == other.priority;
+        is_named_alike && is_capped == other.max.is_some() && *nodes == other.nodes
     };
-    without_caps(one) == without_caps(other)
+    *pod_selector == other.pod_selector
+        && *group_keys == other.group_keys
+        && *ignores_terminating == other.ignores_terminating
+        && *strategy == other.strategy
+        && units.len() == other.units.len()
+        && units.iter().zip(&other.units).all(differs_only_in_cap)
 }

@@ -1,38 +1,52 @@
-//! A policy with the unit of each node, found before the ledger is locked: a policy may have thousands of requirements, and
-//! a scheduler waits for the ledger.
+//! A policy with everything that its selectors select, found before the ledger is locked: a policy may have thousands of
+//! requirements, and a scheduler waits for the ledger.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::Ledger;
 use super::book::UnitPlace;
 use super::selection::UnitSelection;
 use crate::Labels;
 use crate::units::ResourcePolicy;
-use crate::units::slots::SlotId as _;
+use crate::units::slots::{ShapeId, SlotId as _};
 
-/// The labels of all nodes as a ledger has them.
+/// The labels of all nodes, and those of the pods of a namespace, as a ledger has them at one instant.
 #[derive(Clone, Debug, Default)]
-pub struct NodeLabels(Vec<Option<Labels>>);
+pub struct LabelSnapshot {
+    nodes: Vec<Option<Labels>>,
+    pods: Vec<(ShapeId, Labels)>,
+}
 
-/// A policy that a ledger takes without looking at many nodes.
+/// A policy that a ledger takes without evaluating its selectors.
 #[derive(Clone, Debug)]
 pub struct PreparedPolicy {
-    pub(super) policy: ResourcePolicy,
-    pub(super) selection: UnitSelection,
+    pub(super) policy: Arc<ResourcePolicy>,
+    pub(super) selection: Arc<UnitSelection>,
     /// For each node, its labels and its unit by them.
     nodes: Vec<(Option<Labels>, UnitPlace)>,
+    /// For pods with the same labels, these labels, and whether the policy selects them.
+    pods: BTreeMap<ShapeId, (Labels, bool)>,
 }
 
 impl PreparedPolicy {
-    /// Finds the unit of each node. Those whose labels are other ones by the time that the ledger takes the policy are
-    /// looked at again then.
+    /// Evaluates the selectors. The ledger evaluates them only where labels have changed by the time that it takes the
+    /// policy.
     #[must_use]
-    pub fn new(policy: ResourcePolicy, nodes: NodeLabels) -> PreparedPolicy {
+    pub fn new(policy: impl Into<Arc<ResourcePolicy>>, labels: LabelSnapshot) -> PreparedPolicy {
+        let policy = policy.into();
         let selection = UnitSelection::new(&policy.units);
         let unit_of = |labels: Option<Labels>| {
             let place = labels.as_ref().map_or(UnitPlace::OUTSIDE, |it| selection.unit_of(it));
             (labels, place)
         };
-        let nodes = nodes.0.into_iter().map(unit_of).collect();
-        PreparedPolicy { policy, selection, nodes }
+        let nodes = labels.nodes.into_iter().map(unit_of).collect();
+        let selects = |(shape, labels): (ShapeId, Labels)| {
+            let is_selected = policy.pod_selector.selects(&labels);
+            (shape, (labels, is_selected))
+        };
+        let pods = labels.pods.into_iter().map(selects).collect();
+        PreparedPolicy { policy, selection: Arc::new(selection), nodes, pods }
     }
 
     /// The unit of a node with these labels.
@@ -42,17 +56,28 @@ impl PreparedPolicy {
             _ => labels.map_or(UnitPlace::OUTSIDE, |labels| self.selection.unit_of(labels)),
         }
     }
+
+    /// Whether the policy selects pods with these labels.
+    pub(super) fn selects(&self, shape: ShapeId, labels: &Labels) -> bool {
+        match self.pods.get(&shape) {
+            Some((known, is_selected)) if known == labels => *is_selected,
+            _ => self.policy.pod_selector.selects(labels),
+        }
+    }
 }
 
 impl Ledger {
-    /// The labels of all nodes, to prepare policies with.
+    /// The labels with which policies of a namespace are prepared.
     #[must_use]
-    pub fn node_labels(&self) -> NodeLabels {
-        let mut all = Vec::new();
+    pub fn label_snapshot(&self, namespace: &str) -> LabelSnapshot {
+        let mut nodes = Vec::new();
         for (id, slot) in self.nodes.iter() {
-            all.resize(id.index(), None);
-            all.push(slot.labels.clone());
+            nodes.resize(id.index(), None);
+            nodes.push(slot.labels.clone());
         }
-        NodeLabels(all)
+        let shapes = self.namespaces.get(namespace).map(|namespace| &namespace.shapes);
+        let shapes = shapes.into_iter().flatten();
+        let pods = shapes.map(|(labels, shape)| (*shape, labels.clone())).collect();
+        LabelSnapshot { nodes, pods }
     }
 }

@@ -135,8 +135,9 @@ impl Ledger {
         }
     }
 
-    /// Lets no policy govern pods with the same labels. Those that wait keep their place.
-    pub(super) fn release(&mut self, id: ShapeId) {
+    /// Lets no policy govern pods with the same labels. Those that wait keep their place. Returns the policies that
+    /// governed them.
+    pub(super) fn release(&mut self, id: ShapeId) -> Vec<PolicyId> {
         let pods: Vec<PodId> = self.shapes[id].pods.iter().copied().collect();
         for pod in &pods {
             self.end_lease(*pod);
@@ -144,21 +145,29 @@ impl Ledger {
             self.suspend_waiting(*pod);
             self.unseat(*pod);
         }
-        for (policy, group) in std::mem::take(&mut self.shapes[id].governing) {
-            self.books[policy].conflicts.remove(&id);
-            if self.books[policy].leave_group(group) {
-                self.forget_group(policy, group);
+        let governing = std::mem::take(&mut self.shapes[id].governing);
+        for (policy, group) in &governing {
+            self.books[*policy].conflicts.remove(&id);
+            if self.books[*policy].leave_group(*group) {
+                self.forget_group(*policy, *group);
             }
         }
+        governing.iter().map(|(policy, _)| *policy).collect()
     }
 
     /// Lets the policies that select pods with the same labels govern them, and counts them.
-    pub(super) fn govern(&mut self, id: ShapeId) {
+    fn govern(&mut self, id: ShapeId) {
         let shape = &self.shapes[id];
-        let labels = shape.labels.clone();
         let policies = self.namespaces.get(&shape.namespace).map(|it| it.policies.values());
         let mut selecting: Vec<PolicyId> = policies.into_iter().flatten().copied().collect();
-        selecting.retain(|policy| self.books[*policy].policy.pod_selector.selects(&labels));
+        selecting.retain(|policy| self.books[*policy].policy.pod_selector.selects(&shape.labels));
+        self.govern_by(id, selecting);
+    }
+
+    /// Lets these policies govern pods with the same labels, and counts them. The policies are all that select them, in
+    /// the order of their names.
+    pub(super) fn govern_by(&mut self, id: ShapeId, selecting: Vec<PolicyId>) {
+        let labels = self.shapes[id].labels.clone();
         let is_conflict = selecting.len() > 1;
         let governing = selecting.into_iter().map(|policy| {
             let book = &mut self.books[policy];

@@ -1,7 +1,9 @@
 //! The cost limits of expressions: each cluster has its own share, and if evaluating it takes more, nothing is
 //! assumed.
 
-use almanac_engine::placement::{Cluster, Expression, Satisfaction, matched_by_expressions};
+use std::sync::Arc;
+
+use almanac_engine::placement::{Cluster, Expression, ExpressionReaders, Satisfaction};
 use almanac_engine::{Outcome, Recorded};
 use almanac_fixtures::placements::{
     add_cluster, add_decision, add_placement, add_scores, decision, object, scores, taint,
@@ -278,13 +280,9 @@ fn woken(placements: &[(&str, &str)], before: Cluster, after: Cluster) -> String
     for (name, expression) in placements {
         add_placement(&mut fleet.world, name, by(&[&[expression]]));
     }
-    let a = object("ManagedCluster", "", "a");
-    let before = matched_by_expressions(fleet.world.view(), &a, monday("12:00"));
-    add_cluster(&mut fleet.world, "a", after);
-    let after = matched_by_expressions(fleet.world.view(), &a, monday("12:00"));
-    let woken =
-        after.iter().zip(&before).filter(|(after, before)| after != before || after.1.is_none());
-    woken.map(|(after, _)| after.0.identity.name().to_owned()).collect::<Vec<_>>().join(" ")
+    let readers = ExpressionReaders::of(fleet.world.view(), "a");
+    let woken = readers.concerned(&fleet.cluster("a"), &Arc::new(after), monday("12:00"));
+    woken.iter().map(|it| it.identity.name()).collect::<Vec<_>>().join(" ")
 }
 
 #[test]
@@ -311,12 +309,8 @@ fn a_placement_that_knows_that_a_cluster_costs_too_much_is_not_woken_by_its_hear
     let mut fleet = Fleet::new(&[], by(&[&[COSTLY]]));
     zones(&mut fleet, 0..1, 100);
     let said = |fleet: &Fleet| {
-        let all = matched_by_expressions(
-            fleet.world.view(),
-            &object("ManagedCluster", "", "c000"),
-            monday("12:00"),
-        );
-        all.into_iter().map(|(_, it)| it).collect::<Vec<_>>()
+        let readers = ExpressionReaders::of(fleet.world.view(), "c000");
+        readers.matched(&fleet.cluster("c000"), monday("12:00"))
     };
     assert_eq!(said(&fleet), [None], "it is decided what that comes to");
     let _turn = fleet.turn(monday("12:00"));

@@ -1,8 +1,10 @@
 //! Predicates with expressions: their selections, scores that expire under them, and the reports of both.
 
+use std::sync::Arc;
+
 use almanac_engine::placement::{
-    Cluster, ClusterSelector, Document, Expression, HubChange, HubObject, Placement,
-    PrioritizerMode, Scores, hub_change, matched_by_expressions, reads_otherwise,
+    Cluster, ClusterSelector, Document, Expression, ExpressionReaders, HubChange, HubObject,
+    Placement, PrioritizerMode, Scores, hub_change, reads_otherwise,
 };
 use almanac_engine::{Identity, PolicyName};
 use almanac_fixtures::placements::{
@@ -199,12 +201,12 @@ fn what_only_expressions_read_matters_to_those_that_say_something_else_of_it() {
     let mut changed = |to: Cluster| {
         let a = object("ManagedCluster", "", "a");
         let change = hub_change(fleet.world.view(), &a, &HubObject::Cluster(to.clone()));
-        let before = matched_by_expressions(fleet.world.view(), &a, monday("12:00"));
+        let readers = ExpressionReaders::of(fleet.world.view(), "a");
+        let after = Arc::new(to.clone());
+        let concerned = readers.concerned(&fleet.cluster("a"), &after, monday("12:00"));
         add_cluster(&mut fleet.world, "a", to);
-        let after = matched_by_expressions(fleet.world.view(), &a, monday("12:00"));
-        let other = after.into_iter().filter(|it| !before.contains(it));
-        let other: Vec<String> = other.map(|it| it.0.identity.name().to_owned()).collect();
-        (change, other.join(" "))
+        let concerned: Vec<&str> = concerned.iter().map(|it| it.identity.name()).collect();
+        (change, concerned.join(" "))
     };
     let only_read = HubChange::ReadByExpressions;
     assert_eq!(changed(is_ready(true, 1)), (only_read, "web zones".to_owned()));

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use almanac_engine::placement::{
-    Cluster, ClusterSelector, ClusterSet, Expression, HubObject, Placement, PrioritizerMode,
-    Standing, readers_by_expressions,
+    Cluster, ClusterSelector, ClusterSet, Expression, ExpressionReaders, HubObject, Placement,
+    PrioritizerMode, Standing,
 };
 use almanac_engine::{
     Family, Field, Footprint, Identity, Influences, PolicyName, PolicyObject, Slim, World,
@@ -180,7 +180,7 @@ fn the_index_of_placements_answers_as_a_scan_of_all_does() {
                 prop_assert_eq!(readers, scanned(&world, &object), "{}", object);
             }
             for cluster in NAMES {
-                let asked: Vec<_> = readers_by_expressions(world.view(), cluster).collect();
+                let asked: Vec<_> = ExpressionReaders::of(world.view(), cluster).names().collect();
                 prop_assert_eq!(asked, scanned_by_expressions(&world, cluster), "{}", cluster);
             }
             let usable = all(&world).into_iter().filter(|(_, it)| it.is_usable());

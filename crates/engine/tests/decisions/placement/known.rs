@@ -1,7 +1,7 @@
 //! The results of predicates, kept for the next turn.
 
 use almanac_engine::placement::{
-    Decision, KnownMatches, MatchVerdict, Memory, Placement, decide, gather, matched_by_expressions,
+    Decision, ExpressionReaders, KnownMatches, MatchVerdict, Memory, Placement, decide, gather,
 };
 use almanac_engine::{PolicyObject, Slim};
 use almanac_fixtures::placements::{add_cluster, add_scores, object, placement_name, scores};
@@ -54,9 +54,9 @@ fn a_heartbeat_evaluates_only_the_cluster_as_it_is_then() {
     other.memory = Some(known);
     fleet.world.upsert(Fleet::name().identity, Slim::Placement(other));
     let said = |fleet: &Fleet| {
-        let cluster = object("ManagedCluster", "", "a");
-        let said = matched_by_expressions(fleet.world.view(), &cluster, monday("12:01"));
-        let said = said.into_iter().map(|(_, it)| it.expect("it takes few steps").verdict);
+        let readers = ExpressionReaders::of(fleet.world.view(), "a");
+        let said = readers.matched(&fleet.cluster("a"), monday("12:01"));
+        let said = said.into_iter().map(|it| it.expect("it takes few steps").verdict);
         said.collect::<Vec<_>>()
     };
     assert_eq!(said(&fleet), [MatchVerdict::Matches], "it is known, and not evaluated");

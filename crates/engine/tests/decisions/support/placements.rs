@@ -1,5 +1,7 @@
 //! A world with clusters and placements, and its turns, each checked.
 
+use std::sync::Arc;
+
 use almanac_checker::check_placement;
 use almanac_engine::placement::{Cluster, Decision, Placement, Placements, gather};
 use almanac_engine::turn::{self, Turn};
@@ -45,6 +47,11 @@ impl Fleet {
 
     pub(crate) fn name() -> PolicyName {
         placement_name("web")
+    }
+
+    /// A cluster of the hub.
+    pub(crate) fn cluster(&self, name: &str) -> Arc<Cluster> {
+        Arc::clone(&self.world.placement.extra.hub.clusters[name])
     }
 
     /// The decision, checked.

@@ -1,12 +1,14 @@
 //! Changes while pods exist.
 
-use almanac_engine::units::{Node, Verdict};
+use almanac_engine::units::{Node, PreparedPolicy, ResourcePolicy, Verdict};
 
-use crate::support::{Scene, labels, on, pod, pod_name, policy_name, prefer, required, unit};
+use crate::support::{
+    Scene, labels, on, pod, pod_name, policy_name, prefer, required, selector, unit,
+};
 
 const ZONES: [(&str, &str); 2] = [("n-a", "zone=a"), ("n-b", "zone=b")];
 
-fn capped(max: u32) -> almanac_engine::units::ResourcePolicy {
+fn capped(max: u32) -> ResourcePolicy {
     required([unit("a", 2, max, "zone=a"), unit("b", 1, None, "zone=b")])
 }
 
@@ -142,4 +144,20 @@ fn a_read_that_is_late_does_not_bring_back_a_pod_that_is_gone() {
     assert!(!scene.ledger.has_pod(&name));
     let newer = almanac_engine::units::Pod { version: Some(8), uid: Some("v".into()), ..read };
     assert!(scene.ledger.read_pod(&name, &newer), "the watch has yet to show this one");
+}
+
+#[test]
+fn a_prepared_policy_is_applied_by_the_labels_that_nodes_and_pods_have_by_then() {
+    let mut scene = Scene::new(capped(3), &ZONES);
+    scene.set_pod("early", &on("n-b", pod("app=b")));
+    let units = [unit("a", 1, 5, "zone=a"), unit("b", 2, 5, "zone=b")];
+    let policy = ResourcePolicy { pod_selector: selector("app=b"), ..required(units) };
+    let snapshot = scene.ledger.label_snapshot(policy_name("q").namespace());
+    let prepared = PreparedPolicy::new(policy, snapshot);
+    scene.set_node("n-a", "zone=b");
+    scene.remove_pod("early");
+    scene.set_pod("of other labels, perhaps in its place", &on("n-a", pod("app=c")));
+    scene.set_pod("late", &on("n-a", pod("app=b")));
+    scene.ledger.set_prepared_policy(&policy_name("q"), &prepared, None);
+    assert_eq!(scene.counts("q"), (vec![0, 1], 0));
 }

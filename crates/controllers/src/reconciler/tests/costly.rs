@@ -1,0 +1,71 @@
+//! Firings and scrapes while a costly decision is made.
+
+use std::sync::mpsc;
+
+use almanac_engine::World;
+use almanac_engine::placement::{ClusterSelector, Expression, Placement, PrioritizerMode};
+use almanac_fixtures::placements::{
+    add_cluster, add_placement, cluster, placement, placement_name,
+};
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry;
+
+use super::*;
+use crate::families::Scraped;
+use crate::leadership::Leadership;
+use crate::reconciler::costly;
+
+fn by_expression() -> Placement {
+    let expressions = [Expression::compile("true").unwrap()].into();
+    let predicate = ClusterSelector { expressions, ..ClusterSelector::default() };
+    Placement { predicates: [predicate].into(), ..placement(Some(1), PrioritizerMode::Exact, &[]) }
+}
+
+/// The names of the clusters of a snapshot.
+fn clusters(world: &World) -> Vec<String> {
+    world.placement.extra.hub.clusters.keys().map(ToString::to_string).collect()
+}
+
+/// The response to a scrape of the metrics that read the world.
+fn scrape(stage: &Stage) -> String {
+    let leading = Leadership::default();
+    leading.begin(Fence::open(), Arc::clone(&stage.cluster));
+    let (clock, switch) = (stage.controller.clock.clone(), stage.switch.clone());
+    let scraped = Scraped { leading, clock, switch, upstreams: Upstreams::default() };
+    let (mut registry, mut response) = (Registry::default(), String::new());
+    stage.controller.families.register(&mut registry, &scraped);
+    encode(&mut response, &registry).unwrap();
+    response
+}
+
+#[tokio::test]
+async fn a_firing_is_carried_out_and_a_scrape_answered_while_a_costly_decision_is_made() {
+    let stage = Stage::set("2026-11-20T09:00:01Z");
+    {
+        let world = &mut stage.cluster.lock().world;
+        add_placement(world, "web", by_expression());
+        add_cluster(world, "east", cluster(""));
+    }
+    let (begun, begins) = mpsc::channel();
+    let (go_on, goes_on) = mpsc::channel();
+    let deciding = {
+        let known = Arc::clone(&stage.cluster);
+        std::thread::spawn(move || {
+            costly::decide(&known, &placement_name("web"), |world| {
+                begun.send(()).unwrap();
+                goes_on.recv().unwrap();
+                clusters(world)
+            })
+        })
+    };
+    begins.recv().unwrap();
+    // With the lock kept, all of these would wait for the decision, which waits for them.
+    stage.controller.take_turn(&policy()).await;
+    let replicas = stage.cluster.lock().world.objects.workloads[&target()].replicas;
+    assert_eq!(replicas, Some(3));
+    let scraped = scrape(&stage);
+    assert!(scraped.contains("almanac_placement_selected_clusters{name=\"web\""), "{scraped}");
+    add_cluster(&mut stage.cluster.lock().world, "west", cluster(""));
+    go_on.send(()).unwrap();
+    assert_eq!(deciding.join().unwrap(), Some(vec!["east".to_owned()]));
+}

@@ -1,0 +1,115 @@
+//! The placements that may select a cluster by expressions, with everything that their evaluation reads. It is apart from
+//! the world, so that a long evaluation needs no lock.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::gather::may_select;
+use super::predicates::{AllScores, matched};
+use super::shares::{STEPS_OF_A_CHANGE, evaluate_each};
+use super::{Candidate, Cluster, Hub, KnownMatches, Matched, Placement, Placements, Standing};
+use crate::seam::View;
+use crate::{Family, Identity, PolicyName};
+
+/// The placements that may select one cluster by expressions.
+#[derive(Clone, Debug, Default)]
+pub struct ExpressionReaders {
+    cluster: Arc<str>,
+    /// The scores of the cluster.
+    scores: AllScores,
+    readers: Vec<Reader>,
+}
+
+/// One of these placements.
+#[derive(Clone, Debug)]
+struct Reader {
+    identity: Identity,
+    policy: Arc<Placement>,
+    known: KnownMatches,
+    /// Whether its last decision found the cluster too costly.
+    is_known_costly: bool,
+}
+
+impl ExpressionReaders {
+    /// Those of the cluster with this name.
+    #[must_use]
+    pub fn of(view: View<'_, Placements>, cluster: &str) -> ExpressionReaders {
+        let readers = view.state.extra.index.with_expressions().filter_map(|identity| {
+            let object = view.state.policies.get(identity)?;
+            let policy = object.policy.as_ref()?;
+            let asks = policy.standing == Standing::Active;
+            let memory = object.memory.as_ref();
+            (asks && may_select(view, identity, policy, cluster)).then(|| Reader {
+                identity: identity.clone(),
+                policy: Arc::clone(policy),
+                known: memory.map(|it| it.known.clone()).unwrap_or_default(),
+                is_known_costly: memory.is_some_and(|it| it.costly.contains_key(cluster)),
+            })
+        });
+        let readers: Vec<Reader> = readers.collect();
+        let extra = &view.state.extra;
+        let scores = if readers.is_empty() {
+            AllScores::new()
+        } else {
+            scores_of(&extra.hub, cluster, |object| extra.index.reads_scores(object))
+        };
+        ExpressionReaders { cluster: cluster.into(), scores, readers }
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.readers.is_empty()
+    }
+
+    /// Their names, in order.
+    pub fn names(&self) -> impl Iterator<Item = PolicyName> {
+        self.readers.iter().map(|it| PolicyName::new(Family::Placement, it.identity.clone()))
+    }
+
+    /// What their expressions say of a version of the cluster at `now`, in order; `None` where that would take too many
+    /// steps. If the last decision of a placement found the cluster too costly, that is the result.
+    #[must_use]
+    pub fn matched(&self, version: &Arc<Cluster>, now: Timestamp) -> Vec<Option<Matched>> {
+        let (name, scores) = (&self.cluster, &self.scores);
+        let candidate =
+            Candidate { name, cluster: version, is_selected: false, selected_by_others: 0 };
+        let all = evaluate_each(STEPS_OF_A_CHANGE, self.readers.len(), |position, steps| {
+            let Reader { policy, known, .. } = &self.readers[position];
+            // Before a change, the last turn has usually evaluated the cluster already.
+            let known = known.of_one(&candidate).and_then(|it| it.within(steps));
+            known.unwrap_or_else(|| matched(policy, scores.into(), &candidate, now, steps))
+        });
+        let all = all.into_iter().zip(&self.readers);
+        all.map(|(it, reader)| (reader.is_known_costly || !it.is_unfinished()).then_some(it))
+            .collect()
+    }
+
+    /// The placements whose expressions distinguish two versions of the cluster, and those for which it would take too
+    /// many steps to find out.
+    #[must_use]
+    pub fn concerned(
+        &self,
+        before: &Arc<Cluster>,
+        after: &Arc<Cluster>,
+        now: Timestamp,
+    ) -> Vec<PolicyName> {
+        let (before, after) = (self.matched(before, now), self.matched(after, now));
+        let versions = self.names().zip(before.into_iter().zip(after));
+        let concerned = versions.filter(|(_, (before, after))| after.is_none() || after != before);
+        concerned.map(|(name, _)| name).collect()
+    }
+}
+
+/// The scores of a cluster in the objects that any placement may read.
+fn scores_of(hub: &Hub, cluster: &str, is_read: impl Fn(&str) -> bool) -> AllScores {
+    let objects = hub.scores.iter().filter(|(object, _)| is_read(object));
+    let own = objects.filter_map(|(object, of_clusters)| {
+        let (name, scores) = of_clusters.get_key_value(cluster)?;
+        let own = BTreeMap::from([(Arc::clone(name), scores.clone())]);
+        Some((Arc::clone(object), own))
+    });
+    own.collect()
+}
