@@ -109,6 +109,8 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
     const SETS_BY_FIRINGS: bool = false;
     /// Whether what is explained are parts of a value rather than rules that set it.
     const EXPLAINS_PARTS: bool = false;
+    /// Whether its policies only bound what others set of the same target, so that they do not contend with them.
+    const SHARES_TARGETS: bool = false;
     /// Whether its policies publish a number that others may read.
     const PUBLISHES: bool = false;
     /// Whether it makes a difference when an object was created.
