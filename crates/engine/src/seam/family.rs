@@ -263,6 +263,15 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
         None
     }
 
+    /// When a policy has another turn because nothing watches its target; `None` when changes of it do not matter.
+    fn rereads_target(
+        view: View<'_, Self>,
+        policy: &Identity,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
+        Self::follows_target(view, policy, now)
+    }
+
     /// The policies of the family that may decide otherwise because this one has just set something.
     fn influenced_by(_: View<'_, Self>, _: &Identity) -> Vec<Identity> {
         Vec::new()
