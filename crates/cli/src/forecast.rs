@@ -108,9 +108,8 @@ enum Output {
 }
 
 const USUAL_PERIOD: &str = "7d";
-const WHY_EMPTY: &str = "nothing to forecast: no usable CronFederatedHPA, HorizontalAutoscaler or Placement, \
-                         no usable MetricsProducer with a schedule, and no pods of a ResourcePolicy or of a \
-                         policy for QoS levels";
+const WHY_EMPTY: &str = "nothing to forecast: no usable policy that scales, publishes a number or selects clusters, and \
+                         no pods of a ResourcePolicy or of a policy for QoS levels";
 
 pub(crate) fn run(
     arguments: &ForecastArguments,

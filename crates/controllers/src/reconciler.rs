@@ -147,7 +147,7 @@ impl Reconciler {
             }
             // Nobody reports what becomes of a target that is not watched.
             Some(target) if !self.targets.is_followed(target) => {
-                self.cluster.lock().world.follows_target(policy, opened_at)
+                self.cluster.lock().world.rereads_target(policy, opened_at)
             }
             Some(_) => None,
             None => {

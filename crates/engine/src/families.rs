@@ -381,6 +381,12 @@ impl Family {
         of_family!(self, F => F::FOLLOWS_SCHEDULES)
     }
 
+    /// Whether its policies only bound what others set of the same target, so that they do not contend with them.
+    #[must_use]
+    pub fn shares_targets(self) -> bool {
+        of_family!(self, F => F::SHARES_TARGETS)
+    }
+
     /// Whether each of its policies depends on all others.
     pub(crate) fn decides_together(self) -> bool {
         of_family!(self, F => F::DECIDES_TOGETHER)

@@ -192,6 +192,12 @@ impl World {
         of_family!(policy.family, F => F::follows_target(self.view(), &policy.identity, now))
     }
 
+    /// When a policy has another turn because nothing watches its target, if changes of it matter.
+    #[must_use]
+    pub fn rereads_target(&self, policy: &PolicyName, now: Timestamp) -> Option<Timestamp> {
+        of_family!(policy.family, F => F::rereads_target(self.view(), &policy.identity, now))
+    }
+
     /// The policies that may decide otherwise because this one has just set something that is not their target.
     pub(crate) fn influenced_by(&self, policy: &PolicyName) -> impl Iterator<Item = PolicyName> {
         let family = policy.family;

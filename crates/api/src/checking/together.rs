@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
-use almanac_engine::Identity;
+use almanac_engine::{Family, Identity, Target};
 
 use super::object::CheckedObject;
 use crate::finding::{Code, FieldPath, Finding, Path};
@@ -28,7 +28,7 @@ pub fn check_together<'a>(
         first_of.insert(identity, index);
         // Cron rules with the same target do not conflict as long as they fire at different times, but nothing ensures
         // that.
-        if let Some(target) = &object.scales {
+        if let Some(target) = sole_target(object) {
             writers.entry(target.identity()).or_default().push((index, identity));
         }
     }
@@ -50,11 +50,17 @@ pub(super) fn check_against_foreign<'a>(
 ) -> Vec<(usize, Finding)> {
     let ours = objects.into_iter().filter(|(_, object)| object.kind.is_ours());
     let told = |(index, object): (usize, &CheckedObject)| {
-        let target = object.scales.as_ref()?.identity();
+        let target = sole_target(object)?.identity();
         let (writer, place) = writers.get(target)?;
         Some((index, two_writers(target, writer, place)))
     };
     ours.filter_map(told).collect()
+}
+
+/// The target of an object that no other one may scale as well.
+fn sole_target(object: &CheckedObject) -> Option<&Target> {
+    let shares = object.kind.family().is_some_and(Family::shares_targets);
+    object.scales.as_ref().filter(|_| !shares)
 }
 
 /// An object of a name that another one has too, which is there.

@@ -109,6 +109,8 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
     const SETS_BY_FIRINGS: bool = false;
     /// Whether what is explained are parts of a value rather than rules that set it.
     const EXPLAINS_PARTS: bool = false;
+    /// Whether its policies only bound what others set of the same target, so that they do not contend with them.
+    const SHARES_TARGETS: bool = false;
     /// Whether its policies publish a number that others may read.
     const PUBLISHES: bool = false;
     /// Whether it makes a difference when an object was created.
@@ -259,6 +261,15 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
     /// does not matter to it.
     fn follows_target(_: View<'_, Self>, _: &Identity, _: Timestamp) -> Option<Timestamp> {
         None
+    }
+
+    /// When a policy has another turn because nothing watches its target; `None` when changes of it do not matter.
+    fn rereads_target(
+        view: View<'_, Self>,
+        policy: &Identity,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
+        Self::follows_target(view, policy, now)
     }
 
     /// The policies of the family that may decide otherwise because this one has just set something.

@@ -80,7 +80,11 @@ impl Watch<'_> {
         let Lost { asked, by: after, values, end, .. } = lost;
         let makes_way = asked.origin.moves_other_bound || after.origin.moves_other_bound;
         let writers = asked.writer().cloned().zip(after.writer().cloned());
-        let Some((by, Writer { policy, rule })) = writers.filter(|_| !makes_way) else { return };
+        let contend = |(one, other): &(Writer, Writer)| {
+            ![one, other].iter().any(|writer| writer.policy.family.shares_targets())
+        };
+        let writers = writers.filter(|it| !makes_way && contend(it));
+        let Some((by, Writer { policy, rule })) = writers else { return };
         let Some(number) = asked.number() else { return };
         let (one, other) = in_order(&policy, &by.policy);
         let at = [Some(asked.at), Some(after.at).filter(|at| *at > asked.at), *end];
