@@ -42,7 +42,7 @@ pub enum Action {
         /// All of them.
         annotations: Box<QosAnnotations>,
     },
-    /// Create a `PlacementDecision`, or replace what it says.
+    /// Create a `PlacementDecision`, or replace its content.
     WriteDecision {
         /// The object.
         decision: Identity,

@@ -98,7 +98,7 @@ pub struct Answered {
     pub recommendation: u32,
 }
 
-/// A part of what a policy has set, where it is divided: a `PlacementDecision`.
+/// A part of the value of a policy, where it is divided: a `PlacementDecision`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Division {
     /// The name of the object.

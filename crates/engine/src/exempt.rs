@@ -18,7 +18,7 @@ pub struct Exemptions {
     marked: BTreeSet<Identity>,
 }
 
-/// Whether a namespace bears the mark.
+/// Whether a namespace has the ignore annotation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NamespaceMark {
     /// It does not.
@@ -34,11 +34,11 @@ pub enum NamespaceMark {
 pub enum Exemption {
     /// Its namespace is, by its name.
     Namespace,
-    /// Its namespace bears the mark.
+    /// Its namespace has the ignore annotation.
     MarkedNamespace,
-    /// Its namespace may bear the mark: reading it is not permitted.
+    /// Its namespace may have the ignore annotation: reading it is not permitted.
     UnreadNamespace,
-    /// It bears the mark itself.
+    /// It has the ignore annotation itself.
     Marked,
 }
 
@@ -105,7 +105,7 @@ impl Exemptions {
         is_marked || is_unread
     }
 
-    /// The namespaces that bear the mark.
+    /// The namespaces with the ignore annotation.
     pub fn marked_namespaces(&self) -> impl Iterator<Item = &Arc<str>> {
         self.marked_namespaces.iter()
     }

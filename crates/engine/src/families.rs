@@ -85,7 +85,7 @@ pub enum Slim {
     QosLevels(ObjectOf<Levels>),
     /// A policy that selects clusters.
     Placement(ObjectOf<Placements>),
-    /// What such policies select from, and what they have selected.
+    /// The objects that such policies select from, and their selections.
     Hub(HubObject),
     /// A policy for units of nodes.
     Units(ObjectOf<Units>),

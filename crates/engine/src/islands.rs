@@ -1,4 +1,4 @@
-//! Which policies are connected by what they read and write.
+//! Which policies are connected by their reads and writes.
 
 use std::collections::{BTreeMap, BTreeSet};
 

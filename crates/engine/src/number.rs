@@ -41,8 +41,8 @@ impl FiniteNumber {
         self.0
     }
 
-    /// `factor` times this number divided by the target, rounded up; 0 for what is below zero, and
-    /// `i32::MAX` for what is above that.
+    /// `factor` times this number divided by the target, rounded up; 0 for a negative result, and `i32::MAX` for a
+    /// result above that.
     #[must_use]
     pub fn scaled(self, factor: u64, target: MetricTarget) -> u32 {
         const MOST: u32 = i32::MAX.cast_unsigned();
@@ -51,7 +51,7 @@ impl FiniteNumber {
             (Some(numerator), Some(denominator)) => {
                 u32::try_from(numerator.div_ceil(denominator)).map_or(MOST, |it| it.min(MOST))
             }
-            // Larger than what a hundred-and-twenty-eight-bit number divided by any target gives.
+            // Larger than any quotient of a hundred-and-twenty-eight-bit number.
             (None, _) => MOST,
             // Above zero, and far below one.
             (Some(_), None) => 1,

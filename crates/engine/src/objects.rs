@@ -1,4 +1,4 @@
-//! The slim form of what policies act on: only what decisions need.
+//! The slim form of the objects that policies act on: only the fields that decisions need.
 //!
 //! Files or a cluster fill it; nothing here depends on which, and nothing here depends on a family. Data that only one
 //! family reads is in the state of that family.

@@ -162,7 +162,7 @@ impl OpenTurn {
         &mut self.decision
     }
 
-    /// Settles the turn in the world, given what became of each action.
+    /// Settles the turn in the world, given the outcome of each action.
     ///
     /// The policy may have been edited since the turn was opened: the memory is settled by the
     /// policy at that time, and carried over by the next turn. The next wake is computed from the

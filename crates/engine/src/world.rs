@@ -85,7 +85,7 @@ impl World {
         in_force.flat_map(|it| it.clock_effects(from, to)).collect()
     }
 
-    /// The selectors of a policy that select none of what is here, although there is some.
+    /// The selectors of a policy that select no object, although the world has some.
     #[must_use]
     pub fn unmatched(&self, policy: &PolicyName) -> Vec<Unmatched> {
         of_family!(policy.family, F => F::unmatched(self.view(), &policy.identity))
@@ -121,7 +121,7 @@ impl World {
         of_family!(policy.family, F => F::divisions(self.view(), &policy.identity))
     }
 
-    /// Whether what is explained of a policy are parts of its value rather than rules that set it.
+    /// Whether an explanation of a policy lists parts of its value rather than rules that set it.
     #[must_use]
     pub fn explains_parts(&self, policy: &PolicyName) -> bool {
         of_family!(policy.family, F => F::EXPLAINS_PARTS)

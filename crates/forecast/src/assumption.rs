@@ -64,7 +64,7 @@ pub enum Assumption {
 /// An assumption as a sentence, and the subject to begin it with if the same may be assumed of others.
 pub type Sentence = (Option<String>, String);
 
-/// Sentences in their order, those that say the same of several as one: `A, B, C, D, E and 3 more: each exists`.
+/// Sentences in their order, equal ones for several objects as one: `A, B, C, D, E and 3 more: each exists`.
 #[must_use]
 pub fn told_together(sentences: impl IntoIterator<Item = Sentence>) -> Vec<String> {
     let mut told: Vec<(Vec<String>, String)> = Vec::new();

@@ -29,7 +29,7 @@ pub struct Fit<'a> {
 }
 
 impl<'a> Fit<'a> {
-    /// The workloads of a forecast, and what bounds them.
+    /// The workloads of a forecast, and their allowances.
     #[must_use]
     pub fn new(forecast: &'a Forecast<'a>, demand: &'a Demand) -> Fit<'a> {
         let world = forecast.world();
@@ -119,7 +119,7 @@ struct Account<'a> {
     sums: Vec<Sums>,
     /// The demand of workloads that no policy scales, by allowance.
     unscheduled: Vec<[u128; Resource::ALL.len()]>,
-    /// The members of which something has been set at the latest instant.
+    /// The members that have been changed at the latest instant.
     touched: BTreeSet<usize>,
     /// By the allowance and its bound; what is certain comes first.
     found: BTreeMap<(usize, usize, usize), Excess<'a>>,

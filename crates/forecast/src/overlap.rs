@@ -143,7 +143,7 @@ impl OfPolicy {
         overlaps
     }
 
-    /// Those of the open rules that ask for something else than the one that decides.
+    /// The open rules whose value differs from that of the deciding one.
     fn outranked(
         &self,
         verdicts: Vec<RuleExplanation>,
@@ -187,7 +187,7 @@ pub(crate) struct Meetings {
     are_several: bool,
     /// The last value set, by the index of the series.
     last: BTreeMap<usize, (Timestamp, Value, Arc<Origin>)>,
-    /// The rules of a policy, with what they ask for.
+    /// The rules of a policy, with their values.
     asked: BTreeMap<PolicyName, Vec<RuleSchedule>>,
     found: BTreeMap<usize, Vec<Overlap>>,
 }
@@ -199,7 +199,7 @@ impl Meetings {
         Meetings { are_several, last, asked, found }
     }
 
-    /// Takes down what is set in a turn.
+    /// Records the values set in a turn.
     pub(crate) fn take_down(&mut self, world: &World, step: &Step, series: &[Series]) {
         let sets: &[Set] = if self.are_several { &step.set } else { &[] };
         for set in sets {

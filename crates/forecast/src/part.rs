@@ -49,14 +49,14 @@ struct Written {
     fields: Vec<Field>,
 }
 
-/// One island: its series, and what was assumed.
+/// One island: its series, and its assumptions.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Part {
     /// A series for each field that can be set, in the order of the objects and of their fields.
     pub series: Vec<Series>,
     /// The assumptions.
     pub assumptions: Vec<Assumption>,
-    /// The instants at which several rules fire of which one decides, by the position of the series.
+    /// The instants at which several rules fire and one decides, by the index of the series.
     pub meetings: BTreeMap<usize, Vec<Overlap>>,
 }
 
@@ -176,7 +176,7 @@ impl<'a> Forecast<'a> {
         self.takeover.is_some()
     }
 
-    /// The values that the other version has left in objects of which no policy sets anything here.
+    /// The values that the other version has left in objects that no policy here sets.
     pub(crate) fn left_in(&self, objects: &BTreeSet<Identity>) -> Left {
         let Some(takeover) = &self.takeover else { return Left::new() };
         let kept = objects.iter().filter(|object| !takeover.has_lost(self.world, object));

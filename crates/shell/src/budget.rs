@@ -20,7 +20,7 @@ use tokio::time::Instant;
 pub enum Urgency {
     /// It changes capacity or a priority.
     Capacity,
-    /// It records what was done.
+    /// It records a finished action.
     Status,
     /// It reports something.
     Event,

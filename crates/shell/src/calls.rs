@@ -60,7 +60,7 @@ impl Answer {
         Answer { status: StatusCode::OK, body: body.into() }
     }
 
-    /// Why there is none, as a sentence.
+    /// The reason for the refusal, as a sentence.
     #[must_use]
     pub fn refusal(status: StatusCode, why: &str) -> Answer {
         Answer { status, body: format!("{why}\n").into() }
@@ -90,7 +90,8 @@ pub struct CallLimits {
     pub body: usize,
     /// Bytes of all large bodies at once, each without its first 64 KiB; one more waits until there is room.
     pub large_bodies: usize,
-    /// Whether a call that is being answered is never cut off to make room for another one: what it does cannot be undone.
+    /// Whether a request in progress is never canceled to free its slot for another one, because its effect cannot be
+    /// undone.
     pub keeps_calls: bool,
     /// How long the body may take to arrive.
     pub body_time: Duration,

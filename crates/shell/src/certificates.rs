@@ -40,9 +40,9 @@ impl std::fmt::Debug for Pair {
 pub struct Kept {
     /// The authority that signs.
     pub authority: Pair,
-    /// The one that signs next, published already.
+    /// The CA that signs next, published already.
     pub next: Option<Pair>,
-    /// The certificate of the one that has signed before.
+    /// The certificate of the previous CA.
     pub previous: Option<String>,
     /// The certificate of the server.
     pub serving: Pair,
@@ -103,7 +103,7 @@ impl Wanted {
         let Some(kept) = authority else {
             let authority = make_authority(now, self.authority_lifetime())?;
             let serving = make_certificate(&authority, self, now)?;
-            // Others may still show a certificate of the one that cannot sign any more.
+            // Others may still show a certificate of the CA that can no longer sign.
             let previous = kept.map(|kept| kept.authority.certificate.clone()).filter(holds);
             return Ok(Some(Kept { authority, next: None, previous, serving }));
         };

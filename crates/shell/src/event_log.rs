@@ -149,7 +149,7 @@ impl EventLog {
     fn queue(&self, mut event: Event, name: Option<String>) {
         event.note.truncate(cut(&event.note, MAX_NOTE_LENGTH).len());
         let sender = if event.is_warning { &self.warnings } else { &self.others };
-        // It may wait for a long time, and people read an Event's time as that of what happened.
+        // It may wait for a long time, and users read an Event's time as that of its cause.
         if sender.try_send(QueuedEvent { event, at: Timestamp::now(), name }).is_err() {
             self.left_out.inc();
         }

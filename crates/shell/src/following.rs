@@ -332,7 +332,7 @@ impl<F: Follower> Following<'_, F> {
                 }
                 // The connection ended in the middle of a line.
                 Err(error) if error.is_eof() => break,
-                // The same would come again. A list says what there is.
+                // The same would be delivered again. A list shows the current objects.
                 Err(error) => {
                     return Err(Failure::of(&kube::Error::SerdeError(error), Next::List));
                 }
@@ -342,7 +342,7 @@ impl<F: Follower> Following<'_, F> {
                 return Ok(Next::List);
             }
             self.newest = number(&told).unwrap_or(self.newest);
-            // Of an object of which not even the version can be read, none is known.
+            // If not even the version of an object can be read, its version is unknown.
             if !told.is_empty() {
                 version = told;
             }

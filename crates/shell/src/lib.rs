@@ -12,7 +12,7 @@
 //! | [`endpoints`] | metrics and health over HTTP |
 //! | [`calls`] | calls from other programs, answered over HTTP, and passed on |
 //! | [`certificates`] | certificates that processes make, keep and renew themselves |
-//! | [`prometheus`] | queries to a Prometheus, and what is wrong with the responses |
+//! | [`prometheus`] | queries to a Prometheus, and the problems of their responses |
 //! | [`process_metrics`] | the version, and the resources that the process uses |
 //! | [`log`] | one line per event, for machines or for people |
 //! | [`shutdown`] | a signal, and a token for everything that waits for it |

@@ -4,8 +4,7 @@
 //! limited, also for each namespace, so that a slow or hostile server cannot exhaust the process. Redirects are not
 //! followed: they would send the token elsewhere.
 //!
-//! When to query, that there is only one query for an autoscaler at a time, and what follows from a problem is
-//! up to the caller.
+//! The caller decides when to query, keeps to one query for an autoscaler at a time, and handles problems.
 
 mod access;
 mod address;

@@ -83,7 +83,7 @@ impl Slots {
     }
 }
 
-/// Closes the connection that is least of a loss; `None` if there is none.
+/// Closes the connection whose loss matters least; `None` if there is none.
 fn make_way(
     taken: &mut BTreeMap<u64, Arc<Holder>>,
     is_meant: impl Fn(&Holder) -> bool,

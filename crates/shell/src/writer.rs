@@ -4,8 +4,8 @@
 //! object has changed since. So nothing stale is written, even by a process that was paused between its last
 //! check of the lease and the request.
 //!
-//! If the API server is overloaded, the request is retried a few times; any other failure is returned unchanged.
-//! Whether to retry is up to the caller.
+//! If the API server is overloaded, the request is retried a few times; any other failure is returned unchanged. The
+//! caller decides whether to retry.
 
 mod refusal;
 mod sending;

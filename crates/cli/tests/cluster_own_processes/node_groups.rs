@@ -1,5 +1,5 @@
 //! Groups of nodes on a whole control plane: the scheduler uses their nodes, and the controller manager treats them
-//! as alive as long as they are.
+//! as alive while a controller renews their Leases.
 
 use crate::controller::{Cluster, DEPLOYMENT, NODE, NODE_GROUP};
 use almanac_fixtures::objects;

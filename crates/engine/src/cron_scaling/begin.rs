@@ -18,7 +18,7 @@ use crate::{
     Exempt, Family, Field, Identity, PolicyName, PolicyObject, Reason, Target, Value, Verdict,
 };
 
-/// Where a run begins, and what is held then, in the terms of cron rules.
+/// Where a run starts, and which values are held then, in the terms of cron rules.
 type Start = crate::seam::Start<CronRules>;
 type Held = PriorWrite<Reason<Cause>>;
 

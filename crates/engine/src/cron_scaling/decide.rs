@@ -1,4 +1,4 @@
-//! Decides which firings are due, what they add up to, and when the next one is.
+//! Decides which firings are due, what they set together, and when the next one is.
 
 use std::sync::Arc;
 
@@ -29,8 +29,7 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     decision
 }
 
-/// The whole chain of reasons of [`decide`]: every rule in the order of the spec, and what became of
-/// it.
+/// The whole chain of reasons of [`decide`]: every rule in the order of the spec, and the effect of it.
 #[must_use]
 pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<Reason<Cause>> {
     let mut reasons = WholeChain(Vec::new());

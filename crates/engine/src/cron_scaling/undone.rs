@@ -29,8 +29,8 @@ pub struct Undone {
     pub message: Arc<str>,
     /// The writer, by its field manager, unless the message already has what to do about it.
     pub by: Option<Arc<str>>,
-    /// Whether the value is back to what the rule set, or was set by another rule since. It has been
-    /// reported and is not reported again.
+    /// Whether the value is back to that of the rule, or was set by another rule since. It has been reported and is
+    /// not reported again.
     pub is_over: bool,
 }
 

@@ -24,7 +24,7 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     decision
 }
 
-/// The whole chain of reasons of [`decide`]: every metric in the order of the spec, and what became of it.
+/// The whole chain of reasons of [`decide`]: every metric in the order of the spec, and its effect.
 #[must_use]
 pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<Reason<Cause>> {
     let mut reasons = WholeChain(Vec::new());
@@ -283,7 +283,7 @@ fn note_interference(
     }
 }
 
-/// Notes that another writer has replaced what was set, and records it once.
+/// Records that another writer has replaced the set value, once.
 fn note_contest(
     memory: &mut Memory,
     last: LastScale,

@@ -25,9 +25,9 @@ struct Element<'a> {
     value: f64,
 }
 
-/// The one number an expression comes to over the numbers that schedules publish at an instant. A schedule
-/// that cannot be used, or is exempt, publishes none. While the mark of its
-/// namespace is unreadable, the expression has no value.
+/// The one number that an expression yields over the numbers that schedules publish at an instant. A schedule that
+/// cannot be used, or is exempt, publishes none. While the ignore annotation of its namespace is unreadable,
+/// the expression has no value.
 pub fn evaluate(
     expression: &Expression,
     view: View<'_, Autoscalers>,

@@ -22,7 +22,7 @@ pub struct Limited {
     pub replicas: u32,
 }
 
-/// Limits what is recommended to what may be set at an instant.
+/// Limits a recommendation to the replicas that may be set at an instant.
 ///
 /// The recommendation of this instant is the last one in the memory, if there is a recommendation.
 #[must_use]

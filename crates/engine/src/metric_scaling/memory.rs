@@ -15,7 +15,7 @@ use crate::Identity;
 pub struct Memory {
     /// The recommendations, oldest first: each holds until the next one, and the last one still does.
     pub recommendations: Vec<Recommendation>,
-    /// Whether what was recommended before is not known, though something was.
+    /// Whether there were earlier recommendations, which are not known.
     pub is_lost: bool,
     /// Its changes of the replicas, oldest first.
     pub scale_events: Vec<ScaleEvent>,
@@ -59,7 +59,7 @@ pub struct LastScale {
     pub at: Timestamp,
     /// To how many.
     pub replicas: u32,
-    /// How often in a row another writer had replaced what was set before.
+    /// How often in a row another writer had replaced the value set before.
     pub again: u32,
 }
 
@@ -175,7 +175,7 @@ impl Memory {
         contest.at.saturating_add(QUIET + pause).ok()
     }
 
-    /// Notes what is recommended from now on.
+    /// Records the recommendations from now on.
     pub(super) fn recommend(&mut self, replicas: u32, now: Timestamp) {
         if self.recommendations.last().is_none_or(|last| last.replicas != replicas) {
             self.recommendations.push(Recommendation { since: now, replicas });

@@ -1,6 +1,6 @@
 //! A checked `HorizontalAutoscaler`.
 //!
-//! Reading and checking are up to `almanac-api`; how many replicas it comes to is up to the decision.
+//! Reading and checking are up to `almanac-api`; the decision computes the replicas.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ impl MetricScaling {
 }
 
 impl MetricScaling {
-    /// Whether the replicas there are are part of what a metric comes to.
+    /// Whether a metric multiplies the current number of replicas.
     #[must_use]
     pub fn multiplies(&self) -> bool {
         self.metrics.iter().any(|metric| metric.target_type.multiplies())
@@ -91,7 +91,7 @@ pub enum TargetType {
 }
 
 impl TargetType {
-    /// Whether the replicas there are are part of what it comes to.
+    /// Whether it multiplies the current number of replicas.
     #[must_use]
     pub fn multiplies(self) -> bool {
         match self {

@@ -1,6 +1,6 @@
 //! A checked query: its text, and whether Almanac can answer it by itself, from the numbers it publishes.
 //!
-//! Parsing `PromQL` is up to `almanac-api`; what an expression comes to at an instant is up to `evaluate`.
+//! Parsing `PromQL` is up to `almanac-api`; `evaluate` computes the result of an expression at an instant.
 
 use std::sync::Arc;
 

@@ -43,7 +43,7 @@ pub enum Cause {
     TargetMissing,
     /// The target could not be read.
     TargetUnreachable,
-    /// Another writer has replaced what was set; it is set again, but not yet.
+    /// Another writer has replaced the set value; it is set again, but not yet.
     Contested {
         /// The value that the other writer has set.
         found: u32,
@@ -188,7 +188,7 @@ pub(super) fn metric_name(position: u32) -> Arc<str> {
     Arc::from(format!("metrics[{position}]"))
 }
 
-/// A reason as a line for a person, with what is wrong with a sample.
+/// A reason as a line for a user, with the problem of a sample.
 pub(super) fn explained(input: &Input<'_>, reason: &Reason<Cause>) -> String {
     let position = reason.rule.map(|rule| rule as usize);
     let problem = position.and_then(|rule| input.samples.get(rule)?.as_ref().err());

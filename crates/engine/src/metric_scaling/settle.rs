@@ -27,7 +27,7 @@ pub enum Recorded {
         /// Why they could not.
         message: Arc<str>,
     },
-    /// Another writer has replaced what it had set.
+    /// Another writer has replaced the set value.
     Undone {
         /// When it had set it.
         at: Timestamp,

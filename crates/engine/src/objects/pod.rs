@@ -65,7 +65,7 @@ impl Pod {
         self.annotations.as_ref().is_some_and(|it| it.are_marks())
     }
 
-    /// Whether it has the same of what only a policy adds as another pod.
+    /// Whether the annotations that only a policy adds are the same as those of another pod.
     #[must_use]
     pub fn has_same_marks(&self, other: &Pod) -> bool {
         let marks = |pod: &Pod| {

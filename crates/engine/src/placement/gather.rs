@@ -1,4 +1,4 @@
-//! The inputs of a decision about a placement: its candidates, with their scores, and what it has selected so far.
+//! The inputs of a decision about a placement: its candidates, with their scores, and its selection so far.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter::Peekable;

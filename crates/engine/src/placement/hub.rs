@@ -242,7 +242,7 @@ pub struct HubState {
     pub hub: Arc<Hub>,
     /// Their selections. Parts of a world in which placements rank by them share them.
     pub decisions: Arc<DecisionLedger>,
-    /// The placements by what they read.
+    /// The placements by the objects that they read.
     pub index: PlacementIndex,
     /// How many results of expressions the placements keep.
     pub kept: KeptMatches,

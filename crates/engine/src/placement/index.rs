@@ -8,7 +8,7 @@ use super::{Placement, ScoreSource};
 use crate::Identity;
 use almanac_expressions::ReadScores;
 
-/// The placements of a world, by what they read.
+/// The placements of a world, by the objects that they read.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PlacementIndex {
     /// Each of them, as it is indexed.

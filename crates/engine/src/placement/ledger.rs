@@ -31,7 +31,7 @@ impl DecisionLedger {
         self.decisions.get(decision)
     }
 
-    /// Those of a placement, and what has the name of one of them, in their order.
+    /// The decisions of a placement, and objects with the name of one of them, in their order.
     pub(super) fn of_placement<'a>(
         &'a self,
         placement: &Identity,

@@ -17,7 +17,7 @@ pub(super) struct WantedDecision<'a> {
     pub(super) clusters: &'a [Arc<str>],
 }
 
-/// The writes that lead from what is there to what is wanted.
+/// The writes that lead from the current decisions to the desired ones.
 pub(super) fn writes(input: &Input<'_>, wanted: &[WantedDecision<'_>]) -> Vec<Action> {
     let mut pending: BTreeMap<Identity, Option<PlacementDecision>> = BTreeMap::new();
     let mut kept: BTreeSet<Identity> = BTreeSet::new();
@@ -155,7 +155,7 @@ impl Update {
         self.places.get(cluster).is_some_and(|places| *places < 2)
     }
 
-    /// Takes in what has to change, once it is known what is there.
+    /// Records the changes to make, once the current decisions are known.
     fn expect(&mut self, pending: BTreeMap<Identity, Option<PlacementDecision>>) {
         let (written, removed): (Vec<_>, Vec<_>) =
             pending.into_iter().rev().partition(|(_, content)| content.is_some());

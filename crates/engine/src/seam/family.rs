@@ -107,7 +107,7 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
     const FEEDS_BACK: bool = false;
     /// Whether what a policy sets holds since its rule fired last, even if the rule had set the same before.
     const SETS_BY_FIRINGS: bool = false;
-    /// Whether what is explained are parts of a value rather than rules that set it.
+    /// Whether an explanation lists parts of a value rather than rules that set it.
     const EXPLAINS_PARTS: bool = false;
     /// Whether its policies only bound what others set of the same target, so that they do not contend with them.
     const SHARES_TARGETS: bool = false;
@@ -143,7 +143,7 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
     /// Indexes a policy that is new or was edited, by what it reads.
     fn index(_: &mut Self::Extra, _: &Identity, _: &ObjectOf<Self>) {}
 
-    /// Lets go of what is there of a policy that is gone.
+    /// Removes the data of a policy that is gone.
     fn forget(_: &mut Self::Extra, _: &Identity) {}
 
     /// Gives a part of a world what its policies look at.
@@ -195,7 +195,7 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
         None
     }
 
-    /// The selectors of a policy that select none of what is in the world, although there is some.
+    /// The selectors of a policy that select no object, although the world has some.
     fn unmatched(_: View<'_, Self>, _: &Identity) -> Vec<Unmatched> {
         Vec::new()
     }
@@ -277,7 +277,7 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Detects values of a policy that other writers have replaced; returns what is new.
+    /// Detects values of a policy that other writers have replaced; returns the new ones.
     fn detect_undone(
         _: ViewMut<'_, Self>,
         _: &Identity,

@@ -28,7 +28,7 @@ impl<Cause, Memory, Recorded> DecisionParts for Decision<Cause, Memory, Recorded
     }
 }
 
-/// A policy as it was when its turn was opened, and what was decided for it.
+/// A policy at the opening of its turn, and its decision.
 #[derive(Clone, Debug)]
 pub struct PolicyDecision<F: PolicyFamily> {
     /// The policy at that time.

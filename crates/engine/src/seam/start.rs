@@ -21,7 +21,7 @@ pub struct Beginning {
 pub struct RunStart<R> {
     /// The first turn of each policy. It may lie before the beginning; the run then starts there.
     pub first_turns: Vec<(PolicyName, Timestamp)>,
-    /// Those that begin with what others have left before the first instant, see [`crate::arrive`].
+    /// The policies that start with the values that others have left before the first instant, see [`crate::arrive`].
     pub arriving: Vec<PolicyName>,
     /// The last known writer of each field before the first turn.
     pub prior_writes: Vec<PriorWrite<R>>,

@@ -268,7 +268,7 @@ fn foretold(
     Some(line(None, Verdict::Inactive, told))
 }
 
-/// How full each unit is, where the next pod goes, and what is not as it should be.
+/// How full each unit is, where the next pod goes, and the problems of the policy.
 fn explain_policy(
     view: View<'_, Units>,
     identity: &Identity,
@@ -379,7 +379,7 @@ fn named(workloads: &[&str]) -> Option<String> {
     Some(if more.is_empty() { first } else { format!("{first} and {} more", more.len()) })
 }
 
-/// Whether a policy has to do with a pod, as far as its selector goes.
+/// Whether a policy concerns a pod, as far as its selector goes.
 pub(crate) fn selects(view: View<'_, Units>, policy: &Identity, pod: &Identity) -> bool {
     let (Some((identity, policy)), Some(it)) =
         (in_force(view.objects, view.state, policy), view.state.extra.fleet.pods.get(pod))

@@ -57,7 +57,7 @@ use super::slots::{GroupId, NodeId, PodId, PolicyId, ShapeId, Slots};
 use super::{DeletionCost, Elapsed, Owner, Ungoverned};
 use crate::{Identity, Labels};
 
-/// Policies, nodes and pods, and what is counted of them.
+/// Policies, nodes and pods, and their counts.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     standing: Standing,
@@ -68,7 +68,7 @@ pub struct Ledger {
     node_ids: BTreeMap<Arc<str>, NodeId>,
     /// Whether nodes that are gone are kept even without pods.
     keeps_unused_nodes: bool,
-    /// How often the number of a node has come to mean another one, or none.
+    /// How often the number of a node has been given to another one, or to none.
     renumberings: u64,
     pods: Slots<PodId, PodSlot>,
     pod_ids: BTreeMap<Identity, PodId>,
@@ -196,7 +196,7 @@ impl Ledger {
         self.nodes[id].is_registered.then_some(id)
     }
 
-    /// Changes when the number of a node comes to mean another one, or none.
+    /// Changes when the number of a node is given to another one, or to none.
     #[must_use]
     pub fn renumberings(&self) -> u64 {
         self.renumberings
@@ -232,7 +232,7 @@ fn is_old_news(known: Option<u64>, news: Option<u64>) -> bool {
     matches!((known, news), (Some(known), Some(news)) if news <= known)
 }
 
-/// Whether what is known is newer than a list.
+/// Whether the known state is newer than a list.
 fn is_newer(known: Option<u64>, list: Option<u64>) -> bool {
     matches!((known, list), (Some(known), Some(list)) if known > list)
 }

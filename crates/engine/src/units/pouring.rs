@@ -37,7 +37,7 @@ pub struct Pouring {
     has_stand_ins: bool,
     pods: BTreeMap<Identity, Pod>,
     workloads: BTreeMap<Identity, Members>,
-    /// The groups that each policy may come to have.
+    /// The possible groups of each policy.
     groups: BTreeMap<Identity, BTreeSet<GroupKey>>,
     /// The pods without a node that may get one, in the order in which a scheduler takes them.
     pending: BTreeSet<(Option<Timestamp>, Identity)>,
@@ -209,7 +209,7 @@ impl Pouring {
         selected.map(|labels| group_of(policy, labels)).collect()
     }
 
-    /// The groups that a policy may come to have.
+    /// The possible groups of a policy.
     pub(crate) fn groups(&self, policy: &Identity) -> impl Iterator<Item = &GroupKey> {
         self.groups.get(policy).into_iter().flatten()
     }

@@ -22,7 +22,7 @@ pub struct Memory {
     pub full: UnitSet,
 }
 
-/// A unit has come to be full, so that pods go elsewhere, or is no longer.
+/// A unit has become full, so that pods go to other nodes, or is no longer full.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Recorded {
     /// When.
@@ -65,7 +65,7 @@ pub fn settle(
     if memory.is_none_or(|memory| memory.pending_pods != filling.pending_pods) {
         settled.effects.push(effect(Field::PendingPods, &filling.pending_pods));
     }
-    // Where a run begins, nothing comes to be what it is.
+    // At the start of a run, a full unit is not a change.
     let Some(before) = memory.map(|memory| memory.full) else { return settled };
     let full = filling.reason.cause.full;
     for (place, unit) in policy.units.iter().enumerate() {

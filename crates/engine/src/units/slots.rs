@@ -1,6 +1,6 @@
 //! Slots that things are kept in under small numbers, so that they can refer to each other cheaply.
 //!
-//! Which number something gets depends on what came before it; nothing that leaves the ledger may be ordered by it.
+//! The number of an entry depends on earlier entries; nothing that leaves the ledger may be ordered by it.
 
 use std::ops::{Index, IndexMut};
 
@@ -30,7 +30,7 @@ macro_rules! slot_ids {
 }
 
 slot_ids! {
-    /// A node of a ledger. It may come to mean another one when the node is gone.
+    /// A node of a ledger. It may be given to another one when the node is gone.
     pub NodeId;
     /// A pod.
     pub(super) PodId;

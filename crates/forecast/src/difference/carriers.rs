@@ -1,7 +1,7 @@
 //! Schedules that are only renamed, and whose numbers policies here read.
 //!
-//! Only what the readers of such a number do with it counts, whatever its name. A number that nothing here reads has
-//! readers elsewhere, and they rely on its name.
+//! Only the use that readers make of such a number counts, not its name. A number that nothing here reads has readers
+//! elsewhere, and they rely on its name.
 
 use almanac_engine::{Field, Identity};
 

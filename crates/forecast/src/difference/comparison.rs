@@ -120,8 +120,8 @@ impl<'a> Comparison<'a> {
         Compared { differences, fields, unknown, assumed_before, assumed_after }
     }
 
-    /// Whether these are selections of a placement of which one is unknown, or both are though the placement is edited, or
-    /// reads something which is.
+    /// Whether these are selections of a placement that cannot be compared: one of them is unknown, or both are and
+    /// the placement is edited or reads something that is.
     fn are_incomparable(&self, before: &Series, after: &Series) -> bool {
         let policy = |forecast: Option<&'_ Forecast<'a>>| {
             let world = forecast?.world();
@@ -178,7 +178,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// Series by what they are of.
+/// Series by their object and field.
 pub(super) type SeriesByPlace = BTreeMap<(Identity, Field), Series>;
 
 fn run(forecast: Option<&Forecast<'_>>, parts: &[usize]) -> (SeriesByPlace, Vec<Assumption>) {

@@ -13,7 +13,7 @@ use crate::Forecast;
 /// The explanation of such a difference.
 const NOTE: &str = "the renamed autoscaler begins without recommendations";
 
-/// The workloads of renamed autoscalers, each with how long it matters what was recommended before.
+/// The workloads of renamed autoscalers, each with how long earlier recommendations matter.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RenamedAutoscalers(BTreeMap<Identity, SignedDuration>);
 
@@ -45,7 +45,7 @@ impl RenamedAutoscalers {
     }
 }
 
-/// The autoscalers of a world that another one has not, by what they scale.
+/// The autoscalers of a world that another one does not have, by their targets.
 fn only_in<'w>(world: &'w World, other: &World) -> BTreeMap<&'w Identity, &'w MetricScaling> {
     let all = world.metric_scaling.policies.iter();
     let own = all.filter(|(name, _)| !other.metric_scaling.policies.contains_key(*name));

@@ -1,5 +1,5 @@
 //! The actions of each group of rules if it were alone: when it sets a field next, to what, and how long that usually
-//! lasts. Only the calendar counts here; what happens where groups meet is up to the run.
+//! lasts. Only the calendar counts here; the run computes the interaction of groups.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -268,7 +268,7 @@ impl Alone {
         rule.map_or_else(|| jiff::tz::Offset::UTC.to_datetime(at), |rule| rule.zone().civil(at))
     }
 
-    /// The rules of a group that set a field, each with what it sets.
+    /// The rules of a group that set a field, each with its value.
     fn of(&self, group: &Group, field: Field) -> impl Iterator<Item = (&RuleSchedule, u32)> {
         let rules = self.rules.get(group).into_iter().flatten();
         rules.filter_map(move |rule| {

@@ -1,4 +1,5 @@
-//! Numbers that become others while a run is watched: what is cut short, whom it belonged to, and what is only in between.
+//! Changes of numbers while a run is watched: which values are cut short, whose they were, and which hold only in
+//! between.
 
 use almanac_engine::{Field, Identity, RuleSchedule, Value};
 use jiff::{SignedDuration, Timestamp};
@@ -57,7 +58,7 @@ impl Watch<'_> {
         self.note(Sort::CutShort, &cut_by, Some(holder), Some(*field), (about, at));
     }
 
-    /// A number has become another one, and what that says of the rules.
+    /// Records a change of a number, and its meaning for the rules.
     fn tell_change(&mut self, place: &(Identity, Field), change: Change) {
         let (Some(before), Some(after)) =
             (change.before.writer().cloned(), change.after.writer().cloned())

@@ -115,7 +115,7 @@ struct Days<'r> {
     shown: BTreeSet<Vec<i64>>,
 }
 
-/// A day of the calendar, and what is the same for all days of its month.
+/// A day of the calendar, with the data that all days of its month share.
 struct Day {
     number: i64,
     date: Date,
@@ -244,7 +244,7 @@ impl<'r> Days<'r> {
         self.came = comes;
     }
 
-    /// Goes on to the next day; of what is the same every week, to the next one on which something is new.
+    /// Goes to the next day; where all weeks are the same, to the next day with a change.
     fn advance(&mut self) -> Option<()> {
         let number = self.next.number + 1;
         let changes = || self.differences.iter().map(|(since, _)| *since);

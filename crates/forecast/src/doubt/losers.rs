@@ -11,7 +11,7 @@ use super::{About, Doubt};
 use crate::{Origin, Writer};
 
 impl Watch<'_> {
-    /// The rules that fired, and of which nothing has ever lasted.
+    /// The rules that fired, and whose values never lasted.
     pub(super) fn never_won(&self) -> Vec<Doubt> {
         let losers = self.lost.iter().filter(|(rule, _)| !self.won.contains(rule));
         let doubt = |(loser, (at, winner)): (&Writer, &Loss)| {

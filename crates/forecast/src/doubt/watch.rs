@@ -1,4 +1,4 @@
-//! Watches a run for what is probably not meant.
+//! Watches a run for policies that probably do something unintended.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -26,13 +26,13 @@ pub(crate) struct Watch<'w> {
     /// The groups of rules that set a field, if there are several.
     shared: BTreeMap<(Identity, Field), Vec<Group>>,
     alone: Alone,
-    /// When what there was before a stretch counts no more: what is set before it shows nothing new.
+    /// Until when the state before a stretch counts: an earlier value shows nothing new.
     pub(super) known_since: Timestamp,
-    /// The workloads of which the replicas or their bounds have been set at the latest instant.
+    /// The workloads whose replicas or bounds have been set at the latest instant.
     pub(super) unsettled: (Timestamp, BTreeSet<&'w Identity>),
-    /// The bounds that have moved at the latest instant, with what they were.
+    /// The bounds that have moved at the latest instant, with their previous values.
     pub(super) moved: Vec<((Identity, Field), u32)>,
-    /// The rules of which a value has lasted.
+    /// The rules that had a value that lasted.
     pub(super) won: BTreeSet<Writer>,
     /// The rules that were due and set nothing that lasted: when first, and who decided instead.
     pub(super) lost: BTreeMap<Writer, Loss>,
@@ -65,7 +65,7 @@ pub(super) struct Rule {
     pub(super) clock: Option<usize>,
 }
 
-/// When a rule was due and set nothing that lasted, and what was set instead.
+/// When a rule was due and set nothing that lasted, and the value set instead.
 pub(super) type Loss = (Timestamp, Option<Arc<Origin>>);
 
 /// The subject of a finding. Of several with the same key, only the first is kept.

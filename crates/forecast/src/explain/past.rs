@@ -1,5 +1,5 @@
-//! The time before an instant: a run of some policies over the week before. All instants of a day have the same run, so what
-//! is explained of them agrees, and the run is made once. Which values are dated by it is up to the caller.
+//! The time before an instant: a run of some policies over the week before. All instants of a day have the same run,
+//! so their explanations agree, and the run is made once. The caller chooses the values that it dates.
 
 use almanac_engine::{Field, Identity, PolicyName, World, known_until};
 use jiff::{SignedDuration, Timestamp};
@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::{is_same, just_after};
 use crate::{AssumedValues, LastWrite, Period, Segment, Series, Simulation};
 
-/// How far back the beginning of what is decided is searched for, from the beginning of the day in UTC.
+/// How far back the start of a decided value is searched for, from the beginning of the day in UTC.
 const LOOKS_BACK: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 const DAY_SECONDS: i64 = 24 * 60 * 60;
@@ -46,8 +46,8 @@ impl Past {
         self.policies == policies && self.from == beginning(self.known_until, at)
     }
 
-    /// Since when a field has had at an instant what was written; `None` if it has had that since the run began, or has
-    /// something else.
+    /// Since when a field has had the written value, at an instant; `None` if it has had it since the run started, or
+    /// has another value.
     pub(super) fn since(
         &mut self,
         at: Timestamp,

@@ -1,4 +1,4 @@
-//! Compared with what is open every quarter of an hour.
+//! Compared with the rules that are open every quarter of an hour.
 
 use std::fmt::Write as _;
 

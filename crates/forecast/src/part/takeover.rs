@@ -24,7 +24,7 @@ pub(crate) type Left = BTreeMap<(Identity, Field), LastWrite>;
 pub(crate) struct Inherited {
     /// The values that the other version has left.
     pub(crate) left: Left,
-    /// Whether they give way to what has been set later, or at the same instant.
+    /// Whether they yield to values set later, or at the same instant.
     pub(crate) yields_to_later: bool,
     /// The rules that start there, of objects that continue from their status.
     pub(crate) held_back: Vec<HeldBack>,
@@ -35,7 +35,7 @@ pub(crate) struct Inherited {
 pub(super) struct Takeover<'a> {
     /// `None` if there was no version before.
     before: Option<Forecast<'a>>,
-    /// In which of its parts the objects are of which policies set numbers.
+    /// For each object whose numbers policies set, the part of that version that has it.
     part_of: BTreeMap<Identity, usize>,
 }
 
@@ -88,8 +88,8 @@ impl<'a> Takeover<'a> {
                 begin_anew(&mut world, policy, from);
             }
         }
-        // A status that is later than all that is known of the other version outweighs what that has left, but for what it
-        // has set since, before rules were edited.
+        // A status later than everything known of the other version outweighs the values that the version has left,
+        // except for those that it has set since, before rules were edited.
         let is_outweighed = known.is_some() && known > self.known_until(&written);
         if is_outweighed {
             left.retain(|_, write| !held_back.is_empty() && write.since > known);
@@ -125,7 +125,7 @@ impl<'a> Takeover<'a> {
         self.before.as_ref().is_some_and(|before| goes_on(world, policy, before.world))
     }
 
-    /// The part of the version before that has set something of an object, and what it has.
+    /// The part of the version before that has set a field of an object, with its island.
     fn island_of(&self, object: &Identity) -> Option<(usize, &Island)> {
         let part = self.part_of.get(object).copied()?;
         Some((part, self.before.as_ref()?.islands.get(part)?))
@@ -191,14 +191,14 @@ impl<'a> Takeover<'a> {
     }
 }
 
-/// Whether the status of an autoscaler says what it has recommended and scaled.
+/// Whether the status of an autoscaler records its recommendations and scalings.
 fn has_history(world: &World, policy: &PolicyName) -> bool {
     let object = world.metric_scaling.policies.get(&policy.identity);
     policy.family == Family::MetricScaling && object.is_some_and(|it| it.memory.is_some())
 }
 
-/// Whether an autoscaler decides over an object from the same replicas as the one that has decided before: it is that one, or
-/// what it multiplies is the number of replicas, which would count twice.
+/// Whether an autoscaler decides over an object from the same replicas as the previous one did. That is so if it is
+/// the same one, or if it multiplies the number of replicas, which would count twice.
 fn decides_again(world: &World, object: &Identity, writer: &PolicyName, from: Timestamp) -> bool {
     let is_it = |(autoscaler, of): (&Identity, &MetricScaling)| {
         let name = PolicyName::new(Family::MetricScaling, autoscaler.clone());

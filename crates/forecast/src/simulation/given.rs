@@ -19,8 +19,8 @@ impl Simulation {
         }
     }
 
-    /// Sets fields to what another version has left, whose writers stay those of the values, and lets the rules begin that
-    /// were held back until then.
+    /// Sets fields to the values that another version has left, whose writers stay those of the values, and lets the
+    /// rules begin that were held back until then.
     pub(super) fn take_over(&mut self, inherited: Inherited, from: Timestamp) {
         let Inherited { left, yields_to_later, held_back } = inherited;
         for held in held_back {

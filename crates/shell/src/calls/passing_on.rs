@@ -23,7 +23,7 @@ use super::{Answer, Call, TlsError};
 #[derive(Debug, thiserror::Error)]
 #[error("failed to pass the call on to {address}: {why}")]
 pub struct NotPassedOn {
-    /// To whom.
+    /// The address of the other process.
     pub address: String,
     /// What went wrong.
     pub why: String,
@@ -34,7 +34,7 @@ pub struct NotPassedOn {
 pub struct OwnFiles {
     /// The authorities of the other processes.
     pub authorities: PathBuf,
-    /// Our own certificate, by which they know us.
+    /// Our own client certificate, by which the other processes identify us.
     pub certificate: PathBuf,
     /// Its key.
     pub key: PathBuf,

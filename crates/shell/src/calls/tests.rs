@@ -253,7 +253,7 @@ async fn what_cannot_be_passed_on_says_why() {
     assert!(gone.contains("refused") || gone.contains("connect"), "{gone}");
 }
 
-/// An authority, and what it has signed, in files.
+/// A CA, and the certificates that it has signed, in files.
 struct Authority {
     folder: TempDir,
     issuer: Issuer<'static, KeyPair>,

@@ -108,7 +108,7 @@ impl Tls {
     }
 }
 
-/// The certificate that a server shows to those who call from now on. Copies are the same one.
+/// The serving certificate for connections from now on. Copies are the same one.
 #[derive(Clone, Default)]
 pub struct Shown {
     current: Arc<RwLock<Option<Arc<CertifiedKey>>>>,
@@ -149,7 +149,7 @@ pub(super) fn authorities(what: &'static str, file: &Path) -> Result<RootCertSto
     Ok(roots)
 }
 
-/// The certificates in a file, of which there has to be one at least.
+/// The certificates in a file, of which there must be at least one.
 pub(super) fn certificates(
     what: &'static str,
     file: &Path,

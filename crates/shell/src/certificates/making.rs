@@ -1,4 +1,4 @@
-//! Making certificates, and reading what they say.
+//! Makes certificates, and reads their validity.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use x509_parser::pem::{Pem, parse_x509_pem};
 
 use super::{Pair, Wanted};
 
-/// The clocks of those who read a certificate may be behind by this much.
+/// The clocks of clients that verify a certificate may be behind by this much.
 const CLOCKS_APART: SignedDuration = SignedDuration::from_mins(5);
 
 /// Why a certificate cannot be made or read.
@@ -69,7 +69,7 @@ pub(super) fn make_authority(
 ) -> Result<Pair, CertificateError> {
     let key = KeyPair::generate()?;
     let mut params = CertificateParams::default();
-    // Each has a name of its own, by which those who check a chain find the right one.
+    // Each has a name of its own, by which a client that verifies a chain finds the right one.
     let key_bytes = key.subject_public_key_info();
     let number = key_bytes.iter().rev().take(8).fold(0_u64, |all, it| all << 8 | u64::from(*it));
     params.distinguished_name.push(DnType::CommonName, format!("almanac {number:016x}"));

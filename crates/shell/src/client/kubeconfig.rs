@@ -1,5 +1,5 @@
-//! A client's configuration, from a kubeconfig: which cluster, whom it trusts, and who one is there. Which proxy it goes
-//! through is decided next door; where the kubeconfig is, and what else a client needs, is up to the caller.
+//! A client's configuration, from a kubeconfig: the cluster, the CAs it trusts, and its credentials. `proxy` chooses
+//! the proxy. The caller finds the kubeconfig, and sets the rest of the client's configuration.
 
 use kube::config::{Cluster, Config, ExecAuthCluster, Kubeconfig, KubeconfigError};
 use x509_parser::pem::parse_x509_pem;
@@ -68,7 +68,7 @@ fn configuration_in(
 
 /// The certificates of the authority, in DER.
 fn authority(cluster: &Cluster) -> Result<Option<Vec<Vec<u8>>>, UnusableKubeconfig> {
-    // As for kubectl, what is empty is not set.
+    // As for kubectl, an empty value is not set.
     let read = ExecAuthCluster::try_from(cluster)?.certificate_authority_data;
     let Some(pem) = read.filter(|pem| !pem.trim_ascii().is_empty()) else {
         return Ok(None);

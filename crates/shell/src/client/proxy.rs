@@ -95,7 +95,7 @@ fn is_listed(list: &str, cluster: &Uri) -> bool {
     let about_it = entries.filter_map(|entry| {
         let (name, of_port) = name_and_port(entry);
         let name = name.strip_prefix('*').filter(|it| it.starts_with('.')).unwrap_or(name);
-        // With a dot before it, a name stands for what is below it alone.
+        // With a dot before it, a name stands only for its subdomains.
         let is_above =
             name.strip_prefix('.').is_some_and(|above| above.eq_ignore_ascii_case(&host));
         (of_port.is_none_or(|it| it == port) && !is_above).then_some(name)

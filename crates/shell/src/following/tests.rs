@@ -12,7 +12,7 @@ use super::*;
 use crate::log::warnings::Warnings;
 use crate::process_metrics::tests::exported;
 
-/// Notes what it receives.
+/// Records the deliveries.
 #[derive(Clone, Default)]
 struct Noting(Arc<Mutex<Vec<String>>>);
 

@@ -1,4 +1,4 @@
-//! Where a Prometheus is: an address that can be used, or what is wrong with it.
+//! The address of a Prometheus: checks that it can be used, and reports the problem otherwise.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! From a response of the HTTP API to the one number in it, or to what is wrong with it.
+//! From a response of the HTTP API to the one number in it, or to the problem with it.
 
 use std::borrow::Cow;
 
@@ -35,7 +35,7 @@ struct Said<'a> {
 
 struct Data<'a> {
     kind: Cow<'a, str>,
-    /// As text, until it is known what it has to be.
+    /// As text, until its expected type is known.
     result: &'a str,
 }
 

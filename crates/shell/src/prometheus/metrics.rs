@@ -9,7 +9,7 @@ use prometheus_client::registry::Registry;
 
 use super::QueryProblem;
 
-/// From what a query takes that Prometheus has in memory, to what is waited for at most.
+/// From the time of a query that Prometheus has in memory, to the longest time to wait for one.
 const SECONDS: [f64; 10] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0];
 
 /// Counts queries, by result.
@@ -26,7 +26,7 @@ impl Default for QueryMetrics {
 }
 
 impl QueryMetrics {
-    /// Adds them to what is exported.
+    /// Registers them with the exported metrics.
     pub fn register(&self, registry: &mut Registry) {
         let queries = "Queries for autoscalers, by result: ok, or why no number could be used";
         registry.register("almanac_prometheus_queries", queries, self.queries.clone());

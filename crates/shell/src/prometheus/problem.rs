@@ -1,4 +1,4 @@
-//! Why a query yields no number that can be used, and what to do about it.
+//! Why a query yields no usable number, and how to fix that.
 
 use std::fmt::Write as _;
 
@@ -44,7 +44,7 @@ pub enum QueryProblem {
         status: String,
         /// Whether the responding server reports an error of its own.
         is_server_error: bool,
-        /// The beginning of what was answered.
+        /// The beginning of the response.
         text: String,
     },
     /// Prometheus cannot read the query.
@@ -69,7 +69,7 @@ pub enum QueryProblem {
     /// The responder is not Prometheus.
     #[error("the response is not from the Prometheus API{}; {CHECK_PATH}", quoted(.text))]
     NotPrometheus {
-        /// The beginning of what was answered.
+        /// The beginning of the response.
         text: String,
     },
     /// Not all data could be read.

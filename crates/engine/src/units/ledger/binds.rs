@@ -25,7 +25,7 @@ pub struct ReservationId {
     pub(super) number: u64,
 }
 
-/// A binding that is reserved, is under way, or of which it is not known what became of it.
+/// A binding that is reserved, is in progress, or has an unknown outcome.
 #[derive(Clone, Debug)]
 pub(super) struct Reservation {
     pub(super) generation: u64,
@@ -33,7 +33,7 @@ pub(super) struct Reservation {
     pub(super) node: NodeId,
     /// The version of the pod that the binding is conditional on; `None` if it is not.
     pub(super) version: Option<u64>,
-    /// The labels it may come to have by being bound, if they are other ones.
+    /// The labels it may get from the binding, if they differ.
     will_be: Option<ShapeId>,
     is_posted: bool,
     /// Whether the scheduler received the response that this has to be resolved first.
@@ -253,7 +253,7 @@ impl Ledger {
         (is_free && slot.has_cost()).then(|| price(priority, None))
     }
 
-    /// The labels that a pod comes to have if the API server gives it those of its node, unless it has them.
+    /// The labels that a pod gets if the API server gives it those of its node, unless it has them.
     fn shape_when_bound(&mut self, id: PodId, node: NodeId) -> Option<ShapeId> {
         let slot = &self.pods[id];
         let shape = &self.shapes[slot.shape];

@@ -40,7 +40,7 @@ impl UnitPlace {
     }
 }
 
-/// A policy, and what is counted under it.
+/// A policy, and the counts under it.
 #[derive(Clone, Debug)]
 pub(super) struct Book {
     pub(super) identity: Identity,
@@ -110,7 +110,7 @@ pub(super) struct Rank {
     pub(super) pod: PodId,
 }
 
-/// A pod that has come to be over a cap, or is no longer.
+/// A pod that has become over a cap, or no longer is.
 pub(super) struct Crossing {
     pub(super) rank: Rank,
     pub(super) is_over: bool,

@@ -12,7 +12,7 @@ use crate::Identity;
 use crate::units::slots::PodId;
 use crate::units::{DeletionCost, Ungoverned};
 
-/// The only controllers that ask what it costs to delete their pods.
+/// The only controllers that use the deletion cost of their pods.
 const REPLICA_SETS: (&str, &str) = ("apps", "ReplicaSet");
 
 /// A deletion cost to be written.

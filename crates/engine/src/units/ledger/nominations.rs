@@ -297,7 +297,7 @@ impl Ledger {
         }
     }
 
-    /// Ends what was kept for pods that were not nominated in time.
+    /// Releases the capacity kept for pods that were not nominated in time.
     pub(super) fn end_unnominated(&mut self, now: Elapsed) {
         while let Some((until, pod)) = self.nominations.ends.first().copied()
             && until <= now

@@ -1,4 +1,4 @@
-//! Why a verdict is what it is, as lines for people.
+//! The reasons for a verdict, as lines for users.
 
 use std::fmt::Write as _;
 

@@ -14,7 +14,7 @@ use crate::{Labels, ValueRequirement};
 /// As many units as a policy has, and more: one bit each.
 type Units = u64;
 
-/// The units of a policy, by what they require.
+/// The units of a policy, by their requirements.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UnitSelection {
     /// For each bit, the place of the unit.
