@@ -162,7 +162,7 @@ impl fmt::Display for RequestOutcome {
             Self::Won { is_only: false } => formatter.write_str("the field has its value"),
             Self::Equal { to } => write!(formatter, "{to} requests the same value"),
             Self::Lost { to, because } => match because {
-                Precedence::Later => write!(formatter, "{to} requests another value since later"),
+                Precedence::Later => write!(formatter, "{to} set the field later"),
                 Precedence::LastTurn => {
                     write!(formatter, "{to} has its turn later at the same instant")
                 }
@@ -254,10 +254,7 @@ mod tests {
         let both = [request(CRON, "a", 5, 9), request(CRON, "b", 3, 1)];
         assert_eq!(
             ranked(&both, 5, Some(&name(CRON, "a"))),
-            [
-                "a won: the field has its value",
-                "b lost: Kind.group default/a requests another value since later"
-            ]
+            ["a won: the field has its value", "b lost: Kind.group default/a set the field later"]
         );
     }
 
@@ -303,7 +300,7 @@ mod tests {
             ranked(&both, 7, None),
             [
                 "a lost: another field manager has set the field since",
-                "b lost: Kind.group default/a requests another value since later"
+                "b lost: Kind.group default/a set the field later"
             ]
         );
     }
