@@ -79,14 +79,7 @@ fn write_answer(
     for reason in &explanation.reasons {
         write_reason(answer, reason, formulas, output)?;
     }
-    // A single request says no more than the reasons above.
-    for (field, ranked) in explanation.requests.iter().filter(|(_, all)| all.len() > 1) {
-        writeln!(output)?;
-        writeln!(output, "{STRONG}Requests{STRONG:#} for {field}")?;
-        for ranked in ranked {
-            write_request(answer, ranked, output)?;
-        }
-    }
+    write_requests(answer, output)?;
     if !explanation.values.is_empty() || answer.assumptions().next().is_some() {
         writeln!(output)?;
     }
@@ -168,6 +161,19 @@ fn write_reason(
     let span: Vec<String> = since.into_iter().chain(until).collect();
     if !span.is_empty() {
         writeln!(output, "              {QUIET}{}{QUIET:#}", span.join(", "))?;
+    }
+    Ok(())
+}
+
+/// The requests for each field with several. A single one says no more than the reasons.
+fn write_requests(answer: &Answer<'_>, output: &mut impl Write) -> io::Result<()> {
+    let several = answer.explanation.requests.iter().filter(|(_, ranked)| ranked.len() > 1);
+    for (field, ranked) in several {
+        writeln!(output)?;
+        writeln!(output, "{STRONG}Requests{STRONG:#} for {field}")?;
+        for ranked in ranked {
+            write_request(answer, ranked, output)?;
+        }
     }
     Ok(())
 }
