@@ -398,3 +398,22 @@ fn an_autoscaler_without_room_for_its_patterns_is_unusable_until_there_is_room()
     assert!(is_usable(&watched, "late") && is_usable(&watched, "small"));
     assert!(!watched.follower.wants_list());
 }
+
+#[test]
+fn a_rival_that_comes_or_goes_wakes_the_statuses_of_the_others() {
+    let [shop, other] = ["shop", "other"].map(|name| object(name, name, 1, 5));
+    let mut comes = Watched::new();
+    comes.follower.upsert(told(shop.clone()));
+    comes.follower.list_complete();
+    assert!(comes.statuses.is_quiet());
+    comes.follower.upsert(told(other.clone()));
+    assert!(!comes.statuses.is_quiet());
+
+    let mut goes = Watched::new();
+    goes.follower.upsert(told(shop));
+    goes.follower.upsert(told(other.clone()));
+    goes.follower.list_complete();
+    assert!(goes.statuses.is_quiet());
+    goes.follower.delete(told(other));
+    assert!(!goes.statuses.is_quiet());
+}
