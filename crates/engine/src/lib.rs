@@ -90,7 +90,7 @@ pub use occurrence::Occurrence;
 pub use presumption::{Consequence, Presumption};
 pub use reach::{Reach, Unreachable};
 pub use reason::{Reason, Verdict};
-pub use requests::{Held, Precedence, RankedRequest, Request, RequestOutcome, rank};
+pub use requests::{CurrentValue, Precedence, RankedRequest, Request, RequestOutcome, rank};
 pub use schedules::{RuleSchedule, Schedule};
 pub use seam::{FamilyState, OpenDecision, Policies, PolicyFamily, PolicyObject, Replayed, View};
 pub use target::{Target, TargetReference};

@@ -76,7 +76,7 @@ pub enum Precedence {
 
 /// The current value of a field, and the policy that has set it, if one has.
 #[derive(Clone, Copy, Debug)]
-pub struct Held<'a> {
+pub struct CurrentValue<'a> {
     /// The value, if it is known.
     pub value: Option<&'a Value>,
     /// The policy.
@@ -88,7 +88,7 @@ pub struct Held<'a> {
 /// The policy that has set the current value wins. If none of them has, the latest request would win; of several at one
 /// instant, the one whose policy has its turn last.
 #[must_use]
-pub fn rank(mut requests: Vec<Request>, held: Held<'_>) -> Vec<RankedRequest> {
+pub fn rank(mut requests: Vec<Request>, held: CurrentValue<'_>) -> Vec<RankedRequest> {
     let is_held = |it: &Request| held.by == Some(&it.policy);
     let order = |it: &Request| {
         let is_active = it.exempt.is_none() && it.value.is_some();
@@ -111,7 +111,7 @@ pub fn rank(mut requests: Vec<Request>, held: Held<'_>) -> Vec<RankedRequest> {
             if first.value == request.value {
                 return RequestOutcome::Equal { to };
             }
-            return RequestOutcome::Lost { to, because: Precedence::of(first, request) };
+            return RequestOutcome::Lost { to, because: Precedence::between(first, request) };
         }
         let is_replaced = !is_held(request) && held.value != request.value.as_ref();
         if is_replaced { RequestOutcome::Replaced } else { RequestOutcome::Won { is_only } }
@@ -123,7 +123,7 @@ pub fn rank(mut requests: Vec<Request>, held: Held<'_>) -> Vec<RankedRequest> {
 
 impl Precedence {
     /// Why a request precedes another one.
-    fn of(first: &Request, other: &Request) -> Precedence {
+    fn between(first: &Request, other: &Request) -> Precedence {
         let dates = first.since.zip(other.since);
         if dates.is_some_and(|(first, other)| first > other) {
             Precedence::Later
@@ -223,7 +223,7 @@ mod tests {
         PolicyName::new(family, Identity::new("group", "Kind", "default", name))
     }
 
-    /// A request since so many seconds after an epoch.
+    /// A request since a number of seconds after the epoch.
     fn request(family: Family, policy: &str, value: u32, since: i64) -> Request {
         let since = Timestamp::from_second(since).ok();
         Request { policy: name(family, policy), value: Some(value.into()), since, exempt: None }
@@ -232,7 +232,7 @@ mod tests {
     /// The name, the outcome and the reason of each request, in order.
     fn ranked(requests: &[Request], value: u32, by: Option<&PolicyName>) -> Vec<String> {
         let value = Value::Number(value);
-        let ranked = rank(requests.to_vec(), Held { value: Some(&value), by });
+        let ranked = rank(requests.to_vec(), CurrentValue { value: Some(&value), by });
         let line = |it: &RankedRequest| {
             let RankedRequest { request, outcome } = it;
             format!("{} {}: {outcome}", request.policy.identity.name(), outcome.name())

@@ -1,6 +1,8 @@
 //! The requests for the fields of an object: which policies set them, and which of these wins.
 
-use almanac_engine::{Field, Held, Identity, PolicyName, RankedRequest, Request, World, rank};
+use almanac_engine::{
+    CurrentValue, Field, Identity, PolicyName, RankedRequest, Request, World, rank,
+};
 use jiff::Timestamp;
 
 use crate::LastWrite;
@@ -28,7 +30,7 @@ pub(super) fn ranked(
         let by = write.origin.writer.as_ref().map(|writer| &writer.policy);
         let own = requests.iter().position(|it| Some(&it.policy) == by);
         match (own, by) {
-            // What was set is dated by a longer run than what is requested.
+            // A longer run dates the value than the request.
             (Some(own), _) if requests[own].value == write.value => {
                 requests[own].since = write.since;
             }
@@ -38,7 +40,7 @@ pub(super) fn ranked(
             }
             _ => {}
         }
-        (*field, rank(requests, Held { value: write.value.as_ref(), by }))
+        (*field, rank(requests, CurrentValue { value: write.value.as_ref(), by }))
     };
     values.iter().zip(requests).map(of_field).collect()
 }

@@ -67,8 +67,8 @@ fn a_firing_that_others_have_long_replaced_is_still_listed() {
         .scaling("daily", to_workload("shop"), daily)
         .scaling("yearly", to_workload("shop"), yearly)
         .world();
-    let told = requests(&world, &cron_policy("daily"), "2026-03-02T13:00:00Z");
-    assert!(told[1].starts_with("yearly 50 2026-01-01T00:00:00Z lost: "), "{told:?}");
+    let listed = requests(&world, &cron_policy("daily"), "2026-03-02T13:00:00Z");
+    assert!(listed[1].starts_with("yearly 50 2026-01-01T00:00:00Z lost: "), "{listed:?}");
 }
 
 #[test]
@@ -82,8 +82,8 @@ fn an_autoscaler_sets_its_value_again_after_a_firing() {
     let autoscaler = horizontal_autoscaler("shop");
     let object = PolicyObject::new(follows.checked());
     world.metric_scaling.policies.insert(autoscaler.identity.clone(), object);
-    let told = requests(&world, &cron_policy("rules"), "2026-03-02T13:00:00Z");
-    let [won, lost] = &told[..] else { panic!("{told:?}") };
+    let listed = requests(&world, &cron_policy("rules"), "2026-03-02T13:00:00Z");
+    let [won, lost] = &listed[..] else { panic!("{listed:?}") };
     assert!(won.starts_with("shop 5 ") && won.ends_with(" won: the field has its value"), "{won}");
     assert!(lost.starts_with("rules 10 2026-03-02T08:00:00Z lost: "), "{lost}");
 }

@@ -24,8 +24,8 @@ fn a_rule_and_an_autoscaler_of_one_target_report_each_other() -> TestResult {
         let rule = format!("CronFederatedHPA.autoscaling.karmada.io {home}/rules");
         let autoscaler = format!("HorizontalAutoscaler.autoscaling.karpenter.sh {home}/shop");
         let named = format!("the target is also set by {rule}: let only one policy set it");
-        let is_told = |object: &Value| condition(&object["status"], "Ready")[2].ends_with(&named);
-        cluster.await_object(AUTOSCALER, (home, "shop"), &named, is_told).await?;
+        let is_named = |object: &Value| condition(&object["status"], "Ready")[2].ends_with(&named);
+        cluster.await_object(AUTOSCALER, (home, "shop"), &named, is_named).await?;
 
         let event = format!(
             "Warning UndoneByAnotherWriter: rule often set replicas of Deployment.apps {home}/shop to 3; another \
@@ -33,12 +33,12 @@ fn a_rule_and_an_autoscaler_of_one_target_report_each_other() -> TestResult {
              same target: let only one of them scale it"
         );
         cluster.await_event(home, "rules", &event).await?;
-        let is_told = |status: &Value| {
+        let is_named = |status: &Value| {
             let [holds, reason, message] = condition(status, "Ready");
             [holds, reason] == ["False", "UndoneByAnotherWriter"]
                 && message.contains(&format!("also set by {autoscaler}"))
         };
-        cluster.await_status(home, "rules", "Ready=False UndoneByAnotherWriter", is_told).await?;
+        cluster.await_status(home, "rules", "Ready=False UndoneByAnotherWriter", is_named).await?;
         controller.stop().await
     })
 }
