@@ -16,7 +16,10 @@ pub(super) fn requests_in<'p>(
     at: Timestamp,
 ) -> Vec<Vec<Request>> {
     let of_field = |(field, _): &(Field, LastWrite)| {
-        policies.clone().filter_map(|it| world.request(it, (target, *field), at)).collect()
+        policies
+            .clone()
+            .filter_map(|it| world.request(it, (target, *field), at))
+            .collect::<Vec<_>>()
     };
     fields.iter().map(of_field).collect()
 }
@@ -29,13 +32,13 @@ pub(super) fn ranked(
     let of_field = |((field, write), mut requests): (&(Field, LastWrite), Vec<Request>)| {
         let by = write.origin.writer.as_ref().map(|writer| &writer.policy);
         let own = requests.iter().position(|it| Some(&it.policy) == by);
+        let (value, since) = (write.value.clone(), write.since);
         match (own, by) {
-            // A longer run dates the value than the request.
-            (Some(own), _) if requests[own].value == write.value => {
-                requests[own].since = write.since;
+            // A longer run dates the value than the request. A policy that cannot decide now has still set the value.
+            (Some(own), _) if requests[own].value.is_none() || requests[own].value == value => {
+                (requests[own].value, requests[own].since) = (value, since);
             }
             (None, Some(policy)) => {
-                let (value, since) = (write.value.clone(), write.since);
                 requests.push(Request { policy: policy.clone(), value, since, exempt: None });
             }
             _ => {}
