@@ -5,6 +5,7 @@
 //! held while waiting.
 
 mod policy_entry;
+mod rivals;
 mod target_table;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ use crate::scalable_node_group::KnownNodeGroups;
 pub(crate) use policy_entry::{
     OLDEST_VERSION, PolicyEntry, SpecRevision, StatusSnapshot, is_older,
 };
+pub(crate) use rivals::name_rivals;
 pub(crate) use target_table::{TargetEntry, TargetTable};
 
 /// What one term as the leader knows.

@@ -10,13 +10,13 @@ use almanac_api::status::conditions::{conditions, of_exempt};
 use almanac_api::status::cron_federated_hpa::{condition_states, write, write_without_policy};
 use almanac_api::status::replacing_patch;
 use almanac_engine::cron_scaling::Memory;
-use almanac_engine::{Exempt, Identity, Recorded};
+use almanac_engine::{Exempt, Family, Identity, PolicyName, Recorded};
 use almanac_shell::event_log::EventLog;
 use jiff::Timestamp;
 use prometheus_client::registry::Registry;
 
 use self::metrics::{BacklogGauges, CronMetrics};
-use crate::cluster::{ClusterState, PolicyEntry};
+use crate::cluster::{ClusterState, PolicyEntry, name_rivals};
 use crate::families::{Composed, FamilyController, ReportSubject, Scraped};
 use crate::status_writer::WriteMethod;
 
@@ -38,10 +38,12 @@ impl FamilyController for CronFederatedHpas {
         let checked = object.policy.as_deref();
         let target = checked.map(|checked| checked.target.identity());
         let memory = object.memory.as_ref();
-        let condition_states = match Exempt::of(&state.world.objects.exempt, policy, target) {
+        let mut condition_states = match Exempt::of(&state.world.objects.exempt, policy, target) {
             Some(exempt) => of_exempt(exempt),
             None => condition_states(checked, &entry.findings, entry.problem.as_deref(), memory),
         };
+        let name = PolicyName::new(Family::CronScaling, policy.clone());
+        name_rivals(&mut condition_states, &state.rivals(&name));
         let generation = entry.revision.generation();
         let conditions =
             conditions(&entry.recorded.conditions(), &condition_states, generation, now);

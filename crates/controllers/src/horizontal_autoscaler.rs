@@ -16,7 +16,7 @@ use almanac_api::status::TargetProblem;
 use almanac_api::status::conditions::{conditions, of_exempt};
 use almanac_api::status::horizontal_autoscaler::{Decided, condition_states, write};
 use almanac_engine::metric_scaling::{Answerer, Memory, SampleProblem, Settings, decide, gather};
-use almanac_engine::{Exempt, Identity, Reach, Recorded, Unreachable, World};
+use almanac_engine::{Exempt, Family, Identity, PolicyName, Reach, Recorded, Unreachable, World};
 use almanac_shell::event_log::EventLog;
 use almanac_shell::prometheus::Prometheus;
 use jiff::{SignedDuration, Timestamp};
@@ -25,7 +25,7 @@ use prometheus_client::registry::Registry;
 use self::metrics::{AutoscalerGauges, AutoscalerMetrics};
 pub(crate) use self::sampler::Sampler;
 pub(crate) use self::slow_queries::SlowQueries;
-use crate::cluster::{ClusterState, PolicyEntry};
+use crate::cluster::{ClusterState, PolicyEntry, name_rivals};
 use crate::families::{Composed, FamilyController, ReportSubject, Scraped};
 use crate::status_writer::WriteMethod;
 
@@ -118,10 +118,13 @@ impl FamilyController for HorizontalAutoscalers {
             if is_asking {
                 return None;
             }
-            let condition_states = match Exempt::of(&state.world.objects.exempt, policy, target) {
+            let mut condition_states = match Exempt::of(&state.world.objects.exempt, policy, target)
+            {
                 Some(exempt) => of_exempt(exempt).into(),
                 None => condition_states(&entry.findings, entry.problem.as_deref(), decided),
             };
+            let name = PolicyName::new(Family::MetricScaling, policy.clone());
+            name_rivals(&mut condition_states, &state.rivals(&name));
             let conditions =
                 conditions(&entry.recorded.conditions(), &condition_states, generation, now);
             let status = write(memory.unwrap_or(&nothing), decided, conditions, generation);

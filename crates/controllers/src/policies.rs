@@ -12,7 +12,7 @@ use almanac_api::exempt::is_marked;
 use almanac_api::families::Descriptor;
 use almanac_api::kinds::Kind;
 use almanac_api::objects::DISABLE_ANNOTATION;
-use almanac_engine::{Family, PolicyName};
+use almanac_engine::{Family, Identity, PolicyName};
 use almanac_shell::clock::Clock;
 use almanac_shell::following::{Follower, WatchFailure};
 use kube::api::DynamicObject;
@@ -160,6 +160,8 @@ impl PolicyFollower {
         }
         let now = target(state);
         state.set_target_of(&policy, before.as_ref(), now.as_ref());
+        self.wake_rivals(state, &policy, before.as_ref().filter(|_| before != now));
+        self.wake_rivals(state, &policy, now.as_ref());
         // Until they are compared, the memory may be ahead of the status.
         entry.is_written = false;
         state.hub.note_edit(&policy, self.clock.now());
@@ -176,11 +178,22 @@ impl PolicyFollower {
         }
     }
 
+    /// Policies of one target name each other in their conditions.
+    fn wake_rivals(&self, state: &ClusterState, policy: &PolicyName, target: Option<&Identity>) {
+        // Until all are listed, there may be many; they are woken together then.
+        let target = target.filter(|_| self.listed.is_complete());
+        let rivals = target.into_iter().flat_map(|it| state.targets.policies_targeting(it));
+        for rival in rivals.filter(|it| *it != policy) {
+            self.queues.statuses.wake(rival);
+        }
+    }
+
     fn remove(&self, state: &mut ClusterState, policy: &PolicyName) {
         if state.policies.remove(policy).is_some() {
             let target = state.world.target_of(policy);
             let target = target.as_ref().map(|reference| reference.target.identity());
             state.set_target_of(policy, target, None);
+            self.wake_rivals(state, policy, target);
             state.world.remove_policy(policy);
             state.hub.forget(policy);
             state.slow_queries.remove(policy);
@@ -245,6 +258,9 @@ impl Follower for PolicyFollower {
         if exemptions::change(&mut state.world, |exempt| exempt.mark(&policy.identity, is_exempt)) {
             self.wake(&state, &policy);
             self.queues.statuses.wake(&policy);
+            let target = state.world.target_of(&policy);
+            let target = target.as_ref().map(|reference| reference.target.identity());
+            self.wake_rivals(&state, &policy, target);
         }
         let Some(entry) = state.policies.get_mut(&policy) else { return };
         if let Some(content) = content {
@@ -277,6 +293,7 @@ impl Follower for PolicyFollower {
             // A kind that comes late is read by policies that may have had their turns.
             let reads = |it: &&PolicyName| Descriptor::of(it.family).reads.contains(&self.kind);
             state.policies.keys().filter(reads).for_each(|reader| self.queues.turns.wake(reader));
+            state.targets.sharing().for_each(|rival| self.queues.turns.wake(rival));
         }
     }
 

@@ -338,7 +338,7 @@ impl Reconciler {
         let now = self.clock.now();
         let Applied { outcomes, news } = applied;
         let target = about.target.as_ref().map(|it| it.target.identity().clone());
-        let (turn, changed_by, after) = {
+        let (turn, changed_by, after, replaced) = {
             let mut state = self.cluster.lock();
             let ClusterState { world, policies, targets, .. } = &mut *state;
             let entry = policies.get_mut(policy).filter(|entry| about.is(entry))?;
@@ -352,14 +352,20 @@ impl Reconciler {
             if let Some(target) = &target {
                 foreign.splice(0..0, targets.foreign(target).iter().cloned());
             }
+            let own = policy.to_string();
+            foreign.retain(|it| *it.by != *own);
             turn.recorded.extend(world.detect_undone(policy, &foreign, now));
             let undone = turn.recorded.iter().find_map(Recorded::undone);
             let by = foreign.iter().find(|it| Some(it.field) == undone);
             let changed_by = by.map(|it| Arc::clone(&it.by));
             let hooks = self.hooks.of(policy.family);
             let after = hooks.after(&mut state, policy, about.revision, &turn, now);
-            (turn, changed_by, after)
+            let replaced = state.note_replaced(policy, &turn.done, now);
+            (turn, changed_by, after, replaced)
         };
+        for rival in &replaced {
+            self.turns.wake(rival);
+        }
         for (other, at) in &after.others {
             self.turns.wake_at(other, *at);
         }

@@ -38,6 +38,7 @@ mod memory;
 mod plan;
 mod policy;
 mod reasons;
+mod request;
 mod settle;
 mod undone;
 

@@ -1,16 +1,18 @@
 //! Why a target has its values at an instant, as far as one policy is concerned, and what changes next.
 
 mod past;
+mod requests;
 
 use std::collections::BTreeMap;
 
 use almanac_engine::{
-    Consequence, Division, Family, Field, Identity, PolicyName, RuleExplanation, Value, Verdict,
-    World, islands, known_until, with_a_part_in,
+    Consequence, Division, Family, Field, Identity, PolicyName, RankedRequest, RuleExplanation,
+    Value, Verdict, World, islands, known_until, with_a_part_in,
 };
 use jiff::{SignedDuration, Timestamp};
 
 use self::past::Past;
+use self::requests::{ranked, requests_in};
 use crate::{AssumedValues, Assumption, LastWrite, Origin, Simulation};
 
 /// How far the next change is searched for: a leap year, so that the same day of the next year is
@@ -30,6 +32,8 @@ pub struct Explanation {
     pub values: Vec<(Field, LastWrite)>,
     /// The verdict on every rule, in the order of the spec.
     pub reasons: Vec<RuleExplanation>,
+    /// The requests for each field, in the order of [`Explanation::values`], the winner first.
+    pub requests: Vec<(Field, Vec<RankedRequest>)>,
     /// The next change of any of the values, if one comes within a year.
     pub next: Option<Change>,
     /// How its value is divided, if it is.
@@ -62,6 +66,8 @@ pub struct Explainer<'w> {
     islands: Vec<Vec<PolicyName>>,
     /// In which of them each policy is.
     positions: BTreeMap<PolicyName, usize>,
+    /// The policies that are not applied to a target because one of the two is exempt.
+    exempt: BTreeMap<Identity, Vec<PolicyName>>,
     /// The run before the last explained instant.
     past: Option<Past>,
 }
@@ -75,7 +81,13 @@ impl<'w> Explainer<'w> {
         for (position, island) in islands.iter().enumerate() {
             positions.extend(island.iter().map(|policy| (policy.clone(), position)));
         }
-        Explainer { world, islands, positions, past: None }
+        let mut exempt: BTreeMap<Identity, Vec<PolicyName>> = BTreeMap::new();
+        for policy in world.policies().filter(|it| world.why_exempt(it).is_some()) {
+            if let Some(reference) = world.target_of(&policy) {
+                exempt.entry(reference.target.identity().clone()).or_default().push(policy);
+            }
+        }
+        Explainer { world, islands, positions, exempt, past: None }
     }
 
     /// As [`explain`] does.
@@ -124,6 +136,8 @@ impl<'w> Explainer<'w> {
         let divisions = simulation.world().divisions(policy);
         let credits_writers = divisions.is_empty() && !world.explains_parts(policy);
         let concerned = with_a_part_in(world, &island, target);
+        let requesting = concerned.iter().chain(self.exempt.get(target).into_iter().flatten());
+        let requests = requests_in(simulation.world(), requesting, target, &values, at);
         // Values that only other policies set cannot change these values, however often those policies change them.
         simulation.go_on_with(&concerned);
         let ends_matter_of = credits_writers.then_some(policy);
@@ -134,10 +148,20 @@ impl<'w> Explainer<'w> {
         if credits_writers {
             credit_writers(&mut reasons, policy, &values, &ahead.ends);
         }
-        let next = ahead.next;
-        let target = target.clone();
-        let policy = policy.clone();
-        Some(Explanation { policy, target, at, values, reasons, next, divisions, assumptions })
+        let requests = ranked(&values, requests);
+        let Ahead { next, .. } = ahead;
+        let (policy, target) = (policy.clone(), target.clone());
+        Some(Explanation {
+            policy,
+            target,
+            at,
+            values,
+            reasons,
+            requests,
+            next,
+            divisions,
+            assumptions,
+        })
     }
 
     /// The island of a policy. If the policy sets nothing, the island of the policies that set the object is added.

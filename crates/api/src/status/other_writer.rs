@@ -3,6 +3,10 @@
 
 use almanac_engine::Field;
 
+/// How the name of a `HorizontalAutoscaler` starts. A policy of Almanac is recorded by its name, in place of a field
+/// manager.
+const AUTOSCALER: &str = "HorizontalAutoscaler.autoscaling.karpenter.sh ";
+
 /// What to do about a writer that sets a field, if it is known by its field manager.
 #[must_use]
 pub fn advice(manager: &str, field: Field) -> Option<String> {
@@ -39,6 +43,9 @@ pub fn advice(manager: &str, field: Field) -> Option<String> {
                 .to_owned(),
         );
     }
+    if manager.starts_with(AUTOSCALER) {
+        return Some(format!("{manager} scales the same target: let only one of them scale it"));
+    }
     None
 }
 
@@ -55,6 +62,7 @@ mod tests {
             ("helm-controller", "chart"),
             ("keda-operator", "ScaledObject"),
             ("kube-controller-manager", "HorizontalPodAutoscaler"),
+            ("HorizontalAutoscaler.autoscaling.karpenter.sh shop/web", "let only one of them"),
         ] {
             let advice = advice(manager, Field::Replicas).expect("it is known");
             assert!(advice.contains(part), "{manager}: {advice}");

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use almanac_engine::{Division, Field, ScorePart, Value as FieldValue, Verdict};
+use almanac_engine::{Division, Field, RankedRequest, ScorePart, Value as FieldValue, Verdict};
 use almanac_forecast::LastWrite;
 use jiff::Timestamp;
 use serde::Serialize;
@@ -40,6 +40,7 @@ struct Told<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     since: Option<Value>,
     reasons: Vec<Reason<'a>>,
+    requests: Vec<Request>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,6 +69,18 @@ struct Reason<'a> {
     sample: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     recommendation: Option<u32>,
+}
+
+/// The request of one policy for one field.
+#[derive(Serialize)]
+struct Request {
+    policy: Value,
+    field: &'static str,
+    value: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<Timestamp>,
+    outcome: &'static str,
+    reason: String,
 }
 
 pub(super) fn write(
@@ -102,6 +115,10 @@ fn told<'a>(answer: &'a Answer<'_>) -> Told<'a> {
         sample: reason.answered.map(|it| it.sample.get()),
         recommendation: reason.answered.map(|it| it.recommendation),
     });
+    let requests = explanation
+        .requests
+        .iter()
+        .flat_map(|(field, ranked)| ranked.iter().map(move |it| request(answer, *field, it)));
     let next = explanation.next.as_ref();
     let next = next.map(|next| json!({ "at": next.at, "value": value(&next.values) }));
     let divisions = Some(&explanation.divisions).filter(|it| !it.is_empty());
@@ -113,11 +130,24 @@ fn told<'a>(answer: &'a Answer<'_>) -> Told<'a> {
         value: answer.unit().map_or_else(|| value(&values), Value::from),
         since: since(&explanation.values),
         reasons: reasons.collect(),
+        requests: requests.collect(),
         next,
         groups: divisions.map(|it| groups(it)),
         decisions: divisions.map(|it| it.iter().map(decision).collect()),
         clock_changes: answer.clock_changes().iter().map(|it| it.to_json(answer.place)).collect(),
         assumptions: answer.assumptions().chain(answer.input.unseen.iter().cloned()).collect(),
+    }
+}
+
+fn request(answer: &Answer<'_>, field: Field, ranked: &RankedRequest) -> Request {
+    let RankedRequest { request, outcome } = ranked;
+    Request {
+        policy: answer.place.reference(&request.policy.identity),
+        field: field.name(),
+        value: request.value.as_ref().map_or(Value::Null, json_of),
+        since: request.since,
+        outcome: outcome.name(),
+        reason: outcome.to_string(),
     }
 }
 

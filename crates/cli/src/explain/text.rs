@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use almanac_api::families::Descriptor;
 use almanac_api::reading::PlacedFinding;
-use almanac_engine::{Field, RuleExplanation, Value, Verdict};
+use almanac_engine::{Field, RankedRequest, RequestOutcome, RuleExplanation, Value, Verdict};
 use almanac_forecast::{Explanation, LastWrite};
 use anstyle::{AnsiColor, Style};
 
@@ -79,6 +79,7 @@ fn write_answer(
     for reason in &explanation.reasons {
         write_reason(answer, reason, formulas, output)?;
     }
+    write_requests(answer, output)?;
     if !explanation.values.is_empty() || answer.assumptions().next().is_some() {
         writeln!(output)?;
     }
@@ -160,6 +161,44 @@ fn write_reason(
     let span: Vec<String> = since.into_iter().chain(until).collect();
     if !span.is_empty() {
         writeln!(output, "              {QUIET}{}{QUIET:#}", span.join(", "))?;
+    }
+    Ok(())
+}
+
+/// The requests for each field with several. A single one says no more than the reasons.
+fn write_requests(answer: &Answer<'_>, output: &mut impl Write) -> io::Result<()> {
+    let several = answer.explanation.requests.iter().filter(|(_, ranked)| ranked.len() > 1);
+    for (field, ranked) in several {
+        writeln!(output)?;
+        writeln!(output, "{STRONG}Requests{STRONG:#} for {field}")?;
+        for ranked in ranked {
+            write_request(answer, ranked, output)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_request(
+    answer: &Answer<'_>,
+    ranked: &RankedRequest,
+    output: &mut impl Write,
+) -> io::Result<()> {
+    let RankedRequest { request, outcome } = ranked;
+    let (mark, style) = match outcome {
+        RequestOutcome::Won { .. } => ('✓', WON),
+        RequestOutcome::Equal { .. } => ('=', QUIET),
+        RequestOutcome::Lost { .. } | RequestOutcome::Replaced => ('✗', QUIET),
+        RequestOutcome::Inactive => ('·', QUIET),
+        RequestOutcome::Exempt(_) => ('-', QUIET),
+    };
+    let (name, policy) = (outcome.name(), printable(&request.policy.to_string()));
+    writeln!(output, "  {style}{mark} {name:<8}{style:#}  {STRONG}{policy}{STRONG:#}")?;
+    let value = request.value.as_ref().map(|it| format!("{it}; ")).unwrap_or_default();
+    let message = printable(&format!("{value}{outcome}"));
+    writeln!(output, "              {message}")?;
+    if let Some(at) = request.since {
+        let since = civil(answer.zone, at);
+        writeln!(output, "              {QUIET}since {since}{QUIET:#}")?;
     }
     Ok(())
 }

@@ -10,5 +10,6 @@ mod many;
 mod queries;
 mod readings;
 mod restarts;
+mod rivals;
 mod storms;
 mod tenants;

@@ -26,7 +26,7 @@ mod units_reasons;
 use std::path::Path;
 
 use running::{BROKEN, NIGHT, NODES, PRESENT, SHOP, almanac, command, folder_with, forecast};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::running::{Ran, list, word};
 
@@ -243,6 +243,18 @@ fn a_target_is_explained_by_who_wrote_it_last() {
     assert_eq!(night["value"], 0);
     assert_eq!(night["reasons"][0]["verdict"], "won");
     assert_eq!(night["next"]["at"], "2026-11-21T07:00:00Z");
+    let requests = list(&night["requests"]).iter();
+    let requests = requests.map(|it| ["value", "since", "outcome"].map(|field| it[field].clone()));
+    let expected = [
+        [json!(0), json!("2026-11-20T22:00:00Z"), json!("won")],
+        [json!(2), json!("2026-11-20T19:00:00Z"), json!("lost")],
+    ];
+    assert_eq!(requests.collect::<Vec<_>>(), expected);
+    let text = ["explain", "-f", ".", "deployment/shop", "--at", "2026-11-20T23:00:00Z"];
+    almanac(&folder, &text).assert_said(&[
+        "Requests for replicas",
+        "2; CronFederatedHPA.autoscaling.karmada.io default/night-watch set the field later",
+    ]);
     let noon = explain(PRESENT);
     assert_eq!(noon["policy"]["name"], "shop-hours");
     assert_eq!(noon["value"], 10);

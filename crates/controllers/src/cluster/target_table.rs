@@ -121,6 +121,11 @@ impl TargetTable {
             && self.policies_targeting(target).is_empty()
     }
 
+    /// The policies that share their target with another one.
+    pub(crate) fn sharing(&self) -> impl Iterator<Item = &PolicyName> {
+        self.targeted_by.values().filter(|policies| policies.len() > 1).flatten()
+    }
+
     /// The policies that have a target.
     pub(crate) fn policies_targeting(&self, target: &Identity) -> &[PolicyName] {
         self.targeted_by.get(target).map(Vec::as_slice).unwrap_or_default()

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use almanac_engine::PolicyName;
 use almanac_engine::metric_scaling::{Answerer, FiniteNumber, Sample, SampleProblem};
-use almanac_fixtures::names::horizontal_autoscaler as autoscaler;
+use almanac_fixtures::names::{cron_federated_hpa, horizontal_autoscaler as autoscaler};
 use almanac_fixtures::objects;
 use almanac_stub::{Fault, Kind as Served, Stub};
 use http::{Method, StatusCode};
@@ -57,6 +58,12 @@ fn condition(status: &Value, name: &str) -> (String, String) {
     let found = found.unwrap_or_else(|| panic!("no {name} in {status}"));
     let text = |field: &str| found[field].as_str().expect("it is text").to_owned();
     (text("status"), text("reason"))
+}
+
+/// The message of `Ready`.
+fn ready_message(status: &Value) -> &Value {
+    let mut conditions = status["conditions"].as_array().expect("it has some").iter();
+    &conditions.find(|it| it["type"] == "Ready").expect("it is always there")["message"]
 }
 
 fn states(status: &Value) -> [String; 4] {
@@ -229,4 +236,35 @@ async fn the_conditions_say_what_holds_an_autoscaler_back() {
     bench.run(60).await;
     assert_eq!(states(&bench.status(&shop).expect("there is one")), well);
     assert_eq!(replicas(&stub, "deployments"), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rule_whose_value_an_autoscaler_replaces_reports_it_and_both_name_each_other() {
+    let stub = Stub::new();
+    let mut bench = following(&stub, "2026-11-30T09:29:30Z", 7, DEPLOYMENT);
+    let reference = objects::target("apps/v1", "Deployment", "shop");
+    let rules = json!([objects::rule("half", "30 9 * * *", 3)]);
+    let object = objects::cron_federated_hpa("rules", &reference, &rules);
+    bench.upsert(objects::stored(object, "rules", 1, 1));
+    bench.run(20).await;
+    assert_eq!(replicas(&stub, "deployments"), 7);
+    let named = |policy: &PolicyName, rival: &PolicyName| {
+        let status = bench.status(policy).expect("there is one").to_string();
+        assert!(status.contains(&format!("the target is also set by {rival}")), "{status}");
+        status
+    };
+    let (rule, scaler) = (cron_federated_hpa("rules"), autoscaler("shop"));
+    named(&scaler, &rule);
+    assert!(named(&rule, &scaler).contains("nothing needs attention; "));
+    bench.run(30).await;
+    assert_eq!(replicas(&stub, "deployments"), 7, "the autoscaler has set its value again");
+    assert_eq!(bench.patched().len(), 3, "{:?}", bench.patched());
+    let status = bench.status(&rule).expect("there is one");
+    assert_eq!(condition(&status, "Ready"), ("False".into(), "UndoneByAnotherWriter".into()));
+    let said =
+        format!("another writer has set replicas to 7 since; {scaler} scales the same target");
+    assert!(status.to_string().contains(&said), "{status}");
+    bench.run(600).await;
+    let later = bench.status(&rule).expect("there is one");
+    assert_eq!(ready_message(&later), ready_message(&status), "it is written once for that");
 }

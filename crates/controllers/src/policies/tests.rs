@@ -21,6 +21,8 @@ use crate::cluster::{Cluster, OLDEST_VERSION};
 use crate::namespaces::Part;
 use crate::work_queue::WorkQueue;
 
+mod rivals;
+
 /// A watch of `CronFederatedHPA`s, and what it fills.
 struct Watched {
     follower: PolicyFollower,
@@ -312,26 +314,6 @@ fn a_malformed_spec_does_not_affect_other_objects() {
     let state = watched.cluster.lock();
     let odd = PolicyName::new(Family::CronScaling, identity("odd"));
     assert!(!state.policies[&odd].findings.is_empty());
-}
-
-#[test]
-fn policies_are_found_by_their_target() {
-    let mut watched = Watched::new();
-    watched.follower.upsert(told(object("one", "1", 1, 5)));
-    watched.follower.upsert(told(object("two", "2", 2, 5)));
-    let target = names::deployment("shop");
-    let aimed = |watched: &Watched| {
-        let state = watched.cluster.lock();
-        let policies = state.targets.policies_targeting(&target);
-        policies.iter().map(|it| it.identity.name().to_owned()).collect::<Vec<_>>()
-    };
-    assert_eq!(aimed(&watched), ["one", "two"]);
-    let mut moved = object("one", "1", 3, 6);
-    moved["spec"]["scaleTargetRef"]["name"] = json!("other");
-    watched.follower.upsert(told(moved));
-    assert_eq!(aimed(&watched), ["two"]);
-    watched.follower.delete(told(object("two", "2", 4, 5)));
-    assert!(aimed(&watched).is_empty());
 }
 
 #[test]

@@ -8,13 +8,13 @@ use jiff::Timestamp;
 use super::memory::MAX_CLOCK_SKEW;
 use super::{
     Cause, CronRule, CronScaling, Decision, DesiredScale, Ending, Execution, Input, Memory,
-    Recorded, Undone, begin, deadline, decide, explain, gather, next_firing, render, settle,
-    skip_stopped, undone, wake_at,
+    Recorded, Undone, begin, deadline, decide, explain, gather, next_firing, render, request,
+    settle, skip_stopped, undone, wake_at,
 };
 use crate::other_writer::ExternalChange;
 use crate::seam::{
-    Beginning, FamilyState, Happened, ObjectOf, Opening, PolicyDecision, PolicyFamily, Said,
-    Settlement, Start, Times, View, ViewMut,
+    Beginning, FamilyState, Happened, ObjectOf, Opening, PolicyDecision, PolicyFamily, Requested,
+    Said, Settlement, Start, Times, View, ViewMut,
 };
 use crate::{
     Exempt, Field, Footprint, Identity, Occurrence, Outcome, Reach, Reason, ReplicasAskedFor,
@@ -201,6 +201,15 @@ impl PolicyFamily for CronRules {
         let (most, rule) = asked.rev().max_by_key(|(replicas, _)| *replicas)?;
         let rule = Some(Arc::clone(&rule.name));
         Some(ReplicasAskedFor { workload: workload.clone(), most, rule })
+    }
+
+    fn request(
+        view: View<'_, Self>,
+        policy: &Identity,
+        field: Field,
+        now: Timestamp,
+    ) -> Option<Requested> {
+        request::request(view.state.policies.get(policy)?, field, now)
     }
 
     fn reacts_to_changes(view: View<'_, Self>, policy: &Identity, now: Timestamp) -> bool {

@@ -12,12 +12,12 @@ use super::{
 };
 use crate::other_writer::ExternalChange;
 use crate::seam::{
-    Beginning, FamilyState, Happened, Opening, PolicyDecision, PolicyFamily, Said, Settlement,
-    Start, Times, View, ViewMut,
+    Beginning, FamilyState, Happened, Opening, PolicyDecision, PolicyFamily, Requested, Said,
+    Settlement, Start, Times, View, ViewMut,
 };
 use crate::{
     Exempt, Field, Footprint, Identity, Outcome, Presumption, Reach, Reason, ReplicasAskedFor,
-    RuleExplanation, TargetReference, Verdict,
+    RuleExplanation, TargetReference, Value, Verdict,
 };
 
 /// Autoscalers, as a family of policies.
@@ -33,6 +33,7 @@ fn exempt(view: View<'_, Autoscalers>, autoscaler: &Identity) -> Option<Exempt> 
 impl PolicyFamily for Autoscalers {
     const FOLLOWS_SCHEDULES: bool = true;
     const FEEDS_BACK: bool = true;
+    const WRITES_AGAIN: bool = true;
     const IS_DATED: bool = true;
 
     type Policy = MetricScaling;
@@ -201,6 +202,26 @@ impl PolicyFamily for Autoscalers {
         let checked = view.state.policy(policy).filter(|_| exempt(view, policy).is_none())?;
         let workload = checked.target.identity().clone();
         Some(ReplicasAskedFor { workload, most: checked.bounds.max(), rule: None })
+    }
+
+    /// What it sets now, since it has recommended or set that.
+    fn request(
+        view: View<'_, Self>,
+        policy: &Identity,
+        field: Field,
+        now: Timestamp,
+    ) -> Option<Requested> {
+        let reach = Reach::everything();
+        let input = gather(view, policy, &reach, now).filter(|_| field == Field::Replicas)?;
+        let decision = decide(&input, now);
+        let limited = decision.reasons.iter().find_map(|reason| reason.cause.limited());
+        let replicas = limited?.replicas;
+        let Memory { recommendations, last_scale, .. } = decision.memory;
+        let is_so = |recommended: u32| input.policy.bounds.nearest(recommended) == replicas;
+        let recommended = recommendations.last().filter(|it| is_so(it.replicas));
+        let set = last_scale.filter(|it| it.replicas == replicas);
+        let since = recommended.map(|it| it.since).or(set.map(|it| it.at));
+        Some((Value::Number(replicas), since))
     }
 
     fn reacts_to_changes(_: View<'_, Self>, _: &Identity, _: Timestamp) -> bool {

@@ -53,21 +53,25 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Whether it decides and keeps this number of replicas.
-    pub(super) fn keeps(&self, replicas: u32) -> bool {
-        match self {
+    /// The replicas that it decides, with their limits.
+    #[must_use]
+    pub fn limited(&self) -> Option<Limited> {
+        match *self {
             Cause::Sets { limited, .. }
             | Cause::Holds { limited }
-            | Cause::OnlyBounds { limited } => {
-                limited.from == replicas && limited.replicas == replicas
-            }
+            | Cause::OnlyBounds { limited } => Some(limited),
             Cause::Recommends { .. }
             | Cause::NoSample
             | Cause::ReplicasUnknown
             | Cause::TargetMissing
             | Cause::TargetUnreachable
-            | Cause::Contested { .. } => false,
+            | Cause::Contested { .. } => None,
         }
+    }
+
+    /// Whether it decides and keeps this number of replicas.
+    pub(super) fn keeps(&self, replicas: u32) -> bool {
+        self.limited().is_some_and(|it| it.from == replicas && it.replicas == replicas)
     }
 
     /// The sample of the metric's query, and the replicas that it recommends.

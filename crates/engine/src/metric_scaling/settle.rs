@@ -75,12 +75,7 @@ pub fn settle(
 ) -> Settled {
     let Decision { reasons, mut memory, mut recorded, .. } = decision;
     let won = reasons.iter().find(|reason| reason.verdict == Verdict::Won);
-    let limited = won.and_then(|won| match won.cause {
-        Cause::Sets { limited, .. } | Cause::OnlyBounds { limited } | Cause::Holds { limited } => {
-            Some(limited)
-        }
-        _ => None,
-    });
+    let limited = won.and_then(|won| won.cause.limited());
     let (Some(won), Some(Limited { from, replicas, .. })) = (won, limited) else {
         return Settled { memory, recorded, effects: Vec::new(), is_done: true };
     };

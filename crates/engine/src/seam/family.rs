@@ -13,7 +13,7 @@ use super::{
 use crate::other_writer::ExternalChange;
 use crate::{
     Division, EndedScore, Field, Footprint, Identity, Occurrence, Outcome, Presumption, Reason,
-    ReplicasAskedFor, RuleExplanation, RuleSchedule, TargetReference, Unmatched,
+    ReplicasAskedFor, RuleExplanation, RuleSchedule, TargetReference, Unmatched, Value,
 };
 
 /// A rule by name, and a line for a person.
@@ -21,6 +21,9 @@ pub type Said = (Option<Arc<str>>, String);
 
 /// An occurrence, and its rule.
 pub type Happened = (Occurrence, Option<Arc<str>>);
+
+/// A requested value, and since when it is requested, if that is known.
+pub type Requested = (Value, Option<Timestamp>);
 
 /// Where policies of a family begin.
 pub type Start<F> = RunStart<Reason<<F as PolicyFamily>::Cause>>;
@@ -115,6 +118,8 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
     const PUBLISHES: bool = false;
     /// Whether it makes a difference when an object was created.
     const IS_DATED: bool = false;
+    /// Whether its policies set a value again that another field manager has replaced.
+    const WRITES_AGAIN: bool = false;
     /// How often its policies are decided in a row because of each other.
     const INFLUENCE: InfluenceLimit = InfluenceLimit::DEFAULT;
 
@@ -243,6 +248,11 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
 
     /// How many replicas a policy may ever set of a workload, by each of its rules.
     fn asks_for(_: View<'_, Self>, _: &Identity) -> Option<ReplicasAskedFor> {
+        None
+    }
+
+    /// The value that a policy requests for a field of its target; `None` while it requests none.
+    fn request(_: View<'_, Self>, _: &Identity, _: Field, _now: Timestamp) -> Option<Requested> {
         None
     }
 

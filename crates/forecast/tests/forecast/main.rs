@@ -12,6 +12,7 @@ mod differences;
 mod explaining;
 mod fitting;
 mod known_state;
+mod requests;
 mod series;
 mod starting;
 mod stepping;

@@ -19,13 +19,7 @@ impl Decided<'_> {
     #[must_use]
     pub fn limited(&self) -> Option<Limited> {
         let mut reasons = self.decision.reasons.iter();
-        let won = reasons.find(|reason| reason.verdict == Verdict::Won)?;
-        match won.cause {
-            Cause::Sets { limited, .. }
-            | Cause::OnlyBounds { limited }
-            | Cause::Holds { limited } => Some(limited),
-            _ => None,
-        }
+        reasons.find(|reason| reason.verdict == Verdict::Won)?.cause.limited()
     }
 
     fn knows_replicas(&self) -> bool {
