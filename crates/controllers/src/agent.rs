@@ -36,16 +36,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use almanac_engine::qos_levels::LevelFormat;
-use almanac_shell::budget::{WriteBudget, WriteLimits};
-use almanac_shell::clock::Clock;
 use almanac_shell::endpoints::Health;
-use almanac_shell::event_log::{EventMetrics, EventPace};
-use almanac_shell::lease::{Fence, LeaseOptions, Switch};
-use almanac_shell::process_metrics;
-use almanac_shell::writer::WriteMetrics;
+use almanac_shell::event_log::EventPace;
 use kube::Client;
 use prometheus_client::registry::Registry;
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use self::gauges::Gauges;
@@ -54,7 +48,7 @@ use self::metrics::LevelMetrics;
 use self::term::Term;
 use crate::leadership::Leadership;
 use crate::namespaces::Namespaces;
-use crate::terms::Terms;
+use crate::runtime::{ProcessOptions, Runtime};
 
 /// The policies that an agent reconciles, and how.
 #[derive(Clone)]
@@ -67,20 +61,10 @@ pub struct AgentOptions {
     pub level_format: LevelFormat,
     /// The namespaces whose pods are its business.
     pub namespaces: Namespaces,
-    /// Of these, the namespaces in which nothing is carried out.
-    pub exempt_namespaces: Vec<String>,
-    /// The lease to hold during a term; `None` for a process that runs alone.
-    pub lease: Option<LeaseOptions>,
-    /// The name of this process.
-    pub identity: String,
-    /// The write limits.
-    pub limits: WriteLimits,
+    /// What all processes have.
+    pub process: ProcessOptions,
     /// Over how long the nodes of a cluster spread their writes after a boundary.
     pub spread: Duration,
-    /// The policies' clock.
-    pub clock: Clock,
-    /// The seed of all jitter.
-    pub seed: u64,
 }
 
 /// The nodes of an agent.
@@ -105,14 +89,9 @@ impl Nodes {
 
 /// The agent process.
 pub struct Agent {
-    client: Client,
+    runtime: Runtime,
     options: AgentOptions,
-    health: Health,
-    writes: WriteMetrics,
-    events: EventMetrics,
     levels: LevelMetrics,
-    budget: WriteBudget,
-    switch: Switch,
     leading: Leadership<Known>,
 }
 
@@ -125,44 +104,23 @@ impl Agent {
         health: Health,
         registry: &mut Registry,
     ) -> Agent {
-        let (writes, events, levels) =
-            (WriteMetrics::default(), EventMetrics::default(), LevelMetrics::default());
-        writes.register(registry);
-        events.register(registry);
+        let runtime = Runtime::new(client, options.process.clone(), health, registry);
+        let (levels, leading) = (LevelMetrics::default(), Leadership::default());
         levels.register(registry);
-        process_metrics::register(registry);
-        registry.register_collector(Box::new(health.watch_ages().clone()));
-        let leading = Leadership::default();
-        let budget = WriteBudget::new(options.limits);
-        registry.register_collector(Box::new(budget.clone()));
-        let switch = Switch::new(options.clock.clone());
-        if options.lease.is_some() {
-            registry.register_collector(Box::new(switch.clone()));
+        let is_elected = options.process.lease.is_some();
+        if is_elected {
+            registry.register_collector(Box::new(runtime.switch.clone()));
         }
-        let is_elected = options.lease.is_some();
-        let gauges = Gauges::new(leading.clone(), options.clock.clone(), is_elected);
+        let gauges = Gauges::new(leading.clone(), options.process.clock.clone(), is_elected);
         registry.register_collector(Box::new(gauges));
-        Agent { client, options, health, writes, events, levels, budget, switch, leading }
+        Agent { runtime, options, levels, leading }
     }
 
-    /// Runs until the token is canceled; then finishes work in progress and releases the lease.
+    /// Runs until the token is canceled; then finishes work in progress and releases the Lease.
     pub async fn run(self, end: CancellationToken) {
         self.options.namespaces.tell_limit();
-        let terms = Terms {
-            client: self.client.clone(),
-            lease: self.options.lease.clone(),
-            health: self.health.clone(),
-            switch: self.switch.clone(),
-            seed: self.options.seed,
-        };
         let over = || drop(self.leading.end());
-        terms.run(&end, |fence| self.term(fence, &end), over).await;
-    }
-
-    /// Runs a term. If it ends unexpectedly, returns how long it lasted.
-    async fn term(&self, fence: Fence, end: &CancellationToken) -> Option<Duration> {
-        let begun = Instant::now();
-        Term { agent: self, fence }.run(end).await;
-        (!end.is_cancelled()).then(|| begun.elapsed())
+        let term = |fence| Term { agent: &self, fence }.run(&end);
+        self.runtime.run(&end, term, over).await;
     }
 }

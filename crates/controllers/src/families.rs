@@ -11,22 +11,20 @@ use almanac_api::status::conditions::{ConditionReason, ConditionState, Condition
 use almanac_engine::{Family, Identity, PolicyName, Recorded};
 use almanac_shell::clock::Clock;
 use almanac_shell::event_log::{EventLog, ObjectReference};
-use almanac_shell::following::WatchAges;
 use almanac_shell::lease::Switch;
 use almanac_shell::writer::Writer;
 use jiff::Timestamp;
 use kube::Client;
 use prometheus_client::registry::Registry;
 use serde_json::Value;
-use tokio::task::JoinSet;
 
 use crate::cluster::{Cluster, ClusterState, PolicyEntry};
 use crate::cron_federated_hpa::CronFederatedHpas;
 use crate::horizontal_autoscaler::HorizontalAutoscalers;
 use crate::leadership::Leadership;
-use crate::list_progress::Listings;
 use crate::metrics_producer::MetricsProducers;
 use crate::placement::Placements;
+use crate::runtime::RunningTerm;
 use crate::status_writer::WriteMethod;
 use crate::turn_hooks::TurnHooks;
 use crate::upstream::Upstreams;
@@ -61,9 +59,7 @@ pub(crate) trait FamilyController: Send + Sync {
     }
 
     /// Starts watching what its policies read, other than their own kind and their targets.
-    fn follow(&self, _: &Watching<'_>, _: &mut JoinSet<()>) -> Vec<Listings> {
-        Vec::new()
-    }
+    fn follow(&self, _: &Watching<'_>, _: &mut RunningTerm) {}
 }
 
 /// The inputs of metrics that are evaluated at the scrape.
@@ -82,10 +78,8 @@ impl Scraped {
     }
 }
 
-/// The means of a watch, and the cluster and queues that it fills.
+/// The cluster and the queue that watches fill.
 pub(crate) struct Watching<'a> {
-    pub(crate) client: &'a Client,
-    pub(crate) ages: &'a WatchAges,
     pub(crate) cluster: &'a Arc<Cluster>,
     pub(crate) turns: &'a Arc<WorkQueue>,
 }

@@ -4,7 +4,7 @@
 //! | module | what it does |
 //! |---|---|
 //! | [`process`] | the whole process |
-//! | `terms` | waits for the lease, and runs one term after another |
+//! | [`runtime`] | what all processes have in common: waits for the Lease, and runs one term after another |
 //! | `term` | one term as the leader: lists everything afresh, then runs the policies' turns |
 //! | `work_queue` | the work queue: whose turn it is |
 //! | `reconciler` | one turn: the engine's, with writes to the API server between opening and closing it |
@@ -15,7 +15,7 @@
 //! | `status_writer` | writes statuses |
 //! | `upstream` | notices the upstream controllers of the families, to which these are left |
 //! | `leadership` | whether this process leads, and what it knows while it does |
-//! | `list_progress` | how far the first list of a kind is |
+//! | `list_progress` | the first list of a kind, and waiting for it |
 //! | `not_ready` | counts the objects that need attention, by reason |
 //! | [`namespaces`] | the namespaces that a process may be limited to |
 //! | `exemptions` | watches which namespaces are exempt |
@@ -103,12 +103,12 @@ mod placement;
 mod policies;
 pub mod process;
 mod reconciler;
+pub mod runtime;
 pub mod scalable_node_group;
 mod served_schemas;
 mod status_writer;
 mod targets;
 mod term;
-mod terms;
 mod turn_hooks;
 mod upstream;
 pub mod webhook;

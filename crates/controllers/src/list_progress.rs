@@ -1,4 +1,4 @@
-//! The progress of the first list of a kind, which everything waits for that depends on the kind.
+//! The progress of the first list of a kind, and waiting for it: a term decides nothing before its lists are complete.
 
 use std::time::Duration;
 
@@ -25,25 +25,42 @@ pub(crate) enum ListProgress {
     Whole,
 }
 
-impl ListProgress {
-    /// Whether there is nothing to wait for. A kind that the cluster does not serve may come later,
-    /// and is not waited for.
-    pub(crate) fn is_settled(&self) -> bool {
-        match self {
-            Self::NotYet => false,
-            Self::Failing(failure) => failure.is_absent,
-            Self::Whole => true,
+/// Receives the progress of a list.
+pub(crate) type Listed = watch::Receiver<ListProgress>;
+
+/// Which lists that fail are waited for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ListNeed {
+    /// All.
+    Always,
+    /// Those of a kind that the cluster serves. It may serve the kind later.
+    IfServed,
+    /// Those that the process is allowed to request.
+    UnlessRefused,
+}
+
+impl ListNeed {
+    /// Whether there is nothing to wait for.
+    fn is_settled(self, progress: &ListProgress) -> bool {
+        match progress {
+            ListProgress::NotYet => false,
+            ListProgress::Failing(failure) => match self {
+                Self::Always => false,
+                Self::IfServed => failure.is_absent,
+                Self::UnlessRefused => failure.is_absent || failure.is_forbidden,
+            },
+            ListProgress::Whole => true,
         }
     }
 }
 
-/// Tells of the progress, from the watch of the kind.
+/// Reports the progress, from the watch of the kind.
 pub(crate) struct ListReport {
     progress: watch::Sender<ListProgress>,
 }
 
 impl ListReport {
-    pub(crate) fn new() -> (Self, watch::Receiver<ListProgress>) {
+    pub(crate) fn new() -> (Self, Listed) {
         let (progress, receiver) = watch::channel(ListProgress::NotYet);
         (Self { progress }, receiver)
     }
@@ -70,59 +87,64 @@ impl ListReport {
     }
 }
 
-/// The first lists of a kind: one a part.
-pub(crate) struct Listings {
-    kind: &'static str,
-    parts: Vec<(Part, watch::Receiver<ListProgress>)>,
+/// First lists that a term waits for: one for each part of a kind, or a single one.
+pub(crate) struct Awaited {
+    /// What they are of, such as `all Pod objects`.
+    what: String,
+    need: ListNeed,
+    parts: Vec<(Part, Listed)>,
 }
 
-impl Listings {
-    pub(crate) fn new(
-        kind: &'static str,
-        parts: Vec<(Part, watch::Receiver<ListProgress>)>,
-    ) -> Self {
-        Self { kind, parts }
+impl Awaited {
+    /// A single list.
+    pub(crate) fn new(what: impl Into<String>, listed: Listed, need: ListNeed) -> Self {
+        Self { what: what.into(), need, parts: vec![(Part::Whole, listed)] }
     }
 
-    /// Waits until all objects of the kind are known, and reports meanwhile what it is waiting for. A kind that the
-    /// cluster does not serve is not waited for, and neither, for long, are namespaces in which it may not be listed:
+    /// The lists of the parts of a kind.
+    pub(crate) fn of_kind(kind: &str, parts: Vec<(Part, Listed)>) -> Self {
+        Self { what: format!("all {kind} objects"), need: ListNeed::IfServed, parts }
+    }
+
+    /// Waits until the lists are complete, and reports meanwhile what it is waiting for. Those that are not needed are
+    /// not waited for. Neither, for long, are namespaces in which a kind may not be listed if it may be in another one:
     /// they, or their roles, may be yet to come.
-    pub(crate) async fn wait(mut self, health: &Health, patient_until: Instant) {
-        let name = self.kind;
+    pub(crate) async fn wait(self, health: &Health, patient_until: Instant) {
+        let Self { what, need, mut parts } = self;
         let mut is_any_settled = false;
         loop {
             let mut is_refused_only = true;
-            self.parts.retain_mut(|(part, listed)| {
+            parts.retain_mut(|(part, listed)| {
                 let now = listed.borrow_and_update().clone();
-                is_any_settled |= now.is_settled();
+                let is_settled = need.is_settled(&now);
+                is_any_settled |= is_settled;
                 match &now {
-                    ListProgress::Failing(failure) if failure.is_absent => {
-                        tracing::warn!(kind = name, "the cluster does not serve this kind yet");
+                    ListProgress::Failing(failure) if is_settled => {
+                        if failure.is_absent {
+                            tracing::warn!("the cluster does not serve {what} yet");
+                        }
                     }
                     ListProgress::Failing(failure) => {
                         is_refused_only &= failure.is_forbidden;
-                        let waiting = waiting_for(name, part);
+                        let waiting = waiting_for(&what, part);
                         health.set_waiting_for(format!("{waiting}: {}", failure.reason));
                     }
                     ListProgress::NotYet => {
                         is_refused_only = false;
-                        health.set_waiting_for(waiting_for(name, part));
+                        health.set_waiting_for(waiting_for(&what, part));
                     }
                     ListProgress::Whole => {}
                 }
-                !now.is_settled()
+                !is_settled
             });
             let may_go_on = is_any_settled && is_refused_only;
-            if self.parts.is_empty() || (may_go_on && Instant::now() >= patient_until) {
-                for (part, _) in &self.parts {
-                    tracing::warn!(
-                        kind = name,
-                        "not allowed to list this kind in {part}: going on without it"
-                    );
+            if parts.is_empty() || (may_go_on && Instant::now() >= patient_until) {
+                for (part, _) in &parts {
+                    tracing::warn!("not allowed to list {what} in {part}: going on without it");
                 }
                 return;
             }
-            let news = self.parts.iter_mut().map(|(_, listed)| Box::pin(listed.changed()));
+            let news = parts.iter_mut().map(|(_, listed)| Box::pin(listed.changed()));
             tokio::select! {
                 (changed, ..) = select_all(news) => if changed.is_err() {
                     // The watch has stopped, which ends the term.
@@ -134,10 +156,10 @@ impl Listings {
     }
 }
 
-fn waiting_for(kind: &str, part: &Part) -> String {
+fn waiting_for(what: &str, part: &Part) -> String {
     match part {
-        Part::Whole => format!("all {kind} objects to be listed"),
-        Part::Namespace(name) => format!("all {kind} objects in {name} to be listed"),
+        Part::Whole => format!("{what} to be listed"),
+        Part::Namespace(name) => format!("{what} in {name} to be listed"),
     }
 }
 
@@ -157,7 +179,7 @@ mod tests {
         let [(_served_later, absent), (_allowed_later, refused)] = [true, false].map(failing);
         let parts = ["east", "west"].map(|name| Part::Namespace(name.into()));
         let parts = parts.into_iter().zip([absent, refused]).collect();
-        let listings = Listings::new("ResourcePolicy", parts);
+        let listings = Awaited::of_kind("ResourcePolicy", parts);
         listings.wait(&Health::default(), Instant::now() + FORBIDDEN_PATIENCE).await;
     }
 }

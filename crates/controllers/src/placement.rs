@@ -22,12 +22,10 @@ use almanac_engine::placement::{Standing, unsatisfied};
 use almanac_engine::{Exempt, Family, Identity, PolicyName, Recorded};
 use almanac_shell::clock::Clock;
 use almanac_shell::event_log::EventLog;
-use almanac_shell::following::{Need, follow};
 use almanac_shell::writer::Writer;
 use jiff::Timestamp;
 use kube::Client;
 use prometheus_client::registry::Registry;
-use tokio::task::JoinSet;
 
 use self::follower::HubFollower;
 use self::metrics::{PlacementGauges, PlacementMetrics};
@@ -35,8 +33,8 @@ pub(crate) use self::records::HubRecords;
 use self::writer::DecisionWriter;
 use crate::cluster::{Cluster, ClusterState, PolicyEntry};
 use crate::families::{Composed, FamilyController, ReportSubject, Scraped, Watching};
-use crate::list_progress::Listings;
-use crate::namespaces::Part;
+use crate::namespaces::Namespaces;
+use crate::runtime::RunningTerm;
 use crate::status_writer::WriteMethod;
 use crate::turn_hooks::TurnHooks;
 
@@ -106,18 +104,13 @@ impl FamilyController for Placements {
         }))
     }
 
-    fn follow(&self, with: &Watching<'_>, following: &mut JoinSet<()>) -> Vec<Listings> {
-        let follow = |kind: &Kind| {
-            let (cluster, turns) = (Arc::clone(with.cluster), Arc::clone(with.turns));
-            let (mut follower, listed) =
-                HubFollower::new(*kind, cluster, turns, self.metrics.clone());
-            let (client, resource) = (with.client.clone(), kind.resource());
-            let watch_age = with.ages.begin(&resource.plural, Need::Always);
-            following
-                .spawn(async move { follow(client, &resource, watch_age, &mut follower).await });
-            Listings::new(kind.name(), vec![(Part::Whole, listed)])
-        };
-        Descriptor::of(Family::Placement).reads.iter().map(follow).collect()
+    fn follow(&self, with: &Watching<'_>, running: &mut RunningTerm) {
+        for kind in Descriptor::of(Family::Placement).reads.iter().copied() {
+            running.watch_kind(kind, &Namespaces::All, |_| {
+                let (cluster, turns) = (Arc::clone(with.cluster), Arc::clone(with.turns));
+                HubFollower::new(kind, cluster, turns, self.metrics.clone())
+            });
+        }
     }
 
     fn report(&self, of: &ReportSubject, recorded: &[Recorded], events: &EventLog) {

@@ -1,19 +1,10 @@
-//! The whole process: waits to become the leader, runs a term, and waits again when the lease is lost.
-
-use std::time::Duration;
+//! The controller process: what survives its terms. `runtime` runs one term after another.
 
 use almanac_api::families::Controlled;
 use almanac_engine::Family;
-use almanac_shell::budget::{WriteBudget, WriteLimits};
-use almanac_shell::clock::Clock;
 use almanac_shell::endpoints::Health;
-use almanac_shell::event_log::EventMetrics;
-use almanac_shell::lease::{Fence, LeaseOptions, Switch};
-use almanac_shell::process_metrics;
-use almanac_shell::writer::WriteMetrics;
 use kube::Client;
 use prometheus_client::registry::Registry;
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::families::{Families, Scraped};
@@ -22,10 +13,10 @@ use crate::leadership::Leadership;
 use crate::namespaces::Namespaces;
 use crate::not_ready::NotReady;
 use crate::policies::UnwrittenStatuses;
+use crate::runtime::{ProcessOptions, Runtime};
 use crate::scalable_node_group::{NodeGroupMetrics, NodeProviders};
 use crate::served_schemas::ServedSchemas;
-use crate::term;
-use crate::terms::Terms;
+use crate::term::Term;
 use crate::upstream::{LeftAlone, Upstreams};
 
 /// What to run, and how.
@@ -39,45 +30,24 @@ pub struct Options {
     pub take_over: Vec<Controlled>,
     /// The namespaces in which something is carried out.
     pub namespaces: Namespaces,
-    /// Of these, the namespaces in which nothing is carried out.
-    pub exempt_namespaces: Vec<String>,
-    /// The lease to hold meanwhile; `None` for a process that runs alone.
-    pub lease: Option<LeaseOptions>,
-    /// The name of this process.
-    pub identity: String,
-    /// The write limits.
-    pub limits: WriteLimits,
+    /// What all processes have.
+    pub process: ProcessOptions,
     /// Whether cluster-scoped targets may be changed.
     pub allow_cluster_scoped_targets: bool,
     /// How autoscalers get their numbers.
     pub queries: Queries,
-    /// The policies' clock.
-    pub clock: Clock,
-    /// The seed of all jitter.
-    pub seed: u64,
-}
-
-/// Counters that survive terms.
-#[derive(Clone, Default)]
-pub(crate) struct Metrics {
-    pub(crate) writes: WriteMetrics,
-    pub(crate) events: EventMetrics,
-    pub(crate) node_groups: NodeGroupMetrics,
 }
 
 /// A controller process.
 pub struct Process {
-    client: Client,
-    options: Options,
-    health: Health,
-    metrics: Metrics,
-    budget: WriteBudget,
-    switch: Switch,
-    families: Families,
-    leading: Leadership,
-    unwritten: UnwrittenStatuses,
-    upstreams: Upstreams,
-    schemas: ServedSchemas,
+    pub(crate) runtime: Runtime,
+    pub(crate) options: Options,
+    pub(crate) node_group_metrics: NodeGroupMetrics,
+    pub(crate) families: Families,
+    pub(crate) leading: Leadership,
+    pub(crate) unwritten: UnwrittenStatuses,
+    pub(crate) upstreams: Upstreams,
+    pub(crate) schemas: ServedSchemas,
 }
 
 impl Process {
@@ -89,20 +59,13 @@ impl Process {
         health: Health,
         registry: &mut Registry,
     ) -> Process {
-        let metrics = Metrics::default();
-        metrics.writes.register(registry);
-        metrics.events.register(registry);
-        process_metrics::register(registry);
+        let runtime = Runtime::new(client, options.process.clone(), health, registry);
         let leading = Leadership::default();
         registry.register_collector(Box::new(leading.clone()));
-        registry.register_collector(Box::new(health.watch_ages().clone()));
         registry.register_collector(Box::new(NotReady::new(leading.clone())));
-        let budget = WriteBudget::new(options.limits);
-        registry.register_collector(Box::new(budget.clone()));
-        let switch = Switch::new(options.clock.clone());
-        registry.register_collector(Box::new(switch.clone()));
-        let families = Families::default();
-        metrics.node_groups.register(registry, &leading);
+        registry.register_collector(Box::new(runtime.switch.clone()));
+        let (families, node_group_metrics) = (Families::default(), NodeGroupMetrics::default());
+        node_group_metrics.register(registry, &leading);
         let mut controlled: Vec<Controlled> =
             options.families.iter().copied().map(Controlled::from).collect();
         controlled.extend(options.node_groups.as_ref().map(|_| Controlled::NodeGroups));
@@ -115,18 +78,15 @@ impl Process {
         registry.register_collector(Box::new(left_alone));
         let scraped = Scraped {
             leading: leading.clone(),
-            clock: options.clock.clone(),
-            switch: switch.clone(),
+            clock: options.process.clock.clone(),
+            switch: runtime.switch.clone(),
             upstreams: upstreams.clone(),
         };
         families.register(registry, &scraped);
         Process {
-            client,
+            runtime,
             options,
-            health,
-            metrics,
-            budget,
-            switch,
+            node_group_metrics,
             families,
             leading,
             unwritten: UnwrittenStatuses::default(),
@@ -135,44 +95,17 @@ impl Process {
         }
     }
 
-    /// Runs until the token is cancelled; then finishes work in progress and releases the lease.
+    /// Runs until the token is canceled; then finishes work in progress and releases the Lease.
     pub async fn run(self, end: CancellationToken) {
         self.options.namespaces.tell_limit();
-        let terms = Terms {
-            client: self.client.clone(),
-            lease: self.options.lease.clone(),
-            health: self.health.clone(),
-            switch: self.switch.clone(),
-            seed: self.options.seed,
-        };
         // The next term continues from what this one has not written.
         let over = || {
             if let Some(cluster) = self.leading.end() {
                 self.unwritten.keep(&cluster);
             }
         };
-        terms.run(&end, |fence| self.term(fence, &end), over).await;
-    }
-
-    /// Runs a term. If it ends unexpectedly, returns how long it lasted.
-    async fn term(&self, fence: Fence, end: &CancellationToken) -> Option<Duration> {
-        let begun = Instant::now();
-        let term = term::Term {
-            client: self.client.clone(),
-            options: self.options.clone(),
-            fence,
-            switch: self.switch.clone(),
-            budget: self.budget.clone(),
-            health: self.health.clone(),
-            metrics: self.metrics.clone(),
-            families: self.families.clone(),
-            leading: self.leading.clone(),
-            unwritten: self.unwritten.clone(),
-            upstreams: self.upstreams.clone(),
-            schemas: self.schemas.clone(),
-        };
-        term.run(end).await;
-        (!end.is_cancelled()).then(|| begun.elapsed())
+        let term = |fence| Term { process: &self, fence }.run(&end);
+        self.runtime.run(&end, term, over).await;
     }
 }
 
@@ -180,9 +113,13 @@ impl Process {
 mod tests {
     use std::convert::Infallible;
     use std::sync::{Arc, Mutex};
+    use std::time::Duration;
 
+    use almanac_shell::budget::WriteLimits;
+    use almanac_shell::clock::Clock;
     use http::{Request, Response};
     use kube::client::Body;
+    use tokio::time::Instant;
     use tower::service_fn;
 
     use super::*;
@@ -204,14 +141,16 @@ mod tests {
             node_groups: None,
             take_over: Vec::new(),
             namespaces: Namespaces::All,
-            exempt_namespaces: Vec::new(),
-            lease: None,
-            identity: "us".to_owned(),
-            limits: WriteLimits::default(),
+            process: ProcessOptions {
+                exempt_namespaces: Vec::new(),
+                lease: None,
+                identity: "us".to_owned(),
+                limits: WriteLimits::default(),
+                clock: Clock::from_fn(|| jiff::Timestamp::UNIX_EPOCH),
+                seed: 1,
+            },
             allow_cluster_scoped_targets: false,
             queries: Queries::default(),
-            clock: Clock::from_fn(|| jiff::Timestamp::UNIX_EPOCH),
-            seed: 1,
         };
         let client = Client::new(service, "default");
         let process = Process::new(client, options, Health::default(), &mut Registry::default());

@@ -20,11 +20,11 @@ use jiff::Timestamp;
 use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
-use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::cluster::StatusSnapshot;
 use crate::families::Composed;
+use crate::list_progress::ListReport;
 use crate::status_writer::WriteMethod;
 
 /// A CRD that is replaced is noticed within this time.
@@ -66,12 +66,12 @@ impl ServedSchemas {
     pub(crate) async fn watch(
         self,
         client: Client,
-        first: watch::Sender<bool>,
+        first: ListReport,
         changed: impl Fn(Controlled) + Send,
     ) {
         loop {
             self.check(&client).await.into_iter().for_each(&changed);
-            first.send_replace(true);
+            first.complete();
             tokio::time::sleep(CHECK_INTERVAL).await;
         }
     }

@@ -17,7 +17,7 @@ use std::time::Duration;
 use almanac_api::status::TargetProblem;
 use almanac_engine::other_writer::ExternalChange;
 use almanac_engine::{Autoscaler, Identity, TargetReference};
-use almanac_shell::following::{Need, WatchAges, follow_selected};
+use almanac_shell::following::{Need, WatchAges};
 use almanac_shell::writer::Writer;
 use kube::Client;
 use tokio::sync::Semaphore;
@@ -27,6 +27,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cluster::{Cluster, ClusterState};
 use crate::namespaces::{Namespaces, Part};
+use crate::runtime::{Watch, watch};
 use crate::work_queue::WorkQueue;
 use followed::Following;
 use kind::{Kind, Resolved};
@@ -295,15 +296,15 @@ impl Targets {
         };
         let follow = |part: Part| {
             let (cluster, turns) = (Arc::clone(&self.cluster), Arc::clone(&self.turns));
-            let (client, selection) = (self.client.clone(), part.selection());
+            let selection = part.selection();
             let (following, follower) = followed::follower(kind, part, cluster, turns);
-            let resource = resolved.resource.clone();
-            let watch_age = self.watch_ages.begin(&resource.plural, Need::Never);
+            let watched = Watch { selection, ..Watch::new(resolved.resource.clone(), Need::Never) };
+            let watching = watch(&self.client, &self.watch_ages, watched, follower);
             let mut followers = self.followers.lock().unwrap_or_else(PoisonError::into_inner);
             let is_over = self.fell_over.clone().drop_guard();
             followers.spawn(async move {
-                let (mut follower, _is_over) = (follower, is_over);
-                follow_selected(client, &resource, &selection, watch_age, &mut follower).await;
+                let _is_over = is_over;
+                watching.await;
             });
             following
         };

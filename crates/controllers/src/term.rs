@@ -7,34 +7,30 @@ mod sampling;
 mod watches;
 
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 use almanac_api::families::Upstream;
 use almanac_api::status::conditions::{ConditionReason, ConditionState};
 use almanac_engine::{Exemptions, Identity, PolicyName};
-use almanac_shell::budget::WriteBudget;
-use almanac_shell::endpoints::{Health, Heartbeat};
-use almanac_shell::event_log::{Event, EventLog};
+use almanac_shell::endpoints::Heartbeat;
+use almanac_shell::event_log::{Event, EventLog, EventPace};
 use almanac_shell::lease::{Fence, Switch};
 use almanac_shell::writer::Writer;
 use jiff::Timestamp;
-use kube::Client;
-use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use self::sampling::{Sampling, ask_prometheus};
 use crate::cluster::{Cluster, PolicyEntry, StatusSnapshot};
 use crate::families::{Composed, Families, ReportSubject};
-use crate::leadership::Leadership;
-use crate::policies::{UnwrittenStatuses, WorkQueues};
-use crate::process::{Metrics, Options};
+use crate::policies::WorkQueues;
+use crate::process::Process;
 use crate::reconciler::{CostlyDecisions, Reconciler};
+use crate::runtime::{EVENTS, RunningTerm, WATCHES, end_within};
 use crate::scalable_node_group::{self, NodeGroups};
 use crate::served_schemas::ServedSchemas;
 use crate::status_writer::{StatusUpdate, StatusWriter, WriteResult};
 use crate::targets::Targets;
-use crate::upstream::{self, Upstreams};
+use crate::upstream;
 use crate::work_queue::{Lane, WorkQueue};
 
 /// How many turns may run at once. Most of a turn is waiting for the API server, and concurrent
@@ -44,23 +40,15 @@ pub(crate) const MAX_CONCURRENT_TURNS: usize = 256;
 /// How long the end of a term may take: work in progress, statuses, Events.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long the Events may take of that.
-const EVENT_FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
+/// The groups of tasks, besides the watches and the writer of Events.
+const TURNS: &str = "running turns";
+const SAMPLES: &str = "asking Prometheus";
+const STATUSES: &str = "writing statuses";
 
 /// What a term needs.
-pub(crate) struct Term {
-    pub(crate) client: Client,
-    pub(crate) options: Options,
+pub(crate) struct Term<'a> {
+    pub(crate) process: &'a Process,
     pub(crate) fence: Fence,
-    pub(crate) switch: Switch,
-    pub(crate) budget: WriteBudget,
-    pub(crate) health: Health,
-    pub(crate) metrics: Metrics,
-    pub(crate) families: Families,
-    pub(crate) leading: Leadership,
-    pub(crate) unwritten: UnwrittenStatuses,
-    pub(crate) upstreams: Upstreams,
-    pub(crate) schemas: ServedSchemas,
 }
 
 /// The state that all parts of a term share.
@@ -78,82 +66,71 @@ struct Shared {
     node_groups: Arc<NodeGroups>,
 }
 
-impl Term {
-    /// Runs the term until the token is cancelled.
+impl Term<'_> {
+    /// Runs the term until the token is canceled.
     pub(crate) async fn run(self, end: &CancellationToken) {
-        // All tasks are in these sets, and are aborted with them when the term is dropped.
-        let (mut following, mut working) = (JoinSet::new(), JoinSet::new());
-        let (shared, writing_events) = self.begin();
-        let shared = Arc::new(shared);
-        let mut event_writer = JoinSet::new();
-        event_writer.spawn(writing_events);
-        if !self.watch_everything(&shared, &mut following, end).await {
+        let Process { runtime, options, leading, .. } = self.process;
+        let mut running = runtime.begin(end);
+        let shared = Arc::new(self.begin(&mut running));
+        self.watch_everything(&shared, &mut running);
+        if !running.is_listed().await {
             return;
         }
-        self.leading.begin(self.fence.clone(), Arc::clone(&shared.cluster));
-        self.unwritten.hand_over(&shared.cluster);
-        self.health.set_ready();
+        leading.begin(self.fence.clone(), Arc::clone(&shared.cluster));
+        self.process.unwritten.hand_over(&shared.cluster);
+        runtime.health.set_ready();
         tracing::info!(policies = shared.cluster.lock().policies.len(), "listed all policies");
 
         let queues = (Arc::clone(&shared.turns), Arc::clone(&shared.node_groups.queue));
-        following.spawn(wake_all_on_switch(self.switch.clone(), queues));
-        following.spawn(shared.node_groups.serve());
+        running.spawn(WATCHES, wake_all_on_switch(runtime.switch.clone(), queues));
+        running.spawn(WATCHES, shared.node_groups.serve());
         let (end_turns, end_statuses) = (CancellationToken::new(), CancellationToken::new());
-        working.spawn(run_turns(Arc::clone(&shared), self.health.heartbeat(), end_turns.clone()));
-        working.spawn(run_node_groups(Arc::clone(&shared.node_groups), end_turns.clone()));
-        let mut sampling = JoinSet::new();
+        let heartbeat = runtime.health.heartbeat();
+        running.spawn(TURNS, run_turns(Arc::clone(&shared), heartbeat, end_turns.clone()));
+        let node_groups = Arc::clone(&shared.node_groups);
+        running.spawn(TURNS, run_node_groups(node_groups, end_turns.clone()));
         if shared.sampling.is_some() {
-            sampling.spawn(ask_prometheus(Arc::clone(&shared), end_turns.clone()));
+            running.spawn(SAMPLES, ask_prometheus(Arc::clone(&shared), end_turns.clone()));
         }
-        let mut writing_statuses = JoinSet::new();
         // Each holds its status while it waits for the write budget. So that one is always waiting,
         // there are twice as many as may write.
-        let at_once = 2 * self.options.limits.at_once.clamp(1, MAX_CONCURRENT_TURNS);
-        writing_statuses.spawn(write_statuses(Arc::clone(&shared), at_once, end_statuses.clone()));
+        let at_once = 2 * options.process.limits.at_once.clamp(1, MAX_CONCURRENT_TURNS);
+        let statuses = write_statuses(Arc::clone(&shared), at_once, end_statuses.clone());
+        running.spawn(STATUSES, statuses);
 
-        // None of these ends by itself. Without any one of them the term would only seem to work.
-        let mut everybody = [
-            ("watching policies", &mut following),
-            ("running turns", &mut working),
-            ("asking Prometheus", &mut sampling),
-            ("writing statuses", &mut writing_statuses),
-            ("writing Events", &mut event_writer),
-        ];
-        tokio::select! {
-            () = end.cancelled() => {}
-            who = first_to_stop(&mut everybody) => return self.restart_term(who),
-            () = shared.reconciler.targets.follower_stopped() => {
-                return self.restart_term("watching targets");
-            }
+        let targets = async {
+            shared.reconciler.targets.follower_stopped().await;
+            "watching targets"
+        };
+        if !running.runs_until_end(targets).await {
+            return;
         }
         let orderly = async {
             end_turns.cancel();
             shared.reconciler.costly_decisions.close();
-            while working.join_next().await.is_some() {}
-            drop((following, sampling));
+            running.finish(TURNS).await;
+            running.abort(WATCHES).await;
+            running.abort(SAMPLES).await;
             // Statuses are written now or not at all.
             shared.statuses.wake_all();
             while !shared.statuses.is_quiet() {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
             end_statuses.cancel();
-            while writing_statuses.join_next().await.is_some() {}
-            drop(self.leading.end());
+            running.finish(STATUSES).await;
+            drop(leading.end());
             drop(shared);
-            // Others are waiting for the lease; Events are not worth much more time.
-            let _in_time =
-                tokio::time::timeout(EVENT_FLUSH_TIMEOUT, event_writer.join_next()).await;
+            running.flush_events().await;
         };
-        if tokio::time::timeout(SHUTDOWN_TIMEOUT, orderly).await.is_err() {
-            tracing::warn!("shut down before everything was finished");
-        }
+        end_within(SHUTDOWN_TIMEOUT, orderly).await;
     }
 
-    fn begin(&self) -> (Shared, impl Future<Output = ()> + Send + 'static) {
-        let clock = self.options.clock.clone();
+    fn begin(&self, running: &mut RunningTerm) -> Shared {
+        let Process { runtime, options, families, .. } = self.process;
+        let clock = options.process.clock.clone();
         let cluster = Arc::new(Cluster::default());
-        let exempt = Exemptions::of_namespaces(&self.options.exempt_namespaces);
-        let settings = self.options.queries.settings();
+        let exempt = Exemptions::of_namespaces(&options.process.exempt_namespaces);
+        let settings = options.queries.settings();
         {
             let world = &mut cluster.lock().world;
             (world.objects.exempt, world.metric_scaling.extra.settings) =
@@ -161,55 +138,45 @@ impl Term {
         }
         let turns = Arc::new(WorkQueue::new(clock.clone()));
         let statuses = Arc::new(WorkQueue::new(clock.clone()));
-        let writer = Writer::new(
-            self.client.clone(),
-            self.fence.clone(),
-            self.budget.clone(),
-            self.metrics.writes.clone(),
-        );
-        let (events, writing_events) =
-            EventLog::new(writer.clone(), &self.options.identity, &self.metrics.events);
+        let writer = runtime.writer(&self.fence);
+        let (events, writing_events) = runtime.event_log(&writer, EventPace::default());
+        running.spawn(EVENTS, writing_events.run());
         let targets = Targets::new(
-            self.client.clone(),
+            runtime.client.clone(),
             writer.clone(),
             Arc::clone(&cluster),
             Arc::clone(&turns),
-            self.options.allow_cluster_scoped_targets,
+            options.allow_cluster_scoped_targets,
         );
         let targets = targets
-            .within(self.options.namespaces.clone())
-            .with_watch_ages(self.health.watch_ages().clone());
-        let targets = Arc::new(targets);
+            .within(options.namespaces.clone())
+            .with_watch_ages(runtime.health.watch_ages().clone());
         let reconciler = Reconciler {
             cluster: Arc::clone(&cluster),
-            targets,
-            hooks: self.families.hooks(&self.client, &writer, &cluster, &clock),
+            targets: Arc::new(targets),
+            hooks: families.hooks(&runtime.client, &writer, &cluster, &clock),
             turns: Arc::clone(&turns),
             statuses: Arc::clone(&statuses),
-            families: self.families.clone(),
+            families: families.clone(),
             events: events.clone(),
             clock: clock.clone(),
-            switch: self.switch.clone(),
-            upstreams: self.upstreams.clone(),
+            switch: runtime.switch.clone(),
+            upstreams: self.process.upstreams.clone(),
             costly_decisions: CostlyDecisions::default(),
         };
         let node_groups = Arc::new(self.node_groups(&cluster, &writer, &events));
-        let sampling = self.sampling(&cluster, &turns);
-        let writing = StatusWriter::new(writer, clock, self.options.seed);
-        let (families, schemas) = (self.families.clone(), self.schemas.clone());
-        let shared = Shared {
+        Shared {
+            sampling: self.sampling(&cluster, &turns),
             cluster,
             turns,
             statuses,
-            sampling,
-            writing,
-            families,
-            schemas,
+            writing: StatusWriter::new(writer, clock, options.process.seed),
+            families: families.clone(),
+            schemas: self.process.schemas.clone(),
             events,
             reconciler,
             node_groups,
-        };
-        (shared, writing_events.run())
+        }
     }
 
     fn node_groups(
@@ -218,26 +185,21 @@ impl Term {
         writer: &Writer,
         events: &EventLog,
     ) -> NodeGroups {
-        let clock = &self.options.clock;
+        let Process { runtime, options, upstreams, schemas, .. } = self.process;
+        let clock = &options.process.clock;
         NodeGroups {
             cluster: Arc::clone(cluster),
             queue: Arc::new(WorkQueue::new(clock.clone())),
-            providers: self.options.node_groups.clone().unwrap_or_default(),
+            providers: options.node_groups.clone().unwrap_or_default(),
             writer: writer.clone(),
             events: events.clone(),
             clock: clock.clone(),
-            switch: self.switch.clone(),
-            upstreams: self.upstreams.clone(),
-            schemas: self.schemas.clone(),
-            metrics: self.metrics.node_groups.clone(),
-            seed: self.options.seed,
+            switch: runtime.switch.clone(),
+            upstreams: upstreams.clone(),
+            schemas: schemas.clone(),
+            metrics: self.process.node_group_metrics.clone(),
+            seed: options.process.seed,
         }
-    }
-
-    /// A term cannot continue without one of its parts.
-    fn restart_term(&self, who: &str) {
-        tracing::error!("{who} stopped unexpectedly; starting a new term");
-        self.health.set_waiting_for("a new term to start");
     }
 }
 
@@ -392,32 +354,5 @@ impl Shared {
             action: "Check",
             note: worst.message.clone(),
         });
-    }
-}
-
-/// Waits until one of the long-running tasks has ended, and returns its name.
-pub(crate) async fn first_to_stop<'a>(everybody: &mut [(&'a str, &mut JoinSet<()>)]) -> &'a str {
-    std::future::poll_fn(|context| {
-        let ended = everybody.iter_mut().find_map(|(who, tasks)| {
-            matches!(tasks.poll_join_next(context), Poll::Ready(Some(_))).then_some(*who)
-        });
-        ended.map_or(Poll::Pending, Poll::Ready)
-    })
-    .await
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn the_task_that_panics_or_ends_is_named() {
-        for ends in [true, false] {
-            let (mut going_on, mut over) = (JoinSet::new(), JoinSet::new());
-            going_on.spawn(std::future::pending());
-            over.spawn(async move { assert!(ends, "it falls over") });
-            let mut everybody = [("one", &mut going_on), ("the other", &mut over)];
-            assert_eq!(first_to_stop(&mut everybody).await, "the other");
-        }
     }
 }

@@ -23,9 +23,9 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::ListParams;
 use kube::{Api, Client};
-use tokio::sync::watch;
 use tokio::time::timeout;
 
+use crate::list_progress::ListReport;
 pub(crate) use report::{LeftAlone, composed, message};
 use sightings::Sightings;
 
@@ -79,7 +79,7 @@ impl Upstreams {
         self,
         client: Client,
         clock: Clock,
-        first: watch::Sender<bool>,
+        first: ListReport,
         changed: impl Fn(Controlled) + Send,
     ) {
         let families: Vec<(Controlled, Upstream)> = {
@@ -104,7 +104,7 @@ impl Upstreams {
                         }
                     }
                     // The last result still counts, once there is one.
-                    Err(Unseen::Unknown(error)) if *first.borrow() => {
+                    Err(Unseen::Unknown(error)) if first.is_complete() => {
                         tracing::debug!(error, "failed to look for an upstream controller");
                     }
                     Err(Unseen::Unknown(error)) => {
@@ -114,7 +114,7 @@ impl Upstreams {
                 }
             }
             if is_known {
-                first.send_replace(true);
+                first.complete();
             }
             let pause = if is_known { CHECK_INTERVAL } else { retries.next_pause() };
             tokio::time::sleep(pause).await;

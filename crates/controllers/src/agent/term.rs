@@ -7,21 +7,16 @@ use std::time::Duration;
 
 use almanac_engine::qos_levels::AgentSettings;
 use almanac_engine::{Exemptions, Identity};
-use almanac_shell::event_log::EventLog;
 use almanac_shell::lease::{Fence, Switch};
-use almanac_shell::writer::Writer;
 use tokio::sync::Notify;
-use tokio::task::JoinSet;
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::Agent;
 use super::known::Known;
 use super::survey::Surveyed;
 use super::turn::Turns;
-use super::watches::{Awaited, Watches};
-use crate::list_progress::{FORBIDDEN_PATIENCE, ListProgress, Listings};
-use crate::term::first_to_stop;
+use super::watches::Watches;
+use crate::runtime::{EVENTS, WATCHES, end_within};
 use crate::work_queue::WorkQueue;
 
 /// How many turns may wait for the API server at once, for each write that may be in flight: so that one is
@@ -31,8 +26,9 @@ const TURNS_PER_WRITE: usize = 2;
 /// How long the end of a term may take.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long the Events may take of that.
-const EVENT_FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
+/// The groups of tasks, besides the watches and the writer of Events.
+const SURVEYS: &str = "surveying";
+const TURNS: &str = "taking turns";
 
 /// What a term needs.
 pub(super) struct Term<'a> {
@@ -41,67 +37,49 @@ pub(super) struct Term<'a> {
 }
 
 impl Term<'_> {
-    /// Runs the term until the token is cancelled.
+    /// Runs the term until the token is canceled.
     pub(super) async fn run(self, end: &CancellationToken) {
-        let Agent { options, health, leading, .. } = self.agent;
+        let Agent { runtime, options, leading, .. } = self.agent;
         let surveyed = Arc::new(self.surveyed());
-        let writer = Writer::new(
-            self.agent.client.clone(),
-            self.fence.clone(),
-            self.agent.budget.clone(),
-            self.agent.writes.clone(),
-        );
-        let pace = options.nodes.event_pace();
-        let (events, writing_events) =
-            EventLog::with_pace(writer.clone(), &options.identity, &self.agent.events, pace);
-        // All tasks are in these sets, and are aborted with them when the term is dropped.
-        let (mut following, mut working) = (JoinSet::new(), JoinSet::new());
-        let mut event_writer = JoinSet::new();
-        event_writer.spawn(writing_events.run());
+        let writer = runtime.writer(&self.fence);
+        let (events, writing_events) = runtime.event_log(&writer, options.nodes.event_pace());
+        let mut running = runtime.begin(end);
+        running.spawn(EVENTS, writing_events.run());
         let watches =
             Watches { agent: self.agent, surveyed: Arc::clone(&surveyed), events: events.clone() };
-        let awaited = watches.begin(&mut following);
-        if !self.await_lists(awaited, &mut following, end).await {
+        watches.begin(&mut running);
+        drop(watches);
+        if !running.is_listed().await {
             return;
         }
         let known = Arc::clone(&surveyed.known);
         tracing::info!(pods = known.lock().pods.len(), "listed the pods");
         leading.begin(self.fence.clone(), known);
-        health.set_ready();
+        runtime.health.set_ready();
         let turns = Turns {
             surveyed: Arc::clone(&surveyed),
             writer,
             events,
-            switch: self.agent.switch.clone(),
-            seed: options.seed,
+            switch: runtime.switch.clone(),
+            seed: options.process.seed,
         };
         let end_turns = CancellationToken::new();
-        working.spawn(self.take_turns(turns, end_turns.clone()));
-        following.spawn(Arc::clone(&surveyed).run(end_turns.clone()));
-        following.spawn(survey_on_switch(self.agent.switch.clone(), surveyed));
-        let mut everybody = [
-            ("watching and surveying", &mut following),
-            ("taking turns", &mut working),
-            ("writing Events", &mut event_writer),
-        ];
-        tokio::select! {
-            () = end.cancelled() => {}
-            who = first_to_stop(&mut everybody) => return self.restart_term(who),
+        running.spawn(TURNS, self.take_turns(turns, end_turns.clone()));
+        running.spawn(SURVEYS, Arc::clone(&surveyed).run(end_turns.clone()));
+        running.spawn(SURVEYS, survey_on_switch(runtime.switch.clone(), surveyed));
+        if !running.runs_until_end(std::future::pending()).await {
+            return;
         }
         let orderly = async {
             end_turns.cancel();
             // The queue, and with it everything that reports Events, ends when its turns have.
-            while working.join_next().await.is_some() {}
+            running.finish(TURNS).await;
             drop(leading.end());
-            following.shutdown().await;
-            drop(watches);
-            // Others are waiting for the lease; Events are not worth much more time.
-            let _in_time =
-                tokio::time::timeout(EVENT_FLUSH_TIMEOUT, event_writer.join_next()).await;
+            running.abort(SURVEYS).await;
+            running.abort(WATCHES).await;
+            running.flush_events().await;
         };
-        if tokio::time::timeout(SHUTDOWN_TIMEOUT, orderly).await.is_err() {
-            tracing::warn!("shut down before everything was finished");
-        }
+        end_within(SHUTDOWN_TIMEOUT, orderly).await;
     }
 
     fn take_turns(
@@ -109,8 +87,8 @@ impl Term<'_> {
         turns: Turns,
         end: CancellationToken,
     ) -> impl Future<Output = ()> + Send + 'static {
-        let at_once = TURNS_PER_WRITE * self.agent.options.limits.at_once.max(1);
-        let heartbeat = self.agent.health.heartbeat();
+        let at_once = TURNS_PER_WRITE * self.agent.options.process.limits.at_once.max(1);
+        let heartbeat = self.agent.runtime.health.heartbeat();
         async move {
             let (surveyed, turns) = (Arc::clone(&turns.surveyed), Arc::new(turns));
             let turn = |pod: Identity| {
@@ -126,7 +104,7 @@ impl Term<'_> {
         let known = Known::default();
         {
             let world = &mut known.lock().world;
-            world.objects.exempt = Arc::new(Exemptions::of_namespaces(&options.exempt_namespaces));
+            world.objects.exempt = Arc::new(Exemptions::of_namespaces(&options.process.exempt_namespaces));
             world.qos_levels.extra = AgentSettings {
                 config_namespace: Some(options.config_namespace.as_str().into()),
                 level_format: options.level_format,
@@ -134,64 +112,12 @@ impl Term<'_> {
         }
         Surveyed {
             known: Arc::new(known),
-            queue: WorkQueue::new(options.clock.clone()),
-            clock: options.clock.clone(),
+            queue: WorkQueue::new(options.process.clock.clone()),
+            clock: options.process.clock.clone(),
             metrics: self.agent.levels.clone(),
             spread: options.spread,
             asked: Notify::new(),
         }
-    }
-
-    /// Waits until everything is known that is needed. `false` if the term ends before that.
-    async fn await_lists(
-        &self,
-        (awaited, pods): (Vec<Awaited>, Listings),
-        following: &mut JoinSet<()>,
-        end: &CancellationToken,
-    ) -> bool {
-        let lists = async {
-            for list in awaited {
-                self.await_list(list).await;
-            }
-            pods.wait(&self.agent.health, Instant::now() + FORBIDDEN_PATIENCE).await;
-        };
-        let mut followers = [("watching", following)];
-        tokio::select! {
-            () = lists => true,
-            who = first_to_stop(&mut followers) => {
-                self.restart_term(who);
-                false
-            }
-            () = end.cancelled() => false,
-        }
-    }
-
-    async fn await_list(&self, list: Awaited) {
-        let Awaited { what, mut progress, is_needed } = list;
-        loop {
-            let now = progress.borrow_and_update().clone();
-            match now {
-                ListProgress::Whole => return,
-                ListProgress::Failing(failure) if !is_needed && failure.is_forbidden => return,
-                ListProgress::Failing(failure) => {
-                    let health = &self.agent.health;
-                    health.set_waiting_for(format!("{what} to be listed: {}", failure.reason));
-                }
-                ListProgress::NotYet => {
-                    self.agent.health.set_waiting_for(format!("{what} to be listed"));
-                }
-            }
-            if progress.changed().await.is_err() {
-                // The watch has stopped, which ends the term.
-                std::future::pending::<()>().await;
-            }
-        }
-    }
-
-    /// A term cannot continue without one of its parts.
-    fn restart_term(&self, who: &str) {
-        tracing::error!("{who} stopped unexpectedly; starting a new term");
-        self.agent.health.set_waiting_for("a new term to start");
     }
 }
 

@@ -5,26 +5,23 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use almanac_api::exempt;
 use almanac_api::kinds::Kind;
 use almanac_api::objects::AGENT_CONFIGS;
 use almanac_api::slim;
 use almanac_engine::qos_levels::Node;
 use almanac_shell::event_log::EventLog;
-use almanac_shell::following::{Follower, Need, Selection, WatchFailure, follow_selected};
+use almanac_shell::following::{Follower, Need, Selection, WatchFailure};
 use kube::api::DynamicObject;
-use kube::core::ApiResource;
 use serde_json::json;
-use tokio::sync::watch;
-use tokio::task::JoinSet;
 
 use super::config::ConfigFollower;
 use super::pods::PodFollower;
 use super::survey::{Surveyed, offset};
 use super::{Agent, Nodes};
-use crate::exemptions::{self, NamespaceFollower, READ_INTERVAL};
-use crate::list_progress::{ListProgress, ListReport, Listings};
+use crate::exemptions::{self, READ_INTERVAL};
+use crate::list_progress::ListReport;
 use crate::namespaces::Part;
+use crate::runtime::{RunningTerm, Watch, core};
 
 /// How long a watch lasts at least, and less than twice that. Every node of a cluster may have an agent, and each
 /// restart is a request.
@@ -36,14 +33,6 @@ const FORBIDDEN_PAUSE: Duration = Duration::from_mins(3);
 /// How often an agent of a single node reads a namespace that may not be watched. There may be thousands of them.
 const READ_INTERVAL_ON_A_NODE: Duration = Duration::from_mins(1);
 
-/// A list that is waited for, and what it is of.
-pub(super) struct Awaited {
-    pub(super) what: String,
-    pub(super) progress: watch::Receiver<ListProgress>,
-    /// Whether nothing can be done without it.
-    pub(super) is_needed: bool,
-}
-
 /// The watches of a term.
 pub(super) struct Watches<'a> {
     pub(super) agent: &'a Agent,
@@ -53,140 +42,100 @@ pub(super) struct Watches<'a> {
 
 impl Watches<'_> {
     /// Starts all watches. The pods are awaited after the rest.
-    pub(super) fn begin(&self, tasks: &mut JoinSet<()>) -> (Vec<Awaited>, Listings) {
-        let mut awaited = Vec::new();
-        let namespace = &self.agent.options.config_namespace;
+    pub(super) fn begin(&self, running: &mut RunningTerm) {
         for (name, _) in AGENT_CONFIGS {
-            let (progress, listed) = ListReport::new();
-            let follower = ConfigFollower {
-                config: Kind::ConfigMap.identity(namespace, name),
-                surveyed: Arc::clone(&self.surveyed),
-                events: self.events.clone(),
-                told_after: self.told_after(),
-                progress,
-                is_listed: false,
-            };
-            let what = format!("the ConfigMap {namespace}/{name}");
-            let fields = Some(format!("metadata.name={name}"));
-            let namespace = Some(namespace.clone());
-            let selection = Selection { namespace, ..self.selection(fields) };
-            // Two ages, because one of the two watches may hang.
-            self.follow(
-                tasks,
-                Kind::ConfigMap.resource(),
-                selection,
-                (name, Need::Always),
-                follower,
-            );
-            awaited.push(Awaited { what, progress: listed, is_needed: true });
+            self.follow_config(name, running);
         }
-        let parts = self.agent.options.namespaces.parts().into_iter();
-        let pods = parts.map(|part| (part.clone(), self.follow_pods(part, tasks))).collect();
         if self.agent.options.namespaces.limit().is_none() {
-            awaited.push(self.follow_nodes(tasks));
+            self.follow_nodes(running);
         } else {
             tracing::info!(
                 "nodes are in no namespace, so policies for certain nodes are not carried out"
             );
         }
-        awaited.push(self.follow_namespaces(tasks));
-        (awaited, Listings::new("Pod", pods))
+        self.follow_namespaces(running);
+        self.follow_pods(running);
     }
 
-    fn follow_pods(&self, part: Part, tasks: &mut JoinSet<()>) -> watch::Receiver<ListProgress> {
-        let fields = match &self.agent.options.nodes {
-            Nodes::One(node) => Some(format!("spec.nodeName={node}")),
-            Nodes::All => None,
-        };
-        let (from_cache, namespace) = (fields.is_some(), part.selection().namespace);
-        let selection = Selection { from_cache, namespace, ..self.selection(fields) };
-        let need = part.need();
+    fn follow_config(&self, name: &str, running: &mut RunningTerm) {
+        let namespace = &self.agent.options.config_namespace;
         let (progress, listed) = ListReport::new();
-        let surveyed = Arc::clone(&self.surveyed);
-        let follower = PodFollower { part, surveyed, listing: 0, progress };
-        self.follow(tasks, core("Pod", "pods"), selection, ("pods", need), follower);
-        listed
+        let follower = ConfigFollower {
+            config: Kind::ConfigMap.identity(namespace, name),
+            surveyed: Arc::clone(&self.surveyed),
+            events: self.events.clone(),
+            told_after: self.told_after(),
+            progress,
+            is_listed: false,
+        };
+        let selected = self.selection(Some(format!("metadata.name={name}")));
+        let watched = Watch {
+            selection: Selection { namespace: Some(namespace.clone()), ..selected },
+            // Two ages, because one of the two watches may hang.
+            age: name.to_owned(),
+            ..Watch::new(Kind::ConfigMap.resource(), Need::Always)
+        };
+        running.watch(format!("the ConfigMap {namespace}/{name}"), watched, (follower, listed));
     }
 
-    fn follow_nodes(&self, tasks: &mut JoinSet<()>) -> Awaited {
-        let (progress, listed) = ListReport::new();
-        let surveyed = Arc::clone(&self.surveyed);
-        let of = match &self.agent.options.nodes {
-            Nodes::One(node) => Some(Arc::clone(node)),
-            Nodes::All => None,
+    fn follow_pods(&self, running: &mut RunningTerm) {
+        let fields = self.node().map(|node| format!("spec.nodeName={node}"));
+        let select = |part: &Part| {
+            let (from_cache, namespace) = (fields.is_some(), part.selection().namespace);
+            let selection = Selection { from_cache, namespace, ..self.selection(fields.clone()) };
+            Watch { selection, ..Watch::new(core("Pod", "pods"), part.need()) }
         };
+        running.watch_parts("Pod", &self.agent.options.namespaces, select, |part| {
+            let (progress, listed) = ListReport::new();
+            let surveyed = Arc::clone(&self.surveyed);
+            (PodFollower { part, surveyed, listing: 0, progress }, listed)
+        });
+    }
+
+    fn follow_nodes(&self, running: &mut RunningTerm) {
+        let (progress, listed) = ListReport::new();
+        let (surveyed, of) = (Arc::clone(&self.surveyed), self.node().cloned());
         let fields = of.as_ref().map(|node| format!("metadata.name={node}"));
         let follower = NodeFollower { surveyed, of, listed: None, progress, has_complained: false };
-        let forbidden_pause = FORBIDDEN_PAUSE;
-        let selection =
-            Selection { metadata_only: true, forbidden_pause, ..self.selection(fields) };
-        self.follow(tasks, core("Node", "nodes"), selection, ("nodes", Need::Never), follower);
-        Awaited { what: "nodes".to_owned(), progress: listed, is_needed: false }
+        let (metadata_only, forbidden_pause) = (true, FORBIDDEN_PAUSE);
+        let selection = Selection { metadata_only, forbidden_pause, ..self.selection(fields) };
+        let watched = Watch { selection, ..Watch::new(core("Node", "nodes"), Need::Never) };
+        running.watch("nodes", watched, (follower, listed));
     }
 
-    fn follow_namespaces(&self, tasks: &mut JoinSet<()>) -> Awaited {
+    fn follow_namespaces(&self, running: &mut RunningTerm) {
         let surveyed = Arc::clone(&self.surveyed);
-        let (follower, listed) = NamespaceFollower::new(move |name, mark| {
+        let is_one_of_many = self.node().is_some();
+        let interval = if is_one_of_many { READ_INTERVAL_ON_A_NODE } else { READ_INTERVAL };
+        // One that is a bit behind may lack a mark that was just set, which thousands of lists from etcd would
+        // be too much for.
+        let (from_cache, forbidden_pause) = (is_one_of_many, FORBIDDEN_PAUSE);
+        let selection = Selection { from_cache, forbidden_pause, ..self.selection(None) };
+        let how = (selection, interval);
+        running.watch_namespaces(&self.agent.options.namespaces, how, move |name, mark| {
             let world = &mut surveyed.known.lock().world;
             exemptions::change(world, |exempt| exempt.mark_namespace(name, mark));
             surveyed.ask();
         });
-        let what = "all namespaces".to_owned();
-        let is_one_of_many = matches!(self.agent.options.nodes, Nodes::One(_));
-        if let Some(names) = self.agent.options.namespaces.limit() {
-            let pause = if is_one_of_many { READ_INTERVAL_ON_A_NODE } else { READ_INTERVAL };
-            let (client, names) = (self.agent.client.clone(), names.iter().cloned().collect());
-            tasks.spawn(follower.ask(client, names, pause));
-            return Awaited { what, progress: listed, is_needed: false };
+    }
+
+    /// The only node of the agent, if it has only one.
+    fn node(&self) -> Option<&Arc<str>> {
+        match &self.agent.options.nodes {
+            Nodes::One(node) => Some(node),
+            Nodes::All => None,
         }
-        // One that is a bit behind may lack a mark that was just set, which thousands of lists from etcd would
-        // be too much for.
-        let from_cache = is_one_of_many;
-        let (metadata_only, forbidden_pause) = (true, FORBIDDEN_PAUSE);
-        let selection =
-            Selection { from_cache, metadata_only, forbidden_pause, ..self.selection(None) };
-        self.follow(tasks, exempt::namespaces(), selection, ("namespaces", Need::Never), follower);
-        Awaited { what, progress: listed, is_needed: false }
     }
 
     fn told_after(&self) -> Duration {
-        match &self.agent.options.nodes {
-            Nodes::One(node) => offset(node, self.agent.options.spread),
-            Nodes::All => Duration::ZERO,
-        }
+        self.node().map_or(Duration::ZERO, |node| offset(node, self.agent.options.spread))
     }
 
     fn selection(&self, fields: Option<String>) -> Selection {
-        let seed = self.agent.options.seed;
+        let seed = self.agent.options.process.seed;
         let part = u32::try_from(seed % 1024).unwrap_or_default();
         let lasting = WATCH + WATCH * part / 1024;
         Selection { fields, lasting, seed, ..Selection::default() }
-    }
-
-    fn follow(
-        &self,
-        tasks: &mut JoinSet<()>,
-        resource: ApiResource,
-        selection: Selection,
-        (age, need): (&str, Need),
-        mut follower: impl Follower + 'static,
-    ) {
-        let client = self.agent.client.clone();
-        let age = self.agent.health.watch_ages().begin(age, need);
-        tasks.spawn(async move {
-            follow_selected(client, &resource, &selection, age, &mut follower).await;
-        });
-    }
-}
-
-/// A kind of the core group.
-fn core(kind: &str, plural: &str) -> ApiResource {
-    ApiResource {
-        group: String::new(),
-        version: "v1".to_owned(),
-        api_version: "v1".to_owned(),
-        kind: kind.to_owned(),
-        plural: plural.to_owned(),
     }
 }
 

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Shared, Term};
 use crate::cluster::Cluster;
 use crate::horizontal_autoscaler::Sampler;
+use crate::process::Options;
 use crate::work_queue::WorkQueue;
 
 /// The client of Prometheus limits the queries in flight, and is fair to namespaces. A limit here would not be.
@@ -19,22 +20,23 @@ pub(super) struct Sampling {
     sampler: Arc<Sampler>,
 }
 
-impl Term {
+impl Term<'_> {
     /// The part that asks Prometheus, if there is one.
     pub(super) fn sampling(
         &self,
         cluster: &Arc<Cluster>,
         turns: &Arc<WorkQueue>,
     ) -> Option<Sampling> {
-        let clock = &self.options.clock;
+        let Options { queries, process, .. } = &self.process.options;
+        let clock = &process.clock;
         let sampler = Sampler {
-            prometheus: self.options.queries.prometheus.clone()?,
-            period: self.options.queries.period,
+            prometheus: queries.prometheus.clone()?,
+            period: queries.period,
             cluster: Arc::clone(cluster),
             turns: Arc::clone(turns),
-            upstreams: self.upstreams.clone(),
+            upstreams: self.process.upstreams.clone(),
             clock: clock.clone(),
-            seed: self.options.seed,
+            seed: process.seed,
         };
         let queue = Arc::new(WorkQueue::new(clock.clone()));
         Some(Sampling { queue, sampler: Arc::new(sampler) })

@@ -3,93 +3,39 @@
 
 use std::sync::Arc;
 
-use almanac_api::exempt;
 use almanac_api::families::Controlled;
 use almanac_api::kinds::Kind;
 use almanac_engine::{Family, Identity, NamespaceMark, PolicyName};
-use almanac_shell::following::{Follower, Need, follow, follow_selected};
-use tokio::sync::watch;
-use tokio::task::JoinSet;
-use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
+use almanac_shell::following::Selection;
 
-use super::{Shared, Term, first_to_stop};
+use super::{Shared, Term};
 use crate::cluster::ClusterState;
-use crate::exemptions::{self, Excluding, NamespaceFollower, READ_INTERVAL};
+use crate::exemptions::{self, Excluding, READ_INTERVAL};
 use crate::families::Watching;
-use crate::list_progress::{FORBIDDEN_PATIENCE, ListProgress, Listings};
-use crate::namespaces::Part;
+use crate::list_progress::{ListNeed, ListReport};
 use crate::policies::{PolicyFollower, WorkQueues};
+use crate::runtime::{RunningTerm, WATCHES};
 use crate::scalable_node_group::NodeGroupFollower;
 use crate::work_queue::WorkQueue;
 
-impl Term {
-    /// Starts all watches, and waits until everything is known. `false` if the term ends before that.
-    pub(super) async fn watch_everything(
-        &self,
-        shared: &Shared,
-        following: &mut JoinSet<()>,
-        end: &CancellationToken,
-    ) -> bool {
-        let checked = self.look_for_upstreams(shared, following);
-        let schemas = self.read_schemas(shared, following);
-        let namespaces = self.follow_namespaces(shared, following);
-        let mut listings = self.follow_policies(shared, following);
-        listings.extend(self.follow_node_groups(shared, following));
-        listings.extend(self.follow_what_is_read(shared, following));
-        let patient_until = Instant::now() + FORBIDDEN_PATIENCE;
-        for listings in listings {
-            let listed = listings.wait(&self.health, patient_until);
-            if !self.wait_for(listed, following, end).await {
-                return false;
-            }
+impl Term<'_> {
+    /// Starts all watches.
+    pub(super) fn watch_everything(&self, shared: &Shared, running: &mut RunningTerm) {
+        let families = &self.process.options.families;
+        families.iter().for_each(|family| self.follow_policies(*family, shared, running));
+        self.follow_node_groups(shared, running);
+        let with = Watching { cluster: &shared.cluster, turns: &shared.turns };
+        for family in families.iter().filter_map(|it| self.process.families.of(*it)) {
+            family.follow(&with, running);
         }
-        self.health.set_waiting_for("all namespaces to be listed");
-        let namespaces = until(namespaces, |progress| match progress {
-            ListProgress::NotYet => false,
-            // Without permission, no namespace is exempt by its mark.
-            ListProgress::Failing(failure) => failure.is_absent || failure.is_forbidden,
-            ListProgress::Whole => true,
-        });
-        if !self.wait_for(namespaces, following, end).await {
-            return false;
-        }
-        self.health.set_waiting_for("the first check for upstream controllers");
-        let checked = until(checked, |is_over| *is_over);
-        if !self.wait_for(checked, following, end).await {
-            return false;
-        }
-        self.health.set_waiting_for("the first look at the CRDs");
-        let schemas = until(schemas, |is_over| *is_over);
-        self.wait_for(schemas, following, end).await
+        self.follow_namespaces(shared, running);
+        self.look_for_upstreams(shared, running);
+        self.read_schemas(shared, running);
     }
 
-    /// Waits for something that a watch reports. `false` when one of the watches stops, or the process is to
-    /// end.
-    async fn wait_for(
-        &self,
-        awaited: impl Future<Output = ()>,
-        following: &mut JoinSet<()>,
-        end: &CancellationToken,
-    ) -> bool {
-        let mut followers = [("watching policies", following)];
-        tokio::select! {
-            () = awaited => true,
-            who = first_to_stop(&mut followers) => {
-                self.restart_term(who);
-                false
-            }
-            () = end.cancelled() => false,
-        }
-    }
-
-    /// Starts checking for upstream controllers. The receiver says whether the first check is done.
-    fn look_for_upstreams(
-        &self,
-        shared: &Shared,
-        following: &mut JoinSet<()>,
-    ) -> watch::Receiver<bool> {
-        let (first, looked) = watch::channel(false);
+    /// Starts checking for upstream controllers. The term waits for the first check.
+    fn look_for_upstreams(&self, shared: &Shared, running: &mut RunningTerm) {
+        let (first, checked) = ListReport::new();
         let cluster = Arc::clone(&shared.cluster);
         let queues = shared.queues();
         let node_groups = Arc::clone(&shared.node_groups.queue);
@@ -106,14 +52,15 @@ impl Term {
                 queues.statuses.wake(policy);
             }
         };
-        let (client, clock) = (self.client.clone(), self.options.clock.clone());
-        following.spawn(self.upstreams.clone().watch(client, clock, first, changed));
-        looked
+        let (runtime, upstreams) = (&self.process.runtime, self.process.upstreams.clone());
+        let (client, clock) = (runtime.client.clone(), runtime.options.clock.clone());
+        running.spawn(WATCHES, upstreams.watch(client, clock, first, changed));
+        running.await_list("upstream controllers", checked, ListNeed::Always);
     }
 
-    /// Starts reading the served schemas. The receiver says whether they have been read once.
-    fn read_schemas(&self, shared: &Shared, following: &mut JoinSet<()>) -> watch::Receiver<bool> {
-        let (first, read) = watch::channel(false);
+    /// Starts reading the served schemas. The term waits until they have been read once.
+    fn read_schemas(&self, shared: &Shared, running: &mut RunningTerm) {
+        let (first, read) = ListReport::new();
         let (cluster, statuses) = (Arc::clone(&shared.cluster), Arc::clone(&shared.statuses));
         let node_groups = Arc::clone(&shared.node_groups.queue);
         let changed = move |changed: Controlled| {
@@ -125,91 +72,50 @@ impl Term {
             let concerned = state.policies.keys().filter(is_concerned);
             concerned.for_each(|policy| statuses.wake(policy));
         };
-        following.spawn(self.schemas.clone().watch(self.client.clone(), first, changed));
-        read
+        let (schemas, client) = (self.process.schemas.clone(), self.process.runtime.client.clone());
+        running.spawn(WATCHES, schemas.watch(client, first, changed));
+        running.await_list("the schemas of the CRDs", read, ListNeed::Always);
     }
 
     /// Starts watching which namespaces are exempt.
-    fn follow_namespaces(
-        &self,
-        shared: &Shared,
-        following: &mut JoinSet<()>,
-    ) -> watch::Receiver<ListProgress> {
+    fn follow_namespaces(&self, shared: &Shared, running: &mut RunningTerm) {
         let (cluster, queues) = (Arc::clone(&shared.cluster), shared.queues());
         let node_groups = Arc::clone(&shared.node_groups.queue);
-        let (mut follower, listed) = NamespaceFollower::new(move |name, mark| {
+        let tell = move |name: &str, mark| {
             wake_namespace(&mut cluster.lock(), name, mark, (&queues, &node_groups));
-        });
-        let client = self.client.clone();
-        if let Some(names) = self.options.namespaces.limit() {
-            let names = names.iter().cloned().collect();
-            following.spawn(follower.ask(client, names, READ_INTERVAL));
-            return listed;
-        }
-        let resource = exempt::namespaces();
-        let watch_age = self.health.watch_ages().begin(&resource.plural, Need::Never);
-        following.spawn(async move { follow(client, &resource, watch_age, &mut follower).await });
-        listed
-    }
-
-    /// Starts watching the policies.
-    fn follow_policies(&self, shared: &Shared, following: &mut JoinSet<()>) -> Vec<Listings> {
-        let families = self.options.families.iter();
-        let follow = |family: &Family| {
-            let kind = Kind::of_family(*family);
-            self.follow_parts(kind, following, |part| {
-                let (follower, listed) = PolicyFollower::new(
-                    *family,
-                    self.options.clock.clone(),
-                    self.unwritten.clone(),
-                    Arc::clone(&shared.cluster),
-                    shared.queues(),
-                );
-                (follower.of_part(part), listed)
-            })
         };
-        families.map(follow).collect()
+        let how = (Selection::default(), READ_INTERVAL);
+        running.watch_namespaces(&self.process.options.namespaces, how, tell);
     }
 
-    /// Starts watching what else the policies read.
-    fn follow_what_is_read(&self, shared: &Shared, following: &mut JoinSet<()>) -> Vec<Listings> {
-        let (client, ages) = (&self.client, self.health.watch_ages());
-        let with = Watching { client, ages, cluster: &shared.cluster, turns: &shared.turns };
-        let families = self.options.families.iter().filter_map(|it| self.families.of(*it));
-        families.flat_map(|it| it.follow(&with, following)).collect()
+    /// Starts watching the policies of a family, except in namespaces that a flag exempts.
+    fn follow_policies(&self, family: Family, shared: &Shared, running: &mut RunningTerm) {
+        let options = &self.process.options;
+        running.watch_kind(Kind::of_family(family), &options.namespaces, |part| {
+            let (follower, listed) = PolicyFollower::new(
+                family,
+                options.process.clock.clone(),
+                self.process.unwritten.clone(),
+                Arc::clone(&shared.cluster),
+                shared.queues(),
+            );
+            let follower = follower.of_part(part);
+            (Excluding::new(&options.process.exempt_namespaces, follower), listed)
+        });
     }
 
-    /// Starts watching groups of nodes, if they are carried out.
-    fn follow_node_groups(&self, shared: &Shared, following: &mut JoinSet<()>) -> Option<Listings> {
-        self.options.node_groups.as_ref()?;
-        let listings = self.follow_parts(Kind::ScalableNodeGroup, following, |part| {
+    /// Starts watching groups of nodes in the same way, if they are reconciled.
+    fn follow_node_groups(&self, shared: &Shared, running: &mut RunningTerm) {
+        let options = &self.process.options;
+        if options.node_groups.is_none() {
+            return;
+        }
+        running.watch_kind(Kind::ScalableNodeGroup, &options.namespaces, |part| {
             let queue = Arc::clone(&shared.node_groups.queue);
             let (follower, listed) = NodeGroupFollower::new(Arc::clone(&shared.cluster), queue);
-            (follower.of_part(part), listed)
+            let follower = follower.of_part(part);
+            (Excluding::new(&options.process.exempt_namespaces, follower), listed)
         });
-        Some(listings)
-    }
-
-    /// Starts watching a kind, with a follower for each part of it that is watched by itself, but for what a flag
-    /// exempts.
-    fn follow_parts<F: Follower + 'static>(
-        &self,
-        kind: Kind,
-        following: &mut JoinSet<()>,
-        follower: impl Fn(Part) -> (F, watch::Receiver<ListProgress>),
-    ) -> Listings {
-        let parts = self.options.namespaces.parts().into_iter().map(|part| {
-            let (follower, listed) = follower(part.clone());
-            let mut follower = Excluding::new(&self.options.exempt_namespaces, follower);
-            let (client, resource, selection) =
-                (self.client.clone(), kind.resource(), part.selection());
-            let watch_age = self.health.watch_ages().begin(&resource.plural, part.need());
-            following.spawn(async move {
-                follow_selected(client, &resource, &selection, watch_age, &mut follower).await;
-            });
-            (part, listed)
-        });
-        Listings::new(kind.name(), parts.collect())
     }
 }
 
@@ -230,13 +136,5 @@ fn wake_namespace(
     }
     for group in state.node_groups.keys().filter(|group| group.namespace() == name) {
         node_groups.wake(group);
-    }
-}
-
-/// Waits for a value that satisfies a condition.
-async fn until<T>(mut values: watch::Receiver<T>, is_enough: impl FnMut(&T) -> bool) {
-    if values.wait_for(is_enough).await.is_err() {
-        // The watch has stopped, which ends the term.
-        std::future::pending::<()>().await;
     }
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use super::*;
+use crate::list_progress::{ListProgress, Listed};
 
 const FAMILIES: [Family; 2] = [Family::ScheduledCapacity, Family::CronScaling];
 
@@ -47,8 +48,8 @@ impl Looking {
     }
 
     /// Begins to look, and waits for the first look.
-    async fn begin(&self) -> watch::Receiver<bool> {
-        let (first, mut looked) = watch::channel(false);
+    async fn begin(&self) -> Listed {
+        let (first, mut looked) = ListReport::new();
         let (begun, changed) = (self.begun, Arc::clone(&self.changed));
         let clock = Clock::from_fn(move || {
             begun.0 + SignedDuration::try_from(begun.1.elapsed()).expect("it is short")
@@ -56,7 +57,7 @@ impl Looking {
         let changed = move |family| changed.lock().expect("whole").push(family);
         tokio::spawn(self.upstreams.clone().watch(self.stub.client(), clock, first, changed));
         let patience = Duration::from_secs(20);
-        drop(timeout(patience, looked.wait_for(|it| *it)).await);
+        drop(timeout(patience, looked.wait_for(|it| *it == ListProgress::Whole)).await);
         looked
     }
 
@@ -170,7 +171,7 @@ async fn later_versions_of_karpenter_are_ignored() {
 async fn families_that_are_taken_over_are_not_checked() {
     let looking = Looking::taking_over(&FAMILIES);
     looking.renew(KARMADA, Some("karmada"));
-    assert!(*looking.begin().await.borrow());
+    assert!(*looking.begin().await.borrow() == ListProgress::Whole);
     assert_eq!(looking.running(), []);
     assert_eq!(looking.stub.requests_where(|_| true).len(), 0);
 }
@@ -181,7 +182,7 @@ async fn without_permission_to_check_everything_is_carried_out() {
     looking.renew(KARMADA, Some("karmada"));
     let forbidden = Fault::answer(StatusCode::FORBIDDEN, "leases is forbidden");
     looking.stub.inject(forbidden.path_contains("/leases").always());
-    assert!(*looking.begin().await.borrow());
+    assert!(*looking.begin().await.borrow() == ListProgress::Whole);
     assert_eq!(looking.running(), []);
     looking.stub.mend();
     sleep(ONE_CHECK).await;
@@ -195,9 +196,9 @@ async fn the_first_check_is_retried_and_later_failures_keep_the_last_result() {
     let failed = || Fault::answer(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
     looking.stub.inject(failed().path_contains("/leases").always());
     let mut looked = looking.begin().await;
-    assert!(!*looked.borrow());
+    assert!(*looked.borrow() == ListProgress::NotYet);
     looking.stub.mend();
-    looked.wait_for(|it| *it).await.expect("it goes on");
+    looked.wait_for(|it| *it == ListProgress::Whole).await.expect("it goes on");
     assert_eq!(looking.running(), [Family::CronScaling]);
     looking.stub.inject(failed().path_contains("/leases").always());
     sleep(4 * STALE).await;

@@ -15,10 +15,10 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
-use tokio::sync::watch;
 
 use super::super::*;
 use crate::leadership::Leadership;
+use crate::list_progress::{ListProgress, ListReport};
 
 /// Provides nodes by counting them.
 #[derive(Default)]
@@ -203,10 +203,10 @@ impl Bench {
             "metadata": { "namespace": "karpenter", "name": "karpenter-leader-election" },
             "spec": { "holderIdentity": "karpenter", "renewTime": "2026-11-20T09:00:00.000000Z" },
         }));
-        let (first, mut looked) = watch::channel(false);
+        let (first, mut looked) = ListReport::new();
         let (client, clock) = (self.stub.client(), self.groups.clock.clone());
         tokio::spawn(self.groups.upstreams.clone().watch(client, clock, first, |_| {}));
-        looked.wait_for(|it| *it).await.expect("it goes on");
+        looked.wait_for(|it| *it == ListProgress::Whole).await.expect("it goes on");
     }
 
     /// The Events so far, as reason and note.
