@@ -15,10 +15,9 @@ use almanac_shell::following::{Follower, WatchFailure};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{DynamicObject, ObjectMeta};
 use kube::{Api, Client};
-use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::list_progress::{FORBIDDEN_PATIENCE, ListProgress, ListReport};
+use crate::list_progress::{FORBIDDEN_PATIENCE, ListReport, Listed};
 
 /// How often a namespace is read that may not be watched.
 pub(crate) const READ_INTERVAL: Duration = Duration::from_secs(10);
@@ -106,7 +105,7 @@ pub(crate) struct NamespaceFollower<Tell> {
 }
 
 impl<Tell: Fn(&str, NamespaceMark) + Send> NamespaceFollower<Tell> {
-    pub(crate) fn new(tell: Tell) -> (Self, watch::Receiver<ListProgress>) {
+    pub(crate) fn new(tell: Tell) -> (Self, Listed) {
         let (progress, listed) = ListReport::new();
         let (marks, has_complained) = (BTreeMap::new(), false);
         (Self { tell, marks, listed: None, progress, has_complained }, listed)

@@ -19,21 +19,13 @@ mod watches;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
-use almanac_shell::budget::{WriteBudget, WriteLimits};
 use almanac_shell::calls::{CallLimits, PassingOn, Tls, serve_calls};
-use almanac_shell::clock::Clock;
 use almanac_shell::endpoints::Health;
-use almanac_shell::event_log::EventMetrics;
-use almanac_shell::lease::{Fence, LeaseOptions, Switch};
 use almanac_shell::monotonic::Monotonic;
-use almanac_shell::process_metrics;
-use almanac_shell::writer::WriteMetrics;
 use kube::Client;
 use prometheus_client::registry::Registry;
 use tokio::net::TcpListener;
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use self::calls::{Calls, CallsOfPeers, Others};
@@ -42,29 +34,19 @@ use self::metrics::CallMetrics;
 use self::peers::Peers;
 use self::term::Term;
 use crate::leadership::Leadership;
-use crate::terms::Terms;
+use crate::runtime::{ProcessOptions, Runtime};
 
 pub use self::peers::AUDIENCE;
 
 /// The options of an extender.
 #[derive(Clone)]
 pub struct ExtenderOptions {
-    /// The namespaces in which nothing is carried out.
-    pub exempt_namespaces: Vec<String>,
-    /// The lease to hold during a term; `None` for a process that runs alone. With other replicas, it has addresses.
-    pub lease: Option<LeaseOptions>,
-    /// The name of this process.
-    pub identity: String,
-    /// The write limits.
-    pub limits: WriteLimits,
-    /// The policies' clock.
-    pub clock: Clock,
+    /// What all processes have. With other replicas, the Lease has addresses.
+    pub process: ProcessOptions,
     /// Whether no request to bind of an earlier process can be under way, as the API server has begun since.
     pub has_no_predecessor: bool,
     /// The clock that bindings under way are timed by.
     pub monotonic: Monotonic,
-    /// The seed of all jitter.
-    pub seed: u64,
 }
 
 /// Where an extender answers, and how it finds the others.
@@ -81,15 +63,15 @@ pub struct ExtenderEndpoints {
 
 /// The extender process.
 pub struct Extender {
-    client: Client,
-    options: ExtenderOptions,
-    health: Health,
-    writes: WriteMetrics,
-    events: EventMetrics,
-    budget: WriteBudget,
-    switch: Switch,
-    calls: Arc<Calls>,
+    leading: Leading,
     listeners: Listeners,
+}
+
+/// The parts that all terms share.
+struct Leading {
+    runtime: Runtime,
+    options: ExtenderOptions,
+    calls: Arc<Calls>,
 }
 
 /// Where calls arrive: those of a scheduler, and those of other replicas.
@@ -109,52 +91,35 @@ impl Extender {
         health: Health,
         registry: &mut Registry,
     ) -> Extender {
-        let (writes, metrics) = (WriteMetrics::default(), CallMetrics::default());
-        let events = EventMetrics::default();
-        writes.register(registry);
-        events.register(registry);
+        let runtime = Runtime::new(client, options.process.clone(), health, registry);
+        let (metrics, leading) = (CallMetrics::default(), Leadership::default());
         metrics.register(registry);
-        process_metrics::register(registry);
-        registry.register_collector(Box::new(health.watch_ages().clone()));
-        let budget = WriteBudget::new(options.limits);
-        registry.register_collector(Box::new(budget.clone()));
-        let switch = Switch::new(options.clock.clone());
-        let leading = Leadership::default();
         registry.register_collector(Box::new(Gauges { leading: Leadership::clone(&leading) }));
-        let addresses = options.lease.as_ref().and_then(|lease| lease.addresses.clone());
+        let lease = options.process.lease.as_ref();
+        let addresses = lease.and_then(|lease| lease.addresses.clone());
         let ExtenderEndpoints { listener, others, passing_on, tls } = endpoints;
         let (peer_listener, token_file) = others.unzip();
         let others = addresses.zip(token_file).map(|(addresses, token_file)| {
-            let peers = token_file.map(|file| Peers::new(client.clone(), file));
+            let peers = token_file.map(|file| Peers::new(runtime.client.clone(), file));
             Others { addresses, passing_on, peers }
         });
         let calls = Arc::new(Calls { leading, metrics, others });
         let listeners = Listeners { of_scheduler: listener, of_peers: peer_listener, tls };
-        Extender { client, options, health, writes, events, budget, switch, calls, listeners }
+        Extender { leading: Leading { runtime, options, calls }, listeners }
     }
 
-    /// Runs until the token is canceled; then finishes work in progress and releases the lease. Calls are forwarded
+    /// Runs until the token is canceled; then finishes work in progress and releases the Lease. Calls are forwarded
     /// until then.
     pub async fn run(self, end: CancellationToken) {
-        let Extender { client, options, health, writes, events, budget, switch, calls, listeners } =
-            self;
-        let terms = Terms {
-            client: client.clone(),
-            lease: options.lease.clone(),
-            health: health.clone(),
-            switch: switch.clone(),
-            seed: options.seed,
-        };
-        let own_calls = Arc::clone(&calls);
-        let leading =
-            Leading { client, options, health, writes, events, budget, switch, calls: own_calls };
+        let Extender { leading, listeners } = self;
         let served = CancellationToken::new();
-        let over = || drop(calls.leading.end());
+        let over = || drop(leading.calls.leading.end());
+        let term = |fence| Term { leading: &leading, fence }.run(&end);
         let led = async {
-            terms.run(&end, |fence| leading.term(fence, &end), over).await;
+            leading.runtime.run(&end, term, over).await;
             served.cancel();
         };
-        tokio::join!(led, listeners.serve(&calls, &served));
+        tokio::join!(led, listeners.serve(&leading.calls, &served));
     }
 }
 
@@ -171,26 +136,5 @@ impl Listeners {
             }
         };
         tokio::join!(of_scheduler, of_peers);
-    }
-}
-
-/// The parts that all terms share.
-struct Leading {
-    client: Client,
-    options: ExtenderOptions,
-    health: Health,
-    writes: WriteMetrics,
-    events: EventMetrics,
-    budget: WriteBudget,
-    switch: Switch,
-    calls: Arc<Calls>,
-}
-
-impl Leading {
-    /// Runs a term. If it ends unexpectedly, returns how long it lasted.
-    async fn term(&self, fence: Fence, end: &CancellationToken) -> Option<Duration> {
-        let begun = Instant::now();
-        Term { leading: self, fence }.run(end).await;
-        (!end.is_cancelled()).then(|| begun.elapsed())
     }
 }

@@ -17,13 +17,13 @@ use almanac_shell::clock::Clock;
 use almanac_shell::following::{Follower, WatchFailure};
 use kube::api::DynamicObject;
 use serde_json::{Map, Value};
-use tokio::sync::watch;
 
 use crate::cluster::{Cluster, ClusterState, PolicyEntry, is_older};
 use crate::exemptions;
-use crate::list_progress::{ListProgress, ListReport};
+use crate::list_progress::{ListReport, Listed};
 use crate::namespaces::Part;
 use crate::off_the_runtime::off_the_runtime;
+use crate::runtime::names;
 use crate::work_queue::WorkQueue;
 
 pub(crate) use unwritten::UnwrittenStatuses;
@@ -83,7 +83,7 @@ impl PolicyFollower {
         unwritten: UnwrittenStatuses,
         cluster: Arc<Cluster>,
         queues: WorkQueues,
-    ) -> (Self, watch::Receiver<ListProgress>) {
+    ) -> (Self, Listed) {
         let (listed, whole) = ListReport::new();
         let (kind, part) = (Kind::of_family(family), Part::Whole);
         let follower =
@@ -102,8 +102,7 @@ impl PolicyFollower {
     }
 
     fn name(&self, object: &DynamicObject) -> PolicyName {
-        let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
-        let name = object.metadata.name.as_deref().unwrap_or_default();
+        let (namespace, name) = names(object);
         PolicyName::new(self.family, self.kind.identity(namespace, name))
     }
 

@@ -24,16 +24,13 @@ use kube::Client;
 use prometheus_client::registry::Registry;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tokio::task::JoinSet;
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use self::answering::Reviews;
 use self::known::Shared;
 use self::metrics::ReviewMetrics;
-use self::watches::{begin, follow_namespaces};
-use crate::list_progress::{FORBIDDEN_PATIENCE, ListProgress, Listings};
 use crate::namespaces::Namespaces;
+use crate::runtime::RunningTerm;
 use crate::upstream::Upstreams;
 
 /// An API server sends an object and the one before it, of up to three megabytes each, and has a connection for each
@@ -134,17 +131,10 @@ impl Webhook {
             }
             Certificate::Kept(keeping) => (Tls::showing(&shown), Some(keeping)),
         };
-        let mut following = JoinSet::new();
         let metrics = reviews.metrics.clone();
-        let (clock, ages) = (reviews.clock.clone(), health.watch_ages());
-        let kept_of = (&reviews.known, &clock);
-        let limit = &reviews.namespaces;
-        let listings = begin(&client, limit, kept_of, ages, &mut following);
-        let (asking, known) = (client.clone(), reviews.known.clone());
-        let namespaces = follow_namespaces(asking, limit, known, ages, &mut following);
-        let (is_looked_for, upstreams_known) = watch::channel(false);
-        let looking = reviews.upstreams.clone().watch(client, clock, is_looked_for, |_| {});
-        following.spawn(looking);
+        // The watches go on until the calls in progress are finished.
+        let mut running = RunningTerm::new(&client, &health, &CancellationToken::new());
+        watches::begin(client, &reviews, &mut running);
         let kept = async {
             match keeping {
                 Some(keeping) => {
@@ -159,18 +149,20 @@ impl Webhook {
                 None => std::future::pending::<()>().await,
             }
         };
-        let becoming_ready = async {
-            become_ready(&health, (listings, namespaces), upstreams_known, shown_at_all).await;
-            std::future::pending::<()>().await;
+        let watching = async {
+            if running.is_listed().await
+                && running.is_reached(await_shown(&health, shown_at_all)).await
+            {
+                health.set_ready();
+                tracing::info!("answering");
+                running.runs_until_end(std::future::pending()).await;
+            }
         };
         let serving = serve_calls(listener, Some(tls), LIMITS, reviews, end.clone());
         tokio::select! {
             () = serving => {}
             () = kept => {}
-            () = becoming_ready => {}
-            Some(stopped) = following.join_next() => {
-                tracing::error!(?stopped, "watching has stopped unexpectedly");
-            }
+            () = watching => {}
         }
     }
 }
@@ -178,42 +170,17 @@ impl Webhook {
 /// Whether the certificate is in order; `None` before the first look.
 type IsShown = watch::Receiver<Option<Result<(), String>>>;
 
-/// Waits until everything is known that an answer depends on, then until there is a certificate that callers trust.
-async fn become_ready(
-    health: &Health,
-    (listings, mut namespaces): (Vec<Listings>, watch::Receiver<ListProgress>),
-    mut upstreams_known: watch::Receiver<bool>,
-    mut is_shown: IsShown,
-) {
-    let patient_until = Instant::now() + FORBIDDEN_PATIENCE;
-    for listing in listings {
-        listing.wait(health, patient_until).await;
-    }
-    health.set_waiting_for("all namespaces to be listed");
-    // Without permission, no namespace is exempt by its mark.
-    let is_known = |progress: &ListProgress| match progress {
-        ListProgress::NotYet => false,
-        ListProgress::Failing(failure) => failure.is_absent || failure.is_forbidden,
-        ListProgress::Whole => true,
-    };
-    if namespaces.wait_for(is_known).await.is_err() {
-        return;
-    }
-    health.set_waiting_for("upstream controllers to be looked for");
-    if upstreams_known.wait_for(|is_known| *is_known).await.is_err() {
-        return;
-    }
+/// Waits for a certificate that callers trust.
+async fn await_shown(health: &Health, mut is_shown: IsShown) {
     loop {
         let told = is_shown.borrow_and_update().clone();
         match told {
-            Some(Ok(())) => break,
+            Some(Ok(())) => return,
             Some(Err(why)) => health.set_waiting_for(format!("a certificate: {why}")),
             None => health.set_waiting_for("a certificate"),
         }
         if is_shown.changed().await.is_err() {
-            return;
+            std::future::pending::<()>().await;
         }
     }
-    health.set_ready();
-    tracing::info!("answering");
 }

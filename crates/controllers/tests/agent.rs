@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use almanac_controllers::agent::{Agent, AgentOptions, Nodes};
 use almanac_controllers::namespaces::Namespaces;
+use almanac_controllers::runtime::ProcessOptions;
 use almanac_engine::qos_levels::LevelFormat;
 use almanac_shell::budget::WriteLimits;
 use almanac_shell::clock::Clock;
@@ -65,13 +66,15 @@ impl Running {
             config_namespace: "volcano-system".to_owned(),
             level_format: LevelFormat::Number,
             namespaces: Namespaces::All,
-            exempt_namespaces: vec!["kube-system".to_owned()],
-            lease: None,
-            identity: "us".to_owned(),
-            limits: WriteLimits::default(),
+            process: ProcessOptions {
+                exempt_namespaces: vec!["kube-system".to_owned()],
+                lease: None,
+                identity: "us".to_owned(),
+                limits: WriteLimits::default(),
+                clock: Clock::from_fn(now),
+                seed: 1,
+            },
             spread: Duration::ZERO,
-            clock: Clock::from_fn(now),
-            seed: 1,
         };
         let mut registry = Registry::default();
         let agent = Agent::new(stub.client(), options, Health::default(), &mut registry);

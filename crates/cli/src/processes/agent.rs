@@ -79,28 +79,24 @@ pub(crate) fn run(arguments: &AgentArguments, output: &mut impl Write) -> anyhow
 }
 
 fn options(arguments: &AgentArguments, connection: &Connection) -> AgentOptions {
-    let seed = fastrand::u64(..);
-    let identity = arguments.process.identity(seed);
     let nodes = match &*arguments.node_name {
         "*" => Nodes::All,
         name => Nodes::One(name.into()),
     };
-    let lease = arguments.lease.options("almanac-agent", connection, &identity);
-    let lease = lease.filter(|_| nodes == Nodes::All);
     // There may be thousands of agents with one node each, all of which write in the same seconds.
     let at_once = if nodes == Nodes::All { 32 } else { 4 };
+    let lease = (&arguments.lease, "almanac-agent");
+    let mut process = arguments.process.options(lease, at_once, connection);
+    if nodes != Nodes::All {
+        process.lease = None;
+    }
     AgentOptions {
         nodes,
         config_namespace: arguments.config_namespace.clone(),
         level_format: arguments.qos_level_format.into(),
         namespaces: arguments.namespaces.namespaces(),
-        exempt_namespaces: arguments.process.exempt_namespaces.clone(),
-        lease,
-        identity,
-        limits: arguments.process.limits(at_once),
+        process,
         spread: Duration::try_from(arguments.spread).unwrap_or_default(),
-        clock: arguments.process.clock(),
-        seed,
     }
 }
 

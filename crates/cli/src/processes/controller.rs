@@ -156,9 +156,6 @@ fn queries(arguments: &ControllerArguments, registry: &mut Registry) -> anyhow::
 }
 
 fn options(arguments: &ControllerArguments, connection: &Connection, queries: Queries) -> Options {
-    let seed = fastrand::u64(..);
-    let identity = arguments.process.identity(seed);
-    let lease = arguments.lease.options("almanac", connection, &identity);
     let mut families = Vec::new();
     let mut node_groups = None;
     for kind in &arguments.controllers {
@@ -173,19 +170,15 @@ fn options(arguments: &ControllerArguments, connection: &Connection, queries: Qu
         let client = connection.client.clone();
         providers.insert(simulated_nodes::TYPE, Arc::new(SimulatedNodes::new(client)));
     }
+    let lease = (&arguments.lease, "almanac");
     Options {
         families,
         node_groups,
         namespaces: arguments.namespaces.namespaces(),
-        exempt_namespaces: arguments.process.exempt_namespaces.clone(),
         take_over: arguments.take_over.iter().map(|kind| kind.0).collect(),
-        lease,
-        identity,
-        limits: arguments.process.limits(WRITES_AT_ONCE),
+        process: arguments.process.options(lease, WRITES_AT_ONCE, connection),
         allow_cluster_scoped_targets: arguments.allow_cluster_scoped_targets,
         queries,
-        clock: arguments.process.clock(),
-        seed,
     }
 }
 

@@ -143,21 +143,15 @@ fn bare_of(host: &str) -> &str {
 }
 
 fn options(arguments: &ExtenderArguments, connection: &Connection) -> ExtenderOptions {
-    let seed = fastrand::u64(..);
-    let identity = arguments.process.identity(seed);
-    let mut lease = arguments.lease.options("almanac-extender", connection, &identity);
-    if let Some(lease) = &mut lease {
+    let lease = (&arguments.lease, "almanac-extender");
+    let mut process = arguments.process.options(lease, 32, connection);
+    if let Some(lease) = &mut process.lease {
         lease.addresses = arguments.peer_address.as_deref().map(Addresses::new);
     }
     ExtenderOptions {
-        exempt_namespaces: arguments.process.exempt_namespaces.clone(),
-        lease,
-        identity,
-        limits: arguments.process.limits(32),
-        clock: arguments.process.clock(),
+        process,
         has_no_predecessor: arguments.no_predecessor,
         monotonic: Monotonic::system(),
-        seed,
     }
 }
 

@@ -12,6 +12,7 @@ use std::time::Duration;
 use almanac_api::checking::why_no_namespace;
 use almanac_api::exempt::EXEMPT_NAMESPACES;
 use almanac_controllers::namespaces::Namespaces;
+use almanac_controllers::runtime::ProcessOptions;
 use almanac_shell::budget::WriteLimits;
 use almanac_shell::client::{ClientOptions, Connection, connect};
 use almanac_shell::clock::Clock;
@@ -67,7 +68,7 @@ pub(crate) struct LeaseArguments {
 
 impl LeaseArguments {
     /// The lease to hold, by this name if no other was given; `None` for a process that runs alone.
-    pub(crate) fn options(
+    fn options(
         &self,
         usual_name: &str,
         connection: &Connection,
@@ -177,23 +178,27 @@ enum LogFormat {
 }
 
 impl ProcessArguments {
-    /// The name of the process.
-    pub(crate) fn identity(&self, seed: u64) -> String {
-        self.identity.clone().unwrap_or_else(|| own_name(seed))
-    }
-
-    /// The write limits.
-    pub(crate) fn limits(&self, usual_at_once: u16) -> WriteLimits {
-        WriteLimits {
-            at_once: usize::from(self.writes_at_once.unwrap_or(usual_at_once)),
-            per_second: self.writes_per_second,
-            burst: self.write_burst,
+    /// The options of the process, with a Lease of this name and so many writes in flight unless others are given.
+    pub(crate) fn options(
+        &self,
+        (lease, usual_name): (&LeaseArguments, &str),
+        usual_at_once: u16,
+        connection: &Connection,
+    ) -> ProcessOptions {
+        let seed = fastrand::u64(..);
+        let identity = self.identity.clone().unwrap_or_else(|| own_name(seed));
+        ProcessOptions {
+            exempt_namespaces: self.exempt_namespaces.clone(),
+            lease: lease.options(usual_name, connection, &identity),
+            identity,
+            limits: WriteLimits {
+                at_once: usize::from(self.writes_at_once.unwrap_or(usual_at_once)),
+                per_second: self.writes_per_second,
+                burst: self.write_burst,
+            },
+            clock: self.serving.clock(),
+            seed,
         }
-    }
-
-    /// The policies' clock.
-    pub(crate) fn clock(&self) -> Clock {
-        self.serving.clock()
     }
 }
 

@@ -15,6 +15,7 @@ use crate::cluster::{OLDEST_VERSION, is_older};
 use crate::exemptions;
 use crate::list_progress::ListReport;
 use crate::namespaces::Part;
+use crate::runtime::names;
 
 /// How long what another agent has written stays as it is. Its clock may be a little ahead, or it may have heard of a
 /// new list first; writing back what was there before would only make both write again.
@@ -41,8 +42,7 @@ impl PodFollower {
 
 /// The name of a pod in the world.
 fn name_of(object: &DynamicObject) -> Identity {
-    let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
-    let name = object.metadata.name.as_deref().unwrap_or_default();
+    let (namespace, name) = names(object);
     Identity::new("", "Pod", namespace, name)
 }
 

@@ -104,7 +104,8 @@ impl Term<'_> {
         let known = Known::default();
         {
             let world = &mut known.lock().world;
-            world.objects.exempt = Arc::new(Exemptions::of_namespaces(&options.process.exempt_namespaces));
+            world.objects.exempt =
+                Arc::new(Exemptions::of_namespaces(&options.process.exempt_namespaces));
             world.qos_levels.extra = AgentSettings {
                 config_namespace: Some(options.config_namespace.as_str().into()),
                 level_format: options.level_format,

@@ -19,7 +19,8 @@ use tokio_util::sync::CancellationToken;
 use super::deciding::{BIND_TIME, Deciding, longest_bind};
 use super::filtering::{json, malformed};
 use super::protocol::{BindingArguments, BindingResult};
-use super::watches::{core, pod_identity};
+use super::watches::pod_identity;
+use crate::runtime::core;
 
 /// How often a binding is tried whose pod has changed since it was read.
 const ATTEMPTS: u32 = 3;

@@ -16,10 +16,10 @@ use kube::api::DynamicObject;
 
 use super::deciding::Deciding;
 use super::statuses::Failure;
-use super::watches::names;
 use crate::cluster::{StatusSnapshot, is_older};
 use crate::list_progress::ListReport;
 use crate::policies::as_json;
+use crate::runtime::names;
 
 /// The entry of a policy.
 pub(super) struct PolicyEntry {

@@ -2,88 +2,55 @@
 
 use std::sync::Arc;
 
-use almanac_api::exempt;
 use almanac_api::kinds::Kind;
 use almanac_api::slim;
 use almanac_engine::Identity;
 use almanac_engine::units::{Node, Pod};
-use almanac_shell::clock::Clock;
-use almanac_shell::following::{
-    Follower, Need, Selection, WatchAges, WatchFailure, follow_selected,
-};
-use kube::Client;
+use almanac_shell::following::{Follower, Need, Selection, WatchFailure};
 use kube::api::DynamicObject;
-use kube::core::ApiResource;
-use tokio::sync::watch;
-use tokio::task::JoinSet;
 
 use super::deciding::Deciding;
 use super::policies::PolicyFollower;
-use crate::exemptions::{Excluding, NamespaceFollower};
-use crate::list_progress::{ListProgress, ListReport};
-
-/// A list that is waited for, and what it is of.
-pub(super) struct Awaited {
-    pub(super) what: &'static str,
-    pub(super) progress: watch::Receiver<ListProgress>,
-    /// Whether nothing can be decided without it.
-    pub(super) is_needed: bool,
-}
+use crate::exemptions::{Excluding, READ_INTERVAL};
+use crate::list_progress::ListReport;
+use crate::namespaces::Namespaces;
+use crate::runtime::{ProcessOptions, RunningTerm, Watch, core, names};
 
 /// The watches of a term.
 pub(super) struct Watches<'a> {
-    pub(super) client: &'a Client,
-    pub(super) ages: &'a WatchAges,
-    pub(super) clock: &'a Clock,
+    /// Another installation may reconcile the policies in exempt namespaces.
+    pub(super) options: &'a ProcessOptions,
     pub(super) deciding: &'a Arc<Deciding>,
-    /// Another installation may reconcile the policies there.
-    pub(super) exempt_namespaces: &'a [String],
 }
 
 impl Watches<'_> {
     /// Starts all watches. Their lists are the latest there is, since they accept nothing older.
-    pub(super) fn begin(&self, tasks: &mut JoinSet<()>) -> Vec<Awaited> {
-        let mut awaited = Vec::new();
+    pub(super) fn begin(&self, running: &mut RunningTerm) {
+        let deciding = || Arc::clone(self.deciding);
         // Policies come first, so that pods are counted once.
         let (progress, listed) = ListReport::new();
-        let follower = PolicyFollower::new(Arc::clone(self.deciding), self.clock.clone(), progress);
-        let follower = Excluding::new(self.exempt_namespaces, follower);
-        let kind = Kind::ResourcePolicy;
-        self.follow(
-            tasks,
-            kind.resource(),
-            Selection::default(),
-            ("policies", Need::Always),
-            follower,
-        );
-        awaited.push(Awaited { what: "all ResourcePolicies", progress: listed, is_needed: true });
-        let (progress, listed) = ListReport::new();
-        let follower = NodeFollower {
-            deciding: Arc::clone(self.deciding),
-            listed: None,
-            version: None,
-            progress,
+        let follower = PolicyFollower::new(deciding(), self.options.clock.clone(), progress);
+        let follower = Excluding::new(&self.options.exempt_namespaces, follower);
+        let policies = Watch {
+            age: "policies".to_owned(),
+            ..Watch::new(Kind::ResourcePolicy.resource(), Need::Always)
         };
-        let nodes = core("Node", "nodes");
-        self.follow(tasks, nodes, Selection::default(), ("nodes", Need::Always), follower);
-        awaited.push(Awaited { what: "all nodes", progress: listed, is_needed: true });
+        running.watch("all ResourcePolicies", policies, (follower, listed));
         let (progress, listed) = ListReport::new();
-        let follower = PodFollower {
-            deciding: Arc::clone(self.deciding),
-            listed: None,
-            version: None,
-            progress,
-        };
-        let pods = core("Pod", "pods");
-        self.follow(tasks, pods, Selection::default(), ("pods", Need::Always), follower);
-        awaited.push(Awaited { what: "all pods", progress: listed, is_needed: true });
-        awaited.push(self.follow_namespaces(tasks));
-        awaited
+        let follower = NodeFollower { deciding: deciding(), listed: None, version: None, progress };
+        let nodes = Watch::new(core("Node", "nodes"), Need::Always);
+        running.watch("all nodes", nodes, (follower, listed));
+        let (progress, listed) = ListReport::new();
+        let follower = PodFollower { deciding: deciding(), listed: None, version: None, progress };
+        let pods = Watch::new(core("Pod", "pods"), Need::Always);
+        running.watch("all pods", pods, (follower, listed));
+        self.follow_namespaces(running);
     }
 
-    fn follow_namespaces(&self, tasks: &mut JoinSet<()>) -> Awaited {
+    fn follow_namespaces(&self, running: &mut RunningTerm) {
         let deciding = Arc::clone(self.deciding);
-        let (follower, listed) = NamespaceFollower::new(move |name, mark| {
+        let how = (Selection::default(), READ_INTERVAL);
+        running.watch_namespaces(&Namespaces::All, how, move |name, mark| {
             let mut state = deciding.lock();
             if state.exempt.mark_namespace(name, mark) {
                 let policies = state.policies.keys().filter(|it| it.namespace() == name);
@@ -92,46 +59,12 @@ impl Watches<'_> {
                 deciding.carry_out(&policies);
             }
         });
-        let selection = Selection { metadata_only: true, ..Selection::default() };
-        self.follow(tasks, exempt::namespaces(), selection, ("namespaces", Need::Never), follower);
-        Awaited { what: "all namespaces", progress: listed, is_needed: false }
-    }
-
-    fn follow(
-        &self,
-        tasks: &mut JoinSet<()>,
-        resource: ApiResource,
-        selection: Selection,
-        (age, need): (&str, Need),
-        mut follower: impl Follower + 'static,
-    ) {
-        let client = self.client.clone();
-        let age = self.ages.begin(age, need);
-        tasks.spawn(async move {
-            follow_selected(client, &resource, &selection, age, &mut follower).await;
-        });
-    }
-}
-
-/// A kind of the core group.
-pub(super) fn core(kind: &str, plural: &str) -> ApiResource {
-    ApiResource {
-        group: String::new(),
-        version: "v1".to_owned(),
-        api_version: "v1".to_owned(),
-        kind: kind.to_owned(),
-        plural: plural.to_owned(),
     }
 }
 
 /// The name of a pod in the ledger.
 pub(super) fn pod_identity(namespace: &str, name: &str) -> Identity {
     Identity::new("", "Pod", namespace, name)
-}
-
-pub(super) fn names(object: &DynamicObject) -> (&str, &str) {
-    let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
-    (namespace, object.metadata.name.as_deref().unwrap_or_default())
 }
 
 fn version_of(object: &DynamicObject) -> Option<u64> {

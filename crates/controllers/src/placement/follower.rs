@@ -16,13 +16,13 @@ use almanac_shell::following::{Follower, WatchFailure};
 use jiff::Timestamp;
 use kube::api::DynamicObject;
 use serde_json::{Map, Value};
-use tokio::sync::watch;
 
 use super::metrics::PlacementMetrics;
 use super::records::DecisionRecord;
 use crate::cluster::{Cluster, ClusterState, is_older};
-use crate::list_progress::{ListProgress, ListReport};
+use crate::list_progress::{ListReport, Listed};
 use crate::off_the_runtime::off_the_runtime;
+use crate::runtime::names;
 use crate::work_queue::WorkQueue;
 
 /// Fills the world with the objects of one kind of a hub.
@@ -51,15 +51,14 @@ impl HubFollower {
         cluster: Arc<Cluster>,
         turns: Arc<WorkQueue>,
         metrics: PlacementMetrics,
-    ) -> (Self, watch::Receiver<ListProgress>) {
+    ) -> (Self, Listed) {
         let (listed, progress) = ListReport::new();
         let (listing, version) = (None, String::new());
         (Self { kind, cluster, turns, metrics, listed, listing, version }, progress)
     }
 
     fn identity(&self, object: &DynamicObject) -> Identity {
-        let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
-        let name = object.metadata.name.as_deref().unwrap_or_default();
+        let (namespace, name) = names(object);
         self.kind.identity(namespace, name)
     }
 

@@ -109,8 +109,7 @@ impl RunningTerm {
             self.spawn(WATCHES, reading);
         } else {
             let selection = Selection { metadata_only: true, ..selection };
-            let watched =
-                Watch { selection, ..Watch::new(exempt::namespaces(), Need::Never) };
+            let watched = Watch { selection, ..Watch::new(exempt::namespaces(), Need::Never) };
             self.begin_watch(watched, follower);
         }
         self.await_list("all namespaces", listed, ListNeed::UnlessRefused);

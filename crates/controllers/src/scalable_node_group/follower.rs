@@ -6,12 +6,12 @@ use almanac_api::kinds::Kind;
 use almanac_engine::Identity;
 use almanac_shell::following::{Follower, WatchFailure};
 use kube::api::DynamicObject;
-use tokio::sync::watch;
 
 use super::entry::NodeGroupEntry;
 use crate::cluster::{Cluster, OLDEST_VERSION, is_older};
-use crate::list_progress::{ListProgress, ListReport};
+use crate::list_progress::{ListReport, Listed};
 use crate::namespaces::Part;
+use crate::runtime::names;
 use crate::work_queue::WorkQueue;
 
 /// Keeps track of the groups there are.
@@ -24,10 +24,7 @@ pub(crate) struct NodeGroupFollower {
 }
 
 impl NodeGroupFollower {
-    pub(crate) fn new(
-        cluster: Arc<Cluster>,
-        queue: Arc<WorkQueue<Identity>>,
-    ) -> (Self, watch::Receiver<ListProgress>) {
+    pub(crate) fn new(cluster: Arc<Cluster>, queue: Arc<WorkQueue<Identity>>) -> (Self, Listed) {
         let (progress, listed) = ListReport::new();
         (Self { part: Part::Whole, cluster, queue, listing: 0, progress }, listed)
     }
@@ -46,8 +43,7 @@ impl NodeGroupFollower {
 }
 
 fn name_of(object: &DynamicObject) -> Identity {
-    let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
-    let name = object.metadata.name.as_deref().unwrap_or_default();
+    let (namespace, name) = names(object);
     Kind::ScalableNodeGroup.identity(namespace, name)
 }
 

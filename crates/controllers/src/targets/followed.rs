@@ -16,6 +16,7 @@ use super::kind::Resolved;
 use crate::cluster::{Cluster, ClusterState, TargetEntry, is_older};
 use crate::exemptions;
 use crate::namespaces::Part;
+use crate::runtime::names;
 use crate::work_queue::WorkQueue;
 
 /// The discovered kind, if it is one of those that are watched.
@@ -99,8 +100,7 @@ pub(super) fn follower(
 
 impl TargetFollower {
     fn identity(&self, object: &DynamicObject) -> Identity {
-        let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
-        let name = object.metadata.name.as_deref().unwrap_or_default();
+        let (namespace, name) = names(object);
         self.kind.identity(namespace, name)
     }
 

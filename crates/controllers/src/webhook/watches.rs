@@ -4,80 +4,44 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use almanac_api::checking::{CheckContext, check_json};
-use almanac_api::exempt::{self, is_marked};
+use almanac_api::exempt::is_marked;
 use almanac_api::families::Descriptor;
 use almanac_api::kinds::Kind;
 use almanac_api::slim::unit_template;
 use almanac_engine::{Identity, NamespaceMark, Slim};
 use almanac_shell::clock::Clock;
-use almanac_shell::following::{
-    Follower, Need, Selection, WatchAges, WatchFailure, follow_selected,
-};
+use almanac_shell::following::{Follower, Selection, WatchFailure};
 use kube::Client;
 use kube::api::DynamicObject;
-use tokio::sync::watch;
-use tokio::task::JoinSet;
 
+use super::answering::Reviews;
 use super::known::{KnownObject, Shared, is_workload};
-use crate::exemptions::{NamespaceFollower, READ_INTERVAL};
-use crate::list_progress::{ListProgress, ListReport, Listings};
-use crate::namespaces::{Namespaces, Part};
+use crate::exemptions::READ_INTERVAL;
+use crate::list_progress::{ListNeed, ListReport};
+use crate::namespaces::Part;
 use crate::off_the_runtime::off_the_runtime;
 use crate::policies::as_json;
+use crate::runtime::{RunningTerm, WATCHES, names};
 
 /// Starts all watches.
-pub(super) fn begin(
-    client: &Client,
-    namespaces: &Namespaces,
-    (known, clock): (&Shared, &Clock),
-    ages: &WatchAges,
-    tasks: &mut JoinSet<()>,
-) -> Vec<Listings> {
-    let mut watch = |kind: Kind, part: Part| {
-        let (progress, listed) = ListReport::new();
-        let (selection, need) = (part.selection(), part.need());
-        let (known, clock, covered) = (known.clone(), clock.clone(), part.clone());
-        let mut follower =
-            ObjectFollower { kind, part: covered, known, clock, listed: None, progress };
-        let (client, resource) = (client.clone(), kind.resource());
-        let age = ages.begin(&resource.plural, need);
-        tasks.spawn(async move {
-            follow_selected(client, &resource, &selection, age, &mut follower).await;
+pub(super) fn begin(client: Client, reviews: &Reviews, running: &mut RunningTerm) {
+    let Reviews { namespaces, known, clock, upstreams, .. } = reviews;
+    for kind in Kind::ALL.iter().copied().filter(|kind| kind.is_compared()) {
+        running.watch_kind(kind, namespaces, |part| {
+            let (progress, whole) = ListReport::new();
+            let (known, clock) = (known.clone(), clock.clone());
+            (ObjectFollower { kind, part, known, clock, listed: None, progress }, whole)
         });
-        (part, listed)
-    };
-    let watched = Kind::ALL.iter().copied().filter(|kind| kind.is_compared());
-    let listings = watched.map(|kind| {
-        let parts = namespaces.parts().into_iter().map(|part| watch(kind, part));
-        Listings::new(kind.name(), parts.collect())
-    });
-    listings.collect()
-}
-
-/// Starts noting which namespaces bear the mark.
-pub(super) fn follow_namespaces(
-    client: Client,
-    namespaces: &Namespaces,
-    known: Shared,
-    ages: &WatchAges,
-    tasks: &mut JoinSet<()>,
-) -> watch::Receiver<ListProgress> {
-    // The webhook checks objects in unreadable namespaces: the controllers run with other permissions.
-    let note = move |name: &str, mark: NamespaceMark| {
-        known.write().mark_namespace(name, mark == NamespaceMark::Present);
-    };
-    let (mut follower, listed) = NamespaceFollower::new(note);
-    if let Some(names) = namespaces.limit() {
-        tasks.spawn(follower.ask(client, names.iter().cloned().collect(), READ_INTERVAL));
-        return listed;
     }
-    let resource = exempt::namespaces();
-    let age = ages.begin(&resource.plural, Need::Never);
-    let selection = Selection { metadata_only: true, ..Selection::default() };
-    tasks.spawn(async move {
-        follow_selected(client, &resource, &selection, age, &mut follower).await;
+    // The webhook checks objects in unreadable namespaces: the controllers run with other permissions.
+    let marks = known.clone();
+    let how = (Selection::default(), READ_INTERVAL);
+    running.watch_namespaces(namespaces, how, move |name, mark| {
+        marks.write().mark_namespace(name, mark == NamespaceMark::Present);
     });
-    listed
+    let (first, checked) = ListReport::new();
+    running.spawn(WATCHES, upstreams.clone().watch(client, clock.clone(), first, |_| {}));
+    running.await_list("upstream controllers", checked, ListNeed::Always);
 }
 
 /// Takes in the objects of a part of a kind.
@@ -93,9 +57,8 @@ struct ObjectFollower {
 
 impl ObjectFollower {
     fn name(&self, object: &DynamicObject) -> Identity {
-        let (namespace, name) = (&object.metadata.namespace, &object.metadata.name);
-        let namespace = namespace.as_deref().unwrap_or_default();
-        self.kind.identity(namespace, name.as_deref().unwrap_or_default())
+        let (namespace, name) = names(object);
+        self.kind.identity(namespace, name)
     }
 }
 

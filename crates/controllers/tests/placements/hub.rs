@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use almanac_controllers::namespaces::Namespaces;
 use almanac_controllers::process::{Options, Process, Queries};
+use almanac_controllers::runtime::ProcessOptions;
 use almanac_engine::Family;
 use almanac_fixtures::hub;
 use almanac_shell::budget::WriteLimits;
@@ -99,14 +100,16 @@ impl Hub {
             node_groups: None,
             take_over: take_over.iter().copied().map(Into::into).collect(),
             namespaces: Namespaces::All,
-            exempt_namespaces: vec!["kube-system".to_owned()],
-            lease: Some(LeaseOptions::new(namespace, name, identity)),
-            identity: "us".to_owned(),
-            limits: WriteLimits::default(),
+            process: ProcessOptions {
+                exempt_namespaces: vec!["kube-system".to_owned()],
+                lease: Some(LeaseOptions::new(namespace, name, identity)),
+                identity: "us".to_owned(),
+                limits: WriteLimits::default(),
+                clock: Clock::from_fn(now),
+                seed: 1,
+            },
             allow_cluster_scoped_targets: false,
             queries: Queries::default(),
-            clock: Clock::from_fn(now),
-            seed: 1,
         };
         let mut registry = Registry::default();
         let client = self.stub.client();

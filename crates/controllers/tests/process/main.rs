@@ -11,6 +11,7 @@ use std::time::Duration;
 use almanac_api::exempt::MARK;
 use almanac_controllers::namespaces::Namespaces;
 use almanac_controllers::process::{Options, Process, Queries};
+use almanac_controllers::runtime::ProcessOptions;
 use almanac_engine::Family;
 use almanac_fixtures::objects;
 use almanac_shell::budget::WriteLimits;
@@ -59,14 +60,16 @@ impl Running {
             node_groups: None,
             take_over: Vec::new(),
             namespaces: Namespaces::All,
-            exempt_namespaces: vec!["kube-system".to_owned()],
-            lease: Some(LeaseOptions::new(namespace, name, identity)),
-            identity: "us".to_owned(),
-            limits: WriteLimits::default(),
+            process: ProcessOptions {
+                exempt_namespaces: vec!["kube-system".to_owned()],
+                lease: Some(LeaseOptions::new(namespace, name, identity)),
+                identity: "us".to_owned(),
+                limits: WriteLimits::default(),
+                clock: Clock::from_fn(now),
+                seed: 1,
+            },
             allow_cluster_scoped_targets: false,
             queries: Queries::default(),
-            clock: Clock::from_fn(now),
-            seed: 1,
         };
         let (client, registry) = (stub.client(), &mut Registry::default());
         let process = Process::new(client, change(options), health, registry);
