@@ -59,7 +59,7 @@ pub(crate) trait FamilyController: Send + Sync {
     }
 
     /// Starts watching what its policies read, other than their own kind and their targets.
-    fn follow(&self, _: &Watching<'_>, _: &mut RunningTerm) {}
+    fn follow(&self, _: &Arc<Cluster>, _: &Arc<WorkQueue>, _: &mut RunningTerm) {}
 }
 
 /// The inputs of metrics that are evaluated at the scrape.
@@ -76,12 +76,6 @@ impl Scraped {
     pub(crate) fn cluster_of(&self, family: Family) -> Option<Arc<Cluster>> {
         self.leading.cluster().filter(|_| self.upstreams.running(family).is_none())
     }
-}
-
-/// The cluster and the queue that watches fill.
-pub(crate) struct Watching<'a> {
-    pub(crate) cluster: &'a Arc<Cluster>,
-    pub(crate) turns: &'a Arc<WorkQueue>,
 }
 
 /// A status, and how it is written.

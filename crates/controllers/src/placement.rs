@@ -32,11 +32,12 @@ use self::metrics::{PlacementGauges, PlacementMetrics};
 pub(crate) use self::records::HubRecords;
 use self::writer::DecisionWriter;
 use crate::cluster::{Cluster, ClusterState, PolicyEntry};
-use crate::families::{Composed, FamilyController, ReportSubject, Scraped, Watching};
+use crate::families::{Composed, FamilyController, ReportSubject, Scraped};
 use crate::namespaces::Namespaces;
 use crate::runtime::RunningTerm;
 use crate::status_writer::WriteMethod;
 use crate::turn_hooks::TurnHooks;
+use crate::work_queue::WorkQueue;
 
 /// The controller side of placements.
 #[derive(Default)]
@@ -104,10 +105,10 @@ impl FamilyController for Placements {
         }))
     }
 
-    fn follow(&self, with: &Watching<'_>, running: &mut RunningTerm) {
+    fn follow(&self, cluster: &Arc<Cluster>, turns: &Arc<WorkQueue>, running: &mut RunningTerm) {
         for kind in Descriptor::of(Family::Placement).reads.iter().copied() {
             running.watch_kind(kind, &Namespaces::All, |_| {
-                let (cluster, turns) = (Arc::clone(with.cluster), Arc::clone(with.turns));
+                let (cluster, turns) = (Arc::clone(cluster), Arc::clone(turns));
                 HubFollower::new(kind, cluster, turns, self.metrics.clone())
             });
         }

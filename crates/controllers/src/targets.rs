@@ -74,9 +74,9 @@ impl ObservedTarget {
 /// long.
 const MISSING_KIND_TTL: Duration = Duration::from_secs(30);
 
-/// How many such kinds are in memory. Beyond that, the oldest result is removed, and the next turn of its policies
-/// requests it again.
-const MAX_MISSING_KINDS: usize = 1_000;
+/// How many kinds are in memory, of those that were found and of those that were not. Beyond that, results of discovery
+/// are removed, and the next turn of their policies requests them again.
+const MAX_KINDS: usize = 1_000;
 
 /// How many targets may be probed at once for whether they may now be changed. A probe occupies a
 /// turn, and thousands of targets may be forbidden at a time.
@@ -113,11 +113,19 @@ struct Kinds {
 }
 
 impl Kinds {
+    /// Records a kind that was found. The watched kinds are few, and their watches continue.
+    fn note_found(&mut self, name: (String, String), found: &Arc<Kind>) {
+        if self.found.len() >= MAX_KINDS {
+            self.found.retain(|_, known| known.is_followed());
+        }
+        self.found.insert(name, Arc::clone(found));
+    }
+
     /// Records why a kind was not found, and removes expired results.
     fn note_missing(&mut self, name: (String, String, String), unknown: TargetError) {
         self.missing
             .retain(|known, (_, since)| *known != name && since.elapsed() < MISSING_KIND_TTL);
-        if self.missing.len() >= MAX_MISSING_KINDS {
+        if self.missing.len() >= MAX_KINDS {
             let oldest = self.missing.iter().min_by_key(|(_, (_, since))| *since);
             if let Some(oldest) = oldest.map(|(known, _)| known.clone()) {
                 self.missing.remove(&oldest);
@@ -279,7 +287,7 @@ impl Targets {
             Ok(resolved) => {
                 let kind = Arc::new(self.begin(resolved));
                 let name = (identity.group().to_owned(), identity.kind().to_owned());
-                self.kinds().found.insert(name, Arc::clone(&kind));
+                self.kinds().note_found(name, &kind);
                 Ok(kind)
             }
             Err(unknown) => {

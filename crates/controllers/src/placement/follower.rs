@@ -150,7 +150,9 @@ impl HubFollower {
             Kind::AddOnPlacementScore => changed.namespace(),
             _ => changed.name(),
         };
-        state.hub.note_report(cluster, now)
+        // The scores of a deleted cluster may be deleted after it, and nothing would remove its record again.
+        let is_known = state.world.placement.extra.hub.clusters.contains_key(cluster);
+        if is_known { state.hub.note_report(cluster, now) } else { now }
     }
 
     /// Changes what nothing but expressions reads of a cluster. If there are too many such changes to evaluate them, wakes

@@ -11,7 +11,6 @@ use almanac_shell::following::Selection;
 use super::{Shared, Term};
 use crate::cluster::ClusterState;
 use crate::exemptions::{self, Excluding, READ_INTERVAL};
-use crate::families::Watching;
 use crate::list_progress::{ListNeed, ListReport};
 use crate::policies::{PolicyFollower, WorkQueues};
 use crate::runtime::{RunningTerm, WATCHES};
@@ -24,9 +23,8 @@ impl Term<'_> {
         let families = &self.process.options.families;
         families.iter().for_each(|family| self.follow_policies(*family, shared, running));
         self.follow_node_groups(shared, running);
-        let with = Watching { cluster: &shared.cluster, turns: &shared.turns };
         for family in families.iter().filter_map(|it| self.process.families.of(*it)) {
-            family.follow(&with, running);
+            family.follow(&shared.cluster, &shared.turns, running);
         }
         self.follow_namespaces(shared, running);
         self.look_for_upstreams(shared, running);

@@ -11,7 +11,9 @@ use serde_json::json;
 
 use super::{BEGIN, from};
 use crate::bench::{TestBench, at_nine, policy, target};
-use crate::targets::{Kinds, MAX_MISSING_KINDS, MISSING_KIND_TTL, TargetError};
+use crate::runtime::core;
+use crate::targets::kind::{Kind, Resolved};
+use crate::targets::{Kinds, MAX_KINDS, MISSING_KIND_TTL, TargetError};
 
 const LATE: &str = "late.example.com/v1";
 
@@ -134,13 +136,24 @@ async fn results_for_kinds_that_are_not_served_expire_and_are_limited_in_number(
         ("example.com".to_owned(), format!("Kind{number}"), "example.com/v1".to_owned())
     };
     let unknown = TargetError::Problem(TargetProblem::UnknownKind);
-    for number in 0..MAX_MISSING_KINDS + 10 {
+    for number in 0..MAX_KINDS + 10 {
         kinds.note_missing(name(number), unknown.clone());
         tokio::time::advance(Duration::from_millis(1)).await;
     }
-    assert_eq!(kinds.missing.len(), MAX_MISSING_KINDS);
+    assert_eq!(kinds.missing.len(), MAX_KINDS);
     assert_eq!([9, 10].map(|number| kinds.missing.contains_key(&name(number))), [false, true]);
     tokio::time::advance(MISSING_KIND_TTL).await;
     kinds.note_missing(name(0), unknown);
     assert_eq!(kinds.missing.len(), 1);
+}
+
+#[test]
+fn the_kinds_that_were_found_are_limited_in_number() {
+    let mut kinds = Kinds::default();
+    let resolved = Resolved { resource: core("Late", "lates"), is_cluster_scoped: false };
+    let found = Arc::new(Kind::new(resolved, Vec::new()));
+    for number in 0..3 * MAX_KINDS {
+        kinds.note_found(("example.com".to_owned(), format!("Kind{number}")), &found);
+        assert!(kinds.found.len() <= MAX_KINDS);
+    }
 }
