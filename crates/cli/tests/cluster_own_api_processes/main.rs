@@ -31,6 +31,7 @@ mod extender_rights;
 mod faults;
 mod foretold;
 mod gitops;
+mod leadership;
 mod left_alone;
 mod live_commands;
 mod live_rights;
