@@ -61,7 +61,7 @@ pub struct AgentOptions {
     pub level_format: LevelFormat,
     /// The namespaces whose pods are its business.
     pub namespaces: Namespaces,
-    /// What all processes have.
+    /// The options of every process.
     pub process: ProcessOptions,
     /// Over how long the nodes of a cluster spread their writes after a boundary.
     pub spread: Duration,

@@ -41,7 +41,7 @@ pub use self::peers::AUDIENCE;
 /// The options of an extender.
 #[derive(Clone)]
 pub struct ExtenderOptions {
-    /// What all processes have. With other replicas, the Lease has addresses.
+    /// The options of every process. With other replicas, the Lease has addresses.
     pub process: ProcessOptions,
     /// Whether no request to bind of an earlier process can be under way, as the API server has begun since.
     pub has_no_predecessor: bool,

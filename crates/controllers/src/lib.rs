@@ -4,7 +4,7 @@
 //! | module | what it does |
 //! |---|---|
 //! | [`process`] | the whole process |
-//! | [`runtime`] | what all processes have in common: waits for the Lease, and runs one term after another |
+//! | [`runtime`] | the common part of all processes: waits for the Lease, and runs one term after another |
 //! | `term` | one term as the leader: lists everything afresh, then runs the policies' turns |
 //! | `work_queue` | the work queue: whose turn it is |
 //! | `reconciler` | one turn: the engine's, with writes to the API server between opening and closing it |

@@ -89,7 +89,7 @@ impl ListReport {
 
 /// First lists that a term waits for: one for each part of a kind, or a single one.
 pub(crate) struct Awaited {
-    /// What they are of, such as `all Pod objects`.
+    /// Their objects, such as `all Pod objects`.
     what: String,
     need: ListNeed,
     parts: Vec<(Part, Listed)>,

@@ -30,7 +30,7 @@ pub struct Options {
     pub take_over: Vec<Controlled>,
     /// The namespaces in which something is carried out.
     pub namespaces: Namespaces,
-    /// What all processes have.
+    /// The options of every process.
     pub process: ProcessOptions,
     /// Whether cluster-scoped targets may be changed.
     pub allow_cluster_scoped_targets: bool,

@@ -1,5 +1,5 @@
-//! What the processes have in common: their means, and one term after another. A process waits for the Lease, if there
-//! is one, runs a term, and waits again when the Lease is lost or the term has failed.
+//! The common part of all processes: their client, limits and metrics, and one term after another. A process waits for
+//! the Lease, if there is one, runs a term, and waits again when the Lease is lost or the term has failed.
 //!
 //! `running` has the tasks of one term, and `watches` begins its watches. What a term does is up to the process.
 
@@ -84,7 +84,7 @@ impl Runtime {
         Writer::new(client, fence.clone(), budget, self.writes.clone())
     }
 
-    /// The log of Events of a term, and what writes it.
+    /// The log of Events of a term, and its writer.
     pub(crate) fn event_log(&self, writer: &Writer, pace: EventPace) -> (EventLog, EventLogWriter) {
         EventLog::with_pace(writer.clone(), &self.options.identity, &self.events, pace)
     }

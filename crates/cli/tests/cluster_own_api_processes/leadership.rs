@@ -1,5 +1,5 @@
-//! What all processes do alike: when the leader is frozen, when its Lease is taken, and when it is shut down. What becomes
-//! of the work in progress is in the tests of each process.
+//! The same promises of every process: its leader is frozen, loses its Lease, and is shut down. The tests of each process
+//! cover the work in progress.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ use crate::controller::{
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const SECRET: Kind = Kind { root: "/api/v1", plural: "secrets" };
 
-/// A process of which one replica is elected.
+/// A process with one elected replica.
 struct Elected {
     command: &'static str,
     lease: &'static str,
@@ -41,7 +41,7 @@ static ELECTED: [Elected; 3] = [
     },
 ];
 
-/// A process of which all replicas do the same.
+/// The arguments of a process without a leader.
 const WEBHOOK: &[&str] =
     &["--webhook-listen=127.0.0.1:0", "--certificate-names=127.0.0.1", "--publish-authority=false"];
 
