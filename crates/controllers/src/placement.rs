@@ -15,7 +15,6 @@ mod writer;
 use std::sync::Arc;
 
 use almanac_api::families::Descriptor;
-use almanac_api::kinds::Kind;
 use almanac_api::status::conditions::conditions;
 use almanac_api::status::placement::{Told, Undecided, condition_states, selected, write};
 use almanac_engine::placement::{Standing, unsatisfied};

@@ -137,7 +137,7 @@ impl<'w> Explainer<'w> {
         let credits_writers = divisions.is_empty() && !world.explains_parts(policy);
         let concerned = with_a_part_in(world, &island, target);
         let requesting = concerned.iter().chain(self.exempt.get(target).into_iter().flatten());
-        let requests = requests_in(simulation.world(), requesting, target, &values, at);
+        let requests = requests_in(simulation.world(), &requesting, target, &values, at);
         // Values that only other policies set cannot change these values, however often those policies change them.
         simulation.go_on_with(&concerned);
         let ends_matter_of = credits_writers.then_some(policy);

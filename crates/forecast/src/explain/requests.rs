@@ -10,7 +10,7 @@ use crate::LastWrite;
 /// The requests of policies for each of the fields, in their order.
 pub(super) fn requests_in<'p>(
     world: &World,
-    policies: impl Iterator<Item = &'p PolicyName> + Clone,
+    policies: &(impl Iterator<Item = &'p PolicyName> + Clone),
     target: &Identity,
     fields: &[(Field, LastWrite)],
     at: Timestamp,
