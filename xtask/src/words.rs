@@ -6,6 +6,7 @@
 //! findings are printed, and how they compare with the baseline, is up to `recipes/words.rs`.
 
 pub(crate) mod baseline;
+pub(crate) mod changed;
 pub(crate) mod compare;
 pub(crate) mod exemptions;
 mod files;
@@ -25,8 +26,8 @@ use std::thread;
 
 use anyhow::{Context as _, anyhow};
 
-pub(crate) use self::files::area;
 use self::files::Language;
+pub(crate) use self::files::area;
 pub(crate) use self::list::List;
 
 /// A word at a location.
@@ -41,7 +42,7 @@ pub(crate) struct Finding<'a> {
     pub(crate) kind: &'a str,
     /// The word or words in the text, or a number of words or sentences.
     pub(crate) word: String,
-    /// What to write instead.
+    /// The wording to use instead.
     pub(crate) advice: &'a str,
 }
 
@@ -55,7 +56,7 @@ impl fmt::Display for Finding<'_> {
 /// All findings below the root, in the order of files and lines, exempt ones included.
 pub(crate) fn gather<'a>(list: &'a List, root: &Path) -> anyhow::Result<Vec<Finding<'a>>> {
     let files = files::list(root)?;
-    let workers = crate::recipes::processors();
+    let workers = thread::available_parallelism().map_or(2, usize::from);
     let shares: Vec<_> = thread::scope(|scope| {
         let files = &files;
         let start = |worker| {
@@ -67,7 +68,8 @@ pub(crate) fn gather<'a>(list: &'a List, root: &Path) -> anyhow::Result<Vec<Find
     });
     let mut findings = Vec::new();
     for share in shares {
-        findings.extend(share.map_err(|_| anyhow!("failed to read the files: a thread panicked"))??);
+        findings
+            .extend(share.map_err(|_| anyhow!("failed to read the files: a thread panicked"))??);
     }
     findings.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
     Ok(findings)

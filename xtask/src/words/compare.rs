@@ -6,9 +6,9 @@ use super::Finding;
 
 /// The lines of the list without a finding here.
 ///
-/// A line is `PATH:LINE: WORD…`, or `PATH:LINE: [KIND] WORD…`; other lines count as not found. A
-/// finding is the same if its word begins the text, and the line is that of the word or that on which
-/// its paragraph begins. Each finding is the same as one line of the list at most.
+/// A line is `PATH:LINE: WORD…`, or `PATH:LINE: [KIND] WORD…`; other lines count as missing. It is the
+/// same as a finding if one of both words begins the other, and if the line is that of the word or
+/// that of its paragraph. Each finding is the same as one line of the list at most.
 pub(crate) fn missing<'a>(list: &'a str, findings: &[Finding<'_>]) -> Vec<&'a str> {
     let mut by_location: BTreeMap<(&str, usize), Vec<usize>> = BTreeMap::new();
     for (index, finding) in findings.iter().enumerate() {
@@ -24,14 +24,18 @@ pub(crate) fn missing<'a>(list: &'a str, findings: &[Finding<'_>]) -> Vec<&'a st
     let mut missing = Vec::new();
     for line in list.lines().filter(|line| !line.is_empty()) {
         let found = parse(line).and_then(|(path, number, text)| {
-            let text = text.to_lowercase();
-            let candidates = by_location.get(&(path, number))?;
-            let is_same =
-                |index: &&usize| !is_taken[**index] && text.starts_with(&findings[**index].word.to_lowercase());
-            candidates.iter().find(is_same)
+            let text = text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
+            let candidates = by_location.get(&(path, number))?.iter().copied();
+            let start = text.split(':').next().unwrap_or_default();
+            let is_same = |index: &usize| {
+                let word = findings[*index].word.to_lowercase();
+                !is_taken[*index] && (text.starts_with(&word) || word.starts_with(start))
+            };
+            // The longest one: a shorter one may be the same as another line.
+            candidates.filter(is_same).max_by_key(|index| findings[*index].word.len())
         });
         match found {
-            Some(index) => is_taken[*index] = true,
+            Some(index) => is_taken[index] = true,
             None => missing.push(line),
         }
     }

@@ -81,8 +81,11 @@ mod tests {
     #[test]
     fn an_exemption_covers_its_word_in_its_file() {
         let exemptions = parse("a.md: Told: it is a name").unwrap();
-        let mut findings =
-            vec![finding("a.md", 1, "told"), finding("a.md", 2, "news"), finding("b.md", 1, "told")];
+        let mut findings = vec![
+            finding("a.md", 1, "told"),
+            finding("a.md", 2, "news"),
+            finding("b.md", 1, "told"),
+        ];
         assert_eq!(apply(&exemptions, &mut findings), [""; 0]);
         let left: Vec<_> = findings.iter().map(ToString::to_string).collect();
         assert_eq!(left, ["a.md:2: news: advice", "b.md:1: told: advice"]);

@@ -32,7 +32,8 @@ pub(crate) fn list(root: &Path) -> anyhow::Result<Vec<(String, Language)>> {
         for entry in entries {
             let entry = entry?;
             let Ok(name) = entry.file_name().into_string() else { continue };
-            let path = if directory.is_empty() { name.clone() } else { format!("{directory}/{name}") };
+            let path =
+                if directory.is_empty() { name.clone() } else { format!("{directory}/{name}") };
             let kind = entry.file_type()?;
             if kind.is_dir() {
                 let is_skipped = SKIPPED_DIRECTORIES.contains(&name.as_str())
@@ -72,12 +73,12 @@ fn language(path: &str) -> Option<Language> {
     }
 }
 
-/// A crate, a package of `tests/`, or a directory of the root; `(root)` for the root's own files.
+/// A crate, a package of `tests/`, or a directory of the root; `root` for the files that are in none.
 pub(crate) fn area(path: &str) -> String {
     let parts: Vec<_> = path.split('/').collect();
     match parts.as_slice() {
         [group @ ("crates" | "tests"), member, _, ..] => format!("{group}/{member}"),
-        [_] | [] => "(root)".to_owned(),
+        [_] | [] => "root".to_owned(),
         [directory, ..] => (*directory).to_owned(),
     }
 }
@@ -87,9 +88,7 @@ pub(crate) fn is_for_tests(path: &str) -> bool {
     let below = path.strip_prefix("crates/").and_then(|path| path.split_once('/'));
     path.starts_with("tests/")
         || below.is_some_and(|(_, path)| {
-            path.ends_with("/tests.rs")
-                || path.starts_with("tests/")
-                || path.contains("/tests/")
+            path.ends_with("/tests.rs") || path.starts_with("tests/") || path.contains("/tests/")
         })
 }
 
@@ -104,7 +103,7 @@ mod tests {
             ("crates/api/tests/a.rs", "crates/api"),
             ("tests/stub/src/lib.rs", "tests/stub"),
             ("docs/failures/a.md", "docs"),
-            ("README.md", "(root)"),
+            ("README.md", "root"),
         ] {
             assert_eq!(area(path), expected, "{path}");
         }

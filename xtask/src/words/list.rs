@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use anyhow::{Context as _, bail, ensure};
 
-use super::phrase::Phrase;
+use super::phrase::{Phrase, Source};
 use super::prose::Token;
 
 const LIST: &str = include_str!("../../words.txt");
@@ -25,20 +25,6 @@ pub(crate) struct Kind {
     pub(crate) advice: String,
     applies_to: Vec<String>,
     phrases: Vec<Phrase>,
-}
-
-/// What a text is, which decides the kinds that apply to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
-    Prose,
-    Heading,
-    /// The name of a test, which is a sentence.
-    TestName,
-    /// Any other name, split into words.
-    Name,
-    /// The whole name of a type or a function, as one word.
-    TypeName,
-    FunctionName,
 }
 
 impl List {
@@ -64,8 +50,7 @@ impl List {
             if let Some(advice) = line.strip_prefix("instead:") {
                 advice.trim().clone_into(&mut kind.advice);
             } else {
-                let phrases =
-                    Phrase::parse_line(line).with_context(|| format!("line {number}"))?;
+                let phrases = Phrase::parse_line(line).with_context(|| format!("line {number}"))?;
                 kind.phrases.extend(phrases);
             }
         }
@@ -88,20 +73,19 @@ impl List {
         source: Source,
         mut record: impl FnMut(&'a Kind, usize, usize),
     ) {
+        // Where the last phrase of each kind ends: two phrases of a kind do not overlap.
+        let mut ends = vec![0; self.kinds.len()];
         for (at, token) in tokens.iter().enumerate() {
             let Some(candidates) = self.openings.get(token.text.as_ref()) else { continue };
-            let mut previous = None;
             for &(place, index) in candidates {
                 let kind = &self.kinds[place];
-                if previous == Some(place)
-                    || !kind.includes(source)
-                    || (token.is_capitals && kind.has("lowercase"))
-                {
+                let is_exempt = token.is_capitals && kind.has("lowercase");
+                if ends[place] > at || is_exempt || !kind.includes(source) {
                     continue;
                 }
                 if let Some(last) = kind.phrases[index].matches(tokens, at, source) {
                     record(kind, at, last);
-                    previous = Some(place);
+                    ends[place] = last + 1;
                 }
             }
         }
@@ -139,10 +123,9 @@ mod tests {
     use super::*;
     use crate::words::prose::tokens;
 
-    const EXAMPLE: &str =
-        "# A comment.\n[one] names\ninstead: two\ntold\nso {many,few}\n[three] lowercase\ninstead: four\ntold\n";
+    const EXAMPLE: &str = "# A comment.\n[one] names\ninstead: two\ntold\nso {many,few}\n[three] lowercase\ninstead: four\ntold\n";
 
-    fn found(text: &str, source: Source) -> Vec<String> {
+    fn finds(text: &str, source: Source) -> Vec<String> {
         let list = List::parse(EXAMPLE).unwrap();
         let mut found = Vec::new();
         list.find(&tokens(text), source, |kind, first, last| {
@@ -158,15 +141,15 @@ mod tests {
 
     #[test]
     fn each_kind_finds_its_phrases() {
-        assert_eq!(found("told so few", Source::Prose), ["one 0 0", "three 0 0", "one 1 2"]);
-        assert_eq!(found("nothing", Source::Prose), [""; 0]);
+        assert_eq!(finds("told so few", Source::Prose), ["one 0 0", "three 0 0", "one 1 2"]);
+        assert_eq!(finds("nothing", Source::Prose), [""; 0]);
     }
 
     #[test]
     fn a_kind_applies_to_what_it_names() {
-        assert_eq!(found("told", Source::Name), ["one 0 0"]);
-        assert_eq!(found("told", Source::TypeName), [""; 0]);
-        assert_eq!(found("TOLD", Source::Prose), ["one 0 0"]);
+        assert_eq!(finds("told", Source::Name), ["one 0 0"]);
+        assert_eq!(finds("told", Source::TypeName), [""; 0]);
+        assert_eq!(finds("TOLD", Source::Prose), ["one 0 0"]);
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub(crate) fn paragraphs<'a>(lines: impl IntoIterator<Item = (usize, &'a str)>) 
 struct Reader<'a> {
     paragraphs: Vec<Paragraph>,
     open: Option<Paragraph>,
-    /// What ends the code block.
+    /// The mark that ends the code block.
     fence: Option<&'a str>,
 }
 
@@ -84,7 +84,8 @@ fn is_link_definition(content: &str) -> bool {
 fn list_item(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let without_digits = line.trim_start_matches(|it: char| it.is_ascii_digit());
-    let marks: &[char] = if without_digits.len() < line.len() { &['.', ')'] } else { &['-', '*', '+'] };
+    let marks: &[char] =
+        if without_digits.len() < line.len() { &['.', ')'] } else { &['-', '*', '+'] };
     let rest = without_digits.strip_prefix(marks)?;
     rest.starts_with(char::is_whitespace).then(|| rest.trim())
 }

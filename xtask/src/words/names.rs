@@ -165,7 +165,8 @@ mod tests {
 
     #[test]
     fn items_are_definitions() {
-        let text = "mod a; const B: u8 = 1; static mut C: u8 = 1; trait D {} type E = u8; fn f() {}";
+        let text =
+            "mod a; const B: u8 = 1; static mut C: u8 = 1; trait D {} type E = u8; fn f() {}";
         assert_eq!(defined(text), ["a", "B", "C", "D", "E", "f"]);
         assert_eq!(defined("const fn g() {} let h: fn(u8) = i;"), ["g", "h"]);
     }

@@ -2,7 +2,6 @@
 
 use anyhow::{bail, ensure};
 
-use super::list::Source;
 use super::prose::Token;
 
 /// The marks after which a sentence opens.
@@ -10,6 +9,20 @@ const ENDS: [&str; 5] = [".", "!", "?", ":", ";"];
 
 /// The end of the text, in a condition.
 const END: &str = "END";
+
+/// The source of a text, which decides the kinds that apply to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    Prose,
+    Heading,
+    /// The name of a test, which is a sentence.
+    TestName,
+    /// Any other name, split into words.
+    Name,
+    /// The whole name of a type or a function, as one word.
+    TypeName,
+    FunctionName,
+}
 
 #[derive(Debug, Default)]
 pub(crate) struct Phrase {

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-/// What stands for removed markup.
+/// Replaces removed markup.
 const GAP: char = '\0';
 
 /// A word, or a single mark of punctuation.
@@ -107,7 +107,8 @@ fn clear_addresses(bytes: &mut [u8]) {
             continue;
         }
         let is_in_brackets = start > 0 && bytes[start - 1] == b'<';
-        let is_end = |byte: &u8| if is_in_brackets { *byte == b'>' } else { byte.is_ascii_whitespace() };
+        let is_end =
+            |byte: &u8| if is_in_brackets { *byte == b'>' } else { byte.is_ascii_whitespace() };
         let end = bytes[start..].iter().position(is_end).map_or(bytes.len(), |end| start + end);
         bytes[start..end].fill(0);
         at = end;

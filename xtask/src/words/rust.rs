@@ -192,8 +192,7 @@ mod tests {
         let text = "//! a\n/// b\n// c\n//// d\nx(); // e\n/* f\n * g /* h */\n */\n";
         let comments = parts(text).comments;
         let texts: Vec<_> = comments.iter().filter(|(_, text)| !text.trim().is_empty()).collect();
-        let expected =
-            [(1, "a"), (2, "b"), (3, "c"), (5, "e"), (6, "f"), (7, "g /* h */")];
+        let expected = [(1, "a"), (2, "b"), (3, "c"), (5, "e"), (6, "f"), (7, "g /* h */")];
         assert!(texts.iter().map(|(line, text)| (*line, text.trim())).eq(expected), "{texts:?}");
     }
 
@@ -207,7 +206,10 @@ mod tests {
 
     #[test]
     fn characters_and_lifetimes_are_not_strings() {
-        assert_eq!(code("f('\"', '\\'', b'\"', '\\u{1F600}') // x"), ["f", "(", ",", ",", "b", ",", ")"]);
+        assert_eq!(
+            code("f('\"', '\\'', b'\"', '\\u{1F600}') // x"),
+            ["f", "(", ",", ",", "b", ",", ")"]
+        );
         assert_eq!(code("fn f<'a>(b: &'a str)")[..4], ["fn", "f", "<", "a"]);
         assert_eq!(parts("&'a \"b\"").strings, [(1, "b")]);
     }

@@ -47,7 +47,7 @@ pub(crate) fn check(text: &str) -> Vec<TooLong> {
     found
 }
 
-/// What is between spaces, with its offset. Removed markup alone is nothing.
+/// The texts between spaces, with their offsets. Removed markup alone is not one.
 fn chunks(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let start = text.as_ptr().addr();
     let is_seen = |chunk: &&str| chunk.contains(|it| it != '\0');
@@ -56,7 +56,7 @@ fn chunks(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 /// Whether a sentence ends between two chunks: after `.`, `!` or `?`, if a capital or a digit
-/// follows, whatever brackets and quotes are around.
+/// follows. Brackets and quotes around do not count.
 fn ends_between(chunk: &str, next: &str) -> bool {
     if chunk.ends_with('|') {
         return true;
