@@ -75,7 +75,9 @@ fn report(root: &Path, options: &Options) -> anyhow::Result<bool> {
         return Ok(compare_with_baseline(root, &findings, options)? && unneeded.is_empty());
     }
     if !options.summary {
-        findings.iter().for_each(|finding| println!("{finding}"));
+        for finding in &findings {
+            println!("{finding}");
+        }
     }
     Ok(unneeded.is_empty())
 }
@@ -167,7 +169,9 @@ fn print_missing(file: &Path, findings: &[Finding<'_>]) -> anyhow::Result<bool> 
     let list =
         fs::read_to_string(file).with_context(|| format!("failed to read {}", file.display()))?;
     let missing = compare::missing(&list, findings);
-    missing.iter().for_each(|line| println!("missing: {line}"));
+    for line in &missing {
+        println!("missing: {line}");
+    }
     println!("{} of {} lines have no finding here", missing.len(), list.lines().count());
     Ok(missing.is_empty())
 }

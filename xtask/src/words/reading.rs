@@ -109,7 +109,7 @@ impl Reader<'_, '_> {
             self.name(&words, source, name.text, name.line);
             match name.kind {
                 Kind::Type => {
-                    self.name(&name.text.to_lowercase(), Source::TypeName, name.text, name.line)
+                    self.name(&name.text.to_lowercase(), Source::TypeName, name.text, name.line);
                 }
                 Kind::Function => self.name(name.text, Source::FunctionName, name.text, name.line),
                 Kind::Other => {}
