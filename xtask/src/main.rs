@@ -7,6 +7,7 @@ mod recipes;
 mod run;
 mod source;
 mod watched;
+mod words;
 mod workspace;
 
 use std::process::ExitCode;

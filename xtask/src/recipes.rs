@@ -10,6 +10,7 @@ mod fuzz;
 mod lint;
 mod peers;
 mod test;
+mod words;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::error::ErrorKind;
@@ -19,6 +20,7 @@ use crate::run::Run;
 
 const RECIPES: &[Recipe] = &[
     lint::RECIPE,
+    words::RECIPE,
     arch::RECIPE,
     test::RECIPE,
     crds::RECIPE,
@@ -61,6 +63,8 @@ pub(crate) struct Arguments {
     /// With `fuzz`: how many seconds each target runs; 60 unless given, 600 with --thorough
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) seconds: Option<u32>,
+    #[command(flatten)]
+    pub(crate) words: words::Options,
 }
 
 impl Arguments {
@@ -72,6 +76,10 @@ impl Arguments {
             ("filter", self.filter.is_some()),
             ("jobs", self.jobs.is_some()),
             ("seconds", self.seconds.is_some()),
+            ("summary", self.words.summary),
+            ("write-baseline", self.words.write_baseline),
+            ("compare", self.words.compare.is_some()),
+            (words::PATHS, !self.words.paths.is_empty()),
         ];
         for (option, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
             if !self.recipes().iter().any(|recipe| recipe.options.contains(&option)) {
@@ -141,6 +149,14 @@ mod tests {
         assert!(error.contains("--quick goes with `test` only"), "{error}");
         assert!(parse("xtask lint test --quick").is_ok());
         assert!(parse("xtask bench --filter cron").is_ok());
+    }
+
+    #[test]
+    fn paths_follow_two_dashes_and_go_with_words_only() {
+        let arguments = parse("xtask words --summary -- docs crates/api").unwrap();
+        assert_eq!(arguments.words.paths, ["docs", "crates/api"]);
+        let error = parse("xtask arch -- docs").err().unwrap().to_string();
+        assert!(error.contains("-- PATH goes with `words` only"), "{error}");
     }
 
     #[test]

@@ -1,14 +1,18 @@
-//! `cargo xtask lint`: formatting, clippy, rustdoc, and the rules for dependencies.
+//! `cargo xtask lint`: formatting, clippy, rustdoc, the words, and the rules for dependencies.
 //!
 //! Advisories are left out: their database cannot be fetched everywhere.
 
 mod dependencies;
 
-use super::Recipe;
+use super::{Recipe, words};
 use crate::run::{Run, Step};
 
-pub(super) const RECIPE: Recipe =
-    Recipe { name: "lint", about: "Formatting, clippy, rustdoc, cargo-deny", options: &[], run };
+pub(super) const RECIPE: Recipe = Recipe {
+    name: "lint",
+    about: "Formatting, clippy, rustdoc, words, cargo-deny",
+    options: &[],
+    run,
+};
 
 fn run(run: &mut Run) -> anyhow::Result<()> {
     run.step("formatting", &Step::cargo(&["fmt", "--all", "--check"]));
@@ -22,5 +26,6 @@ fn run(run: &mut Run) -> anyhow::Result<()> {
     let rustdoc = ["doc", "--workspace", "--no-deps", "--lib", "--bins", "--examples"];
     let rustdoc = Step::cargo(&rustdoc);
     run.step("rustdoc", &rustdoc.variable("RUSTDOCFLAGS", "-D warnings"));
+    words::check(run, &words::Options::default())?;
     dependencies::check(run)
 }

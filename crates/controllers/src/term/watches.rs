@@ -21,7 +21,9 @@ impl Term<'_> {
     /// Starts all watches.
     pub(super) fn watch_everything(&self, shared: &Shared, running: &mut RunningTerm) {
         let families = &self.process.options.families;
-        families.iter().for_each(|family| self.follow_policies(*family, shared, running));
+        for family in families {
+            self.follow_policies(*family, shared, running);
+        }
         self.follow_node_groups(shared, running);
         for family in families.iter().filter_map(|it| self.process.families.of(*it)) {
             family.follow(&shared.cluster, &shared.turns, running);
