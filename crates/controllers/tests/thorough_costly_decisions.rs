@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use almanac_controllers::namespaces::Namespaces;
 use almanac_controllers::process::{Options, Process, Queries};
+use almanac_controllers::runtime::ProcessOptions;
 use almanac_engine::Family;
 use almanac_fixtures::{at, hub, objects};
 use almanac_shell::budget::WriteLimits;
@@ -90,21 +91,23 @@ fn stub() -> Stub {
 async fn measure() -> (Duration, Duration) {
     let (stub, begun) = (stub(), Instant::now());
     let due = begun + FIRES_AFTER;
-    let begin = at(FIRES_AT) - SignedDuration::try_from(FIRES_AFTER).expect("it is short");
-    let now = move || begin + SignedDuration::try_from(begun.elapsed()).expect("it is short");
+    let first = at(FIRES_AT) - SignedDuration::try_from(FIRES_AFTER).expect("it is short");
+    let now = move || first + SignedDuration::try_from(begun.elapsed()).expect("it is short");
     let options = Options {
         families: vec![Family::CronScaling, Family::Placement],
         node_groups: None,
         take_over: Vec::new(),
         namespaces: Namespaces::All,
-        exempt_namespaces: Vec::new(),
-        lease: None,
-        identity: "us".to_owned(),
-        limits: WriteLimits::default(),
+        process: ProcessOptions {
+            exempt_namespaces: Vec::new(),
+            lease: None,
+            identity: "us".to_owned(),
+            limits: WriteLimits::default(),
+            clock: Clock::from_fn(now),
+            seed: 1,
+        },
         allow_cluster_scoped_targets: false,
         queries: Queries::default(),
-        clock: Clock::from_fn(now),
-        seed: 1,
     };
     let mut registry = Registry::default();
     let process = Process::new(stub.client(), options, Health::default(), &mut registry);
