@@ -20,7 +20,7 @@ const STEADY_A_PROCESSOR: usize = 2;
 /// Most tests wait, though, and leave the processors idle: then there may be more.
 const AT_MOST_A_PROCESSOR: usize = 6;
 /// The machine is idle if programs waited for a processor during at most this share of `LATELY`.
-const IDLE: f64 = 0.15;
+const IDLE: f64 = 0.25;
 /// How long is lately: a control plane that has just begun to start shows in it.
 const LATELY: Duration = Duration::from_secs(1);
 /// Short enough not to be felt, long enough to leave the processors to the control planes.

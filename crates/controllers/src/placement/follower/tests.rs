@@ -269,9 +269,9 @@ fn a_report_about_a_cluster_that_is_gone_is_not_recorded() {
     let stage = Stage::set();
     let (kind, metrics) = (Kind::AddOnPlacementScore, &stage.metrics);
     let follower = follower(kind, &stage.cluster, &stage.turns, metrics);
-    let mut state = stage.cluster.lock();
+    let mut known = stage.cluster.lock();
     for _ in 0..100 {
         let scores = kind.identity("gone", "default");
-        assert_eq!(follower.report(&mut state, &scores, now()), now());
+        assert_eq!(follower.report(&mut known, &scores, now()), now());
     }
 }
