@@ -15,7 +15,7 @@ use crate::seam::{
     FamilyState, Happened, InfluenceLimit, ObjectOf, Peers, PolicyFamily, PolicyObject, Publisher,
     PublishesNumber, Said, View, ViewMut,
 };
-use crate::units::{self, FleetObject, Units};
+use crate::units::{self, UnitObject, Units};
 use crate::{Autoscaler, Family, Field, Identity, Objects, Reason, Workload};
 
 /// All objects, by their identity, and all policies.
@@ -90,7 +90,7 @@ pub enum Slim {
     /// A policy for units of nodes.
     Units(ObjectOf<Units>),
     /// A pod, a node or what makes pods, as units are about them.
-    Fleet(FleetObject),
+    UnitObject(UnitObject),
     /// Something with a `scale` subresource.
     Workload(Workload),
     /// Something with bounds.
@@ -192,8 +192,8 @@ macro_rules! families {
                     Slim::Hub(object) => {
                         placement::upsert_hub_object(&mut self.placement.extra, identity, object);
                     }
-                    Slim::Fleet(object) => {
-                        Arc::make_mut(&mut self.units.extra.fleet).upsert(identity, object);
+                    Slim::UnitObject(object) => {
+                        Arc::make_mut(&mut self.units.extra.pods_and_nodes).upsert(identity, object);
                     }
                     Slim::Workload(workload) => {
                         self.objects.workloads.insert(identity, workload);
@@ -297,7 +297,7 @@ macro_rules! families {
                         Some(Slim::Hub(HubObject::Set(ClusterSet::Unusable)))
                     }
                     Slim::Hub(_)
-                    | Slim::Fleet(_)
+                    | Slim::UnitObject(_)
                     | Slim::Workload(_)
                     | Slim::Autoscaler(_)
                     | Slim::Pod(_)

@@ -81,7 +81,7 @@ impl<'a> Forecast<'a> {
     /// Runs the policies that set a workload together with those that set the bounds of its autoscaler.
     #[must_use]
     pub fn joined_by_autoscalers(mut self) -> Forecast<'a> {
-        let autoscalers = &self.world.units.extra.fleet.autoscalers;
+        let autoscalers = &self.world.units.extra.pods_and_nodes.autoscalers;
         let mut part_of: BTreeMap<&Identity, usize> = BTreeMap::new();
         for (part, object) in self.objects_of_parts() {
             if autoscalers.contains_key(object)

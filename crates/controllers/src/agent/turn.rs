@@ -311,7 +311,7 @@ fn wanted(open: &OpenTurn) -> Option<&QosAnnotations> {
         | Action::SetBounds { .. }
         | Action::WriteDecision { .. }
         | Action::RemoveDecision { .. }
-        | Action::Pour { .. } => None,
+        | Action::SchedulePods { .. } => None,
     })
 }
 

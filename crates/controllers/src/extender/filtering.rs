@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use almanac_engine::Identity;
-use almanac_engine::units::{Eviction, NodeId, Ruling, Verdict};
+use almanac_engine::units::{Eviction, FilterOutcome, NodeId, Verdict};
 use almanac_shell::calls::Answer;
 use http::StatusCode;
 use serde::Serialize;
@@ -98,15 +98,15 @@ fn ask(deciding: &Deciding, pod: AskedPod<'_>, names: &[&str]) -> Asked {
     let known: Vec<NodeId> = candidates.iter().flatten().copied().collect();
     // A lease has an end, of which the upkeep has to know.
     deciding.tell_change();
-    let ruling = state.ledger.filter(&identity(pod), Some(pod.uid), &known, now, LEASE);
-    match &ruling {
-        Ruling::Untouched => Asked::All,
-        Ruling::UnknownPod => Asked::Unknown,
+    let outcome = state.ledger.filter(&identity(pod), Some(pod.uid), &known, now, LEASE);
+    match &outcome {
+        FilterOutcome::Untouched => Asked::All,
+        FilterOutcome::UnknownPod => Asked::Unknown,
         // The reason has nothing to do with any node, so it is sent once, and not for each.
-        Ruling::NotServing | Ruling::NotPending | Ruling::Conflict(_) => {
-            Asked::Error(ruling.why_refused().unwrap_or_default())
+        FilterOutcome::NotServing | FilterOutcome::NotPending | FilterOutcome::Conflict(_) => {
+            Asked::Error(outcome.why_refused().unwrap_or_default())
         }
-        Ruling::ByNode(verdicts) => {
+        FilterOutcome::ByNode(verdicts) => {
             // Nodes of a unit have the same verdict and the same reason, so both are made once.
             let mut of_numbers: BTreeMap<Option<usize>, u16> = BTreeMap::new();
             let mut reasons = Vec::new();

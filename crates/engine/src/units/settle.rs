@@ -68,10 +68,10 @@ pub fn settle(
     // At the start of a run, a full unit is not a change.
     let Some(before) = memory.map(|memory| memory.full) else { return settled };
     let full = filling.reason.cause.full;
-    for (place, unit) in policy.units.iter().enumerate() {
+    for (unit_index, unit) in policy.units.iter().enumerate() {
         let is_closed = unit.max == Some(0);
-        if full.contains(place) != before.contains(place) && !is_closed {
-            let (unit, is_full) = (Arc::clone(&unit.name), full.contains(place));
+        if full.contains(unit_index) != before.contains(unit_index) && !is_closed {
+            let (unit, is_full) = (Arc::clone(&unit.name), full.contains(unit_index));
             settled.recorded.push(Recorded { at: now, unit, is_full });
         }
     }

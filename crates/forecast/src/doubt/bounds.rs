@@ -22,7 +22,8 @@ impl Watch<'_> {
     }
 
     fn compare_with_bounds(&mut self, workload: &Identity) {
-        let Some(autoscaler) = self.world.units.extra.fleet.autoscalers.get(workload) else {
+        let Some(autoscaler) = self.world.units.extra.pods_and_nodes.autoscalers.get(workload)
+        else {
             return;
         };
         let current = |object: &Identity, field| {

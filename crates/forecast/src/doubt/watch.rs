@@ -96,10 +96,10 @@ impl<'w> Watch<'w> {
             ((*policy).clone(), rules.collect())
         });
         let mut autoscaled: BTreeMap<&Identity, Vec<&Identity>> = BTreeMap::new();
-        if !world.units.extra.fleet.autoscalers.is_empty() {
+        if !world.units.extra.pods_and_nodes.autoscalers.is_empty() {
             for (object, _) in policies.iter().flat_map(|it| world.footprint(it).writes) {
                 if let Some((workload, autoscaler)) =
-                    world.units.extra.fleet.autoscalers.get_key_value(&object)
+                    world.units.extra.pods_and_nodes.autoscalers.get_key_value(&object)
                 {
                     autoscaled.entry(autoscaler).or_default().push(workload);
                 }
@@ -309,7 +309,8 @@ impl<'w> Watch<'w> {
         }
         match (field, write.value.as_ref()) {
             (Field::Replicas, _) => {
-                let workload = self.world.units.extra.fleet.autoscalers.get_key_value(target);
+                let workload =
+                    self.world.units.extra.pods_and_nodes.autoscalers.get_key_value(target);
                 self.unsettled.1.extend(workload.map(|(workload, _)| workload));
             }
             (Field::MinReplicas | Field::MaxReplicas, _) => {

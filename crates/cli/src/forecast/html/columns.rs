@@ -232,7 +232,7 @@ fn names(object: &Identity) -> serde_json::Value {
 
 /// The workload that an autoscaler keeps within its bounds.
 fn workload_of<'p>(place: &'p InputPlace, autoscaler: &Identity) -> Option<&'p Identity> {
-    let workloads = &place.world.units.extra.fleet.autoscalers;
+    let workloads = &place.world.units.extra.pods_and_nodes.autoscalers;
     workloads.iter().find(|(_, of)| *of == autoscaler).map(|(workload, _)| workload)
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use almanac_engine::Identity;
-use almanac_engine::units::{Ledger, Node, NodeId, Pod, Ruling, Verdict};
+use almanac_engine::units::{FilterOutcome, Ledger, Node, NodeId, Pod, Verdict};
 use fastrand::Rng;
 
 use super::faults::{Check, Wrong, wrong};
@@ -98,7 +98,7 @@ fn compare_verdicts(
         let nodes: Vec<Option<NodeId>> = view.nodes.keys().map(|name| ledger.node(name)).collect();
         let candidates: Vec<NodeId> = nodes.iter().copied().flatten().collect();
         match ledger.verdicts(pod, view.pods[pod].uid.as_deref(), &candidates) {
-            Ruling::ByNode(verdicts) => {
+            FilterOutcome::ByNode(verdicts) => {
                 Ok(nodes.into_iter().map(|node| verdicts.of(node)).collect())
             }
             other => Err(other.why_refused().unwrap_or_default()),

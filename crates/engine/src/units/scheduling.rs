@@ -18,10 +18,10 @@ use jiff::Timestamp;
 use self::numbered::is_numbered;
 use self::rooms::Rooms;
 use self::stand_ins::stand_ins;
-use super::fleet::{Makers, labels_of_next, owner_of_next};
+use super::pods_and_nodes::{Makers, labels_of_next, owner_of_next};
 use super::{
-    Fleet, Ledger, NodeId, Pod, Replicas, ResourcePolicy, Resources, Ruling, Space, Verdict,
-    Verdicts,
+    FilterOutcome, Ledger, NodeId, Pod, PodsAndNodes, Replicas, ResourcePolicy, Resources, Space,
+    Verdict, Verdicts,
 };
 use crate::{Identity, Labels};
 
@@ -30,7 +30,7 @@ pub(crate) const MOST_PODS: u32 = 10_000;
 
 /// The pods of workloads, from creation over scheduling to deletion.
 #[derive(Clone, Debug)]
-pub struct Pouring {
+pub struct SchedulingSimulation {
     from: Timestamp,
     ledger: Ledger,
     rooms: Rooms,
@@ -46,14 +46,14 @@ pub struct Pouring {
     /// When pods are gone that are being deleted.
     departures: BTreeSet<(Timestamp, Identity)>,
     /// Those of them that are in namespaces without policies.
-    elsewhere: BTreeMap<Identity, Pod>,
+    ungoverned_departures: BTreeMap<Identity, Pod>,
 }
 
 /// The values of the labels that a policy groups pods by, in its order.
 pub(crate) type GroupKey = Box<[Option<Arc<str>>]>;
 
 /// The properties of pods that a scheduler distinguishes: namespace, labels and requests.
-type Alike = (Arc<str>, Labels, Option<u64>, Option<u64>);
+type SchedulingProperties = (Arc<str>, Labels, Option<u64>, Option<u64>);
 
 /// The pods of a workload.
 #[derive(Clone, Debug)]
@@ -69,70 +69,70 @@ struct Members {
     span: Option<(u64, u64)>,
 }
 
-impl Pouring {
+impl SchedulingSimulation {
     /// The current pods and nodes, under these policies, before any assignment.
     pub(crate) fn new<'p>(
-        fleet: &Fleet,
+        pods_and_nodes: &PodsAndNodes,
         policies: impl Iterator<Item = (&'p Identity, &'p ResourcePolicy)> + Clone,
         from: Timestamp,
-    ) -> Pouring {
+    ) -> SchedulingSimulation {
         let mut ledger = Ledger::alone();
         for (identity, policy) in policies.clone() {
             ledger.set_policy(identity, policy.clone(), None);
         }
-        let stand_ins = if fleet.nodes.is_empty() {
+        let stand_ins = if pods_and_nodes.nodes.is_empty() {
             stand_ins(policies.clone().map(|(_, policy)| policy))
         } else {
             BTreeMap::new()
         };
-        let nodes = fleet.nodes.iter().chain(&stand_ins);
+        let nodes = pods_and_nodes.nodes.iter().chain(&stand_ins);
         for (name, node) in nodes.clone() {
             ledger.set_node(name, node);
         }
         let mut rooms = Rooms::new(nodes, &ledger);
-        for pod in fleet.pods.values().filter(|pod| !pod.is_finished) {
+        for pod in pods_and_nodes.pods.values().filter(|pod| !pod.is_finished) {
             if let Some(node) = &pod.node {
                 rooms.take(node, pod.requests);
             }
         }
-        let mut pouring = Pouring {
+        let mut scheduling = SchedulingSimulation {
             from,
             ledger,
             rooms,
-            has_stand_ins: fleet.nodes.is_empty(),
+            has_stand_ins: pods_and_nodes.nodes.is_empty(),
             pods: BTreeMap::new(),
             workloads: BTreeMap::new(),
             groups: BTreeMap::new(),
             pending: BTreeSet::new(),
             gated: BTreeSet::new(),
             departures: BTreeSet::new(),
-            elsewhere: BTreeMap::new(),
+            ungoverned_departures: BTreeMap::new(),
         };
-        let makers = Makers::new(fleet);
+        let makers = Makers::new(pods_and_nodes);
         let namespaces: BTreeSet<&str> =
             policies.clone().map(|(policy, _)| policy.namespace()).collect();
         for namespace in namespaces {
             let here = policies.clone().filter(|(policy, _)| policy.namespace() == namespace);
             let here: Vec<&ResourcePolicy> = here.map(|(_, policy)| policy).collect();
-            pouring.add_namespace(fleet, &makers, namespace, &here);
+            scheduling.add_namespace(pods_and_nodes, &makers, namespace, &here);
         }
-        pouring.add_leaving_elsewhere(fleet);
+        scheduling.add_ungoverned_departures(pods_and_nodes);
         for (identity, policy) in policies {
-            let groups = pouring.groups_of(identity, policy);
-            pouring.groups.insert(identity.clone(), groups);
+            let groups = scheduling.groups_of(identity, policy);
+            scheduling.groups.insert(identity.clone(), groups);
         }
-        pouring
+        scheduling
     }
 
     fn add_namespace(
         &mut self,
-        fleet: &Fleet,
+        pods_and_nodes: &PodsAndNodes,
         makers: &Makers<'_>,
         namespace: &str,
         policies: &[&ResourcePolicy],
     ) {
         let mut of_workloads: BTreeMap<&Identity, Vec<(&Identity, &Pod)>> = BTreeMap::new();
-        for (identity, pod) in fleet.pods_in(namespace) {
+        for (identity, pod) in pods_and_nodes.pods_in(namespace) {
             self.ledger.set_pod(identity, pod);
             self.pods.insert(identity.clone(), pod.clone());
             if pod.is_finished {
@@ -152,7 +152,7 @@ impl Pouring {
                 of_workloads.entry(workload).or_default().push((identity, pod));
             }
         }
-        for (workload, template) in fleet.templates_in(namespace) {
+        for (workload, template) in pods_and_nodes.templates_in(namespace) {
             let pods = of_workloads.remove(workload).unwrap_or_default();
             let labels = labels_of_next(template, pods.iter().copied());
             let is_governed = template.ungoverned.is_none()
@@ -163,7 +163,7 @@ impl Pouring {
             let owner = Some(Arc::new(owner_of_next(workload)));
             let next = Pod { labels, owner, ..template.clone() };
             let pods = pods.into_iter().map(|(pod, _)| pod.clone()).collect();
-            let first_number = fleet.first_numbers.get(workload).copied().unwrap_or(0);
+            let first_number = pods_and_nodes.first_numbers.get(workload).copied().unwrap_or(0);
             let mut members = Members { next, pods, made: 0, first_number, span: None };
             if is_numbered(workload) {
                 members.note_numbers();
@@ -182,15 +182,15 @@ impl Pouring {
     }
 
     /// Pods of other namespaces matter by the room they give back.
-    fn add_leaving_elsewhere(&mut self, fleet: &Fleet) {
-        for (identity, pod) in &fleet.pods {
+    fn add_ungoverned_departures(&mut self, pods_and_nodes: &PodsAndNodes) {
+        for (identity, pod) in &pods_and_nodes.pods {
             if let Some(gone) = pod.deleted
                 && !pod.is_finished
                 && pod.node.is_some()
                 && !self.pods.contains_key(identity)
             {
                 self.departures.insert((gone, identity.clone()));
-                self.elsewhere.insert(identity.clone(), pod.clone());
+                self.ungoverned_departures.insert(identity.clone(), pod.clone());
             }
         }
     }
@@ -270,7 +270,7 @@ impl Pouring {
 
     /// Brings every workload to its desired number of pods. First the excess pods go, then others come, each in the
     /// order of the workloads; then a scheduler takes those without a node. Whether anything has changed.
-    pub(crate) fn pour(&mut self, replicas: Replicas<'_>, now: Timestamp) -> bool {
+    pub(crate) fn schedule_pods(&mut self, replicas: Replicas<'_>, now: Timestamp) -> bool {
         let mut is_changed = self.let_go(now);
         let wanted: Vec<(Identity, usize)> = self
             .workloads
@@ -337,7 +337,7 @@ impl Pouring {
     /// Takes the pods without a node, one after the other. Whether any of them has got one.
     fn schedule(&mut self, now: Timestamp) -> bool {
         // Of equal pods, none gets a node after one that has not.
-        let mut refused: BTreeSet<Alike> = BTreeSet::new();
+        let mut refused: BTreeSet<SchedulingProperties> = BTreeSet::new();
         let mut placed = Vec::new();
         for (created, identity) in &self.pending {
             let Some(pod) = self.pods.get_mut(identity) else { continue };
@@ -366,7 +366,8 @@ impl Pouring {
     }
 
     fn remove(&mut self, identity: &Identity) {
-        let pod = self.pods.remove(identity).or_else(|| self.elsewhere.remove(identity));
+        let pod =
+            self.pods.remove(identity).or_else(|| self.ungoverned_departures.remove(identity));
         let Some(pod) = pod else { return };
         self.ledger.remove_pod(identity, pod.uid.as_ref(), None);
         if let Some(node) = &pod.node {
@@ -438,14 +439,17 @@ fn chosen_node(
     uid: Option<&str>,
     candidates: &[NodeId],
 ) -> Option<Arc<str>> {
-    let ruling = ledger.verdicts(pod, uid, candidates);
-    let is_allowed = |node: &NodeId| match &ruling {
-        Ruling::ByNode(verdicts) => verdicts.of(Some(*node)) == Verdict::Chosen,
-        Ruling::Untouched => true,
-        Ruling::Conflict(_) | Ruling::NotPending | Ruling::UnknownPod | Ruling::NotServing => false,
+    let outcome = ledger.verdicts(pod, uid, candidates);
+    let is_allowed = |node: &NodeId| match &outcome {
+        FilterOutcome::ByNode(verdicts) => verdicts.of(Some(*node)) == Verdict::Chosen,
+        FilterOutcome::Untouched => true,
+        FilterOutcome::Conflict(_)
+        | FilterOutcome::NotPending
+        | FilterOutcome::UnknownPod
+        | FilterOutcome::NotServing => false,
     };
-    let policy = match &ruling {
-        Ruling::ByNode(verdicts) => Some(Verdicts::policy(verdicts)),
+    let policy = match &outcome {
+        FilterOutcome::ByNode(verdicts) => Some(Verdicts::policy(verdicts)),
         _ => None,
     };
     let rank = |node: &NodeId| {

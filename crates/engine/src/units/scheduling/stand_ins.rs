@@ -18,8 +18,8 @@ pub(super) fn stand_ins<'p>(
 ) -> BTreeMap<Arc<str>, Node> {
     let mut labels = BTreeSet::new();
     for policy in policies {
-        let places = (0..policy.units.len()).map(Some).chain([None]);
-        labels.extend(places.filter_map(|place| labels_in(policy, place)));
+        let unit_indexes = (0..policy.units.len()).map(Some).chain([None]);
+        labels.extend(unit_indexes.filter_map(|unit_index| labels_in(policy, unit_index)));
     }
     let named = (0..).zip(labels).map(|(number, labels): (u32, Labels)| {
         // No node has such a name.
@@ -29,8 +29,9 @@ pub(super) fn stand_ins<'p>(
 }
 
 /// Labels that put a node into a unit of a policy, or outside of all of them.
-fn labels_in(policy: &ResourcePolicy, place: Option<usize>) -> Option<Labels> {
-    let own = place.and_then(|place| policy.units.get(place)).map(|unit| &unit.nodes);
+fn labels_in(policy: &ResourcePolicy, unit_index: Option<usize>) -> Option<Labels> {
+    let own =
+        unit_index.and_then(|unit_index| policy.units.get(unit_index)).map(|unit| &unit.nodes);
     let own: BTreeMap<&str, &ValueRequirement> = own
         .into_iter()
         .flat_map(LabelSelector::requirements)
@@ -59,7 +60,7 @@ fn labels_in(policy: &ResourcePolicy, place: Option<usize>) -> Option<Labels> {
         (key, values)
     });
     let keys: Vec<(&str, Vec<Option<&str>>)> = keys.collect();
-    search(&keys, &mut Vec::new(), &mut 0, &|labels| policy.unit_of(labels) == place)
+    search(&keys, &mut Vec::new(), &mut 0, &|labels| policy.unit_of(labels) == unit_index)
 }
 
 /// Tries the values of each key, the last key changing fastest.
@@ -134,9 +135,9 @@ mod tests {
             &[("a!=x", 2), ("b", 1)],
         ] {
             let policy = policy(units);
-            for place in (0..units.len()).map(Some) {
-                let labels = labels_in(&policy, place);
-                assert_eq!(labels.map(|it| policy.unit_of(&it)), Some(place), "{units:?}");
+            for unit_index in (0..units.len()).map(Some) {
+                let labels = labels_in(&policy, unit_index);
+                assert_eq!(labels.map(|it| policy.unit_of(&it)), Some(unit_index), "{units:?}");
             }
             assert!(labels_in(&policy, None).is_some(), "{units:?}");
         }

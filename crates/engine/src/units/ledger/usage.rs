@@ -1,7 +1,7 @@
 //! The usage of one policy: by group, and in it by unit. Each unit with a cap also keeps the order in which its pods
 //! were bound, and so which of them are over the cap.
 //!
-//! Which pod is counted where is up to `seats`.
+//! Which pod is counted where is up to `allocations`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,17 +21,19 @@ use crate::{Identity, Labels};
 /// its own.
 pub(super) type GroupKey = Box<[Option<Arc<str>>]>;
 
-/// The place of a unit in its policy, or outside all of them.
+/// The index of a unit in its policy, or outside all of them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct UnitPlace(u16);
+pub(crate) struct UnitIndex(u16);
 
-impl UnitPlace {
-    pub(crate) const FIRST: UnitPlace = UnitPlace(0);
-    pub(crate) const OUTSIDE: UnitPlace = UnitPlace(u16::MAX);
+impl UnitIndex {
+    pub(crate) const FIRST: UnitIndex = UnitIndex(0);
+    pub(crate) const OUTSIDE: UnitIndex = UnitIndex(u16::MAX);
 
     /// An object has no room for as many units as there are numbers.
-    pub(crate) fn new(place: Option<usize>) -> UnitPlace {
-        place.and_then(|place| u16::try_from(place).ok()).map_or(Self::OUTSIDE, UnitPlace)
+    pub(crate) fn new(unit_index: Option<usize>) -> UnitIndex {
+        unit_index
+            .and_then(|unit_index| u16::try_from(unit_index).ok())
+            .map_or(Self::OUTSIDE, UnitIndex)
     }
 
     /// `None` outside all units.
@@ -42,7 +44,7 @@ impl UnitPlace {
 
 /// A policy, and the counts under it.
 #[derive(Clone, Debug)]
-pub(super) struct Book {
+pub(super) struct PolicyUsage {
     pub(super) identity: Identity,
     pub(super) policy: Arc<ResourcePolicy>,
     selection: Arc<UnitSelection>,
@@ -53,7 +55,7 @@ pub(super) struct Book {
     /// How many of its pods have which cost that is not ours.
     pub(super) costs: CostCounts,
     /// The unit of each node, so that no selector is read while a pod is scheduled.
-    unit_of_node: Vec<UnitPlace>,
+    unit_of_node: Vec<UnitIndex>,
     pub(super) groups: Slots<GroupId, Group>,
     group_ids: BTreeMap<GroupKey, GroupId>,
 }
@@ -65,7 +67,7 @@ pub(super) struct Group {
     /// How many different sets of labels belong to it.
     shapes: u32,
     /// One for each unit in which anything is counted, so that many groups of many units take little.
-    cells: BTreeMap<UnitPlace, Cell>,
+    units: BTreeMap<UnitIndex, UnitUsage>,
     /// How many pods are outside all units.
     pub(super) spilled: u32,
     /// Its pods that wait for room.
@@ -74,7 +76,7 @@ pub(super) struct Group {
 
 /// The usage of a unit by a group.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Cell {
+pub(super) struct UnitUsage {
     pub(super) used: u32,
     pub(super) leased: u32,
     /// The places that are kept for pods that evict others.
@@ -116,9 +118,13 @@ pub(super) struct Crossing {
     pub(super) is_over: bool,
 }
 
-impl Book {
-    pub(super) fn new(identity: Identity, prepared: &PreparedPolicy, version: Option<u64>) -> Book {
-        Book {
+impl PolicyUsage {
+    pub(super) fn new(
+        identity: Identity,
+        prepared: &PreparedPolicy,
+        version: Option<u64>,
+    ) -> PolicyUsage {
+        PolicyUsage {
             identity,
             policy: Arc::clone(&prepared.policy),
             selection: Arc::clone(&prepared.selection),
@@ -132,32 +138,32 @@ impl Book {
     }
 
     /// The unit of a node.
-    pub(super) fn unit_of(&self, node: NodeId) -> UnitPlace {
-        self.unit_of_node.get(node.index()).copied().unwrap_or(UnitPlace::OUTSIDE)
+    pub(super) fn unit_of(&self, node: NodeId) -> UnitIndex {
+        self.unit_of_node.get(node.index()).copied().unwrap_or(UnitIndex::OUTSIDE)
     }
 
     /// The units of all nodes, by their numbers; those at the end that are outside may be left out.
-    pub(super) fn units_of_nodes(&self) -> &[UnitPlace] {
+    pub(super) fn units_of_nodes(&self) -> &[UnitIndex] {
         &self.unit_of_node
     }
 
     /// Places a node by its labels, `None` for those of a node that is not known. Whether it is in another unit than
     /// before.
     pub(super) fn place_node(&mut self, node: NodeId, labels: Option<&Labels>) -> bool {
-        let place = labels.map_or(UnitPlace::OUTSIDE, |labels| self.selection.unit_of(labels));
-        self.set_unit_of(node, place)
+        let unit_index = labels.map_or(UnitIndex::OUTSIDE, |labels| self.selection.unit_of(labels));
+        self.set_unit_of(node, unit_index)
     }
 
     /// Notes the unit of a node. Whether it was in another one.
-    pub(super) fn set_unit_of(&mut self, node: NodeId, place: UnitPlace) -> bool {
+    pub(super) fn set_unit_of(&mut self, node: NodeId, unit_index: UnitIndex) -> bool {
         if self.unit_of_node.len() <= node.index() {
-            self.unit_of_node.resize(node.index() + 1, UnitPlace::OUTSIDE);
+            self.unit_of_node.resize(node.index() + 1, UnitIndex::OUTSIDE);
         }
-        std::mem::replace(&mut self.unit_of_node[node.index()], place) != place
+        std::mem::replace(&mut self.unit_of_node[node.index()], unit_index) != unit_index
     }
 
-    pub(super) fn unit(&self, place: UnitPlace) -> Option<&Unit> {
-        self.policy.units.get(place.index()?)
+    pub(super) fn unit(&self, unit_index: UnitIndex) -> Option<&Unit> {
+        self.policy.units.get(unit_index.index()?)
     }
 
     fn key_of(&self, labels: &Labels) -> GroupKey {
@@ -186,7 +192,7 @@ impl Book {
         let group = Group {
             key: key.clone(),
             shapes: 1,
-            cells: BTreeMap::new(),
+            units: BTreeMap::new(),
             spilled: 0,
             queue: Queue::default(),
         };
@@ -219,46 +225,51 @@ impl Book {
     }
 
     /// Counts a pod, and says which pods are over the cap because of it.
-    pub(super) fn count(&mut self, group: GroupId, place: UnitPlace, rank: &Rank) -> Vec<Crossing> {
-        let unit = self.unit(place).map(|unit| unit.max);
+    pub(super) fn count(
+        &mut self,
+        group: GroupId,
+        unit_index: UnitIndex,
+        rank: &Rank,
+    ) -> Vec<Crossing> {
+        let unit = self.unit(unit_index).map(|unit| unit.max);
         let group = &mut self.groups[group];
         let Some(max) = unit else {
             group.spilled += 1;
             return Vec::new();
         };
-        let cell = group.cells.entry(place).or_default();
-        cell.used += 1;
+        let unit_usage = group.units.entry(unit_index).or_default();
+        unit_usage.used += 1;
         let Some(max) = max else { return Vec::new() };
-        cell.within.insert(rank.clone());
-        cell.balance(max)
+        unit_usage.within.insert(rank.clone());
+        unit_usage.balance(max)
     }
 
     /// No longer counts a pod, and says which pods are not over the cap any more.
     pub(super) fn discount(
         &mut self,
         group: GroupId,
-        place: UnitPlace,
+        unit_index: UnitIndex,
         rank: &Rank,
     ) -> Vec<Crossing> {
-        let unit = self.unit(place).map(|unit| unit.max);
+        let unit = self.unit(unit_index).map(|unit| unit.max);
         let group = &mut self.groups[group];
         if unit.is_none() {
             group.spilled -= 1;
             return Vec::new();
         }
-        let Some(cell) = group.cells.get_mut(&place) else { return Vec::new() };
-        cell.used -= 1;
+        let Some(unit_usage) = group.units.get_mut(&unit_index) else { return Vec::new() };
+        unit_usage.used -= 1;
         let crossings = match unit.flatten() {
             None => Vec::new(),
-            Some(_) if cell.over.remove(rank) => {
+            Some(_) if unit_usage.over.remove(rank) => {
                 vec![Crossing { rank: rank.clone(), is_over: false }]
             }
             Some(max) => {
-                cell.within.remove(rank);
-                cell.balance(max)
+                unit_usage.within.remove(rank);
+                unit_usage.balance(max)
             }
         };
-        group.drop_if_empty(place);
+        group.drop_if_empty(unit_index);
         crossings
     }
 
@@ -267,16 +278,16 @@ impl Book {
     pub(super) fn set_caps(
         &mut self,
         policy: Arc<ResourcePolicy>,
-    ) -> Vec<(GroupId, UnitPlace, Vec<Crossing>)> {
+    ) -> Vec<(GroupId, UnitIndex, Vec<Crossing>)> {
         self.policy = policy;
         let mut crossings = Vec::new();
         for id in self.group_ids.values() {
-            for (place, cell) in &mut self.groups[*id].cells {
-                let unit = place.index().and_then(|index| self.policy.units.get(index));
+            for (unit_index, unit_usage) in &mut self.groups[*id].units {
+                let unit = unit_index.index().and_then(|index| self.policy.units.get(index));
                 let max = unit.and_then(|unit| unit.max);
-                let crossed = max.map(|max| cell.balance(max)).unwrap_or_default();
+                let crossed = max.map(|max| unit_usage.balance(max)).unwrap_or_default();
                 if !crossed.is_empty() {
-                    crossings.push((*id, *place, crossed));
+                    crossings.push((*id, *unit_index, crossed));
                 }
             }
         }
@@ -286,53 +297,53 @@ impl Book {
 
 impl Group {
     /// The usage of a unit.
-    pub(super) fn cell(&self, place: UnitPlace) -> &Cell {
-        static NOTHING: Cell = Cell {
+    pub(super) fn unit_usage(&self, unit_index: UnitIndex) -> &UnitUsage {
+        static NOTHING: UnitUsage = UnitUsage {
             used: 0,
             leased: 0,
             kept: BTreeSet::new(),
             within: BTreeSet::new(),
             over: BTreeSet::new(),
         };
-        self.cells.get(&place).unwrap_or(&NOTHING)
+        self.units.get(&unit_index).unwrap_or(&NOTHING)
     }
 
     /// The usage of each of the first `units` units.
-    pub(super) fn in_units(&self, units: usize) -> impl Iterator<Item = &Cell> {
-        (0..units).map(|index| self.cell(UnitPlace::new(Some(index))))
+    pub(super) fn in_units(&self, units: usize) -> impl Iterator<Item = &UnitUsage> {
+        (0..units).map(|index| self.unit_usage(UnitIndex::new(Some(index))))
     }
 
-    pub(super) fn lease(&mut self, place: UnitPlace) {
-        self.cells.entry(place).or_default().leased += 1;
+    pub(super) fn lease(&mut self, unit_index: UnitIndex) {
+        self.units.entry(unit_index).or_default().leased += 1;
     }
 
-    pub(super) fn end_lease(&mut self, place: UnitPlace) {
-        if let Some(cell) = self.cells.get_mut(&place) {
-            cell.leased -= 1;
+    pub(super) fn end_lease(&mut self, unit_index: UnitIndex) {
+        if let Some(unit_usage) = self.units.get_mut(&unit_index) {
+            unit_usage.leased -= 1;
         }
-        self.drop_if_empty(place);
+        self.drop_if_empty(unit_index);
     }
 
-    pub(super) fn keep(&mut self, place: UnitPlace, turn: Turn) {
-        self.cells.entry(place).or_default().kept.insert(turn);
+    pub(super) fn keep(&mut self, unit_index: UnitIndex, turn: Turn) {
+        self.units.entry(unit_index).or_default().kept.insert(turn);
     }
 
-    pub(super) fn end_keeping(&mut self, place: UnitPlace, turn: Turn) {
-        if let Some(cell) = self.cells.get_mut(&place) {
-            cell.kept.remove(&turn);
+    pub(super) fn end_keeping(&mut self, unit_index: UnitIndex, turn: Turn) {
+        if let Some(unit_usage) = self.units.get_mut(&unit_index) {
+            unit_usage.kept.remove(&turn);
         }
-        self.drop_if_empty(place);
+        self.drop_if_empty(unit_index);
     }
 
-    fn drop_if_empty(&mut self, place: UnitPlace) {
-        let cell = self.cell(place);
-        if cell.used == 0 && cell.leased == 0 && cell.kept.is_empty() {
-            self.cells.remove(&place);
+    fn drop_if_empty(&mut self, unit_index: UnitIndex) {
+        let unit_usage = self.unit_usage(unit_index);
+        if unit_usage.used == 0 && unit_usage.leased == 0 && unit_usage.kept.is_empty() {
+            self.units.remove(&unit_index);
         }
     }
 }
 
-impl Cell {
+impl UnitUsage {
     /// How many places are kept for pods that evict others; for one that has such a place, how many before its own.
     pub(super) fn kept(&self, own: Option<Turn>) -> u32 {
         let kept = own.map_or(self.kept.len(), |own| self.kept.range(..own).count());

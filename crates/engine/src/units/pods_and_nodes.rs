@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Node, Owner, Pod, Pouring};
+use super::{Node, Owner, Pod, SchedulingSimulation};
 use crate::{Autoscaler, Identity, Labels, Objects, Workload};
 
 /// The label by which a `Deployment` distinguishes the pods of a revision from those of another.
@@ -15,7 +15,7 @@ const REPLICA_SET: &str = "ReplicaSet";
 
 /// Pods, nodes, and what makes pods.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Fleet {
+pub struct PodsAndNodes {
     /// Nodes, by name.
     pub nodes: BTreeMap<Arc<str>, Node>,
     /// Pods.
@@ -30,16 +30,16 @@ pub struct Fleet {
 
 /// The state that units read.
 #[derive(Clone, Debug, Default)]
-pub struct FleetState {
+pub struct UnitsState {
     /// The pods and nodes that they are about, where a run begins. Parts of a world share it.
-    pub fleet: Arc<Fleet>,
+    pub pods_and_nodes: Arc<PodsAndNodes>,
     /// The pods in units as assigned since; `None` before a run has begun.
-    pub pouring: Option<Box<Pouring>>,
+    pub scheduling: Option<Box<SchedulingSimulation>>,
 }
 
-/// One object of a fleet.
+/// One object that units are about.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum FleetObject {
+pub enum UnitObject {
     /// A node.
     Node(Node),
     /// A pod.
@@ -65,9 +65,9 @@ pub struct Replicas<'w> {
 
 impl<'w> Replicas<'w> {
     /// Those of objects.
-    pub(crate) fn of_objects(objects: &'w Objects, state: &'w FleetState) -> Replicas<'w> {
+    pub(crate) fn of_objects(objects: &'w Objects, state: &'w UnitsState) -> Replicas<'w> {
         let (workloads, autoscalers) = (&objects.workloads, &objects.autoscalers);
-        Replicas { workloads, autoscalers, autoscaler_of: &state.fleet.autoscalers }
+        Replicas { workloads, autoscalers, autoscaler_of: &state.pods_and_nodes.autoscalers }
     }
 
     /// Those of a workload, if they are known. An autoscaler lets a workload without replicas be.
@@ -81,23 +81,23 @@ impl<'w> Replicas<'w> {
     }
 }
 
-impl Fleet {
+impl PodsAndNodes {
     /// Adds an object, or replaces it.
-    pub(crate) fn upsert(&mut self, identity: Identity, object: FleetObject) {
+    pub(crate) fn upsert(&mut self, identity: Identity, object: UnitObject) {
         match object {
-            FleetObject::Node(node) => {
+            UnitObject::Node(node) => {
                 self.nodes.insert(identity.name().into(), node);
             }
-            FleetObject::Pod(pod) => {
+            UnitObject::Pod(pod) => {
                 self.pods.insert(identity, *pod);
             }
-            FleetObject::Template(pod) => {
+            UnitObject::Template(pod) => {
                 self.templates.insert(identity, *pod);
             }
-            FleetObject::FirstNumber(number) => {
+            UnitObject::FirstNumber(number) => {
                 self.first_numbers.insert(identity, number);
             }
-            FleetObject::AutoscalerOf(workload) => {
+            UnitObject::AutoscalerOf(workload) => {
                 let known = self.autoscalers.entry(workload).or_insert_with(|| identity.clone());
                 // Of several, the first by name.
                 if identity < *known {
@@ -127,9 +127,9 @@ pub(super) struct Makers<'f> {
 }
 
 impl<'f> Makers<'f> {
-    pub(super) fn new(fleet: &'f Fleet) -> Makers<'f> {
+    pub(super) fn new(pods_and_nodes: &'f PodsAndNodes) -> Makers<'f> {
         let named = |it: &'f Identity| ((it.namespace(), it.kind(), it.name()), it);
-        Makers { by_name: fleet.templates.keys().map(named).collect() }
+        Makers { by_name: pods_and_nodes.templates.keys().map(named).collect() }
     }
 
     /// The workload that a pod is of. The `ReplicaSet` of a `Deployment` is named after it and its revision.

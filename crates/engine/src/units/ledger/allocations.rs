@@ -6,26 +6,27 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::book::{Crossing, Rank, Since, UnitPlace};
-use super::{CountedIn, Ledger, PodSlot, Seat, Shape};
+use super::usage::{Crossing, Rank, Since, UnitIndex};
+use super::{Allocation, CountedIn, Ledger, PodSlot, Shape};
 use crate::Labels;
 use crate::units::slots::{GroupId, PodId, PolicyId, ShapeId};
 
 impl Ledger {
     /// Counts a pod where it belongs now.
-    pub(super) fn seat(&mut self, pod: PodId) {
-        let seats = self.seats_of(pod);
-        let known = self.pods[pod].seats.iter().map(|seat| (seat.at, seat.since));
-        if known.eq(seats.iter().copied()) {
+    pub(super) fn allocate(&mut self, pod: PodId) {
+        let allocations = self.allocations_of(pod);
+        let known =
+            self.pods[pod].allocations.iter().map(|allocation| (allocation.at, allocation.since));
+        if known.eq(allocations.iter().copied()) {
             return;
         }
         self.unseat(pod);
         self.unpriced.insert(pod);
-        for (at, since) in seats {
+        for (at, since) in allocations {
             let slot = &mut self.pods[pod];
-            slot.seats.push(Seat { at, since, over: None });
+            slot.allocations.push(Allocation { at, since, over: None });
             let rank = rank_of(slot, pod, since);
-            let crossings = self.books[at.policy].count(at.group, at.place, &rank);
+            let crossings = self.usages[at.policy].count(at.group, at.unit_index, &rank);
             self.note_crossings(at, &crossings);
         }
         self.tell_cost(pod);
@@ -34,12 +35,12 @@ impl Ledger {
     /// Counts a pod nowhere.
     pub(super) fn unseat(&mut self, pod: PodId) {
         let slot = &mut self.pods[pod];
-        if slot.seats.is_empty() {
+        if slot.allocations.is_empty() {
             return;
         }
-        for Seat { at, since, .. } in std::mem::take(&mut slot.seats) {
+        for Allocation { at, since, .. } in std::mem::take(&mut slot.allocations) {
             let rank = rank_of(&self.pods[pod], pod, since);
-            let crossings = self.books[at.policy].discount(at.group, at.place, &rank);
+            let crossings = self.usages[at.policy].discount(at.group, at.unit_index, &rank);
             self.note_crossings(at, &crossings);
             self.note_victim_gone(pod);
             self.wake_for_room(at.policy, at.group);
@@ -52,9 +53,9 @@ impl Ledger {
     pub(super) fn note_crossings(&mut self, at: CountedIn, crossings: &[Crossing]) {
         for Crossing { rank, is_over } in crossings {
             // The number of pods before it is computed when its cost is read.
-            let mut seats = self.pods[rank.pod].seats.iter_mut();
-            if let Some(seat) = seats.find(|seat| seat.at == at) {
-                seat.over = is_over.then_some(0);
+            let mut allocations = self.pods[rank.pod].allocations.iter_mut();
+            if let Some(allocation) = allocations.find(|allocation| allocation.at == at) {
+                allocation.over = is_over.then_some(0);
             }
             self.unpriced.insert(rank.pod);
             let first = self.reordered.entry(at).or_insert_with(|| rank.clone());
@@ -66,27 +67,27 @@ impl Ledger {
 
     /// Where a pod belongs. A pod without a node, or that has run to its end, belongs nowhere. One that several
     /// policies select belongs under each, so that their caps hold when the conflict ends. One whose binding may change
-    /// its labels belongs under both. A terminating pod has no seat under a policy that ignores terminating pods.
-    fn seats_of(&self, pod: PodId) -> Vec<(CountedIn, Since)> {
+    /// its labels belongs under both. A terminating pod has no allocation under a policy that ignores terminating pods.
+    fn allocations_of(&self, pod: PodId) -> Vec<(CountedIn, Since)> {
         let slot = &self.pods[pod];
         let Some(node) = self.node_of(slot).filter(|_| !slot.is_finished) else {
             return Vec::new();
         };
-        let mut seats: Vec<(CountedIn, Since)> = Vec::new();
+        let mut allocations: Vec<(CountedIn, Since)> = Vec::new();
         let will_be = self.will_be(pod).filter(|_| slot.ungoverned.is_none());
         let to_come = will_be.map_or(&[][..], |shape| &self.shapes[shape].governing);
         for (policy, group) in self.governing(slot).iter().chain(to_come).copied() {
-            let book = &self.books[policy];
-            let at = CountedIn { policy, group, place: book.unit_of(node) };
-            let is_ignored = slot.is_terminating && book.policy.ignores_terminating;
-            if is_ignored || seats.iter().any(|(known, _)| *known == at) {
+            let usage = &self.usages[policy];
+            let at = CountedIn { policy, group, unit_index: usage.unit_of(node) };
+            let is_ignored = slot.is_terminating && usage.policy.ignores_terminating;
+            if is_ignored || allocations.iter().any(|(known, _)| *known == at) {
                 continue;
             }
-            let has_cap = book.unit(at.place).is_some_and(|unit| unit.max.is_some());
+            let has_cap = usage.unit(at.unit_index).is_some_and(|unit| unit.max.is_some());
             let since = if has_cap { bound_since(slot) } else { Since::default() };
-            seats.push((at, since));
+            allocations.push((at, since));
         }
-        seats
+        allocations
     }
 
     /// The policies that select a pod, with its groups in them.
@@ -147,8 +148,8 @@ impl Ledger {
         }
         let governing = std::mem::take(&mut self.shapes[id].governing);
         for (policy, group) in &governing {
-            self.books[*policy].conflicts.remove(&id);
-            if self.books[*policy].leave_group(*group) {
+            self.usages[*policy].conflicts.remove(&id);
+            if self.usages[*policy].leave_group(*group) {
                 self.forget_group(*policy, *group);
             }
         }
@@ -160,7 +161,7 @@ impl Ledger {
         let shape = &self.shapes[id];
         let policies = self.namespaces.get(&shape.namespace).map(|it| it.policies.values());
         let mut selecting: Vec<PolicyId> = policies.into_iter().flatten().copied().collect();
-        selecting.retain(|policy| self.books[*policy].policy.pod_selector.selects(&shape.labels));
+        selecting.retain(|policy| self.usages[*policy].policy.pod_selector.selects(&shape.labels));
         self.govern_by(id, selecting);
     }
 
@@ -170,16 +171,16 @@ impl Ledger {
         let labels = self.shapes[id].labels.clone();
         let is_conflict = selecting.len() > 1;
         let governing = selecting.into_iter().map(|policy| {
-            let book = &mut self.books[policy];
+            let usage = &mut self.usages[policy];
             if is_conflict {
-                book.conflicts.insert(id);
+                usage.conflicts.insert(id);
             }
-            (policy, book.join_group(&labels))
+            (policy, usage.join_group(&labels))
         });
         self.shapes[id].governing = governing.collect();
         let pods: Vec<PodId> = self.shapes[id].pods.iter().copied().collect();
         for pod in pods {
-            self.seat(pod);
+            self.allocate(pod);
             self.unpriced.insert(pod);
             self.resume_waiting(pod);
             self.heed_nomination(pod);
@@ -189,8 +190,8 @@ impl Ledger {
     /// Discards the notes about a group that is gone.
     fn forget_group(&mut self, policy: PolicyId, group: GroupId) {
         self.waiting.forget(policy, group);
-        let at = |place| CountedIn { policy, group, place };
-        let all = at(UnitPlace::FIRST)..=at(UnitPlace::OUTSIDE);
+        let at = |unit_index| CountedIn { policy, group, unit_index };
+        let all = at(UnitIndex::FIRST)..=at(UnitIndex::OUTSIDE);
         let reordered: Vec<CountedIn> = self.reordered.range(all).map(|(at, _)| *at).collect();
         for at in reordered {
             self.reordered.remove(&at);

@@ -65,10 +65,10 @@ impl Rooms {
             if class == rooms.classes.len() {
                 rooms.classes.push(Class { units, ..Class::default() });
             }
-            let place = rooms.nodes.len();
-            rooms.classes[class].nodes.push(place);
-            rooms.by_name.insert(Arc::clone(name), place);
-            rooms.by_id.insert(id, place);
+            let index = rooms.nodes.len();
+            rooms.classes[class].nodes.push(index);
+            rooms.by_name.insert(Arc::clone(name), index);
+            rooms.by_id.insert(id, index);
             let allocatable = node.allocatable.unwrap_or_default();
             let free = Free {
                 milli_cpu: allocatable.milli_cpu.map(i128::from),
@@ -83,15 +83,15 @@ impl Rooms {
 
     /// A pod is on a node. One that is not known has no room to lose.
     pub(super) fn take(&mut self, node: &str, requests: Resources) {
-        if let Some(place) = self.by_name.get(node) {
-            self.nodes[*place].free.change(requests, -1);
+        if let Some(index) = self.by_name.get(node) {
+            self.nodes[*index].free.change(requests, -1);
         }
     }
 
     /// A pod is no longer on a node.
     pub(super) fn give_back(&mut self, node: &str, requests: Resources) {
-        if let Some(place) = self.by_name.get(node) {
-            let room = &mut self.nodes[*place];
+        if let Some(index) = self.by_name.get(node) {
+            let room = &mut self.nodes[*index];
             room.free.change(requests, 1);
             self.classes[room.class].full_before.clear();
         }
@@ -118,8 +118,8 @@ impl Rooms {
             } else {
                 Space::Cordoned
             };
-            let place = class.units.get(policy).copied().flatten().unwrap_or(units);
-            if let Some(known) = spaces.get_mut(place) {
+            let unit_index = class.units.get(policy).copied().flatten().unwrap_or(units);
+            if let Some(known) = spaces.get_mut(unit_index) {
                 *known = space.max(*known);
             }
         }
@@ -127,7 +127,7 @@ impl Rooms {
     }
 
     fn class_of(&self, node: NodeId) -> usize {
-        self.by_id.get(&node).map_or(usize::MAX, |place| self.nodes[*place].class)
+        self.by_id.get(&node).map_or(usize::MAX, |index| self.nodes[*index].class)
     }
 
     /// The nodes to choose among for a pod: of those with room that are in the same units, the first.
@@ -137,20 +137,20 @@ impl Rooms {
         let first = |class: &mut Class| {
             let known = class.full_before.get(&request).copied().unwrap_or(0);
             let others = class.nodes.get(known..).unwrap_or_default();
-            let has_room = |place: &usize| {
-                nodes[*place].takes_pods && nodes[*place].free.is_enough_for(requests)
+            let has_room = |index: &usize| {
+                nodes[*index].takes_pods && nodes[*index].free.is_enough_for(requests)
             };
             let found = others.iter().position(has_room);
             let full = known + found.unwrap_or(others.len());
             class.full_before.insert(request, full);
-            class.nodes.get(full).map(|place| nodes[*place].id)
+            class.nodes.get(full).map(|index| nodes[*index].id)
         };
         self.classes.iter_mut().filter_map(first).collect()
     }
 
     /// The name of a node.
     pub(super) fn name(&self, node: NodeId) -> Option<&Arc<str>> {
-        self.by_id.get(&node).map(|place| &self.nodes[*place].name)
+        self.by_id.get(&node).map(|index| &self.nodes[*index].name)
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use almanac_engine::units::{DeletionCost, FleetObject, Node, Pod, Resources, Strategy, Verdict};
+use almanac_engine::units::{DeletionCost, Node, Pod, Resources, Strategy, UnitObject, Verdict};
 use almanac_engine::{Field, Identity, PolicyObject, Slim, Value};
 use almanac_fixtures::trials;
 use fastrand::Rng;
@@ -21,10 +21,10 @@ fn seen(shop: &Shop) -> Seen {
     let policies = world.units.policies.iter();
     let policies =
         policies.filter_map(|(name, it)| Some((name.clone(), (**it.policy.as_ref()?).clone())));
-    let pods = world.units.extra.pouring.as_ref().unwrap().pods();
+    let pods = world.units.extra.scheduling.as_ref().unwrap().pods();
     Seen {
         policies: policies.collect(),
-        nodes: world.units.extra.fleet.nodes.clone(),
+        nodes: world.units.extra.pods_and_nodes.nodes.clone(),
         pods: pods.map(|(name, pod)| (name.clone(), pod.clone())).collect(),
         ..Seen::default()
     }
@@ -72,7 +72,7 @@ fn random_shop(rng: &mut Rng) -> Shop {
         let made = Pod { requests: random_requests(rng), ..pod("app=a") };
         shop = shop.made_by(&elsewhere(&workload("x")), made, rng.u32(0..4));
         let there = Box::new(random_pod(rng, "app=a", "x"));
-        shop.world.upsert(elsewhere(&pod_name("x-0")), Slim::Fleet(FleetObject::Pod(there)));
+        shop.world.upsert(elsewhere(&pod_name("x-0")), Slim::UnitObject(UnitObject::Pod(there)));
     }
     shop
 }
@@ -198,14 +198,14 @@ fn told(shop: &Shop) -> BTreeMap<String, Value> {
 #[test]
 fn whatever_is_scaled_no_cap_is_passed_and_no_pod_waits_that_could_have_a_node() {
     let seed = trials::seed("pouring");
-    let (mut poured, mut waited) = (0, 0);
+    let (mut scheduled, mut waited) = (0, 0);
     for number in 0..SHOPS {
         let mut rng = Rng::with_seed(seed.wrapping_add(number));
         let shop = random_shop(&mut rng);
         let mut shop = shop.begun();
         // The counts before any pod is scheduled: with the replicas unchanged, only the pods that exist.
         let mut began = seen(&shop);
-        began.pods = shop.world.units.extra.fleet.pods.clone();
+        began.pods = shop.world.units.extra.pods_and_nodes.pods.clone();
         for at in 0..10 {
             if at > 0 {
                 shop.scale(&workload(["x", "y", "z"][rng.usize(..3)]), rng.u32(0..9));
@@ -215,11 +215,14 @@ fn whatever_is_scaled_no_cap_is_passed_and_no_pod_waits_that_could_have_a_node()
             let now = seen(&shop);
             let wrong = wrong(&now, &began, &told(&shop)).or_else(|| wrongly_gone(&before, &now));
             assert_eq!(wrong, None, "ALMANAC_SEED={seed}, shop {number}, at {at}");
-            poured += now.pods.len();
+            scheduled += now.pods.len();
             waited += now.pods.values().filter(|pod| pod.node.is_none()).count();
         }
     }
-    assert!(poured > 10_000 && waited > 500, "{poured} pods, {waited} waiting: too few to tell");
+    assert!(
+        scheduled > 10_000 && waited > 500,
+        "{scheduled} pods, {waited} waiting: too few to tell"
+    );
 }
 
 #[test]

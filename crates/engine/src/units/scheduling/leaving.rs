@@ -2,12 +2,12 @@
 
 use std::cmp::Reverse;
 
-use super::Pouring;
+use super::SchedulingSimulation;
 use super::numbered::is_numbered;
 use crate::Identity;
 use crate::units::DeletionCost;
 
-impl Pouring {
+impl SchedulingSimulation {
     /// The pods of a workload beyond a number, in the order in which they go: first those without a node, then those
     /// that cost the least, then the newest. Of a `StatefulSet`, those go whose numbers are beyond the desired ones.
     pub(super) fn first_to_go(&mut self, workload: &Identity, wanted: usize) -> Vec<Identity> {

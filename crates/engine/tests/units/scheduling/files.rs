@@ -56,7 +56,7 @@ fn pods_of_the_same_cost_go_the_newest_first() {
         .world
         .units
         .extra
-        .pouring
+        .scheduling
         .as_ref()
         .unwrap()
         .pods()

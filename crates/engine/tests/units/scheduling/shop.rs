@@ -6,7 +6,7 @@ use std::sync::Arc;
 use almanac_checker::check_units;
 use almanac_engine::turn::{self, Turn};
 use almanac_engine::units::{
-    FleetObject, Node, Owner, Pod, ResourcePolicy, Resources, Units, gather,
+    Node, Owner, Pod, ResourcePolicy, Resources, UnitObject, Units, gather,
 };
 use almanac_engine::{
     Family, Field, Identity, PolicyName, PolicyObject, Reach, Slim, Value, Workload, World, begin,
@@ -60,12 +60,12 @@ impl Shop {
 
     pub(super) fn node(mut self, name: &str, node: Node) -> Shop {
         let identity = Identity::new("", "Node", "", name);
-        self.world.upsert(identity, Slim::Fleet(FleetObject::Node(node)));
+        self.world.upsert(identity, Slim::UnitObject(UnitObject::Node(node)));
         self
     }
 
     pub(super) fn pod(mut self, name: &str, pod: Pod) -> Shop {
-        self.world.upsert(pod_name(name), Slim::Fleet(FleetObject::Pod(Box::new(pod))));
+        self.world.upsert(pod_name(name), Slim::UnitObject(UnitObject::Pod(Box::new(pod))));
         self
     }
 
@@ -75,14 +75,14 @@ impl Shop {
     }
 
     pub(super) fn made_by(mut self, workload: &Identity, made: Pod, replicas: u32) -> Shop {
-        self.world.upsert(workload.clone(), Slim::Fleet(FleetObject::Template(Box::new(made))));
+        self.world.upsert(workload.clone(), Slim::UnitObject(UnitObject::Template(Box::new(made))));
         self.scale(workload, replicas);
         self
     }
 
     /// The number of the first pod of a `StatefulSet`.
     pub(super) fn first_number(mut self, workload: &Identity, number: u64) -> Shop {
-        self.world.upsert(workload.clone(), Slim::Fleet(FleetObject::FirstNumber(number)));
+        self.world.upsert(workload.clone(), Slim::UnitObject(UnitObject::FirstNumber(number)));
         self
     }
 
@@ -134,7 +134,7 @@ impl Shop {
 
     /// The nodes of the pods whose names begin so, in the order of the names; `-` for none.
     pub(super) fn nodes(&self, beginning: &str) -> String {
-        let pods = self.world.units.extra.pouring.as_ref().unwrap().pods();
+        let pods = self.world.units.extra.scheduling.as_ref().unwrap().pods();
         let own = pods.filter(|(pod, _)| pod.name().starts_with(beginning));
         own.map(|(_, it)| it.node.as_deref().unwrap_or("-")).collect::<Vec<_>>().join(" ")
     }

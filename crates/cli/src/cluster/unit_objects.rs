@@ -6,19 +6,19 @@ use std::collections::BTreeSet;
 use almanac_api::kinds::{Kind, Role};
 use almanac_api::slim;
 use almanac_engine::Identity;
-use almanac_engine::units::FleetObject;
+use almanac_engine::units::UnitObject;
 use kube::api::DynamicObject;
 
 use super::requests::{Answer, Requests, of_core};
 use super::{FetchedObject, Seen, identity_of};
 
 /// One of them.
-pub(super) type SeenOfFleet = (Identity, FleetObject);
+pub(super) type SeenUnitObject = (Identity, UnitObject);
 
 /// The groups of the workloads whose templates are read.
 const WORKLOADS: [&str; 2] = ["", "apps"];
 
-/// Lists the fleet, if there are policies for units among the objects. Returns the workloads, which have replicas as
+/// Lists the pods, nodes and workloads, if there are policies for units among the objects. Returns the workloads, which have replicas as
 /// well.
 pub(super) async fn list(
     requests: &Requests,
@@ -33,13 +33,13 @@ pub(super) async fn list(
     let mut missing = Vec::new();
     for (answer, right) in [(nodes, "nodes"), (pods, "pods")] {
         match answer {
-            Answer::Found(found) => seen.fleet.extend(found),
+            Answer::Found(found) => seen.unit_objects.extend(found),
             Answer::Absent => missing.push(format!("the cluster does not serve {right}")),
             Answer::Forbidden(_) => missing.push(format!("missing permission to list {right}")),
         }
     }
     if !missing.is_empty() {
-        seen.fleet.clear();
+        seen.unit_objects.clear();
         objects.retain(|it| it.kind != Kind::ResourcePolicy);
         let (shown, place) = (Kind::ResourcePolicy.shown(), requests.place());
         for why in missing {
@@ -54,7 +54,7 @@ pub(super) async fn list(
 async fn list_pods(
     requests: &Requests,
     seen: &mut Seen,
-) -> anyhow::Result<Answer<Vec<SeenOfFleet>>> {
+) -> anyhow::Result<Answer<Vec<SeenUnitObject>>> {
     let resource = of_core("Pod", "pods");
     let everywhere = requests.list_slim(&resource, None, pod).await?;
     let Answer::Forbidden(_) = everywhere else { return Ok(everywhere) };
@@ -82,14 +82,14 @@ async fn list_workloads(
             Answer::Found(objects) => {
                 let templates = objects.iter().filter_map(|object| {
                     let pod = slim::unit_template(object, kind.name())?;
-                    Some((identity_of(kind, object), FleetObject::Template(Box::new(pod))))
+                    Some((identity_of(kind, object), UnitObject::Template(Box::new(pod))))
                 });
-                seen.fleet.extend(templates);
+                seen.unit_objects.extend(templates);
                 let numbers = objects.iter().filter_map(|object| {
                     let number = slim::first_number(&object.data["spec"])?;
-                    Some((identity_of(kind, object), FleetObject::FirstNumber(number)))
+                    Some((identity_of(kind, object), UnitObject::FirstNumber(number)))
                 });
-                seen.fleet.extend(numbers);
+                seen.unit_objects.extend(numbers);
                 found.push((kind, objects));
             }
             Answer::Absent => {}
@@ -121,15 +121,15 @@ pub(super) fn tell_unknown_templates(objects: &[FetchedObject], seen: &mut Seen)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "nothing else is kept of it")]
-fn pod(object: DynamicObject) -> Option<SeenOfFleet> {
+fn pod(object: DynamicObject) -> Option<SeenUnitObject> {
     let (namespace, name) =
         (object.metadata.namespace.as_deref()?, object.metadata.name.as_deref()?);
-    let pod = FleetObject::Pod(Box::new(slim::watched_unit_pod(&object)));
+    let pod = UnitObject::Pod(Box::new(slim::watched_unit_pod(&object)));
     Some((Identity::new("", "Pod", namespace, name), pod))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "nothing else is kept of it")]
-fn node(object: DynamicObject) -> Option<SeenOfFleet> {
-    let node = FleetObject::Node(slim::watched_unit_node(&object));
+fn node(object: DynamicObject) -> Option<SeenUnitObject> {
+    let node = UnitObject::Node(slim::watched_unit_node(&object));
     Some((Identity::new("", "Node", "", object.metadata.name.as_deref()?), node))
 }
