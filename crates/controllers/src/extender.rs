@@ -5,9 +5,9 @@
 
 mod binding;
 mod calls;
-mod deciding;
 mod filtering;
 mod gauges;
+mod leader;
 mod metrics;
 mod peers;
 mod policies;

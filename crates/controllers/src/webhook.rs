@@ -5,8 +5,8 @@
 
 mod admission;
 mod answering;
-mod known;
 mod metrics;
+mod object_index;
 mod review;
 mod watches;
 
@@ -27,8 +27,8 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use self::answering::Reviews;
-use self::known::Shared;
 use self::metrics::ReviewMetrics;
+use self::object_index::SharedIndex;
 use crate::namespaces::Namespaces;
 use crate::runtime::RunningTerm;
 use crate::upstream::Upstreams;
@@ -105,10 +105,10 @@ impl Webhook {
             Some(_) => Upstreams::default(),
             None => Upstreams::of(&Controlled::all().collect::<Vec<_>>(), &take_over),
         };
-        let known = Shared::default();
+        let index = SharedIndex::default();
         let reviews = Reviews {
             namespaces,
-            known,
+            index,
             clock,
             upstreams,
             metrics,

@@ -7,10 +7,10 @@ use almanac_shell::calls::{Answer, Answering, Call, PassingOn};
 use almanac_shell::lease::Addresses;
 use http::StatusCode;
 
-use super::deciding::Deciding;
 use super::filtering::json;
+use super::leader::Leader;
 use super::metrics::CallMetrics;
-use super::peers::{Peers, Stranger};
+use super::peers::{PeerError, Peers};
 use super::protocol::{BindingResult, FilterResult};
 use super::{binding, filtering};
 use crate::leadership::Leadership;
@@ -48,7 +48,7 @@ const PASSED_ON_FOR: Duration = Duration::from_secs(15);
 
 /// Answers the calls of a kube-scheduler.
 pub(super) struct Calls {
-    pub(super) leading: Leadership<Deciding>,
+    pub(super) leading: Leadership<Leader>,
     pub(super) metrics: CallMetrics,
     /// The other replicas; `None` if there are none.
     pub(super) others: Option<Others>,
@@ -66,7 +66,7 @@ impl Answering for Calls {
     async fn answer(&self, call: Call) -> Answer {
         let Some(verb) = Verb::of(&call.path) else { return unknown_path() };
         let answer = match self.leading.cluster() {
-            Some(deciding) => self.decide(verb, &deciding, &call).await,
+            Some(leader) => self.decide(verb, &leader, &call).await,
             None => self.pass_on(verb, call).await,
         };
         as_kube_scheduler_shows(verb, answer)
@@ -90,13 +90,13 @@ fn as_kube_scheduler_shows(verb: Verb, answer: Answer) -> Answer {
 }
 
 impl Calls {
-    async fn decide(&self, verb: Verb, deciding: &Arc<Deciding>, call: &Call) -> Answer {
+    async fn decide(&self, verb: Verb, leader: &Arc<Leader>, call: &Call) -> Answer {
         let timer = self.metrics.begin(verb);
         let answer = match verb {
-            Verb::Filter => filtering::filter(deciding, &call.body).await,
-            Verb::Prioritize => filtering::prioritize(deciding, &call.body),
-            Verb::Preempt => filtering::preempt(deciding, &call.body),
-            Verb::Bind => binding::bind(deciding, &call.body).await,
+            Verb::Filter => filtering::filter(leader, &call.body).await,
+            Verb::Prioritize => filtering::prioritize(leader, &call.body),
+            Verb::Preempt => filtering::preempt(leader, &call.body),
+            Verb::Bind => binding::bind(leader, &call.body).await,
         };
         timer.end(answer.status);
         answer
@@ -138,20 +138,20 @@ impl Answering for CallsOfPeers {
             return Err(Answer::refusal(StatusCode::FORBIDDEN, "this replica has no others"));
         };
         let Some(peers) = &others.peers else { return Ok(()) };
-        peers.check(token).await.map_err(|stranger| {
-            let status = match stranger {
-                Stranger::NoToken | Stranger::WrongToken => StatusCode::FORBIDDEN,
+        peers.check(token).await.map_err(|error| {
+            let status = match error {
+                PeerError::NoToken | PeerError::WrongToken => StatusCode::FORBIDDEN,
                 // It may still be one of us.
-                Stranger::NotReviewed(_) => StatusCode::SERVICE_UNAVAILABLE,
+                PeerError::NotReviewed(_) => StatusCode::SERVICE_UNAVAILABLE,
             };
-            Answer::refusal(status, &stranger.to_string())
+            Answer::refusal(status, &error.to_string())
         })
     }
 
     async fn answer(&self, call: Call) -> Answer {
         let Some(verb) = Verb::of(&call.path) else { return unknown_path() };
         match self.0.leading.cluster() {
-            Some(deciding) => self.0.decide(verb, &deciding, &call).await,
+            Some(leader) => self.0.decide(verb, &leader, &call).await,
             None => Answer::refusal(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "this replica does not decide at the moment",

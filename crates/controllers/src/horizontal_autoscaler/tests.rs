@@ -6,7 +6,7 @@ use almanac_engine::PolicyName;
 use almanac_engine::metric_scaling::{Answerer, FiniteNumber, Sample, SampleProblem};
 use almanac_fixtures::names::{cron_federated_hpa, horizontal_autoscaler as autoscaler};
 use almanac_fixtures::objects;
-use almanac_stub::{Fault, Kind as Served, Stub};
+use almanac_stub::{Fault, Kind as StubKind, Stub};
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ fn following(stub: &Stub, now: &str, replicas: u32, [api_version, kind]: [&str; 
 /// A stub that serves a kind that is not watched.
 fn with_pools() -> Stub {
     let stub = Stub::new();
-    stub.serve(Served::new(POOL[0], POOL[1], "pools").with_scale());
+    stub.serve(StubKind::new(POOL[0], POOL[1], "pools").with_scale());
     stub
 }
 

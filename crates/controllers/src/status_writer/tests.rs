@@ -3,7 +3,7 @@
 use almanac_shell::budget::{WriteBudget, WriteLimits};
 use almanac_shell::lease::Fence;
 use almanac_shell::writer::WriteMetrics;
-use almanac_stub::{Fault, Kind as Served, ReceivedRequest, Stub};
+use almanac_stub::{Fault, Kind as StubKind, ReceivedRequest, Stub};
 use http::StatusCode;
 use serde_json::json;
 
@@ -23,7 +23,7 @@ impl Recording {
     fn begin() -> Self {
         let (stub, fence) = (Stub::new(), Fence::open());
         let kind = ("autoscaling.karmada.io/v1alpha1", "CronFederatedHPA");
-        stub.serve(Served::new(kind.0, kind.1, "cronfederatedhpas"));
+        stub.serve(StubKind::new(kind.0, kind.1, "cronfederatedhpas"));
         stub.put(crate::bench::at_nine("shop", "apps/v1", "Deployment"));
         let budget = WriteBudget::new(WriteLimits::default());
         let writer = Writer::new(stub.client(), fence.clone(), budget, WriteMetrics::default());

@@ -7,7 +7,7 @@ mod kinds;
 use std::time::Duration;
 
 use almanac_engine::cron_scaling::Ending;
-use almanac_stub::{Fault, Kind as Served, ReceivedRequest, Stub};
+use almanac_stub::{Fault, Kind as StubKind, ReceivedRequest, Stub};
 use futures::FutureExt as _;
 use http::{Method, StatusCode};
 use jiff::{SignedDuration, Timestamp};
@@ -47,7 +47,7 @@ fn in_time(bench: &TestBench) -> usize {
 /// An API server with healthy Deployments, and targets of a kind that will hang.
 fn stub(hung: usize) -> Stub {
     let stub = Stub::new();
-    stub.serve(Served::new("hangs.example.com/v1", "Hung", "hung").with_scale());
+    stub.serve(StubKind::new("hangs.example.com/v1", "Hung", "hung").with_scale());
     for number in 0..HEALTHY {
         stub.put(target("apps/v1", "Deployment", &name(number)));
     }

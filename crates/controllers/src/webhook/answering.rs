@@ -13,8 +13,8 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::admission::{Applied, Verdict, decide};
-use super::known::Shared;
 use super::metrics::{Outcome, ReviewMetrics};
+use super::object_index::SharedIndex;
 use super::review::{Answered, Request, Review, answered, completed};
 use crate::namespaces::Namespaces;
 use crate::upstream::Upstreams;
@@ -27,7 +27,7 @@ const MUTATE: &str = "/mutate";
 /// Answers reviews.
 pub(super) struct Reviews {
     pub(super) namespaces: Namespaces,
-    pub(super) known: Shared,
+    pub(super) index: SharedIndex,
     pub(super) clock: Clock,
     pub(super) upstreams: Upstreams,
     pub(super) metrics: ReviewMetrics,
@@ -105,7 +105,7 @@ impl Reviews {
     fn kind_to_check(&self, request: &Request) -> Option<Kind> {
         // A limited webhook has no index of other namespaces, and cluster-scoped objects have no namespace.
         let is_covered = self.namespaces.include(&request.namespace)
-            && !self.known.read().is_marked(&request.namespace);
+            && !self.index.read().is_marked(&request.namespace);
         let kind = Kind::of(&request.kind.group, &request.kind.kind).filter(|_| is_covered)?;
         // The upstream controller may accept objects that Almanac rejects.
         let upstream = Controlled::of_kind(kind).and_then(|it| self.upstreams.running(it));
@@ -138,7 +138,7 @@ impl Reviews {
         let has_queries = Descriptor::of_kind(kind).is_some_and(|it| it.has_queries);
         let _alone =
             has_queries.then(|| self.one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner));
-        decide(&self.known, applied, context)
+        decide(&self.index, applied, context)
     }
 }
 

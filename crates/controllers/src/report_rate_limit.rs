@@ -9,12 +9,12 @@ const INTERVAL: SignedDuration = SignedDuration::from_mins(1);
 
 /// How much there was of something lately.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Pace {
+pub(crate) struct ReportRateLimit {
     begun: Option<Timestamp>,
     count: u32,
 }
 
-impl Pace {
+impl ReportRateLimit {
     /// There is one more; when that counts.
     pub(crate) fn next(&mut self, now: Timestamp) -> Timestamp {
         let is_under_way = |begun: &Timestamp| {
@@ -40,17 +40,17 @@ mod tests {
 
     #[test]
     fn twenty_count_at_once_and_the_others_when_the_minute_is_over() {
-        let mut pace = Pace::default();
+        let mut report_rate_limit = ReportRateLimit::default();
         let second = |second: i64| at("2026-11-20T09:00:00Z") + SignedDuration::from_secs(second);
         for number in 0..20 {
-            assert_eq!(pace.next(second(number)), second(number));
+            assert_eq!(report_rate_limit.next(second(number)), second(number));
         }
-        assert_eq!(pace.next(second(20)), second(60));
-        assert_eq!(pace.next(second(59)), second(60));
+        assert_eq!(report_rate_limit.next(second(20)), second(60));
+        assert_eq!(report_rate_limit.next(second(59)), second(60));
         for number in 60..80 {
-            assert_eq!(pace.next(second(number)), second(number));
+            assert_eq!(report_rate_limit.next(second(number)), second(number));
         }
-        assert_eq!(pace.next(second(80)), second(120));
-        assert_eq!(pace.next(second(-90)), second(-90), "the clock was wrong");
+        assert_eq!(report_rate_limit.next(second(80)), second(120));
+        assert_eq!(report_rate_limit.next(second(-90)), second(-90), "the clock was wrong");
     }
 }

@@ -40,8 +40,8 @@ pub(super) fn longest_bind() -> LongestBind {
 }
 
 /// The state of one term.
-pub(super) struct Deciding {
-    state: Mutex<DecidingState>,
+pub(super) struct Leader {
+    state: Mutex<LeaderState>,
     /// Notified of each new pod.
     arrived: Notify,
     /// Notified of each change.
@@ -59,7 +59,7 @@ pub(super) struct Deciding {
 }
 
 /// The same, while locked.
-pub(super) struct DecidingState {
+pub(super) struct LeaderState {
     pub(super) ledger: Ledger,
     /// The numbers of nodes by their names. Kube-scheduler sends thousands of names with each call.
     nodes: HashMap<Arc<str>, NodeId>,
@@ -73,14 +73,14 @@ pub(super) struct DecidingState {
     pub(super) woken: BTreeSet<Identity>,
 }
 
-impl Deciding {
+impl Leader {
     pub(super) fn new(
         (client, writer): (Client, Writer),
         metrics: UpkeepMetrics,
         clock: Monotonic,
         exempt: Exemptions,
     ) -> Self {
-        let state = Mutex::new(DecidingState::new(exempt));
+        let state = Mutex::new(LeaderState::new(exempt));
         let [arrived, changed, unsettled, starts_over] = [(); 4].map(|()| Notify::new());
         let binding = Arc::new(Semaphore::new(BINDINGS_AT_ONCE as usize));
         Self {
@@ -97,7 +97,7 @@ impl Deciding {
         }
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, DecidingState> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, LeaderState> {
         self.state.lock().unwrap_or_else(|poisoned| {
             // A panic may have left a count too low, so nothing is decided by it any more.
             self.starts_over.notify_one();
@@ -146,9 +146,9 @@ impl Deciding {
     }
 }
 
-impl DecidingState {
-    fn new(exempt: Exemptions) -> DecidingState {
-        DecidingState {
+impl LeaderState {
+    fn new(exempt: Exemptions) -> LeaderState {
+        LeaderState {
             ledger: Ledger::new(),
             nodes: HashMap::new(),
             renumberings: 0,

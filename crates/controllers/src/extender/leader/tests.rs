@@ -37,26 +37,26 @@ fn entry(created: i64) -> PolicyEntry {
     }
 }
 
-fn carry_out(state: &mut DecidingState, policies: &[Identity]) {
+fn carry_out(state: &mut LeaderState, policies: &[Identity]) {
     let prepared = state.due(policies).into_iter().map(Due::prepare).collect();
     state.carry_out(prepared);
 }
 
-fn insert(state: &mut DecidingState, policy: &Identity, created: i64) {
+fn insert(state: &mut LeaderState, policy: &Identity, created: i64) {
     let changed = state.insert_policy(policy, entry(created));
     carry_out(state, &changed);
 }
 
 #[test]
 fn the_oldest_policies_of_a_namespace_count_and_the_next_one_once_one_of_them_is_gone() {
-    let mut state = DecidingState::new(Exemptions::default());
+    let mut state = LeaderState::new(Exemptions::default());
     // The last by name are the oldest.
     for number in 0..MAX_POLICIES + 10 {
         let created = 1_000 - i64::try_from(number).expect("it is small");
         insert(&mut state, &named("shop", number), created);
     }
     insert(&mut state, &named("other", 0), 5_000);
-    let carried_out = |state: &DecidingState| -> Vec<Identity> {
+    let carried_out = |state: &LeaderState| -> Vec<Identity> {
         state.ledger.policies().filter(|it| it.namespace() == "shop").cloned().collect()
     };
     let oldest = |from: usize| (from..MAX_POLICIES + 10).map(|number| named("shop", number));
@@ -75,7 +75,7 @@ fn the_oldest_policies_of_a_namespace_count_and_the_next_one_once_one_of_them_is
 
 #[test]
 fn what_was_changed_while_it_was_prepared_is_left_to_whoever_changed_it() {
-    let mut state = DecidingState::new(Exemptions::default());
+    let mut state = LeaderState::new(Exemptions::default());
     let [changed, deleted, marked] = [0, 1, 2].map(|number| named("shop", number));
     let all = [&changed, &deleted, &marked];
     let news = all.map(|policy| state.insert_policy(policy, entry(1))).concat();
@@ -90,32 +90,32 @@ fn what_was_changed_while_it_was_prepared_is_left_to_whoever_changed_it() {
 }
 
 /// The state of a term that serves.
-fn serving() -> Deciding {
+fn serving() -> Leader {
     let client = Stub::new().client();
     let budget = WriteBudget::new(WriteLimits::default());
     let writer = Writer::new(client.clone(), Fence::open(), budget, WriteMetrics::default());
     let (metrics, exempt) = (UpkeepMetrics::default(), Exemptions::default());
-    let deciding = Deciding::new((client, writer), metrics, Monotonic::system(), exempt);
-    let now = deciding.elapsed();
+    let leader = Leader::new((client, writer), metrics, Monotonic::system(), exempt);
+    let now = leader.elapsed();
     let at_once = LongestBind::of(Duration::ZERO, Duration::ZERO);
-    deciding.lock().ledger.take_lead(1, now, at_once);
-    deciding.lock().ledger.serve(at_once.after(now)).expect("nothing is under way");
-    deciding
+    leader.lock().ledger.take_lead(1, now, at_once);
+    leader.lock().ledger.serve(at_once.after(now)).expect("nothing is under way");
+    leader
 }
 
 #[tokio::test]
 async fn requests_and_scrapes_are_answered_while_a_policy_is_prepared() {
-    let deciding = Arc::new(serving());
+    let leader = Arc::new(serving());
     let (policy, pod) = (named("shop", 0), pod_identity("shop", "web"));
     let web = Pod { uid: Some("1".into()), ..Pod::default() };
-    deciding.lock().ledger.set_pod(&pod, &web);
-    let changed = deciding.lock().insert_policy(&policy, entry(1));
+    leader.lock().ledger.set_pod(&pod, &web);
+    let changed = leader.lock().insert_policy(&policy, entry(1));
     let (begun, begins) = mpsc::channel();
     let (go_on, goes_on) = mpsc::channel();
     let preparing = {
-        let deciding = Arc::clone(&deciding);
+        let leader = Arc::clone(&leader);
         std::thread::spawn(move || {
-            deciding.carry_out_by(&changed, |due| {
+            leader.carry_out_by(&changed, |due| {
                 begun.send(()).unwrap();
                 goes_on.recv().unwrap();
                 due.prepare()
@@ -126,16 +126,16 @@ async fn requests_and_scrapes_are_answered_while_a_policy_is_prepared() {
     // With the lock kept, these would wait for the preparation, which waits for them.
     let metadata = json!({ "namespace": "shop", "name": "web", "uid": "1" });
     let request = json!({ "Pod": { "metadata": metadata }, "NodeNames": ["n-a"] });
-    let answer = filter(&deciding, request.to_string().as_bytes()).await;
+    let answer = filter(&leader, request.to_string().as_bytes()).await;
     assert_eq!(answer.status, StatusCode::OK);
     let leading = Leadership::default();
-    leading.begin(Fence::open(), Arc::clone(&deciding));
+    leading.begin(Fence::open(), Arc::clone(&leader));
     let (mut registry, mut scraped) = (Registry::default(), String::new());
     registry.register_collector(Box::new(Gauges { leading }));
     encode(&mut scraped, &registry).unwrap();
     assert!(scraped.contains("almanac_units_policies 1"), "{scraped}");
-    assert_eq!(deciding.lock().ledger.policies().count(), 0, "it is still being prepared");
+    assert_eq!(leader.lock().ledger.policies().count(), 0, "it is still being prepared");
     go_on.send(()).unwrap();
     preparing.join().unwrap();
-    assert_eq!(deciding.lock().ledger.policies().collect::<Vec<_>>(), [&policy]);
+    assert_eq!(leader.lock().ledger.policies().collect::<Vec<_>>(), [&policy]);
 }

@@ -17,13 +17,13 @@ use super::contest::LastWrite;
 
 /// The state of one term.
 #[derive(Default)]
-pub(super) struct Known {
-    state: Mutex<KnownState>,
+pub(super) struct SharedState {
+    state: Mutex<AgentState>,
 }
 
 /// The same, while locked.
 #[derive(Default)]
-pub(super) struct KnownState {
+pub(super) struct AgentState {
     /// The basis of decisions.
     pub(super) world: World,
     /// The bookkeeping for writing each pod.
@@ -119,13 +119,13 @@ pub(super) struct ConfigEntry {
     pub(super) is_rejected: bool,
 }
 
-impl Known {
-    pub(super) fn lock(&self) -> MutexGuard<'_, KnownState> {
+impl SharedState {
+    pub(super) fn lock(&self) -> MutexGuard<'_, AgentState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl KnownState {
+impl AgentState {
     /// The policies that count. `None` before it is known which they are.
     pub(super) fn policies_in_force(&self) -> Option<PolicyName> {
         self.configs.are_listed().then_some(())?;

@@ -11,7 +11,7 @@ use almanac_engine::{Identity, Slim};
 
 /// The retained part of an object.
 #[derive(Clone, Debug)]
-pub(super) struct KnownObject {
+pub(super) struct IndexedObject {
     pub(super) checked: Arc<CheckedObject>,
     /// The pods that it makes, if it is a workload.
     pub(super) template: Option<Arc<Pod>>,
@@ -19,31 +19,31 @@ pub(super) struct KnownObject {
 
 /// All of it, read by many reviews at once.
 #[derive(Clone, Default)]
-pub(super) struct Shared {
-    known: Arc<RwLock<Known>>,
+pub(super) struct SharedIndex {
+    index: Arc<RwLock<ObjectIndex>>,
 }
 
-impl Shared {
-    pub(super) fn read(&self) -> RwLockReadGuard<'_, Known> {
-        self.known.read().unwrap_or_else(PoisonError::into_inner)
+impl SharedIndex {
+    pub(super) fn read(&self) -> RwLockReadGuard<'_, ObjectIndex> {
+        self.index.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn write(&self) -> RwLockWriteGuard<'_, Known> {
-        self.known.write().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn write(&self) -> RwLockWriteGuard<'_, ObjectIndex> {
+        self.index.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The objects, who scales which target, and which namespaces bear the mark.
 #[derive(Default)]
-pub(super) struct Known {
-    objects: BTreeMap<Identity, KnownObject>,
+pub(super) struct ObjectIndex {
+    objects: BTreeMap<Identity, IndexedObject>,
     writers: BTreeMap<Identity, BTreeSet<Identity>>,
     marked_namespaces: BTreeSet<String>,
 }
 
-impl Known {
+impl ObjectIndex {
     /// Inserts or replaces an object.
-    pub(super) fn upsert(&mut self, identity: &Identity, object: KnownObject) {
+    pub(super) fn upsert(&mut self, identity: &Identity, object: IndexedObject) {
         self.remove(identity);
         if let Some(target) = &object.checked.scales {
             let writers = self.writers.entry(target.identity().clone()).or_default();
@@ -85,7 +85,7 @@ impl Known {
     }
 
     /// The objects that this one may be in conflict with, in their order. It is not among them itself.
-    pub(super) fn beside(&self, object: &CheckedObject) -> BTreeMap<Identity, KnownObject> {
+    pub(super) fn beside(&self, object: &CheckedObject) -> BTreeMap<Identity, IndexedObject> {
         let mut beside = BTreeMap::new();
         let mut add = |identity: &Identity| {
             if let Some(known) = self.objects.get(identity) {
@@ -98,7 +98,7 @@ impl Known {
             let template = self.objects.get(target).and_then(|it| it.template.clone());
             if let Some(template) = template {
                 add(target);
-                let selecting = |it: &KnownObject| selects(&it.checked, &template);
+                let selecting = |it: &IndexedObject| selects(&it.checked, &template);
                 let policies = self.of(Kind::ResourcePolicy, target.namespace());
                 policies.filter(|(_, it)| selecting(it)).for_each(|(it, _)| add(it));
             }
@@ -122,7 +122,7 @@ impl Known {
     }
 
     /// The objects of a kind in a namespace.
-    fn of(&self, kind: Kind, namespace: &str) -> impl Iterator<Item = (&Identity, &KnownObject)> {
+    fn of(&self, kind: Kind, namespace: &str) -> impl Iterator<Item = (&Identity, &IndexedObject)> {
         let first = kind.identity(namespace, "");
         let namespace = namespace.to_owned();
         let from = self.objects.range((Bound::Included(first), Bound::Unbounded));

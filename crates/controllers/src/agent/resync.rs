@@ -16,13 +16,13 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::known::{Known, KnownState};
 use super::metrics::LevelMetrics;
+use super::state::{AgentState, SharedState};
 use crate::work_queue::WorkQueue;
 
 /// What surveys are about, and how they are asked for.
-pub(super) struct Surveyed {
-    pub(super) known: Arc<Known>,
+pub(super) struct Resync {
+    pub(super) state: Arc<SharedState>,
     pub(super) queue: WorkQueue<Identity>,
     pub(super) clock: Clock,
     pub(super) metrics: LevelMetrics,
@@ -39,12 +39,12 @@ const CHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(15);
 
 /// The next two instants at which a survey is due.
 #[derive(Clone, Copy, Default)]
-struct NextSurvey {
+struct NextResync {
     boundary: Option<Timestamp>,
     check: Option<Timestamp>,
 }
 
-impl Surveyed {
+impl Resync {
     /// Asks for a survey, soon.
     pub(super) fn ask(&self) {
         self.asked.notify_one();
@@ -52,11 +52,11 @@ impl Surveyed {
 
     /// Surveys until the token is cancelled.
     pub(super) async fn run(self: Arc<Self>, end: CancellationToken) {
-        let mut next = NextSurvey::default();
+        let mut next = NextResync::default();
         while !end.is_cancelled() {
             let now = self.clock.now();
             let reached = next.boundary.filter(|boundary| *boundary <= now);
-            next = self.survey(reached, now);
+            next = self.resync(reached, now);
             tokio::select! {
                 () = end.cancelled() => {}
                 () = self.asked.notified() => {}
@@ -67,11 +67,11 @@ impl Surveyed {
 
     /// Waits for the next survey. After the clock was set back it is due at once, because everything was decided
     /// for a time that has not come yet.
-    async fn until_due(&self, next: NextSurvey, surveyed_at: Timestamp) {
+    async fn until_due(&self, next: NextResync, resynced_at: Timestamp) {
         let earliest = next.boundary.into_iter().chain(next.check).min();
         loop {
             let now = self.clock.now();
-            if now < surveyed_at || earliest.is_some_and(|at| at <= now) {
+            if now < resynced_at || earliest.is_some_and(|at| at <= now) {
                 return;
             }
             let left = earliest.and_then(|at| Duration::try_from(at.duration_since(now)).ok());
@@ -80,16 +80,16 @@ impl Surveyed {
     }
 
     /// Gives a turn to every pod that is not as it should be. `reached` is the boundary that has just passed.
-    fn survey(&self, reached: Option<Timestamp>, now: Timestamp) -> NextSurvey {
-        let mut state = self.known.lock();
-        let again = |interval| NextSurvey { boundary: None, check: now.checked_add(interval).ok() };
+    fn resync(&self, reached: Option<Timestamp>, now: Timestamp) -> NextResync {
+        let mut state = self.state.lock();
+        let again = |interval| NextResync { boundary: None, check: now.checked_add(interval).ok() };
         let Some(policies) = state.policies_in_force() else { return again(CHECK_INTERVAL) };
         let open = turn::open(&state.world, &policies, &Reach::everything(), now);
         let Some(open) = open else { return again(CHECK_INTERVAL) };
         let Some(decided) = open.decision().of::<Levels>() else {
             return again(CHECK_INTERVAL);
         };
-        let KnownState { world, pods, .. } = &mut *state;
+        let AgentState { world, pods, .. } = &mut *state;
         for pod in decided.decision.pods.iter().filter(|pod| pod.is_written()) {
             let Some(entry) = pods.get_mut(&pod.pod) else { continue };
             // What has been failing since before is not due because of this boundary.
@@ -103,7 +103,7 @@ impl Surveyed {
             self.queue.bring_forward(&pod.pod, at.max(again));
         }
         let interval = check_interval(&decided.policy).unwrap_or(CHECK_INTERVAL);
-        NextSurvey { boundary: decided.decision.wake_at, ..again(interval) }
+        NextResync { boundary: decided.decision.wake_at, ..again(interval) }
     }
 }
 
