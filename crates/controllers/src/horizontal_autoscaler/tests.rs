@@ -171,7 +171,8 @@ async fn a_target_that_is_not_watched_is_read_every_query_period() {
 #[tokio::test(start_paused = true)]
 async fn a_target_that_cannot_be_read_is_not_called_able_to_scale_until_it_can() {
     let stub = with_pools();
-    let broken = Fault::answer(StatusCode::INTERNAL_SERVER_ERROR, "the conversion webhook is gone");
+    let broken =
+        Fault::respond(StatusCode::INTERNAL_SERVER_ERROR, "the conversion webhook is gone");
     stub.inject(broken.method(Method::GET).path_contains("/pools/shop/scale").always());
     let bench = following(&stub, "2026-11-30T09:30:00Z", 4, POOL);
     bench.run(200).await;
@@ -189,7 +190,7 @@ async fn a_target_that_cannot_be_read_is_not_called_able_to_scale_until_it_can()
 #[tokio::test(start_paused = true)]
 async fn a_target_that_could_not_be_read_for_a_moment_is_scaled_within_seconds() {
     let stub = with_pools();
-    let away = Fault::answer(StatusCode::SERVICE_UNAVAILABLE, "the API server begins anew");
+    let away = Fault::respond(StatusCode::SERVICE_UNAVAILABLE, "the API server begins anew");
     stub.inject(away.method(Method::GET).path_contains("/pools/shop/scale").always());
     let bench = following(&stub, "2026-11-30T09:30:00Z", 4, POOL);
     bench.run(8).await;
@@ -225,7 +226,7 @@ async fn the_conditions_say_what_holds_an_autoscaler_back() {
     let stabilised = ("True".into(), "ScaleDownStabilized".into());
     assert_eq!(condition(&status, "AbleToScale"), stabilised);
 
-    let denied = Fault::answer(StatusCode::INTERNAL_SERVER_ERROR, "the quota is exhausted");
+    let denied = Fault::respond(StatusCode::INTERNAL_SERVER_ERROR, "the quota is exhausted");
     stub.inject(denied.method(Method::PATCH).path_contains("/shop/scale").always());
     bench.run(20 * 60).await;
     let status = bench.status(&shop).expect("there is one");

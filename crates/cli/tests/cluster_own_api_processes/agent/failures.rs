@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use almanac_harness::{
-    Answer, Fault, FaultProxy, Injected, Observation, PATIENCE, TestResult, await_condition,
+    Fault, FaultProxy, Injected, InjectedResponse, Observation, PATIENCE, TestResult,
+    await_condition,
 };
 use anyhow::ensure;
 use http::{Method, StatusCode};
@@ -15,18 +16,22 @@ use crate::agent::stage::at_place;
 
 /// The failures of the first request for the pod of this name.
 fn faults() -> Vec<(&'static str, Fault)> {
-    let answer = |code| Fault::answer(Answer::with(code));
-    let too_many = Answer::with(StatusCode::TOO_MANY_REQUESTS).retry_after(Duration::from_secs(1));
+    let answer = |code| Fault::respond(InjectedResponse::with(code));
+    let too_many =
+        InjectedResponse::with(StatusCode::TOO_MANY_REQUESTS).retry_after(Duration::from_secs(1));
     vec![
         ("refused", Fault::refuse()),
         ("conflict", answer(StatusCode::CONFLICT)),
         ("internal", answer(StatusCode::INTERNAL_SERVER_ERROR)),
         ("unavailable", answer(StatusCode::SERVICE_UNAVAILABLE)),
-        ("too-many", Fault::answer(too_many)),
+        ("too-many", Fault::respond(too_many)),
         ("timeout", answer(StatusCode::GATEWAY_TIMEOUT)),
         ("forbidden", answer(StatusCode::FORBIDDEN)),
-        ("page", Fault::answer(Answer::page(StatusCode::BAD_GATEWAY, "<html>502</html>"))),
-        ("lost", Fault::lose_answer()),
+        (
+            "page",
+            Fault::respond(InjectedResponse::page(StatusCode::BAD_GATEWAY, "<html>502</html>")),
+        ),
+        ("lost", Fault::lose_response()),
         ("slow", Fault::delay(Duration::from_secs(1))),
         // There is never a response.
         ("silent", Fault::hang()),
@@ -93,7 +98,7 @@ fn a_user_who_edits_between_a_failed_write_and_the_next_one_is_heard() -> TestRe
         let of = |name: &str| format!("/pods/{name}");
         let hangs = proxy.inject(Fault::hang().path_contains(of("edited")));
         let waits = proxy.inject(Fault::hang().path_contains(of("moved")));
-        let lost = proxy.inject(Fault::lose_answer().path_contains(of("lost")));
+        let lost = proxy.inject(Fault::lose_response().path_contains(of("lost")));
         let agent = place.start_behind(&proxy, INSIDE, &[]).await?;
         for fault in [&hangs, &waits, &lost] {
             fault.await_taken(1).await?;

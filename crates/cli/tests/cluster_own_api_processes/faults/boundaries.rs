@@ -10,7 +10,7 @@ use std::time::Duration;
 use almanac_fixtures::trials::{announce, seed, size};
 use almanac_fixtures::{hub, objects};
 use almanac_harness::{
-    self as harness, Answer, Component, Fault, FaultProxy, Injected, OwnTest, TestResult,
+    self as harness, Component, Fault, FaultProxy, Injected, InjectedResponse, OwnTest, TestResult,
 };
 use anyhow::{Context as _, Result, ensure};
 use http::{Method, Request, StatusCode};
@@ -126,7 +126,7 @@ impl Trouble {
                 plane.kill(Component::ApiServer)?;
             }
             Self::VersionsGone => {
-                let gone = || Fault::answer(Answer::with(StatusCode::GONE));
+                let gone = || Fault::respond(InjectedResponse::with(StatusCode::GONE));
                 let injected = processes.spoil(gone, false);
                 for proxy in &processes.proxies {
                     proxy.cut_all().await;
@@ -134,14 +134,15 @@ impl Trouble {
                 return Ok(injected);
             }
             Self::WritesFail => {
-                let failed = || Fault::answer(Answer::with(StatusCode::INTERNAL_SERVER_ERROR));
+                let failed =
+                    || Fault::respond(InjectedResponse::with(StatusCode::INTERNAL_SERVER_ERROR));
                 return Ok(processes.spoil(failed, true));
             }
             Self::WritesRefused => {
-                let refused = || Fault::answer(Answer::with(StatusCode::FORBIDDEN));
+                let refused = || Fault::respond(InjectedResponse::with(StatusCode::FORBIDDEN));
                 return Ok(processes.spoil(refused, true));
             }
-            Self::AnswersLost => return Ok(processes.spoil(Fault::lose_answer, true)),
+            Self::AnswersLost => return Ok(processes.spoil(Fault::lose_response, true)),
         }
         Ok(Vec::new())
     }

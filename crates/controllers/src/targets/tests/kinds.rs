@@ -80,7 +80,7 @@ async fn a_forbidden_target_is_reported_until_permission_is_granted() {
     stub.serve(late());
     stub.put(target(LATE, "Late", "shop"));
     let words = "lates.late.example.com \"shop\" is forbidden: User \"almanac\" cannot get";
-    let (may_not, is_given) = (Fault::answer(StatusCode::FORBIDDEN, words), from("08:59:50"));
+    let (may_not, is_given) = (Fault::respond(StatusCode::FORBIDDEN, words), from("08:59:50"));
     let may_not = may_not.method(Method::GET).path_contains("/shop/scale");
     stub.inject(may_not.matching(move |asked| !is_given(asked)).always());
     let mut bench = TestBench::at(BEGIN, &stub);

@@ -214,7 +214,7 @@ async fn a_standby_is_ready_and_does_not_lead_while_another_renews() {
 
 #[tokio::test(start_paused = true)]
 async fn when_renewals_fail_the_fence_closes_before_another_takes_the_lease() {
-    let failed = Fault::answer(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
+    let failed = Fault::respond(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
     for (what, fault) in [
         ("hang", Fault::hang()),
         ("are cut off", Fault::refuse()),
@@ -245,8 +245,9 @@ async fn when_renewals_fail_the_fence_closes_before_another_takes_the_lease() {
 
 #[tokio::test(start_paused = true)]
 async fn a_single_failed_renewal_does_no_harm() {
-    let busy = || Fault::answer(StatusCode::SERVICE_UNAVAILABLE, "busy");
-    for fault in [Fault::hang(), Fault::refuse(), Fault::silence(), Fault::lose_answer(), busy()] {
+    let busy = || Fault::respond(StatusCode::SERVICE_UNAVAILABLE, "busy");
+    for fault in [Fault::hang(), Fault::refuse(), Fault::silence(), Fault::lose_response(), busy()]
+    {
         let stub = Stub::new();
         let what = format!("{fault:?}");
         let (led, _) = leads_while(&stub, || stub.inject(fault.matching(is_renewal))).await;
@@ -367,7 +368,7 @@ async fn the_obstacle_to_acquiring_the_lease_is_reported_until_it_is_gone() {
     let stub = Stub::new();
     stub.put(held_by("two", 3600));
     let words = "leases.coordination.k8s.io \"almanac\" is forbidden";
-    stub.inject(Fault::answer(StatusCode::FORBIDDEN, words).always());
+    stub.inject(Fault::respond(StatusCode::FORBIDDEN, words).always());
     let mut candidate = Machine::before(&stub).candidate("one");
     let health = candidate.health.clone();
     let mut won = pin!(wins_after(&mut candidate));
@@ -390,7 +391,7 @@ async fn no_two_candidates_lead_at_once_whatever_requests_fail() {
     let mut terms = 0;
     for seed in 0..10 {
         let stub = Stub::new();
-        let faults = [Fault::hang, Fault::refuse, Fault::lose_answer, Fault::silence];
+        let faults = [Fault::hang, Fault::refuse, Fault::lose_response, Fault::silence];
         for (number, fault) in faults.into_iter().enumerate() {
             let chance = Mutex::new(fastrand::Rng::with_seed(seed * 4 + number as u64));
             let strikes = move |_: &ReceivedRequest| chance.lock().expect("whole").u8(..10) == 0;

@@ -14,7 +14,7 @@ use crate::store::{self, Key, Store};
 use crate::watching::{self, Watched};
 
 /// The body of an answer.
-pub type Answer = UnsyncBoxBody<Bytes, Cut>;
+pub type ResponseBody = UnsyncBoxBody<Bytes, Cut>;
 
 /// The connection was cut.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,7 +88,7 @@ impl Refusal {
         })
     }
 
-    pub(crate) fn answer(&self) -> Response<Answer> {
+    pub(crate) fn answer(&self) -> Response<ResponseBody> {
         if self.is_plain {
             let words = Full::new(Bytes::from(self.message.clone()));
             return respond(self.code, words.map_err(|never| match never {}).boxed_unsync());
@@ -97,12 +97,12 @@ impl Refusal {
     }
 }
 
-fn whole(code: StatusCode, body: &Value) -> Response<Answer> {
+fn whole(code: StatusCode, body: &Value) -> Response<ResponseBody> {
     let body = Full::new(Bytes::from(body.to_string()));
     respond(code, body.map_err(|never| match never {}).boxed_unsync())
 }
 
-fn respond(code: StatusCode, body: Answer) -> Response<Answer> {
+fn respond(code: StatusCode, body: ResponseBody) -> Response<ResponseBody> {
     let mut response = Response::new(body);
     *response.status_mut() = code;
     let json = HeaderValue::from_static("application/json");
@@ -111,17 +111,17 @@ fn respond(code: StatusCode, body: Answer) -> Response<Answer> {
 }
 
 /// Success, without any further data.
-pub(crate) fn silence() -> Response<Answer> {
+pub(crate) fn silence() -> Response<ResponseBody> {
     let nothing = futures::stream::pending::<Result<Frame<Bytes>, Cut>>();
     respond(StatusCode::OK, StreamBody::new(nothing).boxed_unsync())
 }
 
 impl Store {
-    pub(crate) fn answer(&mut self, request: &ReceivedRequest) -> Response<Answer> {
+    pub(crate) fn answer(&mut self, request: &ReceivedRequest) -> Response<ResponseBody> {
         self.try_answer(request).unwrap_or_else(|refusal| refusal.answer())
     }
 
-    fn try_answer(&mut self, request: &ReceivedRequest) -> Result<Response<Answer>, Refusal> {
+    fn try_answer(&mut self, request: &ReceivedRequest) -> Result<Response<ResponseBody>, Refusal> {
         if request.plural.is_empty() && request.method == Method::GET {
             return self.discover(request);
         }
@@ -160,7 +160,7 @@ impl Store {
         &mut self,
         key: &Key,
         request: &ReceivedRequest,
-    ) -> Result<Response<Answer>, Refusal> {
+    ) -> Result<Response<ResponseBody>, Refusal> {
         let (kind, now) = (self.kinds()[key.kind].clone(), self.find(key)?["metadata"].clone());
         for (name, of) in [("uid", "UID"), ("resourceVersion", "ResourceVersion")] {
             let (wanted, now) = (&request.body["preconditions"][name], &now[name]);
@@ -189,7 +189,7 @@ impl Store {
         Ok(whole(StatusCode::OK, &done))
     }
 
-    fn discover(&self, request: &ReceivedRequest) -> Result<Response<Answer>, Refusal> {
+    fn discover(&self, request: &ReceivedRequest) -> Result<Response<ResponseBody>, Refusal> {
         let api_version = &request.api_version;
         let kinds = self.kinds().iter().filter(|kind| kind.api_version == *api_version);
         let resources: Vec<Value> = kinds.flat_map(Kind::discovered).collect();
@@ -207,7 +207,7 @@ impl Store {
         &mut self,
         key: &Key,
         request: &ReceivedRequest,
-    ) -> Result<Response<Answer>, Refusal> {
+    ) -> Result<Response<ResponseBody>, Refusal> {
         let (listed, told) = match request.parameter("continue") {
             None => (self.begin_list(key.kind, &key.namespace), 0),
             Some(token) => self.go_on_with_list(token).ok_or_else(|| {
@@ -237,7 +237,7 @@ impl Store {
         Ok(whole(StatusCode::OK, &list))
     }
 
-    fn answer_watch(&mut self, key: &Key, request: &ReceivedRequest) -> Answer {
+    fn answer_watch(&mut self, key: &Key, request: &ReceivedRequest) -> ResponseBody {
         let now = self.version();
         let after = request.number("resourceVersion").unwrap_or(now);
         let Some((known, coming)) = self.watch(after) else { return watching::gone(after) };
@@ -260,7 +260,7 @@ impl Store {
         &mut self,
         mut key: Key,
         request: &ReceivedRequest,
-    ) -> Result<Response<Answer>, Refusal> {
+    ) -> Result<Response<ResponseBody>, Refusal> {
         let metadata = &request.body["metadata"];
         key.name = match (metadata["name"].as_str(), metadata["generateName"].as_str()) {
             (Some(name), _) => name.to_owned(),
@@ -281,7 +281,11 @@ impl Store {
     }
 
     /// An update replaces the object; a patch is merged into it.
-    fn change(&mut self, key: Key, request: &ReceivedRequest) -> Result<Response<Answer>, Refusal> {
+    fn change(
+        &mut self,
+        key: Key,
+        request: &ReceivedRequest,
+    ) -> Result<Response<ResponseBody>, Refusal> {
         let kind = self.kinds()[key.kind].clone();
         // A request with a UID is only for the object with that UID.
         if let Some(uid) = request.body["metadata"]["uid"].as_str().filter(|_| request.is_update())
@@ -347,7 +351,7 @@ impl Store {
         object: Value,
         request: &ReceivedRequest,
         code: StatusCode,
-    ) -> Response<Answer> {
+    ) -> Response<ResponseBody> {
         if request.is_dry_run() {
             let before = self.object(&key).map(AsRef::as_ref);
             let object = self.completed(&key, object, before, self.version());
