@@ -7,7 +7,7 @@ use std::time::Duration;
 use almanac_api::slim::{self, BOUND_POLICY, BOUND_UNIT, DELETION_COST, DELETION_COST_OWNER};
 use almanac_engine::Identity;
 use almanac_engine::units::{BindOutcome, Confirmed, DeletionCost, Node, Pod, Unsettled};
-use almanac_shell::calls::Answer;
+use almanac_shell::server::ServerResponse;
 use almanac_shell::writer::{ObjectPath, WriteError, summarize};
 use kube::Api;
 use kube::api::DynamicObject;
@@ -46,7 +46,7 @@ impl From<String> for NotBound {
 }
 
 /// Binds a pod, or says why not. Once begun it is finished, whether or not the caller waits for it.
-pub(super) async fn bind(leader: &Arc<Leader>, body: &[u8]) -> Answer {
+pub(super) async fn bind(leader: &Arc<Leader>, body: &[u8]) -> ServerResponse {
     let arguments = match BindingArguments::read(body) {
         Ok(arguments) => arguments,
         Err(why) => return malformed(&why),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use almanac_engine::Identity;
 use almanac_engine::units::{Eviction, FilterOutcome, NodeId, Verdict};
-use almanac_shell::calls::Answer;
+use almanac_shell::server::ServerResponse;
 use http::StatusCode;
 use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
@@ -47,7 +47,7 @@ enum FilterResponse {
 }
 
 /// Which candidates a pod may use, and why not the others.
-pub(super) async fn filter(leader: &Leader, body: &[u8]) -> Answer {
+pub(super) async fn filter(leader: &Leader, body: &[u8]) -> ServerResponse {
     let arguments = match Arguments::read(body) {
         Ok(arguments) => arguments,
         Err(why) => return malformed(&why),
@@ -147,7 +147,7 @@ fn sorted_result<'a>(names: &[&'a str], sorted: &'a SortedNodes) -> FilterResult
 }
 
 /// How good the candidates are. Where all are as good, nothing is said of any: kube-scheduler adds nothing then.
-pub(super) fn prioritize(leader: &Leader, body: &[u8]) -> Answer {
+pub(super) fn prioritize(leader: &Leader, body: &[u8]) -> ServerResponse {
     let arguments = match Arguments::read(body) {
         Ok(arguments) => arguments,
         Err(why) => return malformed(&why),
@@ -177,7 +177,7 @@ pub(super) fn prioritize(leader: &Leader, body: &[u8]) -> Answer {
 }
 
 /// On which nodes evicting the victims makes room for a pod. A place is kept for it there.
-pub(super) fn preempt(leader: &Leader, body: &[u8]) -> Answer {
+pub(super) fn preempt(leader: &Leader, body: &[u8]) -> ServerResponse {
     let arguments = match PreemptionArguments::read(body) {
         Ok(arguments) => arguments,
         Err(why) => return malformed(&why),
@@ -216,22 +216,22 @@ fn identity(pod: RequestedPod<'_>) -> Identity {
     pod_identity(pod.namespace, pod.name)
 }
 
-fn unavailable(why: &str) -> Answer {
-    Answer::refusal(StatusCode::SERVICE_UNAVAILABLE, why)
+fn unavailable(why: &str) -> ServerResponse {
+    ServerResponse::refusal(StatusCode::SERVICE_UNAVAILABLE, why)
 }
 
-pub(super) fn malformed(why: &str) -> Answer {
+pub(super) fn malformed(why: &str) -> ServerResponse {
     // Kube-scheduler tells nobody of it.
     tracing::warn!(error = why, "a call cannot be used");
-    Answer::refusal(StatusCode::BAD_REQUEST, why)
+    ServerResponse::refusal(StatusCode::BAD_REQUEST, why)
 }
 
-pub(super) fn json(value: &impl Serialize) -> Answer {
+pub(super) fn json(value: &impl Serialize) -> ServerResponse {
     match serde_json::to_vec(value) {
-        Ok(body) => Answer::json(body),
+        Ok(body) => ServerResponse::json(body),
         Err(error) => {
             let why = format!("failed to write the answer: {error}");
-            Answer::refusal(StatusCode::INTERNAL_SERVER_ERROR, &why)
+            ServerResponse::refusal(StatusCode::INTERNAL_SERVER_ERROR, &why)
         }
     }
 }

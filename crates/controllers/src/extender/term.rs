@@ -43,7 +43,7 @@ impl Term<'_> {
     /// Runs the term until the token is canceled.
     pub(super) async fn run(self, end: &CancellationToken) {
         let leader = Arc::new(self.leader());
-        let Leading { runtime, options, calls } = self.leading;
+        let Leading { runtime, options, handler } = self.leading;
         let mut running = runtime.begin(end);
         let generation = GENERATION.fetch_add(1, Ordering::Relaxed);
         let is_first = options.has_no_predecessor && generation == 1;
@@ -63,7 +63,7 @@ impl Term<'_> {
             tracing::error!(%error, "failed to begin to decide; starting a new term");
             return;
         }
-        calls.leading.begin(self.fence.clone(), Arc::clone(&leader));
+        handler.leading.begin(self.fence.clone(), Arc::clone(&leader));
         runtime.health.set_ready();
         tracing::info!("deciding");
         let end_work = CancellationToken::new();
@@ -73,7 +73,7 @@ impl Term<'_> {
             "deciding, because versions have gone back or it has panicked,"
         };
         running.runs_until_end(starts_over).await;
-        drop(calls.leading.end());
+        drop(handler.leading.end());
         // Calls under way are answered before the lease is released.
         let _in_time = timeout(BIND_TIME, leader.binding.acquire_many(BINDINGS_AT_ONCE)).await;
         // Late binds are not confirmed any more, also where no lease closes the fence.
@@ -122,10 +122,10 @@ impl Term<'_> {
     }
 
     fn leader(&self) -> Leader {
-        let Leading { runtime, options, calls } = self.leading;
+        let Leading { runtime, options, handler } = self.leading;
         let (client, writer) = (runtime.client.clone(), runtime.writer(&self.fence));
         let exempt = Exemptions::of_namespaces(&options.process.exempt_namespaces);
-        let metrics = calls.metrics.upkeep.clone();
+        let metrics = handler.metrics.upkeep.clone();
         Leader::new((client, writer), metrics, options.monotonic.clone(), exempt)
     }
 }

@@ -14,7 +14,7 @@ use almanac_shell::following::{Follower, Selection, WatchFailure};
 use kube::Client;
 use kube::api::DynamicObject;
 
-use super::answering::Reviews;
+use super::handler::Reviews;
 use super::object_index::{IndexedObject, SharedIndex, is_workload};
 use crate::exemptions::READ_INTERVAL;
 use crate::list_progress::{ListNeed, ListReport};

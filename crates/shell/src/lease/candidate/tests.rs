@@ -95,7 +95,10 @@ async fn wins_after(candidate: &mut Candidate) -> Option<Duration> {
 
 /// Leads for a minute, or as long as possible, with the given fault from the fifth second on; returns how
 /// it ended, and how long the fence stayed open after the fault.
-async fn leads_while(stub: &Stub, goes_wrong: impl FnOnce()) -> (Result<(), Lost>, Duration) {
+async fn leads_while(
+    stub: &Stub,
+    goes_wrong: impl FnOnce(),
+) -> (Result<(), LeadershipLoss>, Duration) {
     let end = CancellationToken::new();
     let mut candidate = Machine::before(stub).candidate("one");
     let open_for = Mutex::new(Duration::ZERO);
@@ -234,7 +237,7 @@ async fn when_renewals_fail_the_fence_closes_before_another_takes_the_lease() {
         };
         let (led, open_for) =
             leads_while(&stub, || stub.inject(fault.matching(ours).always())).await;
-        assert_eq!(led, Err(Lost::NotRenewed), "renewals {what}");
+        assert_eq!(led, Err(LeadershipLoss::NotRenewed), "renewals {what}");
         assert!(open_for <= WRITES_FOR, "renewals {what}: {open_for:?}");
         assert!(open_for + LOOK > WRITES_FOR, "it is not given up too soon: {open_for:?}");
         let shut = machine.begun + Duration::from_secs(5) + open_for;
@@ -276,7 +279,7 @@ async fn a_stolen_or_deleted_lease_is_noticed_at_the_next_renewal() {
         let stub = Stub::new();
         let change = if holder == "thief" { taken } else { deleted };
         let (led, open_for) = leads_while(&stub, || change(&stub)).await;
-        assert_eq!(led, Err(Lost::To(holder.to_owned())));
+        assert_eq!(led, Err(LeadershipLoss::To(holder.to_owned())));
         assert!(open_for <= Duration::from_secs(2), "{holder}: {open_for:?}");
     }
 }
@@ -295,7 +298,7 @@ async fn a_leader_whose_machine_slept_finds_its_fence_closed_and_does_not_renew(
         panic!("the term goes on, with {renewals} renewals before");
     };
     let led = machine.candidate("one").lead(&end, term).await;
-    assert_eq!(led, Err(Lost::NotRenewed));
+    assert_eq!(led, Err(LeadershipLoss::NotRenewed));
     let renewals = stub.requests_where(is_renewal).len();
     assert_eq!((renewals, machine.begun.elapsed().as_secs()), (2, 6));
 }
@@ -316,7 +319,7 @@ async fn a_renewal_that_is_answered_after_the_machine_slept_does_not_open_the_fe
     };
     let mut candidate = machine.candidate("one");
     let led = candidate.lead(&end, term);
-    assert_eq!(timeout(Duration::from_secs(3), led).await, Ok(Err(Lost::NotRenewed)));
+    assert_eq!(timeout(Duration::from_secs(3), led).await, Ok(Err(LeadershipLoss::NotRenewed)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -342,7 +345,7 @@ async fn a_lease_deleted_while_everything_is_stopped_is_recreated_with_the_stop(
         stub.delete("leases", "default", "almanac");
         std::future::pending::<()>().await;
     };
-    assert_eq!(candidate.lead(&end, term).await, Err(Lost::To("nobody".to_owned())));
+    assert_eq!(candidate.lead(&end, term).await, Err(LeadershipLoss::To("nobody".to_owned())));
     assert!(candidate.switch.is_stopped());
     assert_eq!(candidate.lead(&end, for_seconds(5)).await, Ok(()));
     assert!(candidate.switch.is_stopped());

@@ -22,21 +22,21 @@ struct Echo {
     asked: Notify,
 }
 
-impl Answering for Echo {
-    async fn admit(&self, token: Option<&str>) -> Result<(), Answer> {
+impl Handler for Echo {
+    async fn admit(&self, token: Option<&str>) -> Result<(), ServerResponse> {
         let is_stranger = token == Some("stranger");
-        let refusal = || Err(Answer::refusal(StatusCode::FORBIDDEN, "who are you?"));
+        let refusal = || Err(ServerResponse::refusal(StatusCode::FORBIDDEN, "who are you?"));
         if is_stranger { refusal() } else { Ok(()) }
     }
 
-    async fn answer(&self, call: Call) -> Answer {
-        if call.path == "/never" {
+    async fn handle(&self, request: ServerRequest) -> ServerResponse {
+        if request.path == "/never" {
             self.asked.notify_one();
             self.now.notified().await;
         }
-        let token = call.token.unwrap_or_default();
-        let body = String::from_utf8_lossy(&call.body).into_owned();
-        Answer::json(format!("{} {token} {body}", call.path))
+        let token = request.token.unwrap_or_default();
+        let body = String::from_utf8_lossy(&request.body).into_owned();
+        ServerResponse::json(format!("{} {token} {body}", request.path))
     }
 }
 
@@ -47,11 +47,11 @@ struct Server {
     task: JoinHandle<()>,
 }
 
-async fn serving(limits: CallLimits, tls: Option<Tls>) -> Server {
+async fn serving(limits: ServerLimits, tls: Option<Tls>) -> Server {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("it listens");
     let address = listener.local_addr().expect("it has one");
     let (echo, end) = (Arc::new(Echo::default()), CancellationToken::new());
-    let served = serve_calls(listener, tls, limits, Arc::clone(&echo), end.clone());
+    let served = serve_requests(listener, tls, limits, Arc::clone(&echo), end.clone());
     Server { address, echo, end, task: tokio::spawn(served) }
 }
 
@@ -85,7 +85,7 @@ fn last_call(path: &str, body: &str) -> String {
 
 #[tokio::test]
 async fn a_connection_is_kept_for_several_calls() {
-    let server = serving(CallLimits::default(), None).await;
+    let server = serving(ServerLimits::default(), None).await;
     let mut stream = server.connect().await;
     send(&mut stream, &call("/filter", "a")).await;
     send(&mut stream, &last_call("/bind", "b")).await;
@@ -96,7 +96,7 @@ async fn a_connection_is_kept_for_several_calls() {
 
 #[tokio::test]
 async fn what_is_no_call_is_refused_with_a_sentence() {
-    let server = serving(CallLimits { body: 10, ..CallLimits::default() }, None).await;
+    let server = serving(ServerLimits { body: 10, ..ServerLimits::default() }, None).await;
     for (sent, status, why) in [
         (last_call("/a", "").replacen("POST", "GET", 1), "405 ", "only POST\n"),
         (last_call("/a", "elevenbytes"), "413 ", "the body has more than 10 bytes\n"),
@@ -111,7 +111,7 @@ async fn what_is_no_call_is_refused_with_a_sentence() {
 
 #[tokio::test]
 async fn a_body_that_does_not_come_is_not_waited_for() {
-    let limits = CallLimits { body_time: Duration::from_millis(200), ..CallLimits::default() };
+    let limits = ServerLimits { body_time: Duration::from_millis(200), ..ServerLimits::default() };
     let server = serving(limits, None).await;
     let mut stream = server.connect().await;
     send(&mut stream, "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nxx").await;
@@ -123,7 +123,7 @@ async fn a_body_that_does_not_come_is_not_waited_for() {
 async fn large_bodies_wait_for_room_and_small_ones_do_not() {
     let large_bodies = SMALL_BODY;
     let room_time = Duration::from_millis(300);
-    let limits = CallLimits { large_bodies, room_time, ..CallLimits::default() };
+    let limits = ServerLimits { large_bodies, room_time, ..ServerLimits::default() };
     let server = serving(limits, None).await;
     let mut asking = server.connect().await;
     send(&mut asking, &last_call("/never", &"x".repeat(2 * SMALL_BODY))).await;
@@ -147,7 +147,7 @@ async fn large_bodies_wait_for_room_and_small_ones_do_not() {
 
 #[tokio::test]
 async fn whoever_announces_large_bodies_and_sends_little_is_in_nobodys_way() {
-    let limits = CallLimits { large_bodies: 4 * SMALL_BODY, ..CallLimits::default() };
+    let limits = ServerLimits { large_bodies: 4 * SMALL_BODY, ..ServerLimits::default() };
     let server = serving(limits, None).await;
     let mut slow = Vec::new();
     for _ in 0..16 {
@@ -163,7 +163,7 @@ async fn whoever_announces_large_bodies_and_sends_little_is_in_nobodys_way() {
 
 #[tokio::test]
 async fn half_a_request_does_not_delay_the_end() {
-    let limits = CallLimits { body_time: Duration::from_secs(1), ..CallLimits::default() };
+    let limits = ServerLimits { body_time: Duration::from_secs(1), ..ServerLimits::default() };
     let server = serving(limits, None).await;
     let mut half = server.connect().await;
     send(&mut half, "POST /half HTTP/1.1\r\nHost: a\r\n").await;
@@ -183,7 +183,7 @@ async fn half_a_request_does_not_delay_the_end() {
 
 #[tokio::test]
 async fn a_stranger_is_refused_before_the_body_is_read() {
-    let server = serving(CallLimits::default(), None).await;
+    let server = serving(ServerLimits::default(), None).await;
     let mut stream = server.connect().await;
     let head = "Host: a\r\nAuthorization: Bearer stranger\r\nContent-Length: 9000000";
     send(&mut stream, &format!("POST /a HTTP/1.1\r\n{head}\r\n\r\n")).await;
@@ -193,7 +193,7 @@ async fn a_stranger_is_refused_before_the_body_is_read() {
 
 #[tokio::test]
 async fn idle_connections_make_way_and_a_call_under_way_is_answered() {
-    let limits = CallLimits { connections: 2, of_one_address: 2, ..CallLimits::default() };
+    let limits = ServerLimits { connections: 2, of_one_address: 2, ..ServerLimits::default() };
     let server = serving(limits, None).await;
     let mut asking = server.connect().await;
     send(&mut asking, &last_call("/never", "")).await;
@@ -211,7 +211,7 @@ async fn idle_connections_make_way_and_a_call_under_way_is_answered() {
 
 #[tokio::test]
 async fn calls_under_way_are_finished_at_shutdown_and_idle_connections_are_not_waited_for() {
-    let server = serving(CallLimits::default(), None).await;
+    let server = serving(ServerLimits::default(), None).await;
     let idle = server.connect().await;
     let mut asking = server.connect().await;
     send(&mut asking, &call("/never", "x")).await;
@@ -225,30 +225,31 @@ async fn calls_under_way_are_finished_at_shutdown_and_idle_connections_are_not_w
 
 #[tokio::test]
 async fn a_call_is_passed_on_with_its_token_and_the_answer_comes_back() {
-    let server = serving(CallLimits::default(), None).await;
-    let passing_on = PassingOn::new(None, LONGEST_ANSWER).expect("it needs nothing");
+    let server = serving(ServerLimits::default(), None).await;
+    let forwarder = Forwarder::new(None, LONGEST_ANSWER).expect("it needs nothing");
     let token = Some("secret".to_owned());
-    let call = Call { path: "/filter".to_owned(), body: "x".into(), token };
-    let passed_on = passing_on.pass_on(&server.address.to_string(), call, PATIENCE).await;
-    assert_eq!(passed_on.expect("it is answered"), Answer::json("/filter secret x"));
+    let call = ServerRequest { path: "/filter".to_owned(), body: "x".into(), token };
+    let passed_on = forwarder.forward(&server.address.to_string(), call, PATIENCE).await;
+    assert_eq!(passed_on.expect("it is answered"), ServerResponse::json("/filter secret x"));
 }
 
 #[tokio::test]
 async fn what_cannot_be_passed_on_says_why() {
-    let server = serving(CallLimits::default(), None).await;
-    let passing_on = PassingOn::new(None, LONGEST_ANSWER).expect("it needs nothing");
-    let call = |path: &str| Call { path: path.to_owned(), body: Bytes::new(), token: None };
+    let server = serving(ServerLimits::default(), None).await;
+    let forwarder = Forwarder::new(None, LONGEST_ANSWER).expect("it needs nothing");
+    let call =
+        |path: &str| ServerRequest { path: path.to_owned(), body: Bytes::new(), token: None };
     let address = server.address.to_string();
-    let late = passing_on.pass_on(&address, call("/never"), Duration::ZERO).await;
+    let late = forwarder.forward(&address, call("/never"), Duration::ZERO).await;
     let late = late.expect_err("it is not answered").to_string();
     assert_eq!(late, format!("failed to pass the call on to {address}: no answer within 0 s"));
-    let short = PassingOn::new(None, 3).expect("it needs nothing");
-    let long = short.pass_on(&address, call("/filter"), PATIENCE).await;
+    let short = Forwarder::new(None, 3).expect("it needs nothing");
+    let long = short.forward(&address, call("/filter"), PATIENCE).await;
     let long = long.expect_err("it is too long").to_string();
     assert!(long.ends_with("length limit exceeded"), "{long}");
     server.end.cancel();
     server.task.await.expect("it ends");
-    let gone = passing_on.pass_on(&address, call("/filter"), PATIENCE).await;
+    let gone = forwarder.forward(&address, call("/filter"), PATIENCE).await;
     let gone = gone.expect_err("nobody is there").to_string();
     assert!(gone.contains("refused") || gone.contains("connect"), "{gone}");
 }
@@ -286,8 +287,8 @@ impl Authority {
         write("key", key.serialize_pem());
     }
 
-    fn own_files(&self, authorities: &Path, name: &str) -> OwnFiles {
-        OwnFiles {
+    fn own_files(&self, authorities: &Path, name: &str) -> ClientTlsFiles {
+        ClientTlsFiles {
             authorities: authorities.to_owned(),
             certificate: self.file(&format!("{name}.pem")),
             key: self.file(&format!("{name}.key")),
@@ -308,22 +309,22 @@ async fn with_tls_only_those_whom_our_authorities_know_may_call() {
         client_authorities: Some(ours.file("ca.pem")),
     };
     let tls = Tls::read(&files).expect("the files go together");
-    let server = serving(CallLimits::default(), Some(tls)).await;
+    let server = serving(ServerLimits::default(), Some(tls)).await;
     let address = server.address.to_string();
-    let call = || Call { path: "/filter".to_owned(), body: "x".into(), token: None };
+    let call = || ServerRequest { path: "/filter".to_owned(), body: "x".into(), token: None };
     let known =
-        PassingOn::new(Some(&ours.own_files(&ours.file("ca.pem"), "caller")), LONGEST_ANSWER);
+        Forwarder::new(Some(&ours.own_files(&ours.file("ca.pem"), "caller")), LONGEST_ANSWER);
     let known = known.expect("the files go together");
-    let answer = known.pass_on(&address, call(), PATIENCE).await.expect("it is answered");
-    assert_eq!(answer, Answer::json("/filter  x"));
+    let answer = known.forward(&address, call(), PATIENCE).await.expect("it is answered");
+    assert_eq!(answer, ServerResponse::json("/filter  x"));
     let stranger = foreign.own_files(&ours.file("ca.pem"), "caller");
-    let stranger = PassingOn::new(Some(&stranger), LONGEST_ANSWER).expect("the files go together");
-    stranger.pass_on(&address, call(), PATIENCE).await.expect_err("nobody knows it");
+    let stranger = Forwarder::new(Some(&stranger), LONGEST_ANSWER).expect("the files go together");
+    stranger.forward(&address, call(), PATIENCE).await.expect_err("nobody knows it");
     let mistaken = ours.own_files(&foreign.file("ca.pem"), "caller");
-    let mistaken = PassingOn::new(Some(&mistaken), LONGEST_ANSWER).expect("the files go together");
-    mistaken.pass_on(&address, call(), PATIENCE).await.expect_err("it does not know the server");
-    let plain = PassingOn::new(None, LONGEST_ANSWER).expect("it needs nothing");
-    plain.pass_on(&address, call(), PATIENCE).await.expect_err("it does not speak TLS");
+    let mistaken = Forwarder::new(Some(&mistaken), LONGEST_ANSWER).expect("the files go together");
+    mistaken.forward(&address, call(), PATIENCE).await.expect_err("it does not know the server");
+    let plain = Forwarder::new(None, LONGEST_ANSWER).expect("it needs nothing");
+    plain.forward(&address, call(), PATIENCE).await.expect_err("it does not speak TLS");
 }
 
 #[test]

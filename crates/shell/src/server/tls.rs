@@ -97,9 +97,9 @@ impl Tls {
 
     /// With the certificate that is shown at the time; without one, no connection is agreed on.
     #[must_use]
-    pub fn showing(shown: &Shown) -> Tls {
+    pub fn serving(certificate: &ServingCertificate) -> Tls {
         let builder = ServerConfig::builder().with_no_client_auth();
-        let settings = builder.with_cert_resolver(Arc::new(shown.clone()));
+        let settings = builder.with_cert_resolver(Arc::new(certificate.clone()));
         Tls { acceptor: Arc::new(settings).into() }
     }
 
@@ -110,11 +110,11 @@ impl Tls {
 
 /// The serving certificate for connections from now on. Copies are the same one.
 #[derive(Clone, Default)]
-pub struct Shown {
+pub struct ServingCertificate {
     current: Arc<RwLock<Option<Arc<CertifiedKey>>>>,
 }
 
-impl Shown {
+impl ServingCertificate {
     /// Shows a certificate with its key, both as PEM.
     pub fn show(&self, certificate: &str, key: &str) -> Result<(), String> {
         let chain = CertificateDer::pem_slice_iter(certificate.as_bytes());
@@ -128,13 +128,13 @@ impl Shown {
     }
 }
 
-impl std::fmt::Debug for Shown {
+impl std::fmt::Debug for ServingCertificate {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("Shown")
+        formatter.write_str("ServingCertificate")
     }
 }
 
-impl ResolvesServerCert for Shown {
+impl ResolvesServerCert for ServingCertificate {
     fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }

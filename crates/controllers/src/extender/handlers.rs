@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use almanac_shell::calls::{Answer, Answering, Call, PassingOn};
 use almanac_shell::lease::Addresses;
+use almanac_shell::server::{Forwarder, Handler, ServerRequest, ServerResponse};
 use http::StatusCode;
 
 use super::filtering::json;
 use super::leader::Leader;
-use super::metrics::CallMetrics;
+use super::metrics::RequestMetrics;
 use super::peers::{PeerError, Peers};
 use super::protocol::{BindingResult, FilterResult};
 use super::{binding, filtering};
@@ -47,9 +47,9 @@ impl Verb {
 const PASSED_ON_FOR: Duration = Duration::from_secs(15);
 
 /// Answers the calls of a kube-scheduler.
-pub(super) struct Calls {
+pub(super) struct SchedulerHandler {
     pub(super) leading: Leadership<Leader>,
-    pub(super) metrics: CallMetrics,
+    pub(super) metrics: RequestMetrics,
     /// The other replicas; `None` if there are none.
     pub(super) others: Option<Others>,
 }
@@ -57,25 +57,25 @@ pub(super) struct Calls {
 /// How calls are passed on to the replica that decides.
 pub(super) struct Others {
     pub(super) addresses: Addresses,
-    pub(super) passing_on: PassingOn,
+    pub(super) forwarder: Forwarder,
     /// By which tokens replicas know each other; `None` where they do by their certificates.
     pub(super) peers: Option<Peers>,
 }
 
-impl Answering for Calls {
-    async fn answer(&self, call: Call) -> Answer {
-        let Some(verb) = Verb::of(&call.path) else { return unknown_path() };
+impl Handler for SchedulerHandler {
+    async fn handle(&self, request: ServerRequest) -> ServerResponse {
+        let Some(verb) = Verb::of(&request.path) else { return unknown_path() };
         let answer = match self.leading.cluster() {
-            Some(leader) => self.decide(verb, &leader, &call).await,
-            None => self.pass_on(verb, call).await,
+            Some(leader) => self.decide(verb, &leader, &request).await,
+            None => self.forward(verb, request).await,
         };
-        as_kube_scheduler_shows(verb, answer)
+        for_kube_scheduler(verb, answer)
     }
 }
 
 /// Kube-scheduler drops the body of a response with a status other than 200, and shows the error in the answer. So
 /// the Event of a pending pod shows that there is no leader at the moment.
-fn as_kube_scheduler_shows(verb: Verb, answer: Answer) -> Answer {
+fn for_kube_scheduler(verb: Verb, answer: ServerResponse) -> ServerResponse {
     let is_for_lack_of_a_leader =
         matches!(answer.status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::BAD_GATEWAY);
     if !is_for_lack_of_a_leader {
@@ -89,21 +89,26 @@ fn as_kube_scheduler_shows(verb: Verb, answer: Answer) -> Answer {
     }
 }
 
-impl Calls {
-    async fn decide(&self, verb: Verb, leader: &Arc<Leader>, call: &Call) -> Answer {
+impl SchedulerHandler {
+    async fn decide(
+        &self,
+        verb: Verb,
+        leader: &Arc<Leader>,
+        request: &ServerRequest,
+    ) -> ServerResponse {
         let timer = self.metrics.begin(verb);
         let answer = match verb {
-            Verb::Filter => filtering::filter(leader, &call.body).await,
-            Verb::Prioritize => filtering::prioritize(leader, &call.body),
-            Verb::Preempt => filtering::preempt(leader, &call.body),
-            Verb::Bind => binding::bind(leader, &call.body).await,
+            Verb::Filter => filtering::filter(leader, &request.body).await,
+            Verb::Prioritize => filtering::prioritize(leader, &request.body),
+            Verb::Preempt => filtering::preempt(leader, &request.body),
+            Verb::Bind => binding::bind(leader, &request.body).await,
         };
         timer.end(answer.status);
         answer
     }
 
-    async fn pass_on(&self, verb: Verb, call: Call) -> Answer {
-        let nobody = |why: &str| Answer::refusal(StatusCode::SERVICE_UNAVAILABLE, why);
+    async fn forward(&self, verb: Verb, request: ServerRequest) -> ServerResponse {
+        let nobody = |why: &str| ServerResponse::refusal(StatusCode::SERVICE_UNAVAILABLE, why);
         let Some(others) = &self.others else {
             return nobody("this replica does not decide at the moment");
         };
@@ -115,7 +120,8 @@ impl Calls {
             Ok(token) => token,
             Err(why) => return nobody(&why),
         };
-        let passed_on = others.passing_on.pass_on(&leader, Call { token, ..call }, PASSED_ON_FOR);
+        let passed_on =
+            others.forwarder.forward(&leader, ServerRequest { token, ..request }, PASSED_ON_FOR);
         match passed_on.await {
             Ok(answer) => {
                 self.metrics.passed_on(verb, answer.status);
@@ -123,19 +129,22 @@ impl Calls {
             }
             Err(error) => {
                 self.metrics.passed_on(verb, StatusCode::BAD_GATEWAY);
-                Answer::refusal(StatusCode::BAD_GATEWAY, &error.to_string())
+                ServerResponse::refusal(StatusCode::BAD_GATEWAY, &error.to_string())
             }
         }
     }
 }
 
 /// Answers calls that another replica has passed on. They are passed on no further.
-pub(super) struct CallsOfPeers(pub(super) Arc<Calls>);
+pub(super) struct PeerHandler(pub(super) Arc<SchedulerHandler>);
 
-impl Answering for CallsOfPeers {
-    async fn admit(&self, token: Option<&str>) -> Result<(), Answer> {
+impl Handler for PeerHandler {
+    async fn admit(&self, token: Option<&str>) -> Result<(), ServerResponse> {
         let Some(others) = &self.0.others else {
-            return Err(Answer::refusal(StatusCode::FORBIDDEN, "this replica has no others"));
+            return Err(ServerResponse::refusal(
+                StatusCode::FORBIDDEN,
+                "this replica has no others",
+            ));
         };
         let Some(peers) = &others.peers else { return Ok(()) };
         peers.check(token).await.map_err(|error| {
@@ -144,15 +153,15 @@ impl Answering for CallsOfPeers {
                 // It may still be one of us.
                 PeerError::NotReviewed(_) => StatusCode::SERVICE_UNAVAILABLE,
             };
-            Answer::refusal(status, &error.to_string())
+            ServerResponse::refusal(status, &error.to_string())
         })
     }
 
-    async fn answer(&self, call: Call) -> Answer {
-        let Some(verb) = Verb::of(&call.path) else { return unknown_path() };
+    async fn handle(&self, request: ServerRequest) -> ServerResponse {
+        let Some(verb) = Verb::of(&request.path) else { return unknown_path() };
         match self.0.leading.cluster() {
-            Some(leader) => self.0.decide(verb, &leader, &call).await,
-            None => Answer::refusal(
+            Some(leader) => self.0.decide(verb, &leader, &request).await,
+            None => ServerResponse::refusal(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "this replica does not decide at the moment",
             ),
@@ -160,8 +169,8 @@ impl Answering for CallsOfPeers {
     }
 }
 
-fn unknown_path() -> Answer {
-    Answer::refusal(StatusCode::NOT_FOUND, "try /filter, /prioritize, /preempt or /bind")
+fn unknown_path() -> ServerResponse {
+    ServerResponse::refusal(StatusCode::NOT_FOUND, "try /filter, /prioritize, /preempt or /bind")
 }
 
 #[cfg(test)]
@@ -170,16 +179,17 @@ mod tests {
 
     #[test]
     fn kube_scheduler_is_told_that_nobody_decides_where_it_looks_for_an_error() {
-        let away = || Answer::refusal(StatusCode::SERVICE_UNAVAILABLE, "no replica decides");
-        let told = as_kube_scheduler_shows(Verb::Bind, away());
+        let away =
+            || ServerResponse::refusal(StatusCode::SERVICE_UNAVAILABLE, "no replica decides");
+        let told = for_kube_scheduler(Verb::Bind, away());
         let error: &[u8] = br#"{"Error":"no replica decides"}"#;
         assert_eq!((told.status, &*told.body), (StatusCode::OK, error));
-        let told = as_kube_scheduler_shows(Verb::Filter, away());
+        let told = for_kube_scheduler(Verb::Filter, away());
         let body: serde_json::Value = serde_json::from_slice(&told.body).expect("it is JSON");
         assert_eq!(body["Error"], "no replica decides");
         // The answers to these have no place for an error.
-        assert_eq!(as_kube_scheduler_shows(Verb::Preempt, away()), away());
-        let malformed = || Answer::refusal(StatusCode::BAD_REQUEST, "Pod is missing");
-        assert_eq!(as_kube_scheduler_shows(Verb::Filter, malformed()), malformed());
+        assert_eq!(for_kube_scheduler(Verb::Preempt, away()), away());
+        let malformed = || ServerResponse::refusal(StatusCode::BAD_REQUEST, "Pod is missing");
+        assert_eq!(for_kube_scheduler(Verb::Filter, malformed()), malformed());
     }
 }

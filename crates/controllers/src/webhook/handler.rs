@@ -7,8 +7,8 @@ use almanac_api::checking::CheckContext;
 use almanac_api::families::{Controlled, Descriptor};
 use almanac_api::kinds::Kind;
 use almanac_api::objects::dates_of_taints;
-use almanac_shell::calls::{Answer, Answering, Call};
 use almanac_shell::clock::Clock;
+use almanac_shell::server::{Handler, ServerRequest, ServerResponse};
 use http::StatusCode;
 use serde_json::{Value, json};
 
@@ -35,15 +35,15 @@ pub(super) struct Reviews {
     pub(super) one_at_a_time: Mutex<()>,
 }
 
-impl Answering for Reviews {
-    async fn answer(&self, call: Call) -> Answer {
-        let is_to_be_completed = match &*call.path {
+impl Handler for Reviews {
+    async fn handle(&self, request: ServerRequest) -> ServerResponse {
+        let is_to_be_completed = match &*request.path {
             VALIDATE => false,
             MUTATE => true,
-            _ => return Answer::refusal(StatusCode::NOT_FOUND, "try /validate or /mutate"),
+            _ => return ServerResponse::refusal(StatusCode::NOT_FOUND, "try /validate or /mutate"),
         };
         let begun = Instant::now();
-        let review: Result<Review, _> = serde_json::from_slice(&call.body);
+        let review: Result<Review, _> = serde_json::from_slice(&request.body);
         let why = match review {
             Ok(Review { request: Some(request) }) => {
                 // A large object takes a while, and must not delay the other reviews.
@@ -59,12 +59,12 @@ impl Answering for Reviews {
             Err(error) => format!("failed to read an AdmissionReview: {error}"),
         };
         self.metrics.count(Outcome::Malformed);
-        Answer::refusal(StatusCode::BAD_REQUEST, &why)
+        ServerResponse::refusal(StatusCode::BAD_REQUEST, &why)
     }
 }
 
 impl Reviews {
-    fn review(&self, mut request: Request) -> Answer {
+    fn review(&self, mut request: Request) -> ServerResponse {
         let verdict = self.verdict(&mut request);
         let is_refused = !verdict.errors.is_empty();
         let outcome = match (is_refused, verdict.warnings.is_empty()) {
@@ -86,7 +86,7 @@ impl Reviews {
     }
 
     /// Adds what the API of a hub adds to the objects of its clusters.
-    fn complete(&self, request: &Request) -> Answer {
+    fn complete(&self, request: &Request) -> ServerResponse {
         let dates = if self.kind_to_check(request) == Some(Kind::ManagedCluster) {
             dates_of_taints(&request.object, request.old_object.as_ref(), self.clock.now())
         } else {
@@ -142,7 +142,7 @@ impl Reviews {
     }
 }
 
-fn as_json(answered: &Answered<'_>) -> Answer {
+fn as_json(answered: &Answered<'_>) -> ServerResponse {
     // It consists of texts, which can always be written.
-    Answer::json(serde_json::to_vec(answered).unwrap_or_default())
+    ServerResponse::json(serde_json::to_vec(answered).unwrap_or_default())
 }

@@ -17,12 +17,12 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{PrivateKeyDer, ServerName};
 
 use super::tls::{authorities, certificates, unreadable};
-use super::{Answer, Call, TlsError};
+use super::{ServerRequest, ServerResponse, TlsError};
 
 /// Why a call could not be passed on.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to pass the call on to {address}: {why}")]
-pub struct NotPassedOn {
+pub struct ForwardError {
     /// The address of the other process.
     pub address: String,
     /// What went wrong.
@@ -31,7 +31,7 @@ pub struct NotPassedOn {
 
 /// The certificates with which calls are passed on over TLS.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct OwnFiles {
+pub struct ClientTlsFiles {
     /// The authorities of the other processes.
     pub authorities: PathBuf,
     /// Our own client certificate, by which the other processes identify us.
@@ -44,7 +44,7 @@ pub struct OwnFiles {
 
 /// Passes calls on. Connections are kept.
 #[derive(Clone, Debug)]
-pub struct PassingOn {
+pub struct Forwarder {
     client: Client<hyper_rustls::HttpsConnector<HttpConnector>, Full<Bytes>>,
     scheme: &'static str,
     longest_answer: usize,
@@ -53,9 +53,9 @@ pub struct PassingOn {
 /// How long a connection may take.
 const CONNECT_TIME: Duration = Duration::from_secs(2);
 
-impl PassingOn {
+impl Forwarder {
     /// Without TLS, or with it by these certificates. Longer answers are refused.
-    pub fn new(tls: Option<&OwnFiles>, longest_answer: usize) -> Result<PassingOn, TlsError> {
+    pub fn new(tls: Option<&ClientTlsFiles>, longest_answer: usize) -> Result<Forwarder, TlsError> {
         let settings = match tls {
             None => ClientConfig::builder()
                 .with_root_certificates(tokio_rustls::rustls::RootCertStore::empty())
@@ -89,24 +89,25 @@ impl PassingOn {
         };
         let connector = builder.enable_http1().wrap_connector(connector);
         let client = Client::builder(TokioExecutor::new()).build(connector);
-        Ok(PassingOn { client, scheme, longest_answer })
+        Ok(Forwarder { client, scheme, longest_answer })
     }
 
     /// The answer of the process at this address (`host:port`) to a call, if it comes in time.
-    pub async fn pass_on(
+    pub async fn forward(
         &self,
         address: &str,
-        call: Call,
+        request: ServerRequest,
         time: Duration,
-    ) -> Result<Answer, NotPassedOn> {
-        let failed = |why: String| NotPassedOn { address: address.to_owned(), why };
+    ) -> Result<ServerResponse, ForwardError> {
+        let failed = |why: String| ForwardError { address: address.to_owned(), why };
+        let ServerRequest { path, body, token } = request;
         let mut request = Request::builder()
             .method(Method::POST)
-            .uri(format!("{}://{address}{}", self.scheme, call.path))
+            .uri(format!("{}://{address}{path}", self.scheme))
             .header(CONTENT_TYPE, "application/json")
-            .body(Full::new(call.body))
+            .body(Full::new(body))
             .map_err(|error| failed(error.to_string()))?;
-        if let Some(token) = call.token {
+        if let Some(token) = token {
             let value = HeaderValue::try_from(format!("Bearer {token}"));
             let mut value = value.map_err(|_| failed("the token is not one".to_owned()))?;
             value.set_sensitive(true);
@@ -120,7 +121,7 @@ impl PassingOn {
             let (head, body) = response.into_parts();
             let body = Limited::new(body, self.longest_answer).collect().await;
             let body = body.map_err(|error| failed(error.to_string()))?.to_bytes();
-            Ok(Answer { status: head.status, body })
+            Ok(ServerResponse { status: head.status, body })
         };
         let in_time = timeout(time, answered).await;
         in_time.unwrap_or_else(|_| Err(failed(format!("no answer within {} s", time.as_secs()))))

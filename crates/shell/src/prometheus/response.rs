@@ -12,7 +12,7 @@ use super::problem::{QueryProblem, excerpt};
 use crate::json_parts;
 
 /// A whole response.
-pub(super) struct Answer {
+pub(super) struct PrometheusResponse {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
@@ -20,7 +20,7 @@ pub(super) struct Answer {
 
 /// The common fields of every response of the API.
 #[derive(Deserialize)]
-struct Said<'a> {
+struct ResponseEnvelope<'a> {
     #[serde(borrow)]
     status: Cow<'a, str>,
     #[serde(default)]
@@ -51,10 +51,10 @@ struct Element<'a> {
     histogram: Option<IgnoredAny>,
 }
 
-impl Answer {
+impl PrometheusResponse {
     pub(super) fn read(&self, has_token: bool) -> Result<f64, QueryProblem> {
-        let said = serde_json::from_slice::<Said<'_>>(&self.body);
-        if let Ok(Said { status, error_kind: Some(kind), error, .. }) = &said
+        let envelope = serde_json::from_slice::<ResponseEnvelope<'_>>(&self.body);
+        if let Ok(ResponseEnvelope { status, error_kind: Some(kind), error, .. }) = &envelope
             && status == "error"
         {
             return Err(failed(kind, error.as_deref().unwrap_or_default()));
@@ -62,8 +62,8 @@ impl Answer {
         if !self.status.is_success() {
             return Err(self.refused(has_token));
         }
-        match said {
-            Ok(Said { status, data: Some(_), warnings, .. }) if status == "success" => {
+        match envelope {
+            Ok(ResponseEnvelope { status, data: Some(_), warnings, .. }) if status == "success" => {
                 let mut warnings = warnings.iter().flatten();
                 match warnings.find(|warning| !is_about_the_query(warning)) {
                     Some(warning) => Err(QueryProblem::Incomplete(excerpt(warning))),

@@ -1,10 +1,10 @@
 //! Serves requests of other programs over HTTP: requests with a body, answered by a handler.
 //!
 //! Clients may be slow, send too much, or disconnect. Connections, bytes and times are limited, so that none of this
-//! costs more than the request. TLS, if configured, and the handler decide which clients are allowed. `passing_on`
+//! costs more than the request. TLS, if configured, and the handler decide which clients are allowed. `forwarding`
 //! forwards a request to another process.
 
-mod passing_on;
+mod forwarding;
 #[cfg(test)]
 mod tests;
 mod tls;
@@ -28,14 +28,14 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-pub use self::passing_on::{NotPassedOn, OwnFiles, PassingOn};
-pub use self::tls::{Shown, Tls, TlsError, TlsFiles};
+pub use self::forwarding::{ClientTlsFiles, ForwardError, Forwarder};
+pub use self::tls::{ServingCertificate, Tls, TlsError, TlsFiles};
 use crate::endpoints::listener::next;
 use crate::slots::{Slot, Slots};
 
 /// A call.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub struct ServerRequest {
     /// The path of the request, such as `/filter`.
     pub path: String,
     /// With which words.
@@ -46,42 +46,45 @@ pub struct Call {
 
 /// The answer to a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Answer {
+pub struct ServerResponse {
     /// How it went.
     pub status: StatusCode,
     /// JSON if it went well, and otherwise a sentence that says why not.
     pub body: Bytes,
 }
 
-impl Answer {
+impl ServerResponse {
     /// JSON.
     #[must_use]
-    pub fn json(body: impl Into<Bytes>) -> Answer {
-        Answer { status: StatusCode::OK, body: body.into() }
+    pub fn json(body: impl Into<Bytes>) -> ServerResponse {
+        ServerResponse { status: StatusCode::OK, body: body.into() }
     }
 
     /// The reason for the refusal, as a sentence.
     #[must_use]
-    pub fn refusal(status: StatusCode, why: &str) -> Answer {
-        Answer { status, body: format!("{why}\n").into() }
+    pub fn refusal(status: StatusCode, why: &str) -> ServerResponse {
+        ServerResponse { status, body: format!("{why}\n").into() }
     }
 }
 
 /// Answers calls.
-pub trait Answering: Send + Sync + 'static {
+pub trait Handler: Send + Sync + 'static {
     /// Whether a client with this token is allowed; if not, the response. It is called before the body is read, so
     /// that an unauthorized request costs no more than this check.
-    fn admit(&self, _token: Option<&str>) -> impl Future<Output = Result<(), Answer>> + Send {
+    fn admit(
+        &self,
+        _token: Option<&str>,
+    ) -> impl Future<Output = Result<(), ServerResponse>> + Send {
         std::future::ready(Ok(()))
     }
 
     /// The answer to a call.
-    fn answer(&self, call: Call) -> impl Future<Output = Answer> + Send;
+    fn handle(&self, request: ServerRequest) -> impl Future<Output = ServerResponse> + Send;
 }
 
 /// The limits for callers.
 #[derive(Clone, Copy, Debug)]
-pub struct CallLimits {
+pub struct ServerLimits {
     /// Connections at once.
     pub connections: usize,
     /// Of these, connections from one address.
@@ -92,7 +95,7 @@ pub struct CallLimits {
     pub large_bodies: usize,
     /// Whether a request in progress is never canceled to free its slot for another one, because its effect cannot be
     /// undone.
-    pub keeps_calls: bool,
+    pub keeps_requests: bool,
     /// How long the body may take to arrive.
     pub body_time: Duration,
     /// How long a large body waits for room.
@@ -101,7 +104,7 @@ pub struct CallLimits {
     pub idle_time: Duration,
 }
 
-impl Default for CallLimits {
+impl Default for ServerLimits {
     /// A caller that keeps connections usually drops them after a minute and a half without a request. If we were the
     /// first to drop one, its next request might be lost with it.
     fn default() -> Self {
@@ -110,7 +113,7 @@ impl Default for CallLimits {
             of_one_address: 128,
             body: 16 * 1024 * 1024,
             large_bodies: 256 * 1024 * 1024,
-            keeps_calls: true,
+            keeps_requests: true,
             body_time: Duration::from_secs(30),
             room_time: Duration::from_secs(2),
             idle_time: Duration::from_mins(3),
@@ -132,11 +135,11 @@ const LOOK: Duration = Duration::from_millis(100);
 const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
 
 /// Serves requests until the token is canceled; those in progress are finished.
-pub async fn serve_calls<A: Answering>(
+pub async fn serve_requests<A: Handler>(
     listener: TcpListener,
     tls: Option<Tls>,
-    limits: CallLimits,
-    answering: Arc<A>,
+    limits: ServerLimits,
+    handler: Arc<A>,
     end: CancellationToken,
 ) {
     let slots = Slots::new(limits.connections, limits.of_one_address);
@@ -149,8 +152,8 @@ pub async fn serve_calls<A: Answering>(
         };
         // The connection chosen to close is closed before the new one is served.
         while connections.len() >= limits.connections && connections.join_next().await.is_some() {}
-        let (answering, room) = (Arc::clone(&answering), Arc::clone(&room));
-        let served = Served { limits, slot, room, answering, end: end.clone() };
+        let (handler, room) = (Arc::clone(&handler), Arc::clone(&room));
+        let served = Connection { limits, slot, room, handler, end: end.clone() };
         let tls = tls.clone();
         connections.spawn(async move { served.accept(stream, tls).await });
     }
@@ -159,15 +162,15 @@ pub async fn serve_calls<A: Answering>(
 }
 
 /// A connection.
-struct Served<A> {
-    limits: CallLimits,
+struct Connection<A> {
+    limits: ServerLimits,
     slot: Slot,
     room: Arc<Semaphore>,
-    answering: Arc<A>,
+    handler: Arc<A>,
     end: CancellationToken,
 }
 
-impl<A: Answering> Served<A> {
+impl<A: Handler> Connection<A> {
     async fn accept(self, stream: TcpStream, tls: Option<Tls>) {
         // Answers are short, and the caller waits for them.
         let _is_faster = stream.set_nodelay(true);
@@ -223,10 +226,11 @@ impl<A: Answering> Served<A> {
 
     async fn respond(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
         let answer = match self.read(request).await {
-            Ok(_) if !self.begin() => {
-                Answer::refusal(StatusCode::SERVICE_UNAVAILABLE, "too many connections; try again")
-            }
-            Ok((call, _room)) => self.answering.answer(call).await,
+            Ok(_) if !self.begin() => ServerResponse::refusal(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "too many connections; try again",
+            ),
+            Ok((request, _room)) => self.handler.handle(request).await,
             Err(refusal) => refusal,
         };
         let is_json = answer.status == StatusCode::OK;
@@ -243,7 +247,7 @@ impl<A: Answering> Served<A> {
 
     /// Whether the call is answered: another connection may have taken its slot.
     fn begin(&self) -> bool {
-        if self.limits.keeps_calls {
+        if self.limits.keeps_requests {
             return self.slot.begin_request();
         }
         self.slot.answer_at_once();
@@ -254,21 +258,21 @@ impl<A: Answering> Served<A> {
     async fn read(
         &self,
         request: Request<Incoming>,
-    ) -> Result<(Call, Option<SemaphorePermit<'_>>), Answer> {
+    ) -> Result<(ServerRequest, Option<SemaphorePermit<'_>>), ServerResponse> {
         if request.method() != Method::POST {
-            return Err(Answer::refusal(StatusCode::METHOD_NOT_ALLOWED, "only POST"));
+            return Err(ServerResponse::refusal(StatusCode::METHOD_NOT_ALLOWED, "only POST"));
         }
         let (head, body) = request.into_parts();
         let token = head.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
         let token = token.and_then(|value| value.strip_prefix("Bearer "));
-        self.answering.admit(token).await?;
+        self.handler.admit(token).await?;
         let Ok(read) = timeout(self.limits.body_time, self.read_body(body)).await else {
             let why = "the body took too long to arrive";
-            return Err(Answer::refusal(StatusCode::REQUEST_TIMEOUT, why));
+            return Err(ServerResponse::refusal(StatusCode::REQUEST_TIMEOUT, why));
         };
         let (body, room) = read?;
         let path = head.uri.path().to_owned();
-        Ok((Call { path, body, token: token.map(str::to_owned) }, room))
+        Ok((ServerRequest { path, body, token: token.map(str::to_owned) }, room))
     }
 
     /// A body, and the memory permit for it. Memory is reserved for the bytes received, not for those announced, so
@@ -276,11 +280,11 @@ impl<A: Answering> Served<A> {
     async fn read_body(
         &self,
         mut body: Incoming,
-    ) -> Result<(Bytes, Option<SemaphorePermit<'_>>), Answer> {
+    ) -> Result<(Bytes, Option<SemaphorePermit<'_>>), ServerResponse> {
         let limit = self.limits.body.min(SMALL_BODY.saturating_add(self.limits.large_bodies));
         let is_too_large = |bytes: usize| {
             let why = format!("the body has more than {limit} bytes");
-            let refusal = || Answer::refusal(StatusCode::PAYLOAD_TOO_LARGE, &why);
+            let refusal = || ServerResponse::refusal(StatusCode::PAYLOAD_TOO_LARGE, &why);
             if bytes > limit { Err(refusal()) } else { Ok(()) }
         };
         is_too_large(usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX))?;
@@ -288,7 +292,10 @@ impl<A: Answering> Served<A> {
         let mut room: Option<SemaphorePermit<'_>> = None;
         while let Some(frame) = body.frame().await {
             let Ok(frame) = frame else {
-                return Err(Answer::refusal(StatusCode::BAD_REQUEST, "the body is incomplete"));
+                return Err(ServerResponse::refusal(
+                    StatusCode::BAD_REQUEST,
+                    "the body is incomplete",
+                ));
             };
             let Ok(data) = frame.into_data() else { continue };
             let arrived = read.len().saturating_add(data.len());
@@ -309,12 +316,12 @@ impl<A: Answering> Served<A> {
 
     /// Reserves memory for this number of bytes more. Requests that wait for it may hold some already, so none waits
     /// long.
-    async fn make_room(&self, bytes: usize) -> Result<SemaphorePermit<'_>, Answer> {
+    async fn make_room(&self, bytes: usize) -> Result<SemaphorePermit<'_>, ServerResponse> {
         let permits = u32::try_from(bytes).unwrap_or(u32::MAX);
         let room = timeout(self.limits.room_time, self.room.acquire_many(permits)).await;
         room.ok().and_then(Result::ok).ok_or_else(|| {
             let why = "too many large bodies at once; try again";
-            Answer::refusal(StatusCode::SERVICE_UNAVAILABLE, why)
+            ServerResponse::refusal(StatusCode::SERVICE_UNAVAILABLE, why)
         })
     }
 }

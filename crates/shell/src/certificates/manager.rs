@@ -18,8 +18,8 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
 use super::{Configurations, Kept, Pair, Publishing, Wanted};
-use crate::calls::Shown;
 use crate::clock::Clock;
+use crate::server::ServingCertificate;
 use crate::writer::{FIELD_MANAGER, patch_params, summarize};
 
 /// How long a response is awaited.
@@ -35,7 +35,7 @@ const PREVIOUS: &str = "previous-ca.crt";
 
 /// Where certificates are kept.
 #[derive(Clone, Debug)]
-pub struct Places {
+pub struct SecretName {
     /// The namespace of the Secret.
     pub namespace: String,
     /// The Secret. Server-side apply recreates it: only there, RBAC can limit the verb `create` to a name.
@@ -43,11 +43,11 @@ pub struct Places {
 }
 
 /// Keeps certificates.
-pub struct Keeping {
+pub struct CertificateManager {
     /// With which rights.
     pub client: Client,
     /// Where.
-    pub places: Places,
+    pub secret_name: SecretName,
     /// What for.
     pub wanted: Wanted,
     /// By which clock they are renewed.
@@ -67,15 +67,19 @@ struct LastLook {
 /// The reason of a retry, as a sentence.
 type Failure = String;
 
-impl Keeping {
-    /// Renews them until it is dropped; `shown` is the serving certificate. `tell` is called after each check, with
+impl CertificateManager {
+    /// Renews them until it is dropped; `certificate` is the serving certificate. `tell` is called after each check, with
     /// the latest instant until which the serving certificate is valid, or with the failure.
-    pub async fn keep(self, shown: &Shown, tell: impl Fn(Result<Timestamp, &str>) + Send) {
+    pub async fn run(
+        self,
+        certificate: &ServingCertificate,
+        tell: impl Fn(Result<Timestamp, &str>) + Send,
+    ) {
         let interval = Duration::try_from(self.wanted.interval()).unwrap_or(REQUEST_TIMEOUT);
         let mut last_failure: Option<Failure> = None;
         let mut last = LastLook::default();
         loop {
-            let pause = match self.look(shown, &mut last).await {
+            let pause = match self.look(certificate, &mut last).await {
                 Ok(until) => {
                     tell(Ok(until));
                     last_failure = None;
@@ -95,7 +99,11 @@ impl Keeping {
     }
 
     /// Looks once: renews what has to be, publishes the authorities if that is up to us, then shows the certificate.
-    async fn look(&self, shown: &Shown, look: &mut LastLook) -> Result<Timestamp, Failure> {
+    async fn look(
+        &self,
+        certificate: &ServingCertificate,
+        look: &mut LastLook,
+    ) -> Result<Timestamp, Failure> {
         let kept = self.renew(look).await?;
         (look.kept, look.absent_since) = (Some(kept.clone()), None);
         let (validating, mutating) = match &self.wanted.publishing {
@@ -111,7 +119,7 @@ impl Keeping {
             }
         }
         let serving = &kept.serving;
-        shown
+        certificate
             .show(&serving.certificate, &serving.key)
             .map_err(|why| format!("failed to use the certificate: {why}"))?;
         if let Some(name) = mutating {
@@ -131,7 +139,7 @@ impl Keeping {
     /// The certificates in the Secret, renewed when due. A replica that has seen them restores a deleted Secret, since
     /// callers trust them. A new replica leaves the others time to do so.
     async fn renew(&self, look: &mut LastLook) -> Result<Kept, Failure> {
-        let Places { namespace, secret: name, .. } = &self.places;
+        let SecretName { namespace, secret: name, .. } = &self.secret_name;
         let secrets: Api<Secret> = Api::namespaced(self.client.clone(), namespace);
         let shown = format!("Secret {namespace}/{name}");
         let mut lost = None;
@@ -190,7 +198,7 @@ impl Keeping {
 
     /// Creates the empty Secret. An apply with data could remove the data of a faster replica.
     async fn apply_empty(&self, secrets: &Api<Secret>, shown: &str) -> Result<(), Failure> {
-        let Places { namespace, secret: name } = &self.places;
+        let SecretName { namespace, secret: name } = &self.secret_name;
         let secret = json!({
             "apiVersion": "v1",
             "kind": "Secret",
