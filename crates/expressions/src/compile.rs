@@ -24,7 +24,7 @@ pub(crate) struct Compiled {
     pub(crate) node: Node,
     pub(crate) scores: ReadScores,
     /// What of it never has the result that it needs.
-    pub(crate) doubts: Vec<CompileError>,
+    pub(crate) warnings: Vec<CompileError>,
     /// The steps that it takes for every object, plus those of the expressions before it.
     pub(crate) steps: usize,
 }
@@ -47,17 +47,17 @@ pub(crate) fn compile(text: &str, allowance: &Allowance) -> Result<Compiled, Com
         patterns: &allowance.patterns,
         variables: Vec::new(),
         scores: ReadScores::Named(BTreeSet::new()),
-        doubts: Vec::new(),
+        warnings: Vec::new(),
         times: 1,
         steps: allowance.steps,
     };
     let (node, known) = compiler.node(&expression)?;
     if !known.fits(&Known::BOOL) {
         let message = format!("it is never true, because it is of type {known}");
-        compiler.doubts.push(CompileError::new(message));
+        compiler.warnings.push(CompileError::new(message));
     }
-    let Compiler { scores, doubts, steps, .. } = compiler;
-    Ok(Compiled { node, scores, doubts, steps })
+    let Compiler { scores, warnings, steps, .. } = compiler;
+    Ok(Compiled { node, scores, warnings, steps })
 }
 
 type Typed = Result<(Node, Known), CompileError>;
@@ -72,7 +72,7 @@ struct Compiler<'a> {
     /// The variables of the macros around, with their types.
     variables: Vec<(String, Known)>,
     scores: ReadScores,
-    doubts: Vec<CompileError>,
+    warnings: Vec<CompileError>,
     /// How often a part is evaluated at most, as far as the lists around it are written in the expression.
     times: usize,
     /// The steps of all parts so far, each as often as it is evaluated.

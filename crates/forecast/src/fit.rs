@@ -14,7 +14,7 @@ use almanac_engine::{
 };
 use jiff::Timestamp;
 
-use crate::doubt::{SOON, days_to_run};
+use crate::findings::{SOON, days_to_run};
 use crate::{Excess, Forecast, Origin, Period, Simulation, Step, Writer};
 
 /// The demand of workloads over time, compared with their allowances.

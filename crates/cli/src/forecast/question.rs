@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use almanac_calendar::Zone;
 use almanac_engine::PolicyName;
-use almanac_forecast::{Assumption, Doubt, Forecast, OpenWindows, Overlap, Part, Period};
+use almanac_forecast::{Assumption, Forecast, ForecastFinding, OpenWindows, Overlap, Part, Period};
 use jiff::Timestamp;
 
 use super::agreeing::{Drawn, drawn};
@@ -125,9 +125,9 @@ impl Question<'_> {
     }
 
     /// The likely mistakes in a part.
-    pub(super) fn doubts(&self, which: Which<'_>) -> Vec<Doubt> {
+    pub(super) fn findings(&self, which: Which<'_>) -> Vec<ForecastFinding> {
         self.find(which.index)
-            .map_or_else(Vec::new, |(of_place, _, own)| of_place.forecast.doubts(own))
+            .map_or_else(Vec::new, |(of_place, _, own)| of_place.forecast.findings(own))
     }
 
     /// The drawings of a part.

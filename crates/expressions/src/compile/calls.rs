@@ -12,7 +12,7 @@ use crate::types::{Bindings, Known, Type};
 use crate::value::Value;
 
 /// How many parts that always fail are mentioned.
-const MOST_DOUBTS: usize = 10;
+const MAX_WARNINGS: usize = 10;
 
 impl Compiler<'_> {
     pub(super) fn call(
@@ -139,7 +139,7 @@ impl Compiler<'_> {
             match functions::call(&overloads, &constants, self.constants) {
                 Ok(value) if value.is_small() => return Ok(Node::Constant(value)),
                 Ok(_) | Err(Failure::TooManySteps) => {}
-                Err(failure) => self.doubt(part, &failure),
+                Err(failure) => self.warn(part, &failure),
             }
         }
         let prepared = overloads.first().and_then(|it| Prepared::named(it.name));
@@ -159,16 +159,16 @@ impl Compiler<'_> {
                     );
                     return Err(self.error(part, message).too_much());
                 }
-                Err(failure) => self.doubt(part, &failure),
+                Err(failure) => self.warn(part, &failure),
             }
         }
         Ok(Node::Call { overloads: overloads.into(), arguments: arguments.into() })
     }
 
     /// Notes a call that fails whenever it is made. It may be made for no object.
-    pub(super) fn doubt(&mut self, part: &Part, failure: &Failure) {
-        if self.doubts.len() < MOST_DOUBTS {
-            self.doubts.push(self.error(part, format!("it always fails: {failure}")));
+    pub(super) fn warn(&mut self, part: &Part, failure: &Failure) {
+        if self.warnings.len() < MAX_WARNINGS {
+            self.warnings.push(self.error(part, format!("it always fails: {failure}")));
         }
     }
 

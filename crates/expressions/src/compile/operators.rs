@@ -45,7 +45,7 @@ impl Compiler<'_> {
         if let Node::Constant(value) = &of {
             match arithmetic::negative(value) {
                 Ok(value) => return Ok((Node::Constant(value), known)),
-                Err(failure) => self.doubt(part, &failure),
+                Err(failure) => self.warn(part, &failure),
             }
         }
         Ok((Node::Negative(of.into()), known))

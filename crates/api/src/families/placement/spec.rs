@@ -137,9 +137,9 @@ fn check_expressions(
                 });
             }
             Ok(expression) => {
-                for doubt in expression.doubts() {
+                for warning in expression.warnings() {
                     findings.push(
-                        Finding::new(Code::NeverHolds, field, doubt.to_string())
+                        Finding::new(Code::NeverHolds, field, warning.to_string())
                             .with_fix("compare it with something, or correct what it is given"),
                     );
                 }

@@ -10,7 +10,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use almanac_engine::{Family, Identity, PolicyName, Slim, Value};
-use almanac_forecast::{Doubt, Origin, Outranked, Overlap, Part, Period, Series, Writer};
+use almanac_forecast::{ForecastFinding, Origin, Outranked, Overlap, Part, Period, Series, Writer};
 use serde_json::json;
 
 use super::repeats;
@@ -34,13 +34,13 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
                 question.input.written_at(which.place, &writer.policy, writer.rule.as_deref())
             };
             let is_small = part.series.len() <= DOUBTED;
-            let doubts = if is_small { question.doubts(which) } else { Vec::new() };
+            let findings = if is_small { question.findings(which) } else { Vec::new() };
             let drawn = question.drawn(which, part);
             let left_out = [
                 (!is_small).then_some("what is probably not meant, which almanac lint tells"),
                 (!is_looked_through(which.place, part)).then_some("windows that are open at once"),
             ];
-            let told = Told { drawn: &drawn, doubts: &doubts, left_out: &left_out };
+            let told = Told { drawn: &drawn, findings: &findings, left_out: &left_out };
             write_part((question.view, which.place), (part, &told), of_rule, sheet)
         },
         &mut WithoutFirstByte::new(&mut *output),
@@ -92,7 +92,7 @@ fn starts(place: Option<&str>, job: &ShownCronJob, period: Period) -> Option<ser
 /// The data of a part.
 struct Told<'a> {
     drawn: &'a [Drawn<'a>],
-    doubts: &'a [Doubt],
+    findings: &'a [ForecastFinding],
     /// The checks that were left out for it.
     left_out: &'a [Option<&'static str>],
 }
@@ -136,16 +136,16 @@ fn write_part(
         told
     };
     let writers: Vec<_> = writers.iter().map(writer).collect();
-    let doubt = |doubt: &Doubt| {
-        let at: Vec<i64> = doubt.at.iter().map(|at| at.as_millisecond()).collect();
+    let finding = |finding: &ForecastFinding| {
+        let at: Vec<i64> = finding.at.iter().map(|at| at.as_millisecond()).collect();
         json!({
-            "policy": names(&doubt.policy.identity), "rule": doubt.rule.as_deref(), "at": at,
-            "told": doubt.about.to_string(), "advice": doubt.about.advice(),
+            "policy": names(&finding.policy.identity), "rule": finding.rule.as_deref(), "at": at,
+            "told": finding.problem.to_string(), "advice": finding.problem.advice(),
         })
     };
-    let doubts: Vec<_> = told.doubts.iter().map(doubt).collect();
+    let findings: Vec<_> = told.findings.iter().map(finding).collect();
     let left_out: Vec<_> = told.left_out.iter().flatten().collect();
-    let mut rest = json!({"origins": all, "writers": writers, "doubts": doubts});
+    let mut rest = json!({"origins": all, "writers": writers, "doubts": findings});
     if !outranked.is_empty() {
         rest["outranked"] = json!(outranked);
     }
@@ -284,7 +284,7 @@ mod tests {
 
     fn written(series: &[Series]) -> String {
         let drawn: Vec<_> = series.iter().map(Drawn::of).collect();
-        let told = Told { drawn: &drawn, doubts: &[], left_out: &[] };
+        let told = Told { drawn: &drawn, findings: &[], left_out: &[] };
         let part = Part { series: series.to_vec(), ..Part::default() };
         let place = InputPlace::new(std::iter::empty(), None);
         let mut output = b"{\"parts\":[".to_vec();

@@ -10,8 +10,8 @@ use super::alone::{Alone, Group, shared_fields};
 use super::days::{clock_of, clocks};
 use super::held::{Change, Held, Write};
 use super::losers::has_lost;
-use super::lost::{Asks, Lost};
-use super::{About, Doubt};
+use super::lost_values::{Asks, LostValue};
+use super::{ForecastFinding, Problem};
 use crate::{Origin, Period, Simulation, Step, Writer};
 
 /// The state of a run so far. The run may consist of stretches, with nothing new in between.
@@ -37,7 +37,7 @@ pub(crate) struct Watch<'w> {
     /// The rules that were due and set nothing that lasted: when first, and who decided instead.
     pub(super) lost: BTreeMap<Writer, Loss>,
     /// The findings so far, one for each key.
-    pub(super) found: BTreeMap<Key, Doubt>,
+    pub(super) found: BTreeMap<Key, ForecastFinding>,
     /// Which rules have raised a value, and which have lowered one that no rare rule had set.
     pub(super) raising: BTreeSet<Writer>,
     pub(super) lowering: BTreeSet<Writer>,
@@ -188,14 +188,14 @@ impl<'w> Watch<'w> {
 
     /// Marks that all values of the instants so far have been set.
     pub(crate) fn pause(&mut self) {
-        let mut shown = Vec::new();
+        let mut findings = Vec::new();
         for place in self.shared.keys() {
             if let Some(held) = self.held.get_mut(place) {
-                shown.push((place.clone(), held.settle(&mut self.alone)));
+                findings.push((place.clone(), held.settle(&mut self.alone)));
             }
         }
-        for (place, shown) in shown {
-            self.tell(&place, shown);
+        for (place, findings) in findings {
+            self.tell(&place, findings);
         }
     }
 
@@ -220,7 +220,7 @@ impl<'w> Watch<'w> {
                 if let Some((one, other)) = values.filter(|(one, other)| of_others && one != other)
                 {
                     let (asked, by, values) = (held.current.clone(), write.clone(), (one, other));
-                    meeting = Some(Lost { asked, by, values, end: None, is_cut: false });
+                    meeting = Some(LostValue { asked, by, values, end: None, is_cut: false });
                 }
                 has_lost(&mut self.lost, loser, step.at, because);
             } else if held.current.at < step.at
@@ -228,8 +228,8 @@ impl<'w> Watch<'w> {
             {
                 self.won.insert(winner.clone());
             }
-            let shown = held.set(write, &mut self.alone);
-            self.tell(&place, shown);
+            let findings = held.set(write, &mut self.alone);
+            self.tell(&place, findings);
             if let Some(meeting) = meeting {
                 self.tell_two_writers(&place, &meeting);
             }
@@ -249,13 +249,13 @@ impl<'w> Watch<'w> {
         self.settle();
         for (place, held) in std::mem::take(&mut self.held) {
             self.won.extend(held.current.writer().cloned());
-            let shown = held.end(until, &mut self.alone);
-            self.tell(&place, shown);
+            let findings = held.end(until, &mut self.alone);
+            self.tell(&place, findings);
         }
     }
 
     /// The findings, once all stretches are over.
-    pub(crate) fn end(mut self) -> Vec<Doubt> {
+    pub(crate) fn end(mut self) -> Vec<ForecastFinding> {
         self.tell_undone();
         let cut: BTreeSet<(PolicyName, PolicyName)> = self
             .found
@@ -268,16 +268,17 @@ impl<'w> Watch<'w> {
                 other.as_ref().is_some_and(|it| cut.contains(&in_order(policy, &it.policy)));
             *sort != Sort::TwoWriters || !is_cut
         });
-        let mut doubts: Vec<Doubt> = std::mem::take(&mut self.found).into_values().collect();
-        for doubt in &mut doubts {
-            if let About::PodsWait { most, .. } = &mut doubt.about {
-                *most = self.waiting.get(&doubt.policy).copied().unwrap_or(*most);
+        let mut findings: Vec<ForecastFinding> =
+            std::mem::take(&mut self.found).into_values().collect();
+        for finding in &mut findings {
+            if let Problem::PodsWait { most, .. } = &mut finding.problem {
+                *most = self.waiting.get(&finding.policy).copied().unwrap_or(*most);
             }
         }
-        doubts.extend(self.never_won());
-        doubts.extend(self.never_won_though_open());
-        doubts.extend(self.selecting_nothing());
-        doubts
+        findings.extend(self.never_won());
+        findings.extend(self.never_won_though_open());
+        findings.extend(self.selecting_nothing());
+        findings
     }
 
     fn write(&self, at: Timestamp, value: Option<Value>, origin: Arc<Origin>) -> Write {
@@ -321,9 +322,9 @@ impl<'w> Watch<'w> {
                 let most = self.waiting.entry(writer.policy.clone()).or_default();
                 *most = (*most).max(*pods);
                 let because = write.origin.reason.clone();
-                let about = About::PodsWait { pods: *pods, most: *pods, because, at };
+                let problem = Problem::PodsWait { pods: *pods, most: *pods, because, at };
                 let whole = Writer { policy: writer.policy, rule: None };
-                self.note(Sort::PodsWait, &whole, None, None, (about, vec![at]));
+                self.note(Sort::PodsWait, &whole, None, None, (problem, vec![at]));
             }
             (Field::Clusters, Some(selected)) => {
                 if !matches!(selected, Value::Names(names) if names.is_empty()) {
@@ -339,10 +340,10 @@ impl<'w> Watch<'w> {
                 let ended = ended.iter().find(is_left).or(ended.first()).cloned();
                 let Some((score, cluster)) = ended else { return };
                 let values = (before.clone(), selected.clone());
-                let about =
-                    About::ScoreEnds { placement: target.clone(), score, cluster, values, at };
+                let problem =
+                    Problem::ScoreEnds { placement: target.clone(), score, cluster, values, at };
                 let whole = Writer { policy: writer.policy, rule: None };
-                self.note(Sort::ScoreEnds, &whole, None, None, (about, vec![at]));
+                self.note(Sort::ScoreEnds, &whole, None, None, (problem, vec![at]));
             }
             _ => {}
         }
@@ -364,24 +365,24 @@ impl<'w> Watch<'w> {
         writer: &Writer,
         other: Option<Writer>,
         field: Option<Field>,
-        (about, at): (About, Vec<Timestamp>),
+        (problem, at): (Problem, Vec<Timestamp>),
     ) {
         let key = key(sort, writer, other, field);
         let (policy, rule) = (writer.policy.clone(), writer.rule.clone());
-        self.found.entry(key).or_insert(Doubt { policy, rule, about, at });
+        self.found.entry(key).or_insert(ForecastFinding { policy, rule, problem, at });
     }
 
     /// The placements that have selected no cluster.
-    fn selecting_nothing(&self) -> Vec<Doubt> {
+    fn selecting_nothing(&self) -> Vec<ForecastFinding> {
         let seen = self.world.placement.extra.hub.clusters.len();
         let nothing = self.placements.iter().filter(|it| seen > 0 && !self.selecting.contains(*it));
-        let doubt = |policy: &PolicyName| Doubt {
+        let finding = |policy: &PolicyName| ForecastFinding {
             policy: policy.clone(),
             rule: None,
-            about: About::SelectsNothing { position: None, what: "clusters", seen },
+            problem: Problem::SelectsNothing { position: None, what: "clusters", seen },
             at: Vec::new(),
         };
-        nothing.map(doubt).collect()
+        nothing.map(finding).collect()
     }
 }
 

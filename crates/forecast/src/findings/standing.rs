@@ -4,7 +4,7 @@
 use almanac_engine::{EndedScore, PolicyName, RuleSchedule, Unmatched, World};
 use jiff::{SignedDuration, Timestamp};
 
-use super::{About, Doubt, TWO_YEARS};
+use super::{ForecastFinding, Problem, TWO_YEARS};
 
 /// How long a schedule that is the same every week is examined.
 const WEEKS: SignedDuration = SignedDuration::from_hours(24 * 15);
@@ -20,48 +20,71 @@ const COMPARED: usize = 64;
 
 /// The findings about a policy that do not depend on other policies in the world.
 #[must_use]
-pub fn standing_doubts(world: &World, policy: &PolicyName, from: Timestamp) -> Vec<Doubt> {
+pub fn standing_findings(
+    world: &World,
+    policy: &PolicyName,
+    from: Timestamp,
+) -> Vec<ForecastFinding> {
     let schedules = world.schedules(policy);
     let until = from.saturating_add(TWO_YEARS).unwrap_or(Timestamp::MAX);
-    let mut doubts = Vec::new();
+    let mut findings = Vec::new();
     for rule in &schedules {
-        let about = if rule.is_off { Some(About::Suspended) } else { never(rule, from, until) };
-        let doubt = |about| Doubt {
+        let problem = if rule.is_off { Some(Problem::Suspended) } else { never(rule, from, until) };
+        let finding = |problem| ForecastFinding {
             policy: policy.clone(),
             rule: Some(rule.rule.clone()),
-            about,
+            problem,
             at: Vec::new(),
         };
-        doubts.extend(about.map(doubt));
+        findings.extend(problem.map(finding));
     }
     for idle in world.unmatched(policy) {
         let Unmatched { position, what, seen } = idle;
-        let about = About::SelectsNothing { position, what, seen };
-        doubts.push(Doubt { policy: policy.clone(), rule: None, about, at: Vec::new() });
+        let problem = Problem::SelectsNothing { position, what, seen };
+        findings.push(ForecastFinding {
+            policy: policy.clone(),
+            rule: None,
+            problem,
+            at: Vec::new(),
+        });
     }
     if let Some(metrics) = world.alternating_rules(policy) {
-        let about = About::MetricsAlternate { metrics };
-        doubts.push(Doubt { policy: policy.clone(), rule: None, about, at: Vec::new() });
+        let problem = Problem::MetricsAlternate { metrics };
+        findings.push(ForecastFinding {
+            policy: policy.clone(),
+            rule: None,
+            problem,
+            at: Vec::new(),
+        });
     }
     for EndedScore { resource, cluster, end } in world.ended_scores(policy, from) {
-        let about = About::ScoreEnded { score: resource, cluster, at: end };
-        doubts.push(Doubt { policy: policy.clone(), rule: None, about, at: vec![end] });
+        let problem = Problem::ScoreEnded { score: resource, cluster, at: end };
+        findings.push(ForecastFinding {
+            policy: policy.clone(),
+            rule: None,
+            problem,
+            at: vec![end],
+        });
     }
     let compared = &schedules[..schedules.len().min(COMPARED)];
     for (index, later) in compared.iter().enumerate() {
         for first in &compared[..index] {
-            doubts.extend(order_decides(policy, compared, (first, later), (from, until)));
+            findings.extend(order_decides(policy, compared, (first, later), (from, until)));
         }
     }
-    doubts
+    findings
 }
 
-fn never(rule: &RuleSchedule, from: Timestamp, until: Timestamp) -> Option<About> {
+fn never(rule: &RuleSchedule, from: Timestamp, until: Timestamp) -> Option<Problem> {
     if rule.comes(from, until) {
         return None;
     }
     let last = rule.last(from);
-    Some(if rule.has_windows() { About::NeverOpens { last } } else { About::NeverFires { last } })
+    Some(if rule.has_windows() {
+        Problem::NeverOpens { last }
+    } else {
+        Problem::NeverFires { last }
+    })
 }
 
 /// Whether two rules of the same rank are open at once with different values, and no other one decides.
@@ -70,7 +93,7 @@ fn order_decides(
     all: &[RuleSchedule],
     (first, later): (&RuleSchedule, &RuleSchedule),
     period: (Timestamp, Timestamp),
-) -> Option<Doubt> {
+) -> Option<ForecastFinding> {
     let ((rank, value), (other_rank, other)) = (first.ranked?, later.ranked?);
     if rank != other_rank || value == other {
         return None;
@@ -81,8 +104,13 @@ fn order_decides(
     let outranking: Vec<&RuleSchedule> = all.iter().filter(outranks).collect();
     let at = meeting(first, later, &outranking, period)?;
     let winner = first.rule.clone();
-    let about = About::ListOrder { winner, value, other, from: at };
-    Some(Doubt { policy: policy.clone(), rule: Some(later.rule.clone()), about, at: vec![at] })
+    let problem = Problem::ListOrder { winner, value, other, from: at };
+    Some(ForecastFinding {
+        policy: policy.clone(),
+        rule: Some(later.rule.clone()),
+        problem,
+        at: vec![at],
+    })
 }
 
 /// When two windows are first open at once, and none of those that outrank them is. All openings of the rarer one are

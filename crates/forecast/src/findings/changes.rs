@@ -4,10 +4,10 @@
 use almanac_engine::{Field, Identity, RuleSchedule, Value};
 use jiff::{SignedDuration, Timestamp};
 
-use super::held::{Change, ShortGap, Shown, Write};
-use super::lost::Lost;
+use super::held::{Change, HeldValueFindings, ShortGap, Write};
+use super::lost_values::LostValue;
 use super::watch::{Sort, Watch, in_order, key};
-use super::{About, Doubt};
+use super::{ForecastFinding, Problem};
 use crate::Writer;
 
 /// A rule is rare if it does not fire again within this.
@@ -19,8 +19,8 @@ const OCCASION: SignedDuration = SignedDuration::from_hours(24 * 8);
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
 impl Watch<'_> {
-    pub(super) fn tell(&mut self, place: &(Identity, Field), shown: Shown) {
-        let Shown { lost, gap, change } = shown;
+    pub(super) fn tell(&mut self, place: &(Identity, Field), findings: HeldValueFindings) {
+        let HeldValueFindings { lost, gap, change } = findings;
         for lost in lost {
             if lost.by.at < self.known_since {
                 continue;
@@ -52,10 +52,10 @@ impl Watch<'_> {
         };
         let (since, cut) = (held.at, by.at);
         let (target, by) = (target.clone(), holder.clone());
-        let about =
-            About::CutShort { target, field: *field, by, since, values, cut, own_end, is_rare };
+        let problem =
+            Problem::CutShort { target, field: *field, by, since, values, cut, own_end, is_rare };
         let at = [Some(since), Some(cut), own_end].into_iter().flatten().collect();
-        self.note(Sort::CutShort, &cut_by, Some(holder), Some(*field), (about, at));
+        self.note(Sort::CutShort, &cut_by, Some(holder), Some(*field), (problem, at));
     }
 
     /// Records a change of a number, and its meaning for the rules.
@@ -77,8 +77,12 @@ impl Watch<'_> {
     }
 
     /// A policy changes the value that another one sets, earlier or at the same instant.
-    pub(super) fn tell_two_writers(&mut self, (target, field): &(Identity, Field), lost: &Lost) {
-        let Lost { asked, by: after, values, end, .. } = lost;
+    pub(super) fn tell_two_writers(
+        &mut self,
+        (target, field): &(Identity, Field),
+        lost: &LostValue,
+    ) {
+        let LostValue { asked, by: after, values, end, .. } = lost;
         let makes_way = asked.origin.moves_other_bound || after.origin.moves_other_bound;
         let writers = asked.writer().cloned().zip(after.writer().cloned());
         let contend = |(one, other): &(Writer, Writer)| {
@@ -89,7 +93,7 @@ impl Watch<'_> {
         let Some(number) = asked.number() else { return };
         let (one, other) = in_order(&policy, &by.policy);
         let at = [Some(asked.at), Some(after.at).filter(|at| *at > asked.at), *end];
-        let about = About::TwoWriters {
+        let problem = Problem::TwoWriters {
             target: target.clone(),
             field: *field,
             by,
@@ -107,7 +111,7 @@ impl Watch<'_> {
             Some(*field),
         );
         let at = at.into_iter().flatten().collect();
-        self.found.entry(key).or_insert(Doubt { policy, rule, about, at });
+        self.found.entry(key).or_insert(ForecastFinding { policy, rule, problem, at });
     }
 
     /// Reports values that a rare rule raised, and that a rule lowered which otherwise only raises.
@@ -164,7 +168,7 @@ impl Watch<'_> {
         let span = (within.at, after.at);
         let value = |write: &Write| write.value.clone().unwrap_or(Value::Nothing);
         let values = [value(before), value(within), value(after)];
-        let about = About::Gap { field: *field, target: target.clone(), next, values, span };
-        self.note(Sort::Gap, writer, None, None, (about, vec![span.0, span.1]));
+        let problem = Problem::Gap { field: *field, target: target.clone(), next, values, span };
+        self.note(Sort::Gap, writer, None, None, (problem, vec![span.0, span.1]));
     }
 }

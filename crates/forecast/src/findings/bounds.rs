@@ -2,7 +2,7 @@
 
 use almanac_engine::{Field, Identity};
 
-use super::About;
+use super::Problem;
 use super::held::Write;
 use super::watch::{Sort, Watch};
 
@@ -49,9 +49,9 @@ impl Watch<'_> {
         }
         let at = self.next_time(&writer, moved.as_ref().unwrap_or(&replicas).at);
         let (target, autoscaler, bounds) = (workload.clone(), autoscaler.clone(), (min, max));
-        let about = About::OutOfBounds { target, value, since, autoscaler, bounds, at };
+        let problem = Problem::OutOfBounds { target, value, since, autoscaler, bounds, at };
         let at = since.into_iter().chain([at]).collect();
-        self.note(Sort::OutOfBounds, &writer, None, None, (about, at));
+        self.note(Sort::OutOfBounds, &writer, None, None, (problem, at));
     }
 
     /// Reports the bound that had to move: the upper one if it was raised, or the lower one if it was lowered. A bound
@@ -72,8 +72,8 @@ impl Watch<'_> {
         if has_moved && write.at >= self.known_since {
             let at = self.next_time(&writer, write.at);
             let (target, values) = (target.clone(), (before, to));
-            let about = About::MovesOtherBound { target, moved: field, values, at };
-            self.note(Sort::MovesOtherBound, &writer, None, Some(field), (about, vec![at]));
+            let problem = Problem::MovesOtherBound { target, moved: field, values, at };
+            self.note(Sort::MovesOtherBound, &writer, None, Some(field), (problem, vec![at]));
         }
     }
 }

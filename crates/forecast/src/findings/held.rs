@@ -6,7 +6,7 @@ use almanac_engine::{PolicyName, Value};
 use jiff::{SignedDuration, Timestamp};
 
 use super::alone::{Alone, Group};
-use super::lost::{Asks, Lost};
+use super::lost_values::{Asks, LostValue};
 use crate::{Origin, Writer};
 
 /// A gap between windows is at most this long. A longer one may be meant.
@@ -44,8 +44,8 @@ pub(super) struct Change {
 
 /// The results that are certain once a value has lasted.
 #[derive(Default, Debug)]
-pub(super) struct Shown {
-    pub(super) lost: Vec<Lost>,
+pub(super) struct HeldValueFindings {
+    pub(super) lost: Vec<LostValue>,
     pub(super) gap: Option<ShortGap>,
     pub(super) change: Option<Change>,
 }
@@ -82,40 +82,40 @@ impl Held {
     }
 
     /// Takes a new value. If the one before has lasted, what shows by that.
-    pub(super) fn set(&mut self, write: Write, alone: &mut Alone) -> Shown {
-        let mut shown = Shown::default();
+    pub(super) fn set(&mut self, write: Write, alone: &mut Alone) -> HeldValueFindings {
+        let mut findings = HeldValueFindings::default();
         if write.at > self.current.at {
-            shown = self.settle(alone);
+            findings = self.settle(alone);
         }
         let was = self.lasted.last().and_then(Write::number);
         if let Some(asks) = &mut self.asks {
             // A value that should have come back before this instant has not, independent of which policy sets one
             // now.
             let moment_before = write.at.saturating_sub(NANOSECOND).unwrap_or(write.at);
-            shown.lost.extend(asks.decide(moment_before, was, alone));
-            shown.lost.extend(asks.set(&write, was, alone));
+            findings.lost.extend(asks.decide(moment_before, was, alone));
+            findings.lost.extend(asks.set(&write, was, alone));
         }
         self.current = write;
         self.is_settled = false;
-        shown
+        findings
     }
 
     /// Marks that nothing more is set at the instant of the current value: it has lasted. Returns the results of
     /// that.
-    pub(super) fn settle(&mut self, alone: &mut Alone) -> Shown {
+    pub(super) fn settle(&mut self, alone: &mut Alone) -> HeldValueFindings {
         if std::mem::replace(&mut self.is_settled, true) {
-            return Shown::default();
+            return HeldValueFindings::default();
         }
         self.has_lasted(alone)
     }
 
     /// The run is over, and nothing more is set before an instant.
-    pub(super) fn end(mut self, until: Timestamp, alone: &mut Alone) -> Shown {
-        let mut shown = self.settle(alone);
+    pub(super) fn end(mut self, until: Timestamp, alone: &mut Alone) -> HeldValueFindings {
+        let mut findings = self.settle(alone);
         if let Some(asks) = &mut self.asks {
-            shown.lost.extend(asks.decide(until, self.current.number(), alone));
+            findings.lost.extend(asks.decide(until, self.current.number(), alone));
         }
-        shown
+        findings
     }
 
     /// Whether it shows only later whether something was lost since an instant.
@@ -123,20 +123,20 @@ impl Held {
         self.asks.as_ref().is_some_and(|asks| asks.is_open(since))
     }
 
-    fn has_lasted(&mut self, alone: &mut Alone) -> Shown {
+    fn has_lasted(&mut self, alone: &mut Alone) -> HeldValueFindings {
         let write = self.current.clone();
         let before = self.lasted.last();
-        let mut shown = Shown::default();
+        let mut findings = HeldValueFindings::default();
         if let Some(asks) = &mut self.asks {
-            shown.lost = asks.settle(&write, before, alone);
+            findings.lost = asks.settle(&write, before, alone);
         }
-        shown.change = before.and_then(|before| change(before, &write));
+        findings.change = before.and_then(|before| change(before, &write));
         if let [before, within] = &self.lasted[..] {
-            shown.gap = short_gap(before, within, &write);
+            findings.gap = short_gap(before, within, &write);
             self.lasted.remove(0);
         }
         self.lasted.push(write);
-        shown
+        findings
     }
 }
 

@@ -7,14 +7,14 @@ use almanac_engine::{Identity, PolicyName, Verdict};
 use jiff::Timestamp;
 
 use super::watch::{Loss, Watch};
-use super::{About, Doubt};
+use super::{ForecastFinding, Problem};
 use crate::{Origin, Writer};
 
 impl Watch<'_> {
     /// The rules that fired, and whose values never lasted.
-    pub(super) fn never_won(&self) -> Vec<Doubt> {
+    pub(super) fn never_won(&self) -> Vec<ForecastFinding> {
         let losers = self.lost.iter().filter(|(rule, _)| !self.won.contains(rule));
-        let doubt = |(loser, (at, winner)): (&Writer, &Loss)| {
+        let finding = |(loser, (at, winner)): (&Writer, &Loss)| {
             let winner = winner.as_ref().and_then(|it| it.writer.clone());
             let because = match &winner {
                 Some(writer) => {
@@ -30,14 +30,19 @@ impl Watch<'_> {
                 None => format!("whenever it fires, as at {at:.0}, it is superseded"),
             };
             let (policy, rule) = (loser.policy.clone(), loser.rule.clone());
-            Doubt { policy, rule, about: About::NeverWins { because, winner }, at: vec![*at] }
+            ForecastFinding {
+                policy,
+                rule,
+                problem: Problem::NeverWins { because, winner },
+                at: vec![*at],
+            }
         };
-        losers.map(doubt).collect()
+        losers.map(finding).collect()
     }
 
     /// The windows that were open in the run, and never decided anything.
-    pub(super) fn never_won_though_open(&self) -> Vec<Doubt> {
-        let mut doubts = Vec::new();
+    pub(super) fn never_won_though_open(&self) -> Vec<ForecastFinding> {
+        let mut findings = Vec::new();
         for (policy, rules) in &self.rules {
             let mut known = BTreeMap::new();
             for rule in rules.iter().map(|it| &it.schedule).filter(|rule| !rule.is_off) {
@@ -55,12 +60,12 @@ impl Watch<'_> {
                 });
                 if let Some((at, because)) = lost {
                     let (policy, rule) = (writer.policy, writer.rule);
-                    let about = About::NeverWins { because, winner: None };
-                    doubts.push(Doubt { policy, rule, about, at: vec![at] });
+                    let problem = Problem::NeverWins { because, winner: None };
+                    findings.push(ForecastFinding { policy, rule, problem, at: vec![at] });
                 }
             }
         }
-        doubts
+        findings
     }
 
     /// The outcomes of the rules of a policy at an instant, over all its objects. Each object is explained once for

@@ -10,7 +10,7 @@ mod changes;
 mod days;
 mod held;
 mod losers;
-mod lost;
+mod lost_values;
 mod standing;
 mod watch;
 
@@ -22,27 +22,27 @@ use jiff::{SignedDuration, Timestamp};
 
 pub(crate) use days::days_to_run;
 pub(crate) use held::RECENT;
-pub use standing::standing_doubts;
+pub use standing::standing_findings;
 pub(crate) use watch::{SOON, Watch};
 
 use crate::Writer;
 
 /// Something about a policy that is probably not meant.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Doubt {
+pub struct ForecastFinding {
     /// The policy.
     pub policy: PolicyName,
     /// The rule by name, if it is about one.
     pub rule: Option<Arc<str>>,
     /// The mistake.
-    pub about: About,
+    pub problem: Problem,
     /// The instants that it is about, in order.
     pub at: Vec<Timestamp>,
 }
 
 /// A probable mistake.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum About {
+pub enum Problem {
     /// A rule is suspended or disabled.
     Suspended,
     /// A rule does not fire within the search range.
@@ -200,29 +200,31 @@ pub enum About {
     },
 }
 
-impl About {
+impl Problem {
     /// What to do about it.
     #[must_use]
     pub fn advice(&self) -> &'static str {
         match self {
-            About::Suspended => "remove it if it is not needed any more",
-            About::NeverFires { .. } | About::NeverOpens { .. } => {
+            Problem::Suspended => "remove it if it is not needed any more",
+            Problem::NeverFires { .. } | Problem::NeverOpens { .. } => {
                 "correct the schedule, or remove it if its time is over"
             }
-            About::NeverWins { .. } => "remove it, or change when the other one applies",
-            About::ListOrder { .. } => "give the one that is to win a higher priority",
-            About::Gap { .. } => "let the one end at the time at which the other begins",
-            About::CutShort { is_rare: true, .. } => "let the rarer one fire after it",
-            About::CutShort { own_end: None, .. } => "let it fire only when both are over",
-            About::CutShort { .. } => "let one rule lower it, when the last of them is over",
-            About::TwoWriters { .. } => "let only one of the two set it at a time",
-            About::MovesOtherBound { .. } => "set both bounds in this rule",
-            About::OutOfBounds { .. } => "set the bounds of the autoscaler instead of the replicas",
-            About::ScoreEnded { .. } => "renew the score, or leave validUntil out",
-            About::PodsWait { .. } => "raise a maxCount, add nodes, or ask for fewer replicas",
-            About::ScoreEnds { .. } => "renew the score before it ends, or leave validUntil out",
-            About::SelectsNothing { .. } => "correct the selector, or add what it is to select",
-            About::MetricsAlternate { .. } => {
+            Problem::NeverWins { .. } => "remove it, or change when the other one applies",
+            Problem::ListOrder { .. } => "give the one that is to win a higher priority",
+            Problem::Gap { .. } => "let the one end at the time at which the other begins",
+            Problem::CutShort { is_rare: true, .. } => "let the rarer one fire after it",
+            Problem::CutShort { own_end: None, .. } => "let it fire only when both are over",
+            Problem::CutShort { .. } => "let one rule lower it, when the last of them is over",
+            Problem::TwoWriters { .. } => "let only one of the two set it at a time",
+            Problem::MovesOtherBound { .. } => "set both bounds in this rule",
+            Problem::OutOfBounds { .. } => {
+                "set the bounds of the autoscaler instead of the replicas"
+            }
+            Problem::ScoreEnded { .. } => "renew the score, or leave validUntil out",
+            Problem::PodsWait { .. } => "raise a maxCount, add nodes, or ask for fewer replicas",
+            Problem::ScoreEnds { .. } => "renew the score before it ends, or leave validUntil out",
+            Problem::SelectsNothing { .. } => "correct the selector, or add what it is to select",
+            Problem::MetricsAlternate { .. } => {
                 "write Max for both directions to have enough for every metric, or Min for both to have enough for \
                  the least"
             }
@@ -230,64 +232,66 @@ impl About {
     }
 }
 
-impl fmt::Display for About {
+impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            About::Suspended => write!(f, "does nothing: it is suspended or disabled"),
-            About::NeverFires { last } => never(f, "fires", ("fired", *last)),
-            About::NeverOpens { last } => never(f, "opens", ("closed", *last)),
-            About::NeverWins { because, .. } => write!(f, "never decides anything: {because}"),
-            About::ListOrder { winner, value, other, from } => write!(
+            Problem::Suspended => write!(f, "does nothing: it is suspended or disabled"),
+            Problem::NeverFires { last } => never(f, "fires", ("fired", *last)),
+            Problem::NeverOpens { last } => never(f, "opens", ("closed", *last)),
+            Problem::NeverWins { because, .. } => write!(f, "never decides anything: {because}"),
+            Problem::ListOrder { winner, value, other, from } => write!(
                 f,
                 "is open together with {winner}, of the same priority, from {from:.0}: {winner} sets {value} and \
                  wins over {other} only because it is listed first"
             ),
-            About::Gap { field, target, next, values: [before, within, after], span } => write!(
+            Problem::Gap { field, target, next, values: [before, within, after], span } => write!(
                 f,
                 "ends at {:.0}, {:#} before {next} begins: in between, {field} of {target} goes from {before} to \
                  {within}, and then to {after}",
                 span.0,
                 span.1.duration_since(span.0),
             ),
-            About::CutShort { target, field, by, since, values, cut, own_end, is_rare } => {
+            Problem::CutShort { target, field, by, since, values, cut, own_end, is_rare } => {
                 changed(f, (target, *field), (by, *since), *values, *cut)?;
                 if *is_rare {
                     write!(f, "; on other days, it raises it")?;
                 }
                 would_have_ended(f, *own_end)
             }
-            About::TwoWriters { target, field, by, since, asked, values, at, until } => {
+            Problem::TwoWriters { target, field, by, since, asked, values, at, until } => {
                 two_writers(f, (target, *field), (by, *since, *asked), *values, *at)?;
                 would_have_ended(f, *until)
             }
-            About::MovesOtherBound { target, moved, values: (from, to), at } => write!(
+            Problem::MovesOtherBound { target, moved, values: (from, to), at } => write!(
                 f,
                 "at {at:.0}, sets a bound of {target} beyond the other, which has to make way: {moved} goes from \
                  {from} to {to}"
             ),
-            About::OutOfBounds { target, value, since, autoscaler, bounds, at } => {
+            Problem::OutOfBounds { target, value, since, autoscaler, bounds, at } => {
                 out_of_bounds(f, (target, *value, *since), (autoscaler, *bounds), *at)
             }
-            About::PodsWait { pods, most, because, at } => {
+            Problem::PodsWait { pods, most, because, at } => {
                 let are = |count: u32| if count == 1 { "pod waits" } else { "pods wait" };
                 write!(f, "from {at:.0} on, {pods} {}: {because}", are(*pods))?;
                 if most > pods { write!(f, "; later, up to {most}") } else { Ok(()) }
             }
-            About::ScoreEnded { score, cluster, at } => {
+            Problem::ScoreEnded { score, cluster, at } => {
                 write!(
                     f,
                     "score {score} of cluster {cluster} has ended at {at:.0}, and counts as 0"
                 )
             }
-            About::ScoreEnds { placement, score, cluster, values: (before, after), at } => write!(
-                f,
-                "at {at:.0}, score {score} of cluster {cluster} ends, and {placement} selects {after} instead of \
+            Problem::ScoreEnds { placement, score, cluster, values: (before, after), at } => {
+                write!(
+                    f,
+                    "at {at:.0}, score {score} of cluster {cluster} ends, and {placement} selects {after} instead of \
                  {before}"
-            ),
-            About::SelectsNothing { what, seen, .. } => {
+                )
+            }
+            Problem::SelectsNothing { what, seen, .. } => {
                 write!(f, "selects nothing: of the {what} in the files ({seen}), none fits")
             }
-            About::MetricsAlternate { metrics } => write!(
+            Problem::MetricsAlternate { metrics } => write!(
                 f,
                 "of {metrics} recommendations the largest counts on the way up, and the smallest on the way down: \
                  where they differ, the replicas go up and down without end"

@@ -32,7 +32,7 @@ const DAY: SignedDuration = SignedDuration::from_hours(24);
 
 /// A value that another group undid early.
 #[derive(Clone, Debug)]
-pub(super) struct Lost {
+pub(super) struct LostValue {
     pub(super) asked: Write,
     pub(super) by: Write,
     /// The values before and after.
@@ -78,7 +78,7 @@ enum State {
 /// Another value than that of the group, which may still come back.
 #[derive(Debug)]
 struct Undone {
-    lost: Lost,
+    lost: LostValue,
     end: End,
     /// It has been an exception so far.
     is_meant: bool,
@@ -124,7 +124,7 @@ impl Asks {
         write: &Write,
         was: Option<u32>,
         alone: &mut Alone,
-    ) -> Option<Lost> {
+    ) -> Option<LostValue> {
         let (group, value) = (write.group.clone()?, write.number()?);
         if self.makes_way(write, alone) {
             return None;
@@ -164,7 +164,7 @@ impl Asks {
         write: &Write,
         before: Option<&Write>,
         alone: &mut Alone,
-    ) -> Vec<Lost> {
+    ) -> Vec<LostValue> {
         let was = before.and_then(Write::number);
         let mut lost = self.decide(write.at, was, alone);
         let (Some(group), Some(number)) = (write.group.clone(), write.number()) else {
@@ -210,7 +210,7 @@ impl Asks {
         now: Timestamp,
         was: Option<u32>,
         alone: &mut Alone,
-    ) -> Vec<Lost> {
+    ) -> Vec<LostValue> {
         let mut lost = Vec::new();
         for (group, ask) in &mut self.of {
             if matches!(&ask.state, State::Undone(undone) if undone.limit() <= now)
@@ -257,7 +257,7 @@ impl Ask {
         is_in_force: bool,
         meeting: &Meeting<'_>,
         alone: &mut Alone,
-    ) -> Option<Lost> {
+    ) -> Option<LostValue> {
         match &mut self.state {
             State::Over => None,
             State::Standing => self.undo(group, is_in_force, meeting, alone),
@@ -293,7 +293,7 @@ impl Ask {
         is_in_force: bool,
         meeting: &Meeting<'_>,
         alone: &mut Alone,
-    ) -> Option<Lost> {
+    ) -> Option<LostValue> {
         let Meeting { write, number, field, .. } = *meeting;
         let is_lowered = number < self.value;
         let has_lowered = self.replaced.as_ref().filter(|(from, _)| *from > self.value);
@@ -367,8 +367,8 @@ impl Meeting<'_> {
         })
     }
 
-    fn lost(&self, asked: &Write, is_cut: bool, other: Option<&Own>) -> Option<Lost> {
-        Some(Lost {
+    fn lost(&self, asked: &Write, is_cut: bool, other: Option<&Own>) -> Option<LostValue> {
+        Some(LostValue {
             asked: asked.clone(),
             by: self.write.clone(),
             values: (self.was?, self.number),
@@ -394,7 +394,7 @@ impl Undone {
         asked: u32,
         was: Option<u32>,
         alone: &Alone,
-    ) -> Option<Lost> {
+    ) -> Option<LostValue> {
         let Undone { lost, end, is_meant } = self;
         let is_lowered = lost.values.1 < asked;
         if is_meant {

@@ -112,7 +112,7 @@ struct Days<'r> {
     before: Vec<Before>,
     /// Which rules came on the day before, as bits: those that fired or opened, and those that closed.
     came: [u128; 2],
-    shown: BTreeSet<Vec<i64>>,
+    seen: BTreeSet<Vec<i64>>,
 }
 
 /// A day of the calendar, with the data that all days of its month share.
@@ -157,7 +157,7 @@ impl<'r> Days<'r> {
             next,
             before,
             came: [0; 2],
-            shown: BTreeSet::new(),
+            seen: BTreeSet::new(),
         })
     }
 
@@ -207,7 +207,7 @@ impl<'r> Days<'r> {
                 Before::Window(state) => *state,
             });
         }
-        self.shown.insert(key)
+        self.seen.insert(key)
     }
 
     /// The first of the differences that is the same as the one at a position.
