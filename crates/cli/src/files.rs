@@ -245,13 +245,13 @@ impl Files {
     fn read_found(&mut self) {
         let mut others = Vec::new();
         let candidates = self.found.candidates();
-        self.reading.passed_over.files += self.found.expectations;
+        self.reading.skipped.files += self.found.expectations;
         for path in candidates {
             let Some(bytes) = self.found.open(&path) else { continue };
             if let Some(chart) = self.found.chart_of_template(&path, &self.here) {
                 // A file that Helm renders is not an object yet, with or without a placeholder in it.
                 self.found.unrendered.extend(claims_kind_of_ours(&bytes).then_some(chart));
-                self.reading.passed_over.files += 1;
+                self.reading.skipped.files += 1;
             } else if may_hold_policies(&bytes)
                 || self.reading.adds_up_pods() && may_bound_pods(&bytes)
             {
@@ -283,7 +283,7 @@ impl Files {
                     let source = self.found_source(&path, bytes);
                     read_targets(&mut self.reading, source, &targets, &borrowed(&similar));
                 }
-                None => self.reading.passed_over.files += 1,
+                None => self.reading.skipped.files += 1,
             }
         }
         for (path, why) in std::mem::take(&mut self.found.unreadable) {
@@ -352,7 +352,7 @@ impl Files {
             reading.cron_jobs.retain(|it| selector.fits(Some(&it.labels)));
         }
         let after = count(reading);
-        reading.passed_over.objects += before - after;
+        reading.skipped.objects += before - after;
         self
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use almanac_api::kinds::Kind;
 use almanac_api::status::conditions::{ConditionState, conditions};
-use almanac_api::status::resource_policy::{Told, condition_states, write};
+use almanac_api::status::resource_policy::{StatusInput, condition_states, write};
 use almanac_engine::{Exempt, Identity};
 use almanac_shell::backoff::Backoff;
 use almanac_shell::clock::Clock;
@@ -98,7 +98,8 @@ impl Statuses {
             let exempt = Exempt::of(&state.exempt, policy, None);
             let findings = &entry.findings;
             let is_surplus = !state.counts(policy);
-            let told = Told { policy, findings, exempt, is_surplus, report: report.as_ref() };
+            let told =
+                StatusInput { policy, findings, exempt, is_surplus, report: report.as_ref() };
             let said = condition_states(&told);
             let counted = entry.usable.as_deref().zip(report.as_ref());
             let before = entry.recorded.conditions();

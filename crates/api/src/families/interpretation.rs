@@ -21,7 +21,7 @@ use crate::objects::ScaleTargetReference;
 use crate::slim;
 
 /// An object after a shape check, with corrections where it did not fit.
-pub(crate) struct Mended<'a> {
+pub(crate) struct ShapeCheckedObject<'a> {
     pub(crate) kind: Kind,
     /// All of it but its status.
     pub(crate) object: Json,
@@ -37,7 +37,7 @@ pub(crate) struct Mended<'a> {
 
 /// The meaning of an object.
 #[derive(Default)]
-pub(crate) struct Meaning {
+pub(crate) struct Interpretation {
     pub(crate) slim: Option<Slim>,
     pub(crate) scales: Option<Target>,
     /// The target of a policy that cannot be used.
@@ -47,29 +47,31 @@ pub(crate) struct Meaning {
 }
 
 /// Says what an object means.
-pub(crate) fn meaning_of(mut object: Mended<'_>) -> Meaning {
+pub(crate) fn interpret(mut object: ShapeCheckedObject<'_>) -> Interpretation {
     match object.kind.role() {
         Role::Policy(family) => (Descriptor::of(family).check)(&mut object),
         Role::Hub => object.hub_object(),
         Role::Bounds => object.bounds(),
-        Role::Workload { .. } => Meaning { slim: object.data(&[]), ..Meaning::default() },
+        Role::Workload { .. } => {
+            Interpretation { slim: object.data(&[]), ..Interpretation::default() }
+        }
     }
 }
 
-impl Meaning {
+impl Interpretation {
     /// That of a policy without a target.
-    pub(super) fn of(slim: Slim, findings: Vec<Finding>) -> Meaning {
-        Meaning { slim: Some(slim), findings, ..Meaning::default() }
+    pub(super) fn of(slim: Slim, findings: Vec<Finding>) -> Interpretation {
+        Interpretation { slim: Some(slim), findings, ..Interpretation::default() }
     }
 
     /// That of a policy with this target; `named` counts if it has no usable one.
-    pub(super) fn scaling(self, scales: Option<Target>, named: Option<Target>) -> Meaning {
+    pub(super) fn scaling(self, scales: Option<Target>, named: Option<Target>) -> Interpretation {
         let named = named.filter(|_| scales.is_none());
-        Meaning { scales, named, ..self }
+        Interpretation { scales, named, ..self }
     }
 }
 
-impl Mended<'_> {
+impl ShapeCheckedObject<'_> {
     /// A policy, as the world keeps it.
     pub(super) fn kept<Policy, Memory>(
         &self,
@@ -81,7 +83,7 @@ impl Mended<'_> {
 
     /// An object from which placements select. If its shape does not fit, it counts as absent; a set counts as present,
     /// with unknown clusters.
-    fn hub_object(self) -> Meaning {
+    fn hub_object(self) -> Interpretation {
         let checked = hub::check(self.kind, &self.object, &self.status);
         let object = match checked.object {
             Some(HubObject::Set(_)) if !self.is_sound() => {
@@ -89,12 +91,16 @@ impl Mended<'_> {
             }
             object => object.filter(|_| self.is_sound()),
         };
-        Meaning { slim: object.map(Slim::Hub), findings: checked.findings, ..Meaning::default() }
+        Interpretation {
+            slim: object.map(Slim::Hub),
+            findings: checked.findings,
+            ..Interpretation::default()
+        }
     }
 
     /// An autoscaler. One of Kubernetes' own is looked at as far as its bounds and its target go:
     /// whether the rest of it is right is for its own API to say.
-    fn bounds(mut self) -> Meaning {
+    fn bounds(mut self) -> Interpretation {
         let checked = if self.kind == Kind::FederatedHPA {
             let spec = self.object["spec"].clone();
             checked_spec(spec, |spec| check_federated(&spec, self.namespace))
@@ -103,7 +109,7 @@ impl Mended<'_> {
         };
         let scales = checked.value.filter(|_| self.is_sound());
         let slim = self.data(&checked.findings);
-        Meaning { slim, scales, named: None, findings: checked.findings }
+        Interpretation { slim, scales, named: None, findings: checked.findings }
     }
 
     fn target_alone(&mut self) -> Option<Target> {
