@@ -13,7 +13,7 @@ use crate::qos_levels::{self, Levels, Node, Pod};
 use crate::scheduled_capacity::{self, Schedules};
 use crate::seam::{
     FamilyState, Happened, InfluenceLimit, ObjectOf, Peers, PolicyFamily, PolicyObject, Publisher,
-    PublishesNumber, Said, View, ViewMut,
+    PublishesNumber, ReasonText, View, ViewMut,
 };
 use crate::units::{self, UnitObject, Units};
 use crate::{Autoscaler, Family, Field, Identity, Objects, Reason, Workload};
@@ -224,7 +224,7 @@ macro_rules! families {
             /// The rule that set it by name, and the reason as a line for the user. `None` when the world no longer has
             /// that version of the policy.
             #[must_use]
-            pub fn render(&self, world: &World, policy: &Identity) -> Option<Said> {
+            pub fn render(&self, world: &World, policy: &Identity) -> Option<ReasonText> {
                 match self {
                     $(EffectReason::$variant(reason) => {
                         <$marker>::describe(world.view(), policy, reason)

@@ -39,7 +39,7 @@ pub use policy::{OUTSIDE, ResourcePolicy, Strategy, Unit};
 pub use reasons::{Cause, UnitSet, render};
 pub use renamed::Renamed;
 pub use scheduling::SchedulingSimulation;
-pub use settle::{Memory, Recorded, Settled, settle};
+pub use settle::{Memory, Recorded, Settlement, settle};
 pub use slots::NodeId;
 
 use ledger::{count_of_pods, price};

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::seam::{
     Beginning, DecisionParts, FamilyState, Happened, ObjectOf, Opening, PolicyDecision,
-    PolicyFamily, Said, Settlement, Start, Times, View, ViewMut,
+    PolicyFamily, ReasonText, Settlement, Start, Times, View, ViewMut,
 };
 use crate::{
     Action, Field, Footprint, Identity, Objects, Occurrence, Outcome, Presumption, Reason,
@@ -87,7 +87,11 @@ impl PolicyFamily for Units {
         Some(Footprint { reads, writes: writes.collect() })
     }
 
-    fn describe(view: View<'_, Self>, policy: &Identity, reason: &Reason<Cause>) -> Option<Said> {
+    fn describe(
+        view: View<'_, Self>,
+        policy: &Identity,
+        reason: &Reason<Cause>,
+    ) -> Option<ReasonText> {
         let policy = view.state.policy(policy)?;
         let unit = reason.rule.and_then(|rule| policy.units.get(usize::try_from(rule).ok()?));
         Some((unit.map(|unit| Arc::clone(&unit.name)), render(policy, reason)))

@@ -35,7 +35,7 @@ pub struct Recorded {
 
 /// The results of a scheduling simulation.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Settled {
+pub struct Settlement {
     /// The records.
     pub recorded: Vec<Recorded>,
     /// The numbers that have changed.
@@ -50,7 +50,7 @@ pub fn settle(
     filling: &Filling,
     memory: Option<&Memory>,
     now: Timestamp,
-) -> Settled {
+) -> Settlement {
     let effect = |field, value: &Value| {
         let is_about_waiting = field == Field::PendingPods;
         let cause = Cause { is_about_waiting, ..filling.reason.cause };
@@ -58,7 +58,7 @@ pub fn settle(
         let reason = Reason { rule, cause, ..filling.reason };
         Effect { target: identity.clone(), field, value: value.clone(), reason }
     };
-    let mut settled = Settled::default();
+    let mut settled = Settlement::default();
     if memory.is_none_or(|memory| memory.unit_pods != filling.unit_pods) {
         settled.effects.push(effect(Field::UnitPods, &filling.unit_pods));
     }

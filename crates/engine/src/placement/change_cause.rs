@@ -15,15 +15,15 @@ use crate::Reason;
 
 /// The cluster that a reason is about, and the taint on it if it is about one.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Blamed {
+pub struct ChangeCause {
     /// Its name.
     pub cluster: Arc<str>,
     /// The taint.
     pub taint: Option<Taint>,
 }
 
-impl Blamed {
-    pub(super) fn of(input: &Input<'_>, cause: Cause) -> Option<Blamed> {
+impl ChangeCause {
+    pub(super) fn of(input: &Input<'_>, cause: Cause) -> Option<ChangeCause> {
         let candidate = input.candidates.get(usize::try_from(cause.candidate()?).ok()?)?;
         let taint = match cause {
             Cause::TolerationEnded { taint, .. } => {
@@ -34,7 +34,7 @@ impl Blamed {
             | Cause::ScoreExpired { .. }
             | Cause::ReadScoresExpired { .. } => None,
         };
-        Some(Blamed { cluster: Arc::clone(candidate.name), taint: taint.cloned() })
+        Some(ChangeCause { cluster: Arc::clone(candidate.name), taint: taint.cloned() })
     }
 }
 
@@ -51,13 +51,13 @@ pub(super) fn reason(
         let remembered = remembered(input, memory).filter(|_| !is_costly);
         return remembered.unwrap_or(decision.reason);
     }
-    let blame = Blame { input, ranking, decision, now, since: memory.decided_at };
-    let mut causes = blame.ended_tolerations();
-    causes.extend(blame.expired_scores_of_expressions());
-    causes.extend(blame.expired_scores());
-    let of_changed = causes
-        .iter()
-        .find(|(_, cause)| cause.candidate().is_some_and(|candidate| blame.has_changed(candidate)));
+    let search = ChangeCauseSearch { input, ranking, decision, now, since: memory.decided_at };
+    let mut causes = search.ended_tolerations();
+    causes.extend(search.expired_scores_of_expressions());
+    causes.extend(search.expired_scores());
+    let of_changed = causes.iter().find(|(_, cause)| {
+        cause.candidate().is_some_and(|candidate| search.has_changed(candidate))
+    });
     // Known causes for other clusters do not apply to clusters for which it is unknown whether they match.
     match of_changed.or(causes.first().filter(|_| !is_costly)) {
         Some((rule, cause)) => Reason { rule: *rule, cause: *cause, ..decision.reason },
@@ -67,23 +67,24 @@ pub(super) fn reason(
 
 /// The recorded reason, for the current candidates; `None` if its cluster, or the taint of it, is gone.
 fn remembered(input: &Input<'_>, memory: &Memory) -> Option<Reason<Cause>> {
-    let Some(blamed) = &memory.blamed else {
+    let Some(change_cause) = &memory.change_cause else {
         let is_over = matches!(memory.reason.cause, Cause::TooCostly { .. });
         return (!is_over).then_some(memory.reason);
     };
-    let position = input.candidates.binary_search_by_key(&&blamed.cluster, |it| it.name).ok()?;
+    let position =
+        input.candidates.binary_search_by_key(&&change_cause.cluster, |it| it.name).ok()?;
     let mut cause = memory.reason.cause.of(number(position));
     if let Cause::TolerationEnded { taint, .. } = &mut cause {
         let mut taints = input.candidates.get(position)?.cluster.taints.iter();
-        *taint = number(taints.position(|it| Some(it) == blamed.taint.as_ref())?);
+        *taint = number(taints.position(|it| Some(it) == change_cause.taint.as_ref())?);
     }
     Some(Reason { cause, ..memory.reason })
 }
 
 /// A cause, with the position of the score that it is about.
-type Found = (Option<u32>, Cause);
+type ScoreCause = (Option<u32>, Cause);
 
-struct Blame<'i, 'a> {
+struct ChangeCauseSearch<'i, 'a> {
     input: &'i Input<'a>,
     ranking: &'i Ranking,
     decision: &'i Decision,
@@ -92,7 +93,7 @@ struct Blame<'i, 'a> {
     since: Timestamp,
 }
 
-impl Blame<'_, '_> {
+impl ChangeCauseSearch<'_, '_> {
     fn is_news(&self, at: Timestamp) -> bool {
         self.since < at && at <= self.now
     }
@@ -105,7 +106,7 @@ impl Blame<'_, '_> {
         is_among(&self.decision.added) || is_among(&self.decision.removed)
     }
 
-    fn ended_tolerations(&self) -> Vec<Found> {
+    fn ended_tolerations(&self) -> Vec<ScoreCause> {
         let all = (0..).zip(&self.ranking.eligibility).zip(&self.input.candidates);
         let ended = all.filter_map(|((candidate, it), of)| {
             let (taint, ended) = match *it {
@@ -125,7 +126,7 @@ impl Blame<'_, '_> {
     }
 
     /// Those that an expression has read of a cluster that has come or gone.
-    fn expired_scores_of_expressions(&self) -> Vec<Found> {
+    fn expired_scores_of_expressions(&self) -> Vec<ScoreCause> {
         let candidates = (0..).zip(&self.input.candidates);
         let changed = candidates.filter(|(candidate, _)| self.has_changed(*candidate));
         let expired = changed.filter_map(|(candidate, _)| {
@@ -136,7 +137,7 @@ impl Blame<'_, '_> {
         expired.collect()
     }
 
-    fn expired_scores(&self) -> Vec<Found> {
+    fn expired_scores(&self) -> Vec<ScoreCause> {
         let mut found = Vec::new();
         for (position, prioritizer) in self.input.policy.prioritizers.iter().enumerate() {
             let ScoreSource::AddOn { .. } = prioritizer.score else { continue };
