@@ -44,7 +44,7 @@ pub(crate) use self::changes::{Changes, WatchArguments};
 pub(crate) use self::clock_arguments::ClockArguments;
 use self::levels::{SeenNode, SeenPod};
 use self::proposed::Proposed;
-use self::requests::{AT_ONCE, Answer, Requests, Scope};
+use self::requests::{AT_ONCE, LookupResult, Requests, Scope};
 use self::unit_objects::SeenUnitObject;
 use crate::completion;
 use crate::input::{Input, InputObject, Wanted};
@@ -250,9 +250,9 @@ impl ClusterArguments {
 /// Notes which namespaces bear the mark that exempts what is in them.
 async fn read_marks(requests: &Requests, seen: &mut Seen) -> anyhow::Result<()> {
     match requests.marked_namespaces().await? {
-        Answer::Found(marked) => seen.marked_namespaces = marked,
-        Answer::Absent => {}
-        Answer::Forbidden(_) => {
+        LookupResult::Found(marked) => seen.marked_namespaces = marked,
+        LookupResult::Absent => {}
+        LookupResult::Forbidden(_) => {
             let (verb, place) = requests.of_namespaces();
             seen.unseen.insert(format!(
                 "whether {place} is marked with {MARK} was not read: missing permission to {verb} \
@@ -293,15 +293,15 @@ async fn list_all(
     let mut found = Vec::new();
     for (kind, answer) in lists {
         match answer? {
-            Answer::Found(objects) => found.push((kind, objects)),
-            Answer::Absent => {}
+            LookupResult::Found(objects) => found.push((kind, objects)),
+            LookupResult::Absent => {}
             // Without these there is no answer; without the others there is a shorter one.
-            Answer::Forbidden(said) if listing(kind) == Some(Listing::Required) => {
+            LookupResult::Forbidden(said) if listing(kind) == Some(Listing::Required) => {
                 let (right, place) = (kind.resource_name(), requests.place());
                 let missing = format!("missing permission to list {right} in {place}");
                 return Err(anyhow::anyhow!(said).context(missing));
             }
-            Answer::Forbidden(_) => {
+            LookupResult::Forbidden(_) => {
                 let (right, place) = (kind.resource_name(), requests.place());
                 seen.unseen.insert(format!(
                     "no {} in {place} was read: missing permission to list {right}",

@@ -27,7 +27,7 @@ use almanac_api::reading::{
 use anyhow::Context as _;
 use clap::{Args, ValueHint};
 
-use self::folder::{Excluded, Found};
+use self::folder::{DirectoryScan, Excluded};
 pub(crate) use self::folder::{OUR_IGNORE_FILE, may_hold_objects};
 pub(crate) use self::glance::glance;
 pub(crate) use self::kustomize::why_it_failed;
@@ -92,7 +92,7 @@ pub(crate) struct Files {
     pub(crate) layout: Layout,
     /// The objects that were read in addition to the targets of policies.
     pub(crate) targets: Targets,
-    found: Found,
+    found: DirectoryScan,
     here: PathBuf,
     unnamed: PathBuf,
 }
@@ -134,7 +134,7 @@ impl FileArguments {
         if !fixed.is_empty() {
             layout.fixed = fixed;
         }
-        let found = Found::without(unnamed.clone(), reads_ignored);
+        let found = DirectoryScan::without(unnamed.clone(), reads_ignored);
         let reading = Reading::new(self.adds_up_pods);
         let mut files = Files { reading, layout, targets, found, here, unnamed };
         let mut standard_input = Some(io::stdin());
@@ -207,7 +207,7 @@ pub(crate) fn that_are_read(
     exclude: &[String],
 ) -> anyhow::Result<Vec<PathBuf>> {
     let excluded = Excluded::new(&viewpoint.here, exclude)?;
-    let mut found = Found::without(viewpoint.unnamed.clone(), viewpoint.reads_ignored);
+    let mut found = DirectoryScan::without(viewpoint.unnamed.clone(), viewpoint.reads_ignored);
     let (folders, mut named): (Vec<_>, Vec<_>) = paths.iter().cloned().partition(|it| it.is_dir());
     for folder in folders {
         found.walk(&folder, &viewpoint.here, &excluded)?;

@@ -59,7 +59,7 @@ mod upcoming;
 pub use assumption::{AssumedValues, Assumption, Sentence, told_together};
 pub use difference::{
     CivilStretch, Compared, Comparison, Days, Difference, Edge, Presence, Recurrence, Side, Span,
-    Stretch, Told, difference, recurrences,
+    Stretch, StretchGroup, difference, recurrences,
 };
 pub use excess::Excess;
 pub use explain::{Change, Explainer, Explanation, explain};

@@ -233,7 +233,7 @@ impl<'a> Forecast<'a> {
             .collect();
         let mut meetings = Meetings::of(&island.policies);
         while let Some(step) = simulation.step(self.period.to()) {
-            meetings.take_down(simulation.world(), &step, &series);
+            meetings.record(simulation.world(), &step, &series);
             for set in &step.set {
                 let place = series.binary_search_by(|it| {
                     it.target.cmp(&set.target).then(it.field.cmp(&set.field))
@@ -307,7 +307,7 @@ impl<'a> Forecast<'a> {
         let last = last.min(self.period.to());
         loop {
             while let Some(step) = simulation.step(until) {
-                watch.take_down(simulation, &step);
+                watch.record(simulation, &step);
             }
             watch.pause();
             if !watch.is_open(stretch.from()) {

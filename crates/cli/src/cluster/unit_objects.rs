@@ -9,7 +9,7 @@ use almanac_engine::Identity;
 use almanac_engine::units::UnitObject;
 use kube::api::DynamicObject;
 
-use super::requests::{Answer, Requests, of_core};
+use super::requests::{LookupResult, Requests, of_core};
 use super::{FetchedObject, Seen, identity_of};
 
 /// One of them.
@@ -33,9 +33,11 @@ pub(super) async fn list(
     let mut missing = Vec::new();
     for (answer, right) in [(nodes, "nodes"), (pods, "pods")] {
         match answer {
-            Answer::Found(found) => seen.unit_objects.extend(found),
-            Answer::Absent => missing.push(format!("the cluster does not serve {right}")),
-            Answer::Forbidden(_) => missing.push(format!("missing permission to list {right}")),
+            LookupResult::Found(found) => seen.unit_objects.extend(found),
+            LookupResult::Absent => missing.push(format!("the cluster does not serve {right}")),
+            LookupResult::Forbidden(_) => {
+                missing.push(format!("missing permission to list {right}"))
+            }
         }
     }
     if !missing.is_empty() {
@@ -54,12 +56,12 @@ pub(super) async fn list(
 async fn list_pods(
     requests: &Requests,
     seen: &mut Seen,
-) -> anyhow::Result<Answer<Vec<SeenUnitObject>>> {
+) -> anyhow::Result<LookupResult<Vec<SeenUnitObject>>> {
     let resource = of_core("Pod", "pods");
     let everywhere = requests.list_slim(&resource, None, pod).await?;
-    let Answer::Forbidden(_) = everywhere else { return Ok(everywhere) };
+    let LookupResult::Forbidden(_) = everywhere else { return Ok(everywhere) };
     let here = requests.list_slim(&resource, Some(requests.scope()), pod).await?;
-    if matches!(here, Answer::Found(_)) {
+    if matches!(here, LookupResult::Found(_)) {
         let place = requests.place();
         seen.unseen.insert(format!(
             "no Pod outside {place} was read, so how much room nodes have is not known: missing permission to list \
@@ -79,7 +81,7 @@ async fn list_workloads(
     };
     for kind in Kind::ALL.iter().copied().filter(is_workload) {
         match requests.list(kind).await? {
-            Answer::Found(objects) => {
+            LookupResult::Found(objects) => {
                 let templates = objects.iter().filter_map(|object| {
                     let pod = slim::unit_template(object, kind.name())?;
                     Some((identity_of(kind, object), UnitObject::Template(Box::new(pod))))
@@ -92,8 +94,8 @@ async fn list_workloads(
                 seen.unit_objects.extend(numbers);
                 found.push((kind, objects));
             }
-            Answer::Absent => {}
-            Answer::Forbidden(_) => {
+            LookupResult::Absent => {}
+            LookupResult::Forbidden(_) => {
                 let (right, place) = (kind.resource_name(), requests.place());
                 seen.unseen.insert(format!(
                     "no {} in {place} was read, so which pods they make is not known: missing permission to list \

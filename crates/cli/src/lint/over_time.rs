@@ -43,7 +43,7 @@ pub(super) fn findings(checked: &mut Checked) -> anyhow::Result<Vec<PlacedFindin
     let to = checked.from.saturating_add(TWO_YEARS)?;
     let Some(period) = Period::new(checked.from, to) else { return Ok(Vec::new()) };
     let meeting = meeting(&everything.findings);
-    let mut found = Found::default();
+    let mut found = FindingsByObject::default();
     let mut shown: BTreeSet<(Identity, Identity)> = BTreeSet::new();
     for place in &places {
         let number = place.numbers.first().copied().unwrap_or_default();
@@ -83,9 +83,9 @@ pub(super) fn findings(checked: &mut Checked) -> anyhow::Result<Vec<PlacedFindin
 
 /// The findings, by the index of the object, each with the places in which it holds.
 #[derive(Default)]
-pub(super) struct Found(BTreeMap<usize, Vec<(Finding, Vec<usize>)>>);
+pub(super) struct FindingsByObject(BTreeMap<usize, Vec<(Finding, Vec<usize>)>>);
 
-impl Found {
+impl FindingsByObject {
     pub(super) fn add(&mut self, index: usize, finding: Finding, place: usize) {
         let of_object = self.0.entry(index).or_default();
         match of_object.iter_mut().find(|(known, _)| *known == finding) {

@@ -171,7 +171,7 @@ impl<'r> Days<'r> {
             let is_new =
                 if is_known { self.is_new(day, comes) } else { day == 0 || comes != [0; 2] };
             let lead = self.lead(day);
-            self.take_down(day, comes);
+            self.record(day, comes);
             self.advance()?;
             if is_new {
                 return Some((lead, day));
@@ -230,7 +230,7 @@ impl<'r> Days<'r> {
         fired.filter(|last| *last >= day - LEAD).min().unwrap_or(day).min(day - 1)
     }
 
-    fn take_down(&mut self, day: i64, comes: [u128; 2]) {
+    fn record(&mut self, day: i64, comes: [u128; 2]) {
         for (rule, before) in self.before.iter_mut().enumerate() {
             let does = comes.map(|bits| bits >> rule & 1 == 1);
             match (before, does) {

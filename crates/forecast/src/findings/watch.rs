@@ -200,7 +200,7 @@ impl<'w> Watch<'w> {
     }
 
     /// Takes down a turn.
-    pub(crate) fn take_down(&mut self, simulation: &Simulation, step: &Step) {
+    pub(crate) fn record(&mut self, simulation: &Simulation, step: &Step) {
         if step.at > self.unsettled.0 {
             self.settle();
             self.unsettled.0 = step.at;

@@ -19,7 +19,7 @@ use crate::explain::json::json_of;
 use crate::forecast::agreeing::Drawn;
 use crate::forecast::json::WithoutFirstByte;
 use crate::forecast::question::{OfPlace, Question, View, is_looked_through};
-use crate::forecast::{position_in, standing_out, story};
+use crate::forecast::{highlights, position_in, story};
 use crate::input::InputPlace;
 
 /// Likely mistakes are searched for among this number of values that depend on each other; `almanac lint` takes the
@@ -29,19 +29,20 @@ const DOUBTED: usize = 50;
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
     output.write_all(b"{\"parts\":[")?;
     let assumptions = question.write_parts(
-        |which, part, sheet| {
+        |context, part, part_writer| {
             let of_rule = |writer: &Writer| {
-                question.input.written_at(which.place, &writer.policy, writer.rule.as_deref())
+                question.input.written_at(context.place, &writer.policy, writer.rule.as_deref())
             };
             let is_small = part.series.len() <= DOUBTED;
-            let findings = if is_small { question.findings(which) } else { Vec::new() };
-            let drawn = question.drawn(which, part);
+            let findings = if is_small { question.findings(context) } else { Vec::new() };
+            let drawn = question.drawn(context, part);
             let left_out = [
                 (!is_small).then_some("what is probably not meant, which almanac lint tells"),
-                (!is_looked_through(which.place, part)).then_some("windows that are open at once"),
+                (!is_looked_through(context.place, part))
+                    .then_some("windows that are open at once"),
             ];
-            let told = Told { drawn: &drawn, findings: &findings, left_out: &left_out };
-            write_part((question.view, which.place), (part, &told), of_rule, sheet)
+            let told = PartContent { drawn: &drawn, findings: &findings, left_out: &left_out };
+            write_part((question.view, context.place), (part, &told), of_rule, part_writer)
         },
         &mut WithoutFirstByte::new(&mut *output),
     )?;
@@ -90,7 +91,7 @@ fn starts(place: Option<&str>, job: &ShownCronJob, period: Period) -> Option<ser
 }
 
 /// The data of a part.
-struct Told<'a> {
+struct PartContent<'a> {
     drawn: &'a [Drawn<'a>],
     findings: &'a [ForecastFinding],
     /// The checks that were left out for it.
@@ -100,7 +101,7 @@ struct Told<'a> {
 /// A part, with a comma before it. Where a rule is written is found by the caller.
 fn write_part(
     (view, place): (View, &InputPlace),
-    (part, told): (&Part, &Told<'_>),
+    (part, told): (&Part, &PartContent<'_>),
     written_at: impl Fn(&Writer) -> Option<String>,
     output: &mut impl Write,
 ) -> anyhow::Result<()> {
@@ -179,10 +180,9 @@ fn write_row(
     if let Some(story) = story::of(series, view) {
         head["story"] = json!(story);
     }
-    let standing_out = standing_out::sentences(drawn, view);
-    if !standing_out.is_empty() {
-        head["standsOut"] =
-            standing_out.iter().map(|it| json!([it.told, it.is_contested])).collect();
+    let highlights = highlights::sentences(drawn, view);
+    if !highlights.is_empty() {
+        head["standsOut"] = highlights.iter().map(|it| json!([it.told, it.is_contested])).collect();
     }
     if !drawn.overlaps.is_empty() {
         head["overlaps"] = overlaps(&drawn.overlaps, view.period, outranked);
@@ -284,7 +284,7 @@ mod tests {
 
     fn written(series: &[Series]) -> String {
         let drawn: Vec<_> = series.iter().map(Drawn::of).collect();
-        let told = Told { drawn: &drawn, findings: &[], left_out: &[] };
+        let told = PartContent { drawn: &drawn, findings: &[], left_out: &[] };
         let part = Part { series: series.to_vec(), ..Part::default() };
         let place = InputPlace::new(std::iter::empty(), None);
         let mut output = b"{\"parts\":[".to_vec();

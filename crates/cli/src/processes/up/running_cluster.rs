@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use almanac_local::{
-    Binaries, ControlPlane, ControlPlaneOptions, DataFolder, Home, NodeSimulator, NodeSpec,
-    ProgramPort, RunFolder, client_for, environment, write_private,
+    Binaries, ControlPlane, ControlPlaneDir, ControlPlaneOptions, DataFolder, NodeSimulator,
+    NodeSpec, ProgramPort, RunFolder, client_for, environment, write_private,
 };
 use anyhow::{Context as _, bail, ensure};
 use kube::Client;
@@ -24,7 +24,7 @@ const KUBECONFIG: &str = "kubeconfig";
 const OWN_KUBECONFIG: &str = "almanac.kubeconfig";
 
 /// A cluster. When it is dropped, what was started for it ends.
-pub(super) struct Place {
+pub(super) struct RunningCluster {
     cluster: Cluster,
     client: Client,
     kubeconfig: PathBuf,
@@ -45,7 +45,7 @@ enum Cluster {
     },
 }
 
-impl Place {
+impl RunningCluster {
     /// Starts a control plane with nodes, or finds the cluster of a context.
     pub(super) async fn begin(
         arguments: &UpArguments,
@@ -66,15 +66,15 @@ impl Place {
         let binaries = binaries(arguments).await?;
         let version = binaries.kubernetes_version()?;
         terminal.tell_step(&format!("Starting Kubernetes {version} …"))?;
-        let home = if arguments.ephemeral {
-            Home::Run(RunFolder::create()?)
+        let dir = if arguments.ephemeral {
+            ControlPlaneDir::Run(RunFolder::create()?)
         } else {
             let minor = version.rsplit_once('.').map_or(&*version, |(minor, _)| minor);
-            Home::Data(DataFolder::take(&arguments.data_directory()?, minor)?)
+            ControlPlaneDir::Data(DataFolder::take(&arguments.data_directory()?, minor)?)
         };
         let extender = ProgramPort::take()?;
         let options = ControlPlaneOptions::whole().extender(extender.number());
-        let plane = Box::new(ControlPlane::start_in(home, &binaries, &options).await?);
+        let plane = Box::new(ControlPlane::start_in(dir, &binaries, &options).await?);
         let client = plane.client()?;
         let kubeconfig = plane.kubeconfig();
         let config = Kubeconfig::read_from(&kubeconfig)

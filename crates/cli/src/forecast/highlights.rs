@@ -20,7 +20,7 @@ const TOLD: usize = 3;
 
 /// A highlight.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct StandingOut {
+pub(super) struct Highlight {
     /// When, and what.
     pub(super) told: String,
     /// Whether it is probably a mistake: no policy says which value applies.
@@ -28,7 +28,7 @@ pub(super) struct StandingOut {
 }
 
 /// All highlights of a series, in sentences.
-pub(super) fn sentences(drawn: &Drawn<'_>, view: View) -> Vec<StandingOut> {
+pub(super) fn sentences(drawn: &Drawn<'_>, view: View) -> Vec<Highlight> {
     let series = drawn.series;
     let mut all = told_overlaps(series, &drawn.overlaps, view);
     all.extend(told_gaps(series, view));
@@ -47,7 +47,7 @@ pub(super) fn spans(drawn: &Drawn<'_>) -> Vec<(Timestamp, Timestamp, bool)> {
     all
 }
 
-fn told_overlaps(series: &Series, overlaps: &[Overlap], view: View) -> Vec<StandingOut> {
+fn told_overlaps(series: &Series, overlaps: &[Overlap], view: View) -> Vec<Highlight> {
     let mut groups: Vec<(String, bool, Vec<&Overlap>)> = Vec::new();
     for overlap in overlaps {
         let decides = series.at(overlap.from).and_then(|it| it.origin.writer.as_ref());
@@ -64,18 +64,18 @@ fn told_overlaps(series: &Series, overlaps: &[Overlap], view: View) -> Vec<Stand
     }
     let told = |(told, is_contested, alike): (String, bool, Vec<&Overlap>)| {
         let spans: Vec<_> = alike.iter().map(|it| (it.from, it.to)).collect();
-        StandingOut { told: format!("{}: {told}", when(&spans, view)), is_contested }
+        Highlight { told: format!("{}: {told}", when(&spans, view)), is_contested }
     };
     shortened(groups.into_iter().map(told).collect())
 }
 
-fn told_gaps(series: &Series, view: View) -> Vec<StandingOut> {
+fn told_gaps(series: &Series, view: View) -> Vec<Highlight> {
     let spans = short_gaps(series);
     if spans.is_empty() {
         return Vec::new();
     }
     let told = format!("{}: a gap, in which no rule is open", when(&spans, view));
-    vec![StandingOut { told, is_contested: true }]
+    vec![Highlight { told, is_contested: true }]
 }
 
 /// From when to when no rule decides for a short time between two that do, though the value is another one then.
@@ -106,7 +106,7 @@ fn takeovers(series: &Series) -> impl Iterator<Item = (&Writer, &Writer, Timesta
     })
 }
 
-fn told_takeovers(series: &Series, view: View) -> Vec<StandingOut> {
+fn told_takeovers(series: &Series, view: View) -> Vec<Highlight> {
     let mut groups: Vec<((&Writer, &Writer), Vec<Timestamp>)> = Vec::new();
     for (one, other, at) in takeovers(series) {
         match groups.iter_mut().find(|(known, _)| *known == (one, other)) {
@@ -118,7 +118,7 @@ fn told_takeovers(series: &Series, view: View) -> Vec<StandingOut> {
         let spans: Vec<_> = at.into_iter().map(|at| (at, at)).collect();
         let (one, other) = (long(one), long(other));
         let told = format!("{}: {other} takes over from {one}", when(&spans, view));
-        StandingOut { told, is_contested: true }
+        Highlight { told, is_contested: true }
     };
     shortened(groups.into_iter().map(told).collect())
 }
@@ -158,12 +158,12 @@ fn when(spans: &[(Timestamp, Timestamp)], view: View) -> String {
     told.join("; ")
 }
 
-fn shortened(mut all: Vec<StandingOut>) -> Vec<StandingOut> {
+fn shortened(mut all: Vec<Highlight>) -> Vec<Highlight> {
     let more = all.len().saturating_sub(TOLD);
     if more > 1 {
         let is_contested = all[TOLD..].iter().any(|it| it.is_contested);
         all.truncate(TOLD);
-        all.push(StandingOut { told: format!("and {more} more like these"), is_contested });
+        all.push(Highlight { told: format!("and {more} more like these"), is_contested });
     }
     all
 }

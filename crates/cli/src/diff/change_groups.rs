@@ -12,7 +12,7 @@ use super::words::{set_by, title};
 const FEW: usize = 3;
 
 /// One change, of one object or of several.
-pub(super) struct Told {
+pub(super) struct ChangeGroup {
     pub(super) change: Change,
     /// Of how many objects.
     pub(super) count: usize,
@@ -22,7 +22,7 @@ pub(super) struct Told {
 
 /// The changes, in the order in which they are found.
 #[derive(Default)]
-pub(super) struct Alike {
+pub(super) struct ChangeGroups {
     count: usize,
     positions: BTreeMap<Key, usize>,
     groups: Vec<Group>,
@@ -53,7 +53,7 @@ struct Key {
 /// When, and from what to what.
 type RowKey = (String, Option<Option<Value>>, Option<Option<Value>>);
 
-impl Alike {
+impl ChangeGroups {
     pub(super) fn add(&mut self, change: &Change) {
         let number = self.count;
         self.count += 1;
@@ -72,13 +72,14 @@ impl Alike {
     }
 
     /// All of them, in the order in which they came.
-    pub(super) fn told(self) -> Vec<Told> {
-        let mut told: Vec<(usize, Told)> = Vec::new();
+    pub(super) fn grouped(self) -> Vec<ChangeGroup> {
+        let mut told: Vec<(usize, ChangeGroup)> = Vec::new();
         for Group { mut first, count, is_set_alike, .. } in self.groups {
             let (of_each, is_set_alike) =
                 if count > FEW { (count, is_set_alike) } else { (1, true) };
             first.truncate(if count > FEW { 1 } else { FEW });
-            let one = |(number, change)| (number, Told { change, count: of_each, is_set_alike });
+            let one =
+                |(number, change)| (number, ChangeGroup { change, count: of_each, is_set_alike });
             told.extend(first.into_iter().map(one));
         }
         told.sort_by_key(|(number, _)| *number);
@@ -106,7 +107,7 @@ impl Key {
     }
 }
 
-impl Told {
+impl ChangeGroup {
     /// `Pod default/batch-0 and 35 others`.
     pub(super) fn title(&self) -> String {
         let first = title(&self.change);

@@ -24,13 +24,13 @@ const WRITTEN_AHEAD: SignedDuration = SignedDuration::from_secs(3);
 const BETWEEN_NOTES: Duration = Duration::from_secs(1);
 
 /// How the clock was set, and what is kept of it until this is dropped.
-pub(super) struct ClockKept {
+pub(super) struct PersistedClock {
     notes: Notes,
-    keeping: Option<Keeping>,
+    writer: Option<ClockWriter>,
 }
 
 /// The thread that notes how far the clock has come. It ends when the other end is gone.
-struct Keeping {
+struct ClockWriter {
     until_dropped: Sender<()>,
     thread: JoinHandle<anyhow::Result<()>>,
 }
@@ -44,7 +44,7 @@ struct Kept {
     is_moved: bool,
 }
 
-impl ClockKept {
+impl PersistedClock {
     /// Sets it, at this instant of the machine's clock.
     pub(super) fn begin(
         folder: &Path,
@@ -78,7 +78,7 @@ impl ClockKept {
             Ok(())
         });
         let thread = thread.context("failed to start a thread for the policies' clock")?;
-        Ok(Self { notes, keeping: Some(Keeping { until_dropped: until, thread }) })
+        Ok(Self { notes, writer: Some(ClockWriter { until_dropped: until, thread }) })
     }
 
     /// How it was set.
@@ -93,7 +93,7 @@ impl ClockKept {
 
     /// Fails once it could not be noted how far it has come.
     pub(super) fn check_kept(&mut self) -> anyhow::Result<()> {
-        match self.keeping.take_if(|it| it.thread.is_finished()) {
+        match self.writer.take_if(|it| it.thread.is_finished()) {
             Some(ended) => ended.end(),
             None => Ok(()),
         }
@@ -101,12 +101,12 @@ impl ClockKept {
 
     /// Notes the last instant at the end.
     pub(super) fn stop(mut self, now: Timestamp) -> anyhow::Result<()> {
-        self.keeping.take().map_or(Ok(()), Keeping::end)?;
+        self.writer.take().map_or(Ok(()), ClockWriter::end)?;
         self.notes.keep_until(now)
     }
 }
 
-impl Keeping {
+impl ClockWriter {
     fn end(self) -> anyhow::Result<()> {
         drop(self.until_dropped);
         self.thread.join().map_err(|_| anyhow!("the policies' clock is not kept any more"))?
@@ -155,8 +155,8 @@ mod tests {
         text.parse().expect("an instant")
     }
 
-    fn begun(folder: &Path, wanted: Option<&str>, speed: u32, now: &str) -> ClockKept {
-        ClockKept::begin(folder, wanted.map(at), speed, at(now)).expect("it can be set")
+    fn begun(folder: &Path, wanted: Option<&str>, speed: u32, now: &str) -> PersistedClock {
+        PersistedClock::begin(folder, wanted.map(at), speed, at(now)).expect("it can be set")
     }
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
         let again = begun(folder.path(), None, 1, "2026-03-02T12:01:02Z");
         assert!(again.setting().shown_at(at("2026-03-02T12:01:02Z")) > seen);
         let back = Some(at("2026-03-02T12:00:00Z"));
-        let error = ClockKept::begin(folder.path(), back, 1, at("2026-03-02T12:02:00Z"));
+        let error = PersistedClock::begin(folder.path(), back, 1, at("2026-03-02T12:02:00Z"));
         let error = error.err().expect("it is refused").to_string();
         assert!(error.contains("their clock can't go back to 2026-03-02T12:00:00Z"), "{error}");
     }
@@ -198,7 +198,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a directory");
         let file = folder.path().join(FILE);
         let shown = || read(&file).map(|kept| kept.map(|it| it.shown));
-        let clock = ClockKept::begin(folder.path(), None, 6000, Timestamp::now()).expect("set");
+        let clock =
+            PersistedClock::begin(folder.path(), None, 6000, Timestamp::now()).expect("set");
         let first = shown().expect("it can be read");
         let noted = await_condition("it to be noted again", PATIENCE, async || {
             Ok(Observation::of(shown()? > first, "it is not"))

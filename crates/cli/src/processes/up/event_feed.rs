@@ -16,8 +16,8 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::foretelling::{Foretelling, Next};
-use super::place::FIELD_MANAGER;
+use super::next_actions::{Next, NextActions};
+use super::running_cluster::FIELD_MANAGER;
 use super::terminal::Terminal;
 
 /// How often the countdown is drawn.
@@ -27,10 +27,10 @@ const SETTLES_AFTER: Duration = Duration::from_millis(300);
 /// A policy may have been applied, which writes no Event.
 const ASKED_ANEW_AFTER: Duration = Duration::from_secs(10);
 
-type Sender = mpsc::UnboundedSender<Happening>;
+type Sender = mpsc::UnboundedSender<ReportedEvent>;
 
 /// Something that happened.
-pub(super) struct Happening {
+pub(super) struct ReportedEvent {
     /// By the policies' clock.
     pub(super) at: Timestamp,
     pub(super) what: String,
@@ -38,27 +38,27 @@ pub(super) struct Happening {
 }
 
 /// The events from now on, until this is dropped.
-pub(super) struct Happenings {
-    happened: mpsc::UnboundedReceiver<Happening>,
+pub(super) struct EventFeed {
+    events: mpsc::UnboundedReceiver<ReportedEvent>,
     _following: JoinSet<()>,
 }
 
-impl Happenings {
+impl EventFeed {
     /// Begins to follow. Earlier events are in the cluster's Events.
     pub(super) fn follow(client: Client, clock: PolicyClock) -> Self {
-        let (sender, happened) = mpsc::unbounded_channel();
+        let (sender, events) = mpsc::unbounded_channel();
         let mut following = JoinSet::new();
         for counted in [NUMBERS, PODS_IN_UNITS] {
             following.spawn(follow_statuses(client.clone(), counted, clock, sender.clone()));
         }
         following.spawn(follow_events(client, clock, sender));
-        Self { happened, _following: following }
+        Self { events, _following: following }
     }
 
     /// Prints events and the next actions, without end.
     pub(super) async fn tell(
         &mut self,
-        foretelling: &Foretelling,
+        next_actions: &NextActions,
         terminal: &Terminal<'_>,
     ) -> anyhow::Result<()> {
         let mut next: Vec<Next> = Vec::new();
@@ -66,42 +66,42 @@ impl Happenings {
         loop {
             if Instant::now() >= ask_at {
                 // An API server that is busy for a moment must not end everything.
-                if let Ok(found) = foretelling.next(foretelling.now()).await
+                if let Ok(found) = next_actions.next(next_actions.now()).await
                     && found != next
                 {
-                    terminal.tell_next(&found, foretelling.now())?;
+                    terminal.tell_next(&found, next_actions.now())?;
                     next = found;
                 }
                 ask_at = Instant::now() + ASKED_ANEW_AFTER;
             }
-            let now = foretelling.now();
+            let now = next_actions.now();
             terminal.count_down(&next, now)?;
-            let due = Instant::now() + until(&next, now, foretelling.clock());
-            let happening = tokio::select! {
-                happening = self.happened.recv() => happening,
+            let due = Instant::now() + until(&next, now, next_actions.clock());
+            let event = tokio::select! {
+                event = self.events.recv() => event,
                 () = tokio::time::sleep_until(due.min(ask_at)) => {
-                    if next.first().is_some_and(|next| next.at <= foretelling.now()) {
+                    if next.first().is_some_and(|next| next.at <= next_actions.now()) {
                         ask_at = ask_at.min(Instant::now() + SETTLES_AFTER);
                     }
                     continue;
                 }
             };
-            let Some(happening) = happening else { return Ok(()) };
-            terminal.tell(&happening)?;
+            let Some(event) = event else { return Ok(()) };
+            terminal.tell(&event)?;
             // Even with many events, the next actions are updated after this delay.
             ask_at = ask_at.min(Instant::now() + SETTLES_AFTER);
         }
     }
 }
 
-async fn follow_events(client: Client, clock: PolicyClock, happened: Sender) {
+async fn follow_events(client: Client, clock: PolicyClock, sender: Sender) {
     let resource = ApiResource::erase::<Event>(&());
     let mut events = Deliveries::begin(client, resource, Selection::default());
     while let Some(delivery) = events.receive().await {
         let Delivery::Changed(event) = delivery else { continue };
         let Ok(event) = event.try_parse::<Event>() else { continue };
         let is_ours = event.reporting_controller.as_deref() == Some(FIELD_MANAGER);
-        if is_ours && happened.send(happening(&event, clock)).is_err() {
+        if is_ours && sender.send(reported_event(&event, clock)).is_err() {
             return;
         }
     }
@@ -164,13 +164,13 @@ impl LastCounts {
     }
 }
 
-async fn follow_statuses(client: Client, counted: Counted, clock: PolicyClock, happened: Sender) {
+async fn follow_statuses(client: Client, counted: Counted, clock: PolicyClock, sender: Sender) {
     let mut objects = Deliveries::begin(client, counted.kind.resource(), Selection::default());
     let mut counts = LastCounts::default();
     while let Some(delivery) = objects.receive().await {
         let Some(what) = counts.change(&counted, delivery) else { continue };
         let at = clock.shown_at(Timestamp::now());
-        if happened.send(Happening { at, what, is_warning: false }).is_err() {
+        if sender.send(ReportedEvent { at, what, is_warning: false }).is_err() {
             return;
         }
     }
@@ -195,7 +195,7 @@ fn until(next: &[Next], now: Timestamp, clock: PolicyClock) -> Duration {
     (left / clock.rate()).clamp(Duration::from_millis(1), TICK)
 }
 
-fn happening(event: &Event, clock: PolicyClock) -> Happening {
+fn reported_event(event: &Event, clock: PolicyClock) -> ReportedEvent {
     let observed = event.series.as_ref().map(|series| series.last_observed_time.0);
     let at = observed.or(event.event_time.as_ref().map(|it| it.0)).unwrap_or_else(Timestamp::now);
     let of = event.regarding.as_ref().map(|it| {
@@ -208,7 +208,7 @@ fn happening(event: &Event, clock: PolicyClock) -> Happening {
     });
     let (of, reason) = (of.unwrap_or_default(), event.reason.as_deref().unwrap_or_default());
     let note = event.note.as_deref().unwrap_or_default();
-    Happening {
+    ReportedEvent {
         at: clock.shown_at(at),
         what: format!("{of}  {reason}: {note}"),
         is_warning: event.type_.as_deref() == Some("Warning"),

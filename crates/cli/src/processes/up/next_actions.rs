@@ -16,7 +16,7 @@ const LOOKED_AHEAD: SignedDuration = SignedDuration::from_hours(366 * 24);
 pub(super) const MOST_LISTED: usize = 20;
 
 /// Finds the next actions.
-pub(super) struct Foretelling {
+pub(super) struct NextActions {
     kubeconfig: PathBuf,
     clock: PolicyClock,
 }
@@ -30,7 +30,7 @@ pub(super) struct Next {
     pub(super) what: String,
 }
 
-impl Foretelling {
+impl NextActions {
     pub(super) fn new(kubeconfig: &Path, clock: PolicyClock) -> Self {
         Self { kubeconfig: kubeconfig.to_owned(), clock }
     }
