@@ -268,8 +268,7 @@ impl<'w> Watch<'w> {
                 other.as_ref().is_some_and(|it| cut.contains(&in_order(policy, &it.policy)));
             *sort != Sort::TwoWriters || !is_cut
         });
-        let mut findings: Vec<ForecastFinding> =
-            std::mem::take(&mut self.found).into_values().collect();
+        let mut findings: Vec<_> = std::mem::take(&mut self.found).into_values().collect();
         for finding in &mut findings {
             if let Problem::PodsWait { most, .. } = &mut finding.problem {
                 *most = self.waiting.get(&finding.policy).copied().unwrap_or(*most);

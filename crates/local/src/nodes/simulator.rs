@@ -81,7 +81,7 @@ impl NodeSimulator {
         }
         let names: Vec<_> = objects.iter().map(ResourceExt::name_any).collect();
         let running_nodes = RunningNodes::default();
-        running_nodes.with(|running_nodes| running_nodes.extend(names.iter().cloned()));
+        running_nodes.with(|names| names.extend(names.iter().cloned()));
         take_leases(client, &names).await?;
         register(client, objects).await?;
         Ok(Self::serving(client, running_nodes, names, namespace))
@@ -115,13 +115,13 @@ impl NodeSimulator {
     /// Keeps a node alive from now on that is there already, and serves its pods.
     pub async fn adopt(&self, node: &Node) -> Result<()> {
         let name = node.name_any();
-        if self.running_nodes.with(|running_nodes| running_nodes.insert(name.clone())) {
+        if self.running_nodes.with(|names| names.insert(name.clone())) {
             let begun = async {
                 heartbeat::renew(&self.client, vec![name.clone()]).await?;
                 self.take_on_pods(&name).await
             };
             if let Err(error) = begun.await {
-                self.running_nodes.with(|running_nodes| running_nodes.remove(&name));
+                self.running_nodes.with(|names| names.remove(&name));
                 return Err(error);
             }
         }
@@ -133,7 +133,7 @@ impl NodeSimulator {
 
     /// Stops serving a node whose object is gone.
     pub async fn let_go(&self, node: &str) -> Result<()> {
-        self.running_nodes.with(|running_nodes| running_nodes.remove(node));
+        self.running_nodes.with(|names| names.remove(node));
         delete_if_there(&heartbeat::leases(&self.client), node).await
     }
 
@@ -167,7 +167,7 @@ impl NodeSimulator {
     /// Cuts a node off: it stops its heartbeats, and the controller manager detects that after its timeout.
     pub fn cut_off(&self, node: &str) -> Result<()> {
         ensure!(
-            self.running_nodes.with(|running_nodes| running_nodes.remove(node)),
+            self.running_nodes.with(|names| names.remove(node)),
             "{node} is not a node that is up"
         );
         Ok(())
@@ -178,7 +178,7 @@ impl NodeSimulator {
         ensure!(self.names.iter().any(|name| name == node), "{node} is not one of these nodes");
         heartbeat::renew(&self.client, vec![node.to_owned()]).await?;
         report_conditions(&self.client, node, true, WELL).await?;
-        self.running_nodes.with(|running_nodes| running_nodes.insert(node.to_owned()));
+        self.running_nodes.with(|names| names.insert(node.to_owned()));
         self.take_on_pods(node).await
     }
 
@@ -193,7 +193,7 @@ impl NodeSimulator {
 
     /// Deletes a node's object, as a cloud provider does with a machine that is gone.
     pub async fn remove(&self, node: &str) -> Result<()> {
-        self.running_nodes.with(|running_nodes| running_nodes.remove(node));
+        self.running_nodes.with(|names| names.remove(node));
         delete_if_there(&Api::<Node>::all(self.client.clone()), node).await?;
         delete_if_there(&heartbeat::leases(&self.client), node).await
     }

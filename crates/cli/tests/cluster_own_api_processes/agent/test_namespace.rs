@@ -66,7 +66,7 @@ pub(crate) fn own(level: &str) -> Value {
 }
 
 /// A namespace with nodes.
-pub(crate) struct Place {
+pub(crate) struct TestNamespace {
     pub(crate) cluster: Cluster,
     /// The namespace.
     pub(crate) name: String,
@@ -74,7 +74,7 @@ pub(crate) struct Place {
     logs: Mutex<Vec<PathBuf>>,
 }
 
-impl Place {
+impl TestNamespace {
     pub(crate) async fn prepare(cluster: Cluster, name: &str, nodes: usize) -> Result<Self> {
         cluster.namespace(name).await?;
         let spec = NodeSpec::named(name).count(nodes);
