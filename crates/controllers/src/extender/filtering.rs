@@ -170,10 +170,10 @@ pub(super) fn prioritize(leader: &Leader, body: &[u8]) -> ServerResponse {
         Err(error) => return unavailable(&error.to_string()),
     };
     let all_alike = scores.windows(2).all(|pair| pair[0] == pair[1]);
-    let sorted_result = nodes.into_iter().zip(scores).filter(|_| !all_alike);
-    let sorted_result: Vec<HostPriority<'_>> =
-        sorted_result.map(|(node, score)| HostPriority { node, score }).collect();
-    json(&sorted_result)
+    let scored = nodes.into_iter().zip(scores).filter(|_| !all_alike);
+    let scored: Vec<HostPriority<'_>> =
+        scored.map(|(node, score)| HostPriority { node, score }).collect();
+    json(&scored)
 }
 
 /// On which nodes evicting the victims makes room for a pod. A place is kept for it there.
